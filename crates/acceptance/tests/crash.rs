@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use ironbark_client::proto::{Assertion, Filter, ModifyOperation, Scope};
 use ironbark_client::{Change, Client, Options, Search};
+use ironbark_ldif::{Attributes, Change as LoggedChange, NoFiles, Reader, RecordKind};
 use ironbark_testkit::{Flavor, Server};
 
 const BASE: &str = "dc=example,dc=com";
@@ -191,6 +192,49 @@ async fn no_acknowledged_write_is_lost_by_kill_9() {
     write_and_kill(&config, ROUNDS).await;
 }
 
+fn value_of(attributes: &Attributes, name: &str) -> Option<String> {
+    let (_, value) = attributes.iter().find(|(found, _)| found == name.as_bytes())?;
+    String::from_utf8(value.clone()).ok()
+}
+
+#[tokio::test]
+async fn the_audit_log_says_everything_once_whatever_kill_9_comes_between() {
+    let people = Server::PEOPLE_CONFIG.replace("database mdb", "moduleload auditlog\ndatabase mdb");
+    let config = format!(
+        "{people}limits * size=unlimited\nindex description eq\noverlay auditlog\nauditlog {{dir}}/audit.ldif\n"
+    );
+    let (server, known) = write_and_kill(&config, ROUNDS).await;
+    let text = std::fs::read(server.layout().path().join("audit.ldif")).unwrap();
+    let mut reader = Reader::new(&*text, NoFiles);
+    let mut logged: BTreeMap<String, String> = BTreeMap::new();
+    while let Some(record) = reader.read().unwrap() {
+        let dn = String::from_utf8(record.dn).unwrap();
+        let RecordKind::Change { change, .. } = record.kind else {
+            panic!("{dn}: no change");
+        };
+        match change {
+            LoggedChange::Add(attributes) => {
+                let before = logged.insert(dn.clone(), value_of(&attributes, "description").unwrap_or_default());
+                assert!(before.is_none(), "{dn} is added twice");
+            }
+            LoggedChange::Delete => assert!(logged.remove(&dn).is_some(), "{dn} is deleted and was not there"),
+            LoggedChange::Modify(modifications) => {
+                let values = &modifications.first().unwrap().values;
+                let new = String::from_utf8(values.concat()).unwrap();
+                let before = logged.insert(dn.clone(), new);
+                assert_eq!(before.as_deref(), Some("first"), "{dn} is changed once");
+            }
+            LoggedChange::ModifyDn { .. } => panic!("{dn} is renamed"),
+        }
+    }
+    assert!(logged.remove(BASE).is_some());
+    let expected = known
+        .acknowledged
+        .iter()
+        .filter_map(|(name, state)| Some((format!("cn={name},{BASE}"), (*state)?.to_owned())));
+    assert_eq!(logged, expected.collect());
+}
+
 #[tokio::test]
 async fn no_acknowledged_write_to_files_is_lost_by_kill_9() {
     let config = Server::PEOPLE_CONFIG.replace("database mdb", "database ldif");
@@ -199,7 +243,8 @@ async fn no_acknowledged_write_to_files_is_lost_by_kill_9() {
     write_and_kill(&config, ROUNDS / 3).await;
 }
 
-async fn write_and_kill(config: &str, rounds: usize) {
+/// The server, stopped, and what its database has.
+async fn write_and_kill(config: &str, rounds: usize) -> (Server, Known) {
     let mut server = Server::start(Flavor::Ironbark, config).unwrap();
     server
         .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
@@ -238,6 +283,8 @@ async fn write_and_kill(config: &str, rounds: usize) {
         *known.lock().unwrap() = state;
     }
     server.stop().unwrap();
+    let known = std::mem::take(&mut *known.lock().unwrap());
+    (server, known)
 }
 
 #[tokio::test]

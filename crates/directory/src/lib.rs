@@ -55,7 +55,6 @@ pub use request::{
     context::{RequestContext, RequestKind},
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
     modification::{Authority, Modification, ModificationKind},
-    requested_change::RequestedChange,
 };
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
@@ -64,3 +63,4 @@ pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,
 };
+pub use write::Replayed;

@@ -8,6 +8,7 @@ use std::sync::{
 };
 
 use ironbark_runtime::{Clock, UtcTime, WallTime};
+use ironbark_store::Csn;
 
 /// What one write operation is stamped with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,21 @@ pub struct StampBlock {
     server_id: u16,
 }
 
+/// How far a CSN lies ahead of the clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ahead {
+    /// As clocks differ.
+    Little,
+    /// So much that a clock is wrong.
+    Much,
+    /// So much that it must not be followed.
+    TooFar,
+}
+
+/// Microseconds by which clocks may differ, and that a CSN may lie ahead of the clock at most.
+const MUCH_MICROS: i64 = 60 * 1_000_000;
+const TOO_FAR_MICROS: i64 = 86_400 * 1_000_000;
+
 /// The greatest change count of a CSN.
 const MAX_COUNT: u32 = 0xff_ffff;
 
@@ -59,6 +75,22 @@ impl StampGenerator {
         Stamp {
             csn: block.csn(0, 0),
             time: block.time,
+        }
+    }
+
+    /// Takes notice of a CSN of any server: those that are given out from here on are greater. So whoever changes what
+    /// he has read is never beaten by it, whatever the clocks say. One that lies too far ahead is not followed.
+    pub(crate) fn observe(&self, clock: &Clock, csn: Csn) -> Ahead {
+        let ahead = csn.unix_micros().saturating_sub(clock.now().unix_micros());
+        if ahead > TOO_FAR_MICROS {
+            return Ahead::TooFar;
+        }
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = (*last).max((csn.unix_micros(), csn.change_count()));
+        if ahead > MUCH_MICROS {
+            Ahead::Much
+        } else {
+            Ahead::Little
         }
     }
 
@@ -170,7 +202,9 @@ mod tests {
 
     use ironbark_runtime::{ManualClock, WallTime};
 
-    use super::{StampGenerator, generalized_time};
+    use ironbark_store::Csn;
+
+    use super::{Ahead, StampGenerator, generalized_time};
 
     #[test]
     fn generalized_times_come_back() {
@@ -205,6 +239,26 @@ mod tests {
         hand.set_wall(WallTime::from_unix_micros(1_709_251_199_000_001));
         hand.advance(Duration::from_secs(1));
         assert_eq!(generator.next(&clock).csn, "20240301000000.000001Z#000000#002#000000");
+    }
+
+    #[test]
+    fn what_was_seen_of_other_servers_lies_before_what_comes() {
+        let now = 1_709_251_199_000_001;
+        let hand = ManualClock::new(WallTime::from_unix_micros(now));
+        let generator = StampGenerator::new(2);
+        let seen = |text: &str| generator.observe(&hand.clock(), Csn::parse(text.as_bytes()).expect("a CSN"));
+        assert_eq!(seen("20240301000030.000000Z#00000f#fff#000000"), Ahead::Little);
+        assert_eq!(
+            generator.next(&hand.clock()).csn,
+            "20240301000030.000000Z#000010#002#000000"
+        );
+        assert_eq!(seen("20240229000000.000000Z#000000#001#000000"), Ahead::Little);
+        assert_eq!(seen("20240301100000.000000Z#000000#001#000000"), Ahead::Much);
+        assert_eq!(seen("20240305000000.000000Z#000000#001#000000"), Ahead::TooFar);
+        assert_eq!(
+            generator.next(&hand.clock()).csn,
+            "20240301100000.000000Z#000001#002#000000"
+        );
     }
 
     #[test]

@@ -19,9 +19,8 @@ use std::{
 };
 
 use harness::{Answer, Client, Site};
-use ironbark_directory::overlay::{AfterCommit, CommitHooks, Overlay};
+use ironbark_directory::overlay::{Changes, Follower, Overlay};
 use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
-use ironbark_store::ChangeRecord;
 
 /// A second database, as lines behind the first.
 const SECOND: &str = "\ndatabase mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/two\n";
@@ -318,9 +317,14 @@ struct Listener {
     heard: Mutex<Vec<String>>,
 }
 
-impl CommitHooks for Listener {
-    fn after_commit(&self, _: &ChangeRecord, _: &AfterCommit<'_>) {
-        self.heard.lock().expect("not poisoned").push("commit".to_owned());
+impl Follower for Listener {
+    fn name(&self) -> String {
+        "listener".to_owned()
+    }
+    fn take(&self, changes: Changes<'_>) -> std::io::Result<Vec<u8>> {
+        let mut heard = self.heard.lock().expect("not poisoned");
+        heard.extend(changes.records.iter().map(|_| "commit".to_owned()));
+        Ok(Vec::new())
     }
     fn close(&self) {
         self.heard.lock().expect("not poisoned").push("close".to_owned());
@@ -335,7 +339,7 @@ fn an_overlay_stays_while_its_settings_do_and_is_closed_after_its_last_write() {
         let listener = Arc::<Listener>::default();
         factory.lock().expect("not poisoned").push(Arc::clone(&listener));
         Ok(Overlay {
-            commits: Some(listener),
+            follower: Some(listener),
             ..Overlay::new("listener")
         })
     });

@@ -1,34 +1,127 @@
-//! The change record: what one write did, in resolved effects (DESIGN §9). One per committed write operation.
+//! The change record: what one write did, in resolved effects. One per committed write operation.
 //!
 //! Applying a record is deterministic and needs no schema check, clock, randomness, configuration or access control.
 //! Names and attribute descriptions are text, so that a record can be read on a server with another numbering.
 
 mod codec;
+mod requested;
+
+pub use requested::{RequestFacts, RequestedChange, RequestedControl, RequestedKind, RequestedModification};
+
+use crate::csn::Csn;
+
+/// Attribute description and values.
+pub type TextAttribute = (Box<str>, Vec<Vec<u8>>);
 
 /// One write operation, resolved.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ChangeRecord {
-    /// `entryCSN` of the change; order of records.
-    pub csn: Box<str>,
-    /// Who: normalized authorization DN, empty for anonymous or internal.
+    /// Its place in the log of its database.
+    pub position: Position,
+    /// Hash of the record before it, where records come from a common log; else zeros.
+    pub predecessor: [u8; 16],
+    /// `entryCSN` of the change.
+    pub csn: Csn,
+    /// ID of the server that brought it; 0: it was made here.
+    pub via: u16,
+    /// When it was made, in microseconds since 1970.
+    pub unix_micros: i64,
+    /// Who: authorization DN, pretty form; empty for anonymous or internal.
     pub author: Box<str>,
+    /// The identity that authenticated, pretty form: another one under proxied authorization.
+    pub authenticated: Box<str>,
+    /// The request, if something that follows the database may ask for it.
+    pub request: Option<RequestFacts>,
     /// The operation that the client asked for.
     pub kind: ChangeKind,
     /// Effects in the order of application. The first is the operation's own; the rest are those of overlays.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RecordedEffect>,
+    /// The changes as they were asked for, in the order of execution, if something that follows wants them.
+    pub requested: Vec<RequestedChange>,
+    /// CSNs that the context vector takes in with it, besides its own.
+    pub cookie: Vec<Csn>,
+}
+
+impl ChangeRecord {
+    /// Octets of its names and values, as a measure of what it takes.
+    pub fn octets(&self) -> usize {
+        let values = |values: &[Vec<u8>]| values.iter().map(Vec::len).sum::<usize>();
+        let of_effect = |recorded: &RecordedEffect| {
+            let changes = match &recorded.effect {
+                Effect::Add { attributes, .. } => attributes.iter().map(|(_, held)| values(held)).sum(),
+                Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => {
+                    changes.iter().map(|change| values(change.values())).sum()
+                }
+                Effect::Delete { .. } => 0,
+            };
+            recorded.effect.dn().len() + changes
+        };
+        self.effects.iter().map(of_effect).sum()
+    }
+}
+
+/// A place in a log of changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Position {
+    /// Random number of the log: another one after a restore. 0: none yet.
+    pub generation: u64,
+    /// From 1 on, without gaps while the log is kept.
+    pub sequence: u64,
 }
 
 /// The operation behind a record.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChangeKind {
     /// Add.
     Add,
     /// Delete.
     Delete,
     /// Modify (password modify included).
+    #[default]
     Modify,
     /// Modify DN.
     ModifyDn,
+}
+
+/// An effect, and what is known of the entry besides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordedEffect {
+    /// What is done.
+    pub effect: Effect,
+    /// What consumers make of it.
+    pub marks: Marks,
+    /// The entry as it was, where the log is kept.
+    pub before: Before,
+}
+
+/// Which consumers an effect is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Marks {
+    /// An overlay's: consumers that have the overlay make it themselves.
+    pub internal: bool,
+    /// State of this server alone.
+    pub silent: bool,
+}
+
+/// What an effect has changed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Before {
+    /// `entryUUID` of the entry; zeros: not known, or it has none.
+    pub entry_uuid: [u8; 16],
+    /// What is gone.
+    pub gone: Gone,
+}
+
+/// The values that an effect has taken away.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Gone {
+    /// Nothing, or it is not known.
+    #[default]
+    Unknown,
+    /// Of each value change in order: the values as they were stored.
+    Values(Vec<Vec<Vec<u8>>>),
+    /// The deleted entry.
+    Entry(Vec<TextAttribute>),
 }
 
 /// One change of one entry.
@@ -39,7 +132,7 @@ pub enum Effect {
         /// Final DN, pretty form.
         dn: Box<str>,
         /// All attributes, operational ones included, in stored order.
-        attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
+        attributes: Vec<TextAttribute>,
     },
     /// Attribute changes.
     Modify {
@@ -61,9 +154,26 @@ pub enum Effect {
     Delete {
         /// DN.
         dn: Box<str>,
-        /// Its entryUUID, for consumers.
-        entry_uuid: Box<str>,
     },
+}
+
+impl Effect {
+    /// The entry's name before it.
+    pub fn dn(&self) -> &str {
+        match self {
+            Self::Add { dn, .. } | Self::Modify { dn, .. } | Self::Rename { dn, .. } | Self::Delete { dn } => dn,
+        }
+    }
+}
+
+impl From<Effect> for RecordedEffect {
+    fn from(effect: Effect) -> Self {
+        Self {
+            effect,
+            marks: Marks::default(),
+            before: Before::default(),
+        }
+    }
 }
 
 /// A change of one attribute's value set.

@@ -52,6 +52,8 @@ pub(crate) struct Common {
     writer: Mutex<SetWriter>,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
+    /// Where looking at tombstones goes on.
+    pub(crate) tombstones_seen: Mutex<Vec<u8>>,
 }
 
 impl Database {

@@ -6,6 +6,7 @@ pub mod bulk;
 mod catalog;
 pub mod change;
 pub mod check;
+mod csn;
 pub mod database;
 mod digest;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod fuzz;
 mod ground;
 mod hash;
 mod keys;
+mod log;
 mod names;
 pub mod options;
 pub mod plan;
@@ -30,17 +32,20 @@ pub mod view;
 mod write;
 
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
-pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
+pub use change::{ChangeKind, ChangeRecord, Effect, RecordedEffect, ValueChange};
+pub use csn::{ContextVector, Csn};
 pub use database::{
     ClosedDatabase, Database, DatabaseStat, HeldSnapshot, IndexProgress, IndexStep, LostAttribute, Snapshot,
     WriteTransaction,
 };
 pub use error::StoreError;
+pub use log::{ChangeRows, LogLimits, LogState, TrimStep};
 pub use options::{DatabaseOptions, IndexDefinition};
 pub use plan::{Candidates, Plan, PlannedTerm, TermKind, UnindexedTerm};
 pub use scope::Scope;
 pub use value_list::ValueList;
 pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
+pub use write::{Applied, LogMode};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost
 /// entries.

@@ -9,9 +9,11 @@ pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 /// The environment.
 pub(crate) type Environment = Env<WithoutTls>;
 
-/// Version of the format of new files. Files of version 1, which have no checksums, stay as they are.
-pub(crate) const FORMAT_VERSION: u32 = 2;
-/// The first version with checksums.
+/// Version of the format of new files, and of older ones once a writer has opened them: they get the tables of the log.
+pub(crate) const FORMAT_VERSION: u32 = 3;
+/// The first version that says by [`MetaRow::Checksums`] whether a file has checksums.
+pub(crate) const LOG_VERSION: u32 = 3;
+/// The version whose files all have checksums; those of version 1 have none, and get none.
 pub(crate) const SEALED_VERSION: u32 = 2;
 
 /// All tables.
@@ -25,12 +27,22 @@ pub(crate) struct Tables {
     pub(crate) sets: Table,
     pub(crate) index: Table,
     pub(crate) indexes: Table,
-    /// Whether rows bear checksums: from format 2 on.
+    /// Those of the log; `None`: the file is of an older format and open for reading alone.
+    pub(crate) log: Option<LogTables>,
+    /// Whether rows bear checksums.
     pub(crate) sealed: bool,
 }
 
+/// The tables of the log of changes.
+#[derive(Clone, Copy)]
+pub(crate) struct LogTables {
+    pub(crate) changes: Table,
+    pub(crate) positions: Table,
+    pub(crate) tombstones: Table,
+}
+
 /// Number of tables, for `max_dbs`.
-pub(crate) const TABLE_COUNT: u32 = 8;
+pub(crate) const TABLE_COUNT: u32 = 11;
 
 /// Names of the tables, in the order of [`Tables::all`].
 pub(crate) const NAMES: [&str; 8] = [
@@ -44,21 +56,64 @@ pub(crate) const NAMES: [&str; 8] = [
     "indexes",
 ];
 
+/// Names of the tables of the log.
+pub(crate) const LOG_NAMES: [&str; 3] = ["changes", "positions", "tombstones"];
+
+impl LogTables {
+    fn create(env: &Environment) -> Result<Self, StoreError> {
+        let txn = env.write_txn()?;
+        let created = env.create_databases_and_commit(txn, |opener, txn| {
+            let mut open = |name| opener.create_database::<Bytes, Bytes>(txn, Some(name));
+            let [changes, positions, tombstones] = LOG_NAMES;
+            let tables = (open(changes)?, open(positions)?, open(tombstones)?);
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tables))
+        })?;
+        let tables = created.commit();
+        let (changes, positions, tombstones) = tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
+        Ok(Self {
+            changes,
+            positions,
+            tombstones,
+        })
+    }
+
+    /// `None`: the file has none of them yet.
+    fn open(env: &Environment) -> Result<Option<Self>, StoreError> {
+        let txn = env.read_txn()?;
+        let opened = env.open_databases_and_commit(txn, |opener, txn| {
+            let open = |name| opener.open_database::<Bytes, Bytes>(txn, Some(name));
+            let [changes, positions, tombstones] = LOG_NAMES;
+            let (Some(changes), Some(positions), Some(tombstones)) =
+                (open(changes)?, open(positions)?, open(tombstones)?)
+            else {
+                return Ok(CommitOrAbort::Abort(()));
+            };
+            Ok::<_, heed::Error>(CommitOrAbort::Commit((changes, positions, tombstones)))
+        })?;
+        Ok(opened.commit().map(|(changes, positions, tombstones)| Self {
+            changes,
+            positions,
+            tombstones,
+        }))
+    }
+}
+
 impl Tables {
-    /// Each table.
-    pub(crate) fn all(&self) -> [Table; 8] {
-        let Self {
-            meta,
-            attributes,
-            entries,
-            names,
-            values,
-            sets,
-            index,
-            indexes,
-            sealed: _,
-        } = *self;
-        [meta, attributes, entries, names, values, sets, index, indexes]
+    /// Each table that the file has.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Table> {
+        let log = self.log.map(|log| [log.changes, log.positions, log.tombstones]);
+        [
+            self.meta,
+            self.attributes,
+            self.entries,
+            self.names,
+            self.values,
+            self.sets,
+            self.index,
+            self.indexes,
+        ]
+        .into_iter()
+        .chain(log.into_iter().flatten())
     }
     /// Creates what is missing.
     pub(crate) fn create(env: &Environment) -> Result<Self, StoreError> {
@@ -78,7 +133,9 @@ impl Tables {
             );
             Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tables))
         })?;
-        Self::from_committed(created.commit())
+        let tables = Self::from_committed(created.commit())?;
+        let log = Some(LogTables::create(env)?);
+        Ok(Self { log, ..tables })
     }
     /// Opens those of an existing file. `None`: the file has no tables of ours.
     pub(crate) fn open(env: &Environment) -> Result<Option<Self>, StoreError> {
@@ -113,7 +170,11 @@ impl Tables {
         })?;
         match opened.commit() {
             None => Ok(None),
-            some => Self::from_committed(some).map(Some),
+            some => {
+                let tables = Self::from_committed(some)?;
+                let log = LogTables::open(env)?;
+                Ok(Some(Self { log, ..tables }))
+            }
         }
     }
 
@@ -132,6 +193,7 @@ impl Tables {
             sets,
             index,
             indexes,
+            log: None,
             sealed: false,
         })
     }
@@ -146,7 +208,9 @@ pub(crate) enum MetaRow {
     NextEntry,
     /// See [`crate::View::structure_version`].
     StructureVersion,
-    /// Number of records applied.
+    /// Whether rows bear checksums: 1 or 0, from format 3 on.
+    Checksums,
+    /// Number of the last change.
     Sequence,
     /// CSN of the last record applied, as text.
     Position,
@@ -156,6 +220,16 @@ pub(crate) enum MetaRow {
     NextIndex,
     /// Number of entries that are referrals.
     Referrals,
+    /// The context vector: 16 bytes for each server. Absent: none is kept.
+    Context,
+    /// Number of the change from which on the log has every change; absent: it has not.
+    LogFirst,
+    /// Bytes of the rows of `changes`.
+    LogBytes,
+    /// Random number of the log.
+    Generation,
+    /// Whether the database was put back from a copy, and has not heard of its peers since.
+    Restored,
 }
 
 impl MetaRow {
@@ -164,11 +238,17 @@ impl MetaRow {
             Self::Format => b"format",
             Self::NextEntry => b"next-entry",
             Self::StructureVersion => b"structure",
+            Self::Checksums => b"checksums",
             Self::Sequence => b"sequence",
             Self::Position => b"position",
             Self::Identifier => b"identifier",
             Self::NextIndex => b"next-index",
             Self::Referrals => b"referrals",
+            Self::Context => b"context",
+            Self::LogFirst => b"log-first",
+            Self::LogBytes => b"log-bytes",
+            Self::Generation => b"generation",
+            Self::Restored => b"restored",
         }
     }
 }
@@ -193,6 +273,11 @@ impl Tables {
     /// Writes a row.
     pub(crate) fn put_meta(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: &[u8]) -> Result<(), StoreError> {
         Ok(self.meta.put(txn, row.key(), value)?)
+    }
+    /// Deletes a row, if it is there.
+    pub(crate) fn delete_meta(&self, txn: &mut RwTxn<'_>, row: MetaRow) -> Result<(), StoreError> {
+        self.meta.delete(txn, row.key())?;
+        Ok(())
     }
     /// Writes a numeric row.
     pub(crate) fn put_number(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: u64) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use std::{
 
 use common::*;
 use ironbark_store::{
-    Database,
+    ChangeRecord, Database, DatabaseOptions, LogMode,
     check::{self, Extent},
     fault::{self, Maps},
 };
@@ -49,7 +49,6 @@ fn filled(directory: &Path, entries: u32) {
         let mut write = database.write().unwrap();
         let effect = ironbark_store::Effect::Delete {
             dn: format!("cn=person {n},{base}").into(),
-            entry_uuid: "".into(),
         };
         write.apply_effect(&effect).unwrap();
         write.commit().unwrap();
@@ -361,11 +360,75 @@ fn rows_of_an_index_and_names_that_disagree_with_entries_are_named() {
     assert!(found.iter().any(|text| text.starts_with("index ")), "{found:?}");
 }
 
+/// A copy of a file of an older format, with 32 entries.
+fn of_format(number: u32) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let old = format!("{}/tests/data/format-{number}.mdb", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(old, directory.path().join("data.mdb")).unwrap();
+    directory
+}
+
+#[test]
+fn a_file_of_an_older_format_is_read_as_it_is_and_has_a_log_from_its_first_writer_on() {
+    for number in [1, 2] {
+        let directory = of_format(number);
+        let reading = || DatabaseOptions {
+            read_only: true,
+            ..options(directory.path())
+        };
+        let seen = |options: DatabaseOptions| {
+            let database = Database::open(options, schema()).unwrap();
+            let snapshot = database.snapshot().unwrap();
+            let view = snapshot.view();
+            let rows = view.changes(0).unwrap().count();
+            assert_eq!(
+                (view.follower("x").unwrap(), view.is_restored().unwrap()),
+                (None, false)
+            );
+            (view.digest().unwrap(), view.log_state().unwrap(), rows)
+        };
+        let before = fs::read(directory.path().join("data.mdb")).unwrap();
+        let (digest, log, rows) = seen(reading());
+        assert_eq!((log.first, rows), (None, 0));
+        assert_eq!(
+            fs::read(directory.path().join("data.mdb")).unwrap(),
+            before,
+            "only read"
+        );
+        assert_eq!(seen(options(directory.path())), (digest, log, 0));
+        assert_ne!(fs::read(directory.path().join("data.mdb")).unwrap(), before);
+        assert_eq!(seen(reading()), (digest, log, 0));
+        let database = Database::open(options(directory.path()), schema()).unwrap();
+        let mut write = database.write().unwrap();
+        write.log(LogMode::Rows);
+        let dn = "cn=all,dc=example,dc=com".into();
+        let effect = ironbark_store::Effect::Delete { dn };
+        write.apply_effect(&effect).unwrap();
+        let mut record = ChangeRecord {
+            effects: vec![effect.into()],
+            ..ChangeRecord::default()
+        };
+        write.record(&mut record).unwrap();
+        write.commit().unwrap();
+        drop(database);
+        let (_, now, rows) = seen(reading());
+        assert_eq!((now.first, now.last, rows), (Some(log.last + 1), log.last + 1, 1));
+        assert!(findings(directory.path()).is_empty());
+    }
+}
+
 #[test]
 fn a_file_without_checksums_goes_on_as_it_was() {
-    let directory = tempfile::tempdir().unwrap();
-    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/format-1.mdb");
-    fs::copy(old, directory.path().join("data.mdb")).unwrap();
+    older_files_go_on(1, false);
+}
+
+#[test]
+fn a_file_from_before_the_log_keeps_its_checksums() {
+    older_files_go_on(2, true);
+}
+
+fn older_files_go_on(number: u32, has_checksums: bool) {
+    let directory = of_format(number);
     for round in 0..2 {
         let database = Database::open(options(directory.path()), schema()).unwrap();
         let name = format!("cn=new {round},dc=example,dc=com");
@@ -392,7 +455,7 @@ fn a_file_without_checksums_goes_on_as_it_was() {
         database.reindex(&[], &mut |_| {}).unwrap();
         let report = database.check(Extent::Everything, &mut |_| {}).unwrap();
         assert_eq!(report.findings.texts(), Vec::<String>::new());
-        assert_eq!((report.entries, report.has_checksums), (33 + round, false));
+        assert_eq!((report.entries, report.has_checksums), (33 + round, has_checksums));
         drop(database);
         assert!(findings(directory.path()).is_empty());
     }

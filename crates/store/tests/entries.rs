@@ -82,11 +82,9 @@ fn effects_that_do_not_fit_are_refused() {
     refused(add("cn=a,dc=org", &[("cn", "a")]));
     refused(Effect::Delete {
         dn: "dc=example,dc=com".into(),
-        entry_uuid: "".into(),
     });
     refused(Effect::Delete {
         dn: "ou=x,dc=example,dc=com".into(),
-        entry_uuid: "".into(),
     });
     let delete = ValueChange::Delete {
         attribute: "ou".into(),
@@ -294,7 +292,6 @@ fn history() -> Vec<ChangeRecord> {
     let changes = [
         Effect::Delete {
             dn: "cn=p7,ou=people,dc=example,dc=com".into(),
-            entry_uuid: "".into(),
         },
         Effect::Rename {
             dn: "ou=people,dc=example,dc=com".into(),
@@ -336,7 +333,6 @@ fn replaying_records_gives_the_same_digest_whatever_the_ids() {
     second
         .apply(&[Effect::Delete {
             dn: "dc=example,dc=com".into(),
-            entry_uuid: "".into(),
         }])
         .unwrap();
     replay(&second, &records);
@@ -410,12 +406,7 @@ fn a_full_map_refuses_writes_and_serves_reads() {
     // Room is made by deleting.
     for n in 0..5 {
         let dn = format!("cn=p{n},ou=people,dc=example,dc=com").into();
-        store
-            .apply(&[Effect::Delete {
-                dn,
-                entry_uuid: "".into(),
-            }])
-            .unwrap();
+        store.apply(&[Effect::Delete { dn }]).unwrap();
     }
     store
         .apply(&[add("cn=again,ou=people,dc=example,dc=com", &[("cn", "again")])])

@@ -204,11 +204,7 @@ fn write(database: &Database, ended: &AtomicBool) {
         let lines = [class, ("uid", uid.as_str()), ("description", "about 3"), ("cn", "u7")];
         write.apply_effect(&add(&fresh, &lines)).unwrap();
         if n % 3 == 0 {
-            let entry_uuid = "".into();
-            let delete = Effect::Delete {
-                dn: fresh.into(),
-                entry_uuid,
-            };
+            let delete = Effect::Delete { dn: fresh.into() };
             write.apply_effect(&delete).unwrap();
         }
         write.commit().unwrap();

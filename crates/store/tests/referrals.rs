@@ -48,12 +48,7 @@ fn referrals_are_counted_as_they_come_change_and_go() {
         }])
         .unwrap();
     assert_eq!(count(&store.database), 1);
-    store
-        .apply(&[Effect::Delete {
-            dn: moved.into(),
-            entry_uuid: "".into(),
-        }])
-        .unwrap();
+    store.apply(&[Effect::Delete { dn: moved.into() }]).unwrap();
     assert_eq!(count(&store.database), 0);
     let mut abandoned = store.database.write().unwrap();
     abandoned.apply_effect(&add(NAME, &referral())).unwrap();

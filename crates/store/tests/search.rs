@@ -480,7 +480,7 @@ proptest! {
                     1 => become_person(dn, person),
                     _ => {
                         gone.push(name.clone());
-                        Effect::Delete { dn: dn.clone(), entry_uuid: "".into() }
+                        Effect::Delete { dn: dn.clone() }
                     }
                 };
                 if *kind != 0 {
@@ -562,7 +562,7 @@ proptest! {
         store.apply(&adds).unwrap();
         let deletes: Vec<_> = adds.iter().map(|effect| {
             let Effect::Add { dn, .. } = effect else { unreachable!() };
-            Effect::Delete { dn: dn.clone(), entry_uuid: "".into() }
+            Effect::Delete { dn: dn.clone() }
         }).collect();
         store.apply(&deletes).unwrap();
         let snapshot = store.database.snapshot().unwrap();

@@ -8,6 +8,7 @@ use std::{
 
 use clap::Args;
 use ironbark_directory::open;
+use ironbark_store::{Database, StoreError};
 
 use super::backup::{Staging, backed_up, verify};
 use crate::shared::{owner, target::Target};
@@ -51,6 +52,7 @@ impl Restore {
         // The indexes of this configuration may be others than those of the backup.
         let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        mark_restored(&opened.database).map_err(|error| error.to_string())?;
         let missing = opened.database.inactive_indexes();
         if !missing.is_empty() {
             println!(
@@ -60,4 +62,20 @@ impl Restore {
         }
         Ok(())
     }
+}
+
+/// What follows the copied database has seen changes that this one has not: its log, where there is one, is another one
+/// from here on.
+fn mark_restored(database: &Database) -> Result<(), StoreError> {
+    let has_log = {
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        view.log_state()?.generation != 0 || view.context_vector()?.is_some()
+    };
+    if !has_log {
+        return Ok(());
+    }
+    let mut transaction = database.write()?;
+    transaction.mark_restored()?;
+    transaction.commit()
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
 use ironbark_model::Dn;
-use ironbark_store::{ChangeKind, ChangeRecord, Effect, Location, StoreError, ValueChange, View};
+use ironbark_store::{ChangeRecord, Effect, Location, StoreError, ValueChange, View};
 
 use super::chosen::Chosen;
 
@@ -62,10 +62,8 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
     if let Some(files) = &opened.files {
         let record = ChangeRecord {
-            csn: "".into(),
-            author: "".into(),
-            kind: ChangeKind::Modify,
-            effects: vec![effect],
+            effects: vec![effect.into()],
+            ..ChangeRecord::default()
         };
         files
             .write(&transaction.view(), &record)

@@ -20,10 +20,21 @@ pub struct MdbConfig {
     pub flags: EnvironmentFlags,
     /// `checkpoint`; only for `nosync`.
     pub checkpoint: Option<Checkpoint>,
+    /// `changelog-size` in bytes; `None`: not said.
+    pub change_log_octets: Option<u64>,
+    /// `changelog-age` in seconds; `None`: not said.
+    pub change_log_age_s: Option<u32>,
     /// `index default`: the kinds of attributes that name none.
     pub default_index: IndexKinds,
     /// `index`, in order; objectClass eq is there even if it is not listed.
     pub indexes: Vec<IndexSetting>,
+}
+
+impl MdbConfig {
+    /// Whether a log of changes is kept although nothing follows.
+    pub fn keeps_changes(&self) -> bool {
+        self.change_log_octets.is_some() || self.change_log_age_s.is_some()
+    }
 }
 
 /// When a database that does not flush each commit (`nosync`) is flushed.
@@ -44,6 +55,8 @@ impl Default for MdbConfig {
             mode: 0o600,
             flags: EnvironmentFlags::default(),
             checkpoint: None,
+            change_log_octets: None,
+            change_log_age_s: None,
             default_index: IndexKinds::default(),
             indexes: Vec::new(),
         }

@@ -304,6 +304,8 @@ const ROWS: &[ClassRow] = &[
             "olcDbPageSize",
             "olcDbCryptoModule",
             "olcDbPassphrase",
+            "olcDbChangeLogSize",
+            "olcDbChangeLogAge",
         ],
     ),
 ];

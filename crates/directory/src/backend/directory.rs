@@ -4,12 +4,13 @@ use std::{rc::Rc, sync::Arc};
 
 use arc_swap::ArcSwap;
 use ironbark_runtime::{Clock, Randomness};
+use ironbark_store::{Csn, Database, StoreError};
 
 use super::{
     bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, queue::WriterHandle,
 };
 use crate::{
-    stamp::{Stamp, StampGenerator},
+    stamp::{Ahead, Stamp, StampGenerator},
     statistics::Statistics,
 };
 
@@ -102,6 +103,33 @@ impl Directory {
     /// Monotonic time in microseconds.
     pub(crate) fn monotonic_micros(&self) -> u64 {
         self.clock.monotonic().nanos() / 1_000
+    }
+
+    /// Takes notice of a CSN of any server: the next ones of this one are greater.
+    pub(crate) fn observe_csn(&self, csn: Csn) -> Ahead {
+        self.stamps.observe(&self.clock, csn)
+    }
+
+    /// Takes notice of the CSNs of a database: after a start with a clock that was set back, too, changes come behind
+    /// those before.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn observe_database(&self, database: &Database) -> Result<(), StoreError> {
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        let last = view.position()?.and_then(|(csn, _)| Csn::parse(csn.as_bytes()));
+        let vector = view.context_vector()?.unwrap_or_default();
+        for csn in vector.iter().chain(last) {
+            let what = match self.observe_csn(csn) {
+                Ahead::Little => continue,
+                Ahead::Much => "lies ahead of the clock: one of the clocks is wrong",
+                Ahead::TooFar => "lies more than a day ahead of the clock: changes from now on come before it",
+            };
+            let directory = database.options().directory.display();
+            tracing::warn!(target: "any", "{directory}: the last change of server {}, {csn}, {what}", csn.server_id());
+        }
+        Ok(())
     }
 
     pub(crate) fn next_stamp(&self) -> Stamp {

@@ -63,6 +63,10 @@ pub(crate) trait WriteTask: Send {
 }
 
 /// How a write ended, before it is known whether its group commits.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "most writes are done, and a box for each would cost more"
+)]
 pub(crate) enum Outcome {
     Done(Success, Executed),
     Refused(OperationError),

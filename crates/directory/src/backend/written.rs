@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use ironbark_store::ChangeRecord;
 
-use crate::{
-    OperationError, ResponseControl,
-    password::Scheme,
-    request::{identity::Identity, requested_change::RequestedChange},
-};
+use crate::{OperationError, ResponseControl, password::Scheme, request::identity::Identity};
 
 /// A write that succeeded, and what its response carries.
 #[derive(Debug, Default)]
@@ -52,8 +48,6 @@ pub(crate) struct BindEnd {
 pub(crate) struct Executed {
     /// The change record.
     pub(crate) record: ChangeRecord,
-    /// The operation as it was asked for, if some overlay wants it.
-    pub(crate) asked: Vec<RequestedChange>,
     /// Whether the connection may do everything again: its password has been changed.
     pub(crate) lifts_restriction: bool,
 }

@@ -7,7 +7,7 @@ use ironbark_ldap_proto::AddRequest;
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
 };
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
 use super::{
     entry_rules,
@@ -20,10 +20,7 @@ use crate::{
     access::{Target, WriteCheck, assertion, disclosure::Ancestor},
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
-    request::{
-        modification::{self, Modification, ModificationKind, normal_form},
-        requested_change::RequestedChange,
-    },
+    request::modification::{self, Modification, ModificationKind, normal_form},
 };
 
 /// The attributes of a request.
@@ -127,9 +124,7 @@ fn require_rights(
 fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
     let schema = execution.schema();
     let dn: Box<str> = entry.dn.pretty().into();
-    if !execution.context.overlays().commits.is_empty() {
-        execution.asked.push(RequestedChange::Add(entry.clone()));
-    }
+    execution.note_next_effect();
     let attributes = entry
         .attributes
         .into_iter()
@@ -140,6 +135,18 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
         post_read: read_entry::post_read(execution, id)?,
         ..Success::default()
     })
+}
+
+/// A new entry as the log says that it was asked for.
+pub(super) fn requested(schema: &Schema, entry: &Entry) -> RequestedChange {
+    let attributes = entry.attributes.iter().map(|attribute| {
+        let name = schema.description_text(&attribute.description);
+        (name.into(), attribute.values.clone())
+    });
+    RequestedChange::Add {
+        dn: entry.dn.pretty().into(),
+        attributes: attributes.collect(),
+    }
 }
 
 /// The entry as requested; the values of an attribute that is named more than once come together.

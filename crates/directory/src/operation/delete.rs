@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Attribute, Dn, ResultCode};
+use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
@@ -15,7 +15,6 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::written::Success,
     overlay::{Before, Execution},
-    request::requested_change::RequestedChange,
 };
 
 /// Entries that one tree delete removes at most; past it the answer is `adminLimitExceeded`.
@@ -148,15 +147,14 @@ fn subordinates(
 
 /// Removes one entry, which has no subordinates any more; `tree` is the top of the subtree that goes.
 fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
-    let (name, entry_uuid, watched) = describe(execution, id)?;
-    if !execution.context.overlays().commits.is_empty() {
-        execution.asked.push(RequestedChange::Delete {
-            dn: name.pretty().to_owned(),
-        });
-    }
+    let (name, watched) = {
+        let view = execution.view();
+        let record = write_checks::record_of(view, id)?;
+        (view.dn(id)?, watched_attributes(execution, &record)?)
+    };
+    execution.note_next_effect();
     let effect = Effect::Delete {
         dn: name.pretty().into(),
-        entry_uuid,
     };
     execution.apply_own(
         ChangeKind::Delete,
@@ -184,16 +182,4 @@ impl Execution<'_, '_> {
         }
         remove(self, id, None)
     }
-}
-
-/// Name, entryUUID (empty if it has none) and watched attributes of an entry.
-fn describe(execution: &Execution<'_, '_>, id: EntryId) -> Result<(Dn, Box<str>, Vec<Attribute>), OperationError> {
-    let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
-    let uuid = super::modify::stored_attribute(&record, &execution.configuration.well_known.entry_uuid)?;
-    let uuid = uuid
-        .and_then(|attribute| attribute.values.into_iter().next())
-        .unwrap_or_default();
-    let watched = watched_attributes(execution, &record)?;
-    Ok((view.dn(id)?, String::from_utf8_lossy(&uuid).into(), watched))
 }

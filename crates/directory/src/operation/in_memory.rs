@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry, ResultCode};
-use ironbark_store::{ChangeKind, ChangeRecord};
+use ironbark_store::{ChangeKind, change::RequestedChange};
 
 use super::{
     add,
@@ -30,11 +30,12 @@ use crate::{
         referral,
         written::{Executed, Success},
     },
+    overlay::record,
     request::{
         context::RequestContext,
         controls::{ReadEntry, WriteControls},
         modification::{self, Modification},
-        requested_change::RequestedChange,
+        requested_change::of_modifications,
     },
     write::request::OnTree,
 };
@@ -132,8 +133,8 @@ impl Execution<'_> {
         if self.find(dn).is_some() {
             return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
         }
-        let asked = RequestedChange::Add(entry.clone());
-        let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), asked)?;
+        let requested = add::requested(&self.served.configuration.schema, &entry);
+        let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), requested)?;
         Ok((Success::default(), executed))
     }
 
@@ -146,11 +147,11 @@ impl Execution<'_> {
             "no write access to entry",
         )?;
         let success = self.pre_read(entry)?;
-        let asked = RequestedChange::Delete {
-            dn: entry.dn.pretty().to_owned(),
+        let requested = RequestedChange::Delete {
+            dn: entry.dn.pretty().into(),
         };
         let change = TreeChange::Delete { dn: entry.dn.clone() };
-        Ok((success, self.change(ChangeKind::Delete, &change, asked)?))
+        Ok((success, self.change(ChangeKind::Delete, &change, requested)?))
     }
 
     fn modify(&self, dn: &Dn, modifications: &[Modification]) -> Result<(Success, Executed), OperationError> {
@@ -160,15 +161,12 @@ impl Execution<'_> {
         self.check_assertion(entry)?;
         let mut success = self.pre_read(entry)?;
         check_access(&self.check(entry), &modifications)?;
-        let asked = RequestedChange::Modify {
-            dn: dn.pretty().to_owned(),
-            modifications: modifications.clone(),
-        };
+        let requested = of_modifications(&self.served.configuration.schema, dn.pretty(), &modifications);
         let change = TreeChange::Modify {
             dn: entry.dn.clone(),
             modifications,
         };
-        let executed = self.change(ChangeKind::Modify, &change, asked)?;
+        let executed = self.change(ChangeKind::Modify, &change, requested)?;
         success.post_read = self.post_read(dn)?;
         Ok((success, executed))
     }
@@ -193,9 +191,9 @@ impl Execution<'_> {
             )?;
         }
         let success = self.pre_read(entry)?;
-        let asked = rename.asked();
+        let requested = rename.requested();
         let change = rename.in_memory(entry.dn.clone());
-        Ok((success, self.change(ChangeKind::ModifyDn, &change, asked)?))
+        Ok((success, self.change(ChangeKind::ModifyDn, &change, requested)?))
     }
 
     /// Lets the tree carry it out, unless it is not meant to be.
@@ -203,18 +201,13 @@ impl Execution<'_> {
         &self,
         kind: ChangeKind,
         change: &TreeChange,
-        asked: RequestedChange,
+        requested: RequestedChange,
     ) -> Result<Executed, OperationError> {
         if self.controls.has(ControlKind::NoOp) {
             return Err(OperationError::code(ResultCode::NO_OPERATION));
         }
         let stamp = self.directory.next_stamp();
-        let record = ChangeRecord {
-            csn: stamp.csn.as_str().into(),
-            author: String::from_utf8_lossy(self.origin.identity.dn.normalized()).into(),
-            kind,
-            effects: Vec::new(),
-        };
+        let mut record = record::begin(self.directory, self.context, self.origin, (&stamp, kind));
         let by = ChangeAuthor {
             governor: self.governor,
             randomness: self.directory.randomness(),
@@ -223,14 +216,11 @@ impl Execution<'_> {
             stamp,
         };
         self.tree.change(change, &by)?;
-        let asked = if self.context.overlays().commits.is_empty() {
-            Vec::new()
-        } else {
-            vec![asked]
-        };
+        if self.context.is_followed() {
+            record.requested.push(requested);
+        }
         Ok(Executed {
             record,
-            asked,
             lifts_restriction: false,
         })
     }

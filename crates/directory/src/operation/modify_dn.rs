@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::ModifyDnRequest;
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
 use super::{
     entry_rules,
@@ -18,10 +18,7 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::{in_memory::TreeChange, referral, written::Success},
     overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
-    request::{
-        modification::{Authority, Modification, ModificationKind, normal_form},
-        requested_change::RequestedChange,
-    },
+    request::modification::{Authority, Modification, ModificationKind, normal_form},
 };
 
 /// A request, with its names parsed.
@@ -58,9 +55,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         new_name,
         pre_read,
     } = prepare(execution, id, rename, &modifications)?;
-    if !execution.context.overlays().commits.is_empty() {
-        execution.asked.push(rename.asked());
-    }
+    execution.note_requested(|_| rename.requested());
     let effect = Effect::Rename {
         dn: old_name.pretty().into(),
         new_dn: new_name.pretty().into(),
@@ -127,12 +122,12 @@ impl Rename {
     }
 
     /// As overlays hear of it.
-    pub(super) fn asked(&self) -> RequestedChange {
+    pub(super) fn requested(&self) -> RequestedChange {
         RequestedChange::ModifyDn {
-            dn: self.dn.pretty().to_owned(),
-            new_rdn: self.new_rdn.pretty().to_owned(),
+            dn: self.dn.pretty().into(),
+            new_rdn: self.new_rdn.pretty().into(),
             delete_old_rdn: self.delete_old_rdn,
-            new_superior: self.new_superior.as_ref().map(|superior| superior.pretty().to_owned()),
+            new_superior: self.new_superior.as_ref().map(|superior| superior.pretty().into()),
         }
     }
 

@@ -5,17 +5,18 @@
 
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry, ResultCode};
-use ironbark_store::{ChangeKind, ChangeRecord};
+use ironbark_store::{ChangeKind, change::RequestedChange};
 
 use super::{add, change::Change, modify_dn, password_modify::SetPassword, read_entry};
 use crate::{
-    Directory, OperationError,
+    Directory, NamingContext, OperationError,
     access::{Requester, assertion::refuse_assertion},
     backend::{
         queue::Served,
         written::{Executed, Success},
     },
-    request::{context::RequestContext, controls::WriteControls, modification, requested_change::RequestedChange},
+    overlay::record,
+    request::{context::RequestContext, controls::WriteControls, modification, requested_change::of_modifications},
     write::request::OnTree,
 };
 
@@ -36,29 +37,27 @@ pub(crate) fn execute(
     } = on;
     let Served { configuration, context } = served;
     let schema = &*configuration.schema;
-    let (kind, asked) = match change {
+    let (kind, requested) = match change {
         Change::Add(dn, modifications) => {
             let mut modifications = modifications.clone();
             modification::check_permitted(schema, &mut modifications, controls.has(ControlKind::RelaxRules))?;
             add::refuse_repetition(schema, &modifications)?;
-            (
-                ChangeKind::Add,
-                RequestedChange::Add(add::entry_of(dn.clone(), &modifications)),
-            )
+            let entry = add::entry_of(dn.clone(), &modifications);
+            (ChangeKind::Add, add::requested(schema, &entry))
         }
         Change::Delete(dn) => {
-            let dn = dn.pretty().to_owned();
+            let dn = dn.pretty().into();
             (ChangeKind::Delete, RequestedChange::Delete { dn })
         }
         Change::Modify(dn, modifications) => {
             let mut modifications = modifications.clone();
             modification::check_permitted(schema, &mut modifications, controls.has(ControlKind::RelaxRules))?;
-            let dn = dn.pretty().to_owned();
-            (ChangeKind::Modify, RequestedChange::Modify { dn, modifications })
+            let requested = of_modifications(schema, dn.pretty(), &modifications);
+            (ChangeKind::Modify, requested)
         }
         Change::ModifyDn(rename) => {
             modify_dn::check_context(configuration, context, rename)?;
-            (ChangeKind::ModifyDn, rename.asked())
+            (ChangeKind::ModifyDn, rename.requested())
         }
     };
     refuse_assertion(controls.has(ControlKind::Assertion))?;
@@ -66,9 +65,9 @@ pub(crate) fn execute(
     if controls.has(ControlKind::NoOp) {
         return Err(OperationError::code(ResultCode::NO_OPERATION));
     }
-    let mut executed = nothing(directory, origin, kind);
-    if !context.overlays().commits.is_empty() {
-        executed.asked.push(asked);
+    let mut executed = nothing(directory, context, origin, kind);
+    if context.is_followed() {
+        executed.record.requested.push(requested);
     }
     Ok((success, executed))
 }
@@ -79,18 +78,13 @@ pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, E
         extended: request.answer(),
         ..Success::default()
     };
-    (success, nothing(on.directory, on.origin, ChangeKind::Modify))
+    let context = &on.served.context;
+    (success, nothing(on.directory, context, on.origin, ChangeKind::Modify))
 }
 
-fn nothing(directory: &Directory, origin: &RequestContext, kind: ChangeKind) -> Executed {
+fn nothing(directory: &Directory, context: &NamingContext, origin: &RequestContext, kind: ChangeKind) -> Executed {
     Executed {
-        record: ChangeRecord {
-            csn: directory.next_stamp().csn.as_str().into(),
-            author: String::from_utf8_lossy(origin.identity.dn.normalized()).into(),
-            kind,
-            effects: Vec::new(),
-        },
-        asked: Vec::new(),
+        record: record::begin(directory, context, origin, (&directory.next_stamp(), kind)),
         lifts_restriction: false,
     }
 }

@@ -8,11 +8,15 @@ use std::cell::RefCell;
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
+use ironbark_store::{
+    ChangeKind, ChangeRecord, Effect, EntryId, Location, RecordedEffect, ValueChange, View, WriteTransaction,
+    change::{Marks, RequestedChange},
+};
 
 use super::{
     Applied, Entries,
     password_checks::{self, Computed},
+    record,
     warnings::Warnings,
 };
 use crate::{
@@ -23,7 +27,7 @@ use crate::{
     },
     backend::written::{Executed, Wanted},
     password::{self, Cost, Scheme},
-    request::{context::RequestContext, controls::WriteControls, requested_change::RequestedChange},
+    request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
 };
 
@@ -66,8 +70,6 @@ pub struct Execution<'w, 'd> {
     /// What sets have said of who acts.
     sets: &'w SetAnswers,
     record: ChangeRecord,
-    /// The operation as it was asked for, if some overlay wants it.
-    pub(crate) asked: Vec<RequestedChange>,
     /// What was computed before; `None` if the operation cannot be sent back for more.
     pub(crate) computed: Option<&'w Computed>,
     /// What it lacks, for which it has to be sent back: its result counts for nothing then.
@@ -99,12 +101,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     ) -> Self {
         let stamp = directory.next_stamp();
         Self {
-            record: ChangeRecord {
-                csn: stamp.csn.as_str().into(),
-                author: String::from_utf8_lossy(origin.identity.dn.normalized()).into(),
-                kind: ChangeKind::Modify,
-                effects: Vec::new(),
-            },
+            record: record::begin(directory, context, origin, (&stamp, ChangeKind::Modify)),
             directory,
             configuration,
             context,
@@ -114,7 +111,6 @@ impl<'w, 'd> Execution<'w, 'd> {
             transaction,
             budget,
             sets,
-            asked: Vec::new(),
             computed: None,
             wanted: RefCell::default(),
             warnings: Warnings::new(origin.connection, origin.operation),
@@ -319,12 +315,12 @@ impl<'w, 'd> Execution<'w, 'd> {
         let context = self.context;
         let mut overlays = context.overlays().effects.iter().peekable();
         if overlays.peek().is_none() {
-            self.record.effects.push(effect);
+            self.take_in(effect, Marks::default());
             let id = id?;
             self.check_entry_size(kind, id)?;
             return Ok(id);
         }
-        self.record.effects.push(effect.clone());
+        self.take_in(effect.clone(), Marks::default());
         let id = id?;
         self.check_entry_size(kind, id)?;
         for overlay in overlays {
@@ -364,19 +360,40 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Applies a further effect: overlays call this from `in_transaction`.
     pub fn apply_further(&mut self, effect: Effect) -> Result<EntryId, OperationError> {
+        let marks = Marks {
+            internal: !touches_csn(&effect),
+            silent: false,
+        };
         let id = self.transaction.apply_effect(&effect);
-        self.record.effects.push(effect);
+        self.take_in(effect, marks);
         Ok(id?)
     }
 
-    /// Ends the operation: stores the position, gives the record to whoever commits.
-    pub(crate) fn finish(self) -> Result<Executed, OperationError> {
+    fn take_in(&mut self, effect: Effect, marks: Marks) {
+        let before = self.transaction.take_before();
+        self.record.effects.push(RecordedEffect { effect, marks, before });
+    }
+
+    /// Notes a change as it was asked for, where the database is followed. What it makes is only made then.
+    pub(crate) fn note_requested(&mut self, requested: impl FnOnce(&Self) -> RequestedChange) {
+        if self.context.is_followed() {
+            let requested = requested(self);
+            self.record.requested.push(requested);
+        }
+    }
+
+    /// Notes that what was asked for is the next effect.
+    pub(crate) fn note_next_effect(&mut self) {
+        self.note_requested(|execution| RequestedChange::AsApplied(execution.record.effects.len()));
+    }
+
+    /// Ends the operation: its record becomes part of the transaction, and goes to whoever commits.
+    pub(crate) fn finish(mut self) -> Result<Executed, OperationError> {
         if !self.record.effects.is_empty() {
-            self.transaction.record_position(&self.record)?;
+            self.transaction.record(&mut self.record)?;
         }
         Ok(Executed {
             record: self.record,
-            asked: self.asked,
             lifts_restriction: self.lifts_restriction,
         })
     }
@@ -390,6 +407,17 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// The text of an attribute description.
     pub fn name_of(&self, description: &AttributeDescription) -> String {
         self.schema().description_text(description)
+    }
+}
+
+/// Whether consumers notice the effect by the entry's CSN.
+fn touches_csn(effect: &Effect) -> bool {
+    match effect {
+        Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => changes
+            .iter()
+            .map(ValueChange::attribute)
+            .any(|attribute| attribute.eq_ignore_ascii_case("entryCSN")),
+        Effect::Add { .. } | Effect::Delete { .. } => true,
     }
 }
 

@@ -1,34 +1,49 @@
-//! After a commit: who follows a database hears of it.
+//! Followers: they take the changes of a database from its log, in the order of the commits.
+
+use std::io;
 
 use ironbark_store::ChangeRecord;
 
-use crate::request::requested_change::RequestedChange;
+/// Takes the changes of a database, on a thread that is not the writer's. A write is acknowledged when those who follow
+/// its database have taken it, or could not.
+///
+/// The database keeps how far a follower is, with notes of its own, in the transaction of a later commit. So after a
+/// crash it may be further than the database says: then [`Follower::resume`] is asked how much further.
+pub trait Follower: Send + Sync {
+    /// The name under which a database keeps how far it is: the same as long as it goes on with the same work.
+    fn name(&self) -> String;
 
-/// Hears of each write when it is committed.
-pub trait CommitHooks: Send + Sync {
-    /// Sees the committed record, in commit order, on the writer thread: must not block for long and cannot refuse.
-    fn after_commit(&self, record: &ChangeRecord, context: &AfterCommit<'_>);
+    /// It follows a database from here on. Gives its first notes.
+    fn begin(&self) -> Vec<u8> {
+        Vec::new()
+    }
 
-    /// After the last write that it follows: flush what is buffered. The server ends, or the configuration no longer
-    /// has it.
+    /// Sees the changes behind those that its notes are about. The number of them, from the first on, that it had taken
+    /// before the process ended.
+    ///
+    /// # Errors
+    /// It cannot be found out: none of them counts as taken.
+    fn resume(&self, notes: &[u8], changes: Changes<'_>) -> io::Result<usize> {
+        let _ = (notes, changes);
+        Ok(0)
+    }
+
+    /// Takes changes. Gives its notes.
+    ///
+    /// # Errors
+    /// It has taken none of them: they come again.
+    fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>>;
+
+    /// After the last change that it takes: flush what is buffered. The server ends, or the configuration no longer has
+    /// it.
     fn close(&self) {}
 }
 
-/// What accompanies a committed record.
+/// Changes of one database, in the order of their commits.
 #[derive(Clone, Copy, Debug)]
-pub struct AfterCommit<'a> {
+pub struct Changes<'a> {
     /// First suffix of the database, pretty form.
     pub suffix: &'a str,
-    /// Pretty authorization DN of the client; empty for anonymous.
-    pub author: &'a str,
-    /// The client's address as the log prints it (`IP=...`), and its connection number.
-    pub peer_name: &'a str,
-    /// Connection number.
-    pub connection: u64,
-    /// The identity that authenticated, pretty form: another one than `author` under proxied authorization.
-    pub authenticated: &'a str,
-    /// Seconds since 1970.
-    pub unix_seconds: i64,
-    /// The operation as it was asked for, in the order of execution.
-    pub asked: &'a [RequestedChange],
+    /// The changes.
+    pub records: &'a [ChangeRecord],
 }

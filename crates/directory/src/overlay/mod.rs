@@ -16,6 +16,7 @@ mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
 mod question;
+pub(crate) mod record;
 mod searches;
 mod sorting;
 mod timers;
@@ -33,7 +34,7 @@ pub use self::{
     entries::Entries,
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
-    followers::{AfterCommit, CommitHooks},
+    followers::{Changes, Follower},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     question::{Question, Rights},
@@ -58,8 +59,8 @@ pub struct Overlay {
     pub outcomes: Option<Arc<dyn OutcomeHooks>>,
     /// In the transaction of a write.
     pub effects: Option<Arc<dyn EffectHooks>>,
-    /// After the commit of a write.
-    pub commits: Option<Arc<dyn CommitHooks>>,
+    /// From the log of changes.
+    pub follower: Option<Arc<dyn Follower>>,
     /// When a bind's password has been verified, or not.
     pub binds: Option<Arc<dyn BindHooks>>,
     /// Attributes that entries do not hold.
@@ -86,7 +87,7 @@ impl Overlay {
             content: None,
             outcomes: None,
             effects: None,
-            commits: None,
+            follower: None,
             binds: None,
             computed: None,
             entry_controls: None,

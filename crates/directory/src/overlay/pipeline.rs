@@ -6,7 +6,7 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, OutcomeHooks,
+    BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
     Overlay, SearchHooks, SortLimits, TimerHooks,
 };
 use crate::NamingContext;
@@ -21,7 +21,7 @@ pub struct Pipeline {
     pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
     /// Those that act last behind the others.
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
-    pub(crate) commits: Vec<Arc<dyn CommitHooks>>,
+    pub(crate) followers: Vec<Arc<dyn Follower>>,
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
     pub(crate) computed: Vec<Arc<dyn ComputedAttributes>>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
@@ -42,7 +42,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     content: Vec::new(),
     outcomes: Vec::new(),
     effects: Vec::new(),
-    commits: Vec::new(),
+    followers: Vec::new(),
     binds: Vec::new(),
     computed: Vec::new(),
     entry_controls: Vec::new(),
@@ -59,6 +59,16 @@ impl NamingContext {
     pub fn overlays(&self) -> &Pipeline {
         self.attached.get().unwrap_or(&NO_OVERLAYS)
     }
+
+    /// Whether its changes are kept in a log.
+    pub(crate) fn keeps_log(&self) -> bool {
+        self.settings.mdb.keeps_changes() || self.is_followed()
+    }
+
+    /// Whether overlays follow its changes.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.overlays().followers.is_empty()
+    }
 }
 
 impl Pipeline {
@@ -69,7 +79,7 @@ impl Pipeline {
             pipeline.content.extend(overlay.content.clone());
             pipeline.outcomes.extend(overlay.outcomes.clone());
             pipeline.effects.extend(overlay.effects.clone());
-            pipeline.commits.extend(overlay.commits.clone());
+            pipeline.followers.extend(overlay.follower.clone());
             pipeline.binds.extend(overlay.binds.clone());
             pipeline.computed.extend(overlay.computed.clone());
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
@@ -105,11 +115,11 @@ impl Pipeline {
         self.binds.iter().any(|binds| binds.restricts())
     }
 
-    /// Closes those who follow commits that are not among those of `next`.
+    /// Closes the followers that are not among those of `next`.
     pub(crate) fn close_except(&self, next: &Self) {
-        for commits in &self.commits {
-            if !next.commits.iter().any(|kept| Arc::ptr_eq(kept, commits)) {
-                commits.close();
+        for follower in &self.followers {
+            if !next.followers.iter().any(|kept| Arc::ptr_eq(kept, follower)) {
+                follower.close();
             }
         }
     }

@@ -122,6 +122,9 @@ fn stored(
         }
         None => open::database(settings, &read.schema)?,
     };
+    directory
+        .observe_database(&opened.database)
+        .map_err(|source| failed(settings, source))?;
     let (writer, orders) = queue::queue();
     let (first, its_first) = channel();
     let for_writer = Arc::clone(directory);

@@ -1,35 +1,24 @@
-//! An operation as it was asked for, for who logs it.
+//! Changes as they were asked for, in the form of the log.
 
-use ironbark_model::Entry;
+use ironbark_model::Schema;
+use ironbark_store::change::{RequestedChange, RequestedKind, RequestedModification};
 
-use super::modification::Modification;
+use super::modification::{Modification, ModificationKind};
 
-/// An operation as its client asked for it, after its names and values were checked; operational attributes included.
-#[derive(Clone, PartialEq, Debug)]
-pub enum RequestedChange {
-    /// Add, with the whole entry.
-    Add(Entry),
-    /// Modify; also password modify.
-    Modify {
-        /// The entry's name in the request, pretty form.
-        dn: String,
-        /// The changes in order.
-        modifications: Vec<Modification>,
-    },
-    /// Modify DN.
-    ModifyDn {
-        /// The entry's name in the request, pretty form.
-        dn: String,
-        /// New RDN, pretty form.
-        new_rdn: String,
-        /// `deleteoldrdn`.
-        delete_old_rdn: bool,
-        /// New superior, pretty form.
-        new_superior: Option<String>,
-    },
-    /// Delete: one for each entry of a deleted subtree.
-    Delete {
-        /// The entry's name, pretty form.
-        dn: String,
-    },
+/// The changes of a modify operation of an entry whose name is `dn`, pretty form.
+pub(crate) fn of_modifications(schema: &Schema, dn: &str, modifications: &[Modification]) -> RequestedChange {
+    let requested = modifications.iter().map(|modification| RequestedModification {
+        kind: match modification.kind {
+            ModificationKind::Add | ModificationKind::AddIfAbsent => RequestedKind::Add,
+            ModificationKind::Delete => RequestedKind::Delete,
+            ModificationKind::Replace => RequestedKind::Replace,
+            ModificationKind::Increment => RequestedKind::Increment,
+        },
+        attribute: schema.description_text(&modification.description).into(),
+        values: modification.values.clone(),
+    });
+    RequestedChange::Modify {
+        dn: dn.into(),
+        modifications: requested.collect(),
+    }
 }

@@ -1,25 +1,416 @@
-//! The change stream: every committed record, in commit order, to whoever follows a database.
+//! Those who follow a database, on a thread of their own: its changes are read from the log by their numbers, in the
+//! order of the commits.
 //!
-//! The only source of audit log, access log, replication and live views (DESIGN §3.6).
+//! Invariants: a write is concluded after the followers of its database have taken it, or could not. How far a follower
+//! is lies in the database, written with a later commit of the writer (at the latest a second after the last one), and
+//! never runs ahead of what the follower has done. Rows behind that stay in the log.
 
-use crate::{
-    Directory, NamingContext, backend::written::Executed, overlay::AfterCommit, request::context::RequestContext,
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
 };
 
-/// Hands a committed record to the followers of its database. Runs on the writer thread, so that the order is the
-/// commit order.
-pub(crate) fn publish(directory: &Directory, context: &NamingContext, origin: &RequestContext, executed: &Executed) {
-    let identity = &origin.identity;
-    let after = AfterCommit {
-        suffix: context.suffixes().first().map_or("", |suffix| suffix.pretty()),
-        author: identity.dn.pretty(),
-        peer_name: &origin.peer.name,
-        connection: origin.connection,
-        authenticated: identity.authentication_dn.as_ref().unwrap_or(&identity.dn).pretty(),
-        unix_seconds: directory.clock().now().unix_micros().div_euclid(1_000_000),
-        asked: &executed.asked,
+use ironbark_runtime::spawn_named;
+use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
+
+use crate::{
+    NamingContext,
+    backend::queue::{Outcome, Queued, Served},
+    overlay::{Changes, Follower},
+};
+
+/// Groups of writes that wait for the followers; the writer waits when there are more.
+const GROUPS: usize = 4;
+/// Changes that are handed to a follower at once.
+const BATCH: usize = 256;
+/// How long the last places wait for a commit to go with.
+const IDLE: Duration = Duration::from_secs(1);
+/// When a follower that could not take changes is asked again, if none come.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// The followers of one database, as its writer sees them.
+#[derive(Default)]
+pub(super) struct Followers {
+    link: Option<Link>,
+}
+
+struct Link {
+    /// `None` at the end.
+    queue: Option<SyncSender<Vec<(Queued, Outcome)>>>,
+    thread: Option<JoinHandle<()>>,
+    places: Arc<Places>,
+    names: Vec<String>,
+    /// Numbers that the database has of each.
+    kept: Vec<Option<u64>>,
+    /// The same, of the transaction that is about to be committed.
+    written: Vec<u64>,
+    /// Number of the last change that was committed.
+    last: u64,
+}
+
+/// How far each follower is.
+type Places = Mutex<Vec<Place>>;
+
+#[derive(Clone)]
+struct Place {
+    /// Number of the last change that it has taken.
+    sequence: u64,
+    notes: Vec<u8>,
+    /// Whether it could not take the next.
+    is_stuck: bool,
+}
+
+fn lock(places: &Places) -> MutexGuard<'_, Vec<Place>> {
+    // What is in there is replaced whole.
+    places.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Followers {
+    /// Those of a database. It is not written to meanwhile.
+    pub(super) fn of(served: &Served, database: &Arc<Database>) -> Self {
+        match Link::start(served, database) {
+            Ok(link) => Self { link },
+            Err(error) => {
+                tracing::error!(target: "any", "following a database: {error}");
+                Self::default()
+            }
+        }
+    }
+
+    /// How long the writer may wait for the next write.
+    pub(super) fn patience(&self) -> Duration {
+        match &self.link {
+            Some(link) if link.is_unsaved() => IDLE,
+            _ => Duration::MAX,
+        }
+    }
+
+    /// Writes how far they are.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(super) fn put_places(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+        match &mut self.link {
+            Some(link) => link.put_places(transaction),
+            None => Ok(()),
+        }
+    }
+
+    /// The transaction was committed; `last` is the number of its last change.
+    pub(super) fn committed(&mut self, last: Option<u64>) {
+        if let Some(link) = &mut self.link {
+            link.kept = link.written.drain(..).map(Some).collect();
+            link.last = last.unwrap_or(link.last);
+        }
+    }
+
+    /// Concludes writes, once the followers have taken what was committed.
+    pub(super) fn conclude(&self, context: &Arc<NamingContext>, ended: Vec<(Queued, Outcome)>) {
+        for (queued, outcome) in &ended {
+            if let Outcome::Refused(error) = outcome {
+                // What is behind it in its sequence must not be executed before it is concluded.
+                queued.task.refused(error);
+            }
+        }
+        let queue = self.link.as_ref().and_then(|link| link.queue.as_ref());
+        let left = match queue {
+            None => ended,
+            Some(queue) => match queue.send(ended) {
+                Ok(()) => return,
+                // The thread has failed, and has said so.
+                Err(error) => error.0,
+            },
+        };
+        for (queued, outcome) in left {
+            queued.task.conclude(context, outcome);
+        }
+    }
+
+    /// Writes how far they are, when nothing else is written.
+    pub(super) fn keep(&mut self, database: &Database) {
+        let Some(link) = self.link.as_mut().filter(|link| link.is_changed()) else {
+            return;
+        };
+        let kept = database.write().and_then(|mut transaction| {
+            link.put_places(&mut transaction)?;
+            transaction.commit()
+        });
+        match kept {
+            Ok(()) => link.kept = link.written.drain(..).map(Some).collect(),
+            Err(error) => tracing::error!(target: "any", "writing how far followers are: {error}"),
+        }
+    }
+
+    /// Rows of the log from this number on are still needed. Those who are stuck do not count: they must not fill the
+    /// disk.
+    pub(super) fn keep_from(&self) -> u64 {
+        let Some(link) = &self.link else { return u64::MAX };
+        let places = lock(&link.places);
+        let needed = places.iter().zip(&link.kept).filter(|(place, _)| !place.is_stuck);
+        needed.map(|(_, kept)| kept.unwrap_or(0) + 1).min().unwrap_or(u64::MAX)
+    }
+
+    /// Number of the last change that those have taken who are stuck.
+    pub(super) fn stuck_behind(&self) -> Option<u64> {
+        let places = lock(&self.link.as_ref()?.places);
+        let stuck = places.iter().filter(|place| place.is_stuck);
+        stuck.map(|place| place.sequence).min()
+    }
+
+    /// Waits until they have taken everything, and ends.
+    pub(super) fn end(mut self, database: &Database) {
+        let Some(link) = &mut self.link else { return };
+        // Without its queue the thread ends.
+        drop(link.queue.take());
+        if let Some(thread) = link.thread.take() {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+        self.keep(database);
+    }
+}
+
+impl Link {
+    /// Reads how far the followers are, and starts their thread. `None`: there are none.
+    fn start(served: &Served, database: &Arc<Database>) -> Result<Option<Self>, StoreError> {
+        let followers = served.context.overlays().followers.clone();
+        let names = names_of(&followers);
+        database.keep_followers(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        if followers.is_empty() {
+            return Ok(None);
+        }
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        let last = view.log_state()?.last;
+        let (mut places, mut kept) = (Vec::new(), Vec::new());
+        for (follower, name) in followers.iter().zip(&names) {
+            let known = view.follower(name)?;
+            kept.push(known.as_ref().map(|(sequence, _)| *sequence));
+            // One that is new begins here.
+            let (sequence, notes) = known.unwrap_or_else(|| (last, follower.begin()));
+            places.push(Place {
+                sequence,
+                notes,
+                is_stuck: false,
+            });
+        }
+        drop(snapshot);
+        let places = Arc::new(Mutex::new(places));
+        let (queue, ended) = sync_channel(GROUPS);
+        let work = Work {
+            database: Arc::clone(database),
+            context: Arc::clone(&served.context),
+            followers,
+            places: Arc::clone(&places),
+        };
+        let thread = spawn_named("followers", move || work.run(&ended))
+            .map_err(|error| StoreError::Format(format!("starting a thread: {error}")))?;
+        Ok(Some(Self {
+            queue: Some(queue),
+            thread: Some(thread),
+            places,
+            names,
+            kept,
+            written: Vec::new(),
+            last,
+        }))
+    }
+
+    fn put_places(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
+        let places = lock(&self.places).clone();
+        self.written = places.iter().map(|place| place.sequence).collect();
+        for ((place, name), kept) in places.iter().zip(&self.names).zip(&self.kept) {
+            if *kept != Some(place.sequence) {
+                transaction.put_follower(name, place.sequence, &place.notes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether they are further than the database says.
+    fn is_changed(&self) -> bool {
+        let places = lock(&self.places);
+        let mut pairs = places.iter().zip(&self.kept);
+        pairs.any(|(place, kept)| *kept != Some(place.sequence))
+    }
+
+    /// Whether they are, or will be soon.
+    fn is_unsaved(&self) -> bool {
+        self.kept.iter().any(|kept| *kept != Some(self.last))
+    }
+}
+
+/// A name for each: one that another has already gets a number.
+fn names_of(followers: &[Arc<dyn Follower>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for follower in followers {
+        let name = follower.name();
+        let again = names
+            .iter()
+            .filter(|known| **known == name || known.starts_with(&format!("{name} #")))
+            .count();
+        names.push(if again == 0 {
+            name
+        } else {
+            format!("{name} #{}", again + 1)
+        });
+    }
+    names
+}
+
+/// What the thread does.
+struct Work {
+    database: Arc<Database>,
+    context: Arc<NamingContext>,
+    followers: Vec<Arc<dyn Follower>>,
+    places: Arc<Places>,
+}
+
+impl Work {
+    fn run(&self, ended: &Receiver<Vec<(Queued, Outcome)>>) {
+        for (number, follower) in self.followers.iter().enumerate() {
+            self.resume(number, &**follower);
+        }
+        self.catch_up();
+        loop {
+            let is_stuck = lock(&self.places).iter().any(|place| place.is_stuck);
+            let received = if is_stuck {
+                ended.recv_timeout(RETRY)
+            } else {
+                ended.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            match received {
+                Ok(group) => {
+                    self.catch_up();
+                    for (queued, outcome) in group {
+                        queued.task.conclude(&self.context, outcome);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => self.catch_up(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Asks a follower how much further it is than the database says.
+    fn resume(&self, number: usize, follower: &dyn Follower) {
+        while let Some(place) = self.place(number) {
+            let records = match self.rows_behind(place.sequence) {
+                Ok(records) => records,
+                Err(error) => return self.tell(follower, &error),
+            };
+            let taken = follower.resume(&place.notes, self.changes(&records));
+            let taken = taken.unwrap_or_else(|error| {
+                tracing::error!(target: "any", "{}: how far it was cannot be found out: {error}", follower.name());
+                0
+            });
+            let Some(last) = taken.checked_sub(1).and_then(|last| records.get(last)) else {
+                return;
+            };
+            let sequence = last.position.sequence;
+            self.set(number, Place { sequence, ..place });
+            if taken < records.len() {
+                return;
+            }
+        }
+    }
+
+    /// Hands all rows that are there to all followers.
+    fn catch_up(&self) {
+        for (number, follower) in self.followers.iter().enumerate() {
+            while self.hand_over(number, &**follower) {}
+        }
+    }
+
+    /// Hands the next rows to a follower; `false`: there are none, or it could not take them.
+    fn hand_over(&self, number: usize, follower: &dyn Follower) -> bool {
+        let Some(place) = self.place(number) else { return false };
+        let records = match self.rows_behind(place.sequence) {
+            Ok(records) => records,
+            Err(error) => {
+                self.tell(follower, &error);
+                return false;
+            }
+        };
+        let Some(last) = records.last().map(|record| record.position.sequence) else {
+            return false;
+        };
+        match follower.take(self.changes(&records)) {
+            Ok(notes) => {
+                let is_stuck = false;
+                self.set(
+                    number,
+                    Place {
+                        sequence: last,
+                        notes,
+                        is_stuck,
+                    },
+                );
+                true
+            }
+            Err(error) => {
+                if !place.is_stuck {
+                    tracing::error!(
+                        target: "any",
+                        "{}: {error}; changes are kept for it, up to the size of the log, and it is asked again",
+                        follower.name()
+                    );
+                }
+                let is_stuck = true;
+                self.set(number, Place { is_stuck, ..place });
+                false
+            }
+        }
+    }
+
+    /// The next rows; the snapshot is not held while they are worked on.
+    fn rows_behind(&self, sequence: u64) -> Result<Vec<ChangeRecord>, StoreError> {
+        let snapshot = self.database.snapshot()?;
+        let rows = snapshot.view().changes(sequence + 1)?;
+        rows.take(BATCH).collect()
+    }
+
+    fn changes<'r>(&'r self, records: &'r [ChangeRecord]) -> Changes<'r> {
+        Changes {
+            suffix: suffix_of(&self.context),
+            records,
+        }
+    }
+
+    fn place(&self, number: usize) -> Option<Place> {
+        lock(&self.places).get(number).cloned()
+    }
+
+    fn set(&self, number: usize, place: Place) {
+        if let Some(known) = lock(&self.places).get_mut(number) {
+            *known = place;
+        }
+    }
+
+    fn tell(&self, follower: &dyn Follower, error: &StoreError) {
+        let suffix = suffix_of(&self.context);
+        tracing::error!(target: "any", "{suffix}: reading the log of changes for {}: {error}", follower.name());
+    }
+}
+
+fn suffix_of(context: &NamingContext) -> &str {
+    context.suffixes().first().map_or("", |suffix| suffix.pretty())
+}
+
+/// Hands a change to the followers of a database that keeps no log: one of entries in memory, or of none. What one of
+/// them cannot take is lost to it.
+pub(super) fn tell(context: &NamingContext, record: &ChangeRecord) {
+    let changes = Changes {
+        suffix: suffix_of(context),
+        records: std::slice::from_ref(record),
     };
-    for commits in &context.overlays().commits {
-        commits.after_commit(&executed.record, &after);
+    for follower in &context.overlays().followers {
+        if let Err(error) = follower.take(changes) {
+            tracing::error!(target: "any", "{}: {error}; a change is not in it", follower.name());
+        }
     }
 }

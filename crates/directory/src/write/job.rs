@@ -7,10 +7,7 @@ use ironbark_model::{Budget, ResultCode};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
-use super::{
-    followers,
-    request::{OnTree, WriteRequest},
-};
+use super::request::{OnTree, WriteRequest};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::SetAnswers,
@@ -210,10 +207,6 @@ impl WriteTask for Job {
         let result = match outcome {
             Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
-                let is_record = self.request.operation() != Operation::Bind || !executed.record.effects.is_empty();
-                if is_record {
-                    followers::publish(&self.directory, context, &self.origin, &executed);
-                }
                 if executed.lifts_restriction {
                     self.origin.restriction.set(false);
                 }

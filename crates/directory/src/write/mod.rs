@@ -5,9 +5,12 @@ mod flusher;
 mod followers;
 mod indexing;
 pub(crate) mod job;
+mod replay;
 pub(crate) mod request;
 mod stored;
 mod timers;
 mod trees;
+mod trimming;
 
+pub use self::replay::Replayed;
 pub(crate) use self::{stored::run as run_stored, trees::run as run_trees};

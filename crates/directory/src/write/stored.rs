@@ -13,11 +13,11 @@ use std::{
 };
 
 use ironbark_model::ResultCode;
-use ironbark_store::{Database, WriteTransaction};
+use ironbark_store::{Database, LogMode, WriteTransaction};
 
-use super::{flusher::Flusher, indexing::Indexing, timers::Timers};
+use super::{flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
 use crate::{
-    Directory, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{
         ldif::LdifError,
         naming_context::Backend,
@@ -26,6 +26,9 @@ use crate::{
     },
     overlay::Pipeline,
 };
+
+/// What a writer writes, under what, and who follows it.
+type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
 
 /// Operations that share one commit at most, so that the first is not kept waiting for ever.
 const GROUP_LIMIT: usize = 1_024;
@@ -37,12 +40,18 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
     let mut flusher = Flusher::of(&served, directory);
     let mut indexing = Indexing::default();
     let mut timers = Timers::of(&served, directory, None);
+    let mut followers = begin(&served);
+    let mut trimming = Trimming::default();
     loop {
         let Some(database) = served.context.database().cloned() else {
             return;
         };
-        let patience = flusher.patience(directory).min(indexing.patience(directory, &database));
-        let patience = patience.min(timers.patience(directory));
+        let patience = flusher
+            .patience(directory)
+            .min(indexing.patience(directory, &database))
+            .min(timers.patience(directory))
+            .min(followers.patience())
+            .min(trimming.patience(directory));
         let (mut end, mut is_busy) = (None, false);
         match receive(orders, patience) {
             Ok(first) => {
@@ -50,23 +59,27 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                 let octets: usize = group.iter().map(|queued| queued.task.octets()).sum();
                 is_busy = !group.is_empty();
                 if is_busy {
-                    serve_group(directory, &served, &database, &mut group);
+                    serve_group(directory, (&served, &database, &mut followers), &mut group);
                     flusher.written(octets);
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => followers.keep(&database),
             Err(RecvTimeoutError::Disconnected) => return,
         }
         let own = timers.due(directory, &served, group_limit(&served));
         if !own.is_empty() {
             group.extend(own.into_iter().map(Queued::of_server));
-            serve_group(directory, &served, &database, &mut group);
+            serve_group(directory, (&served, &database, &mut followers), &mut group);
             flusher.written(0);
         }
         flusher.flush_when_due(directory, &database);
         match end {
-            Some(WriterCommand::Close) => return finish(&served, &database),
+            Some(WriterCommand::Close) => {
+                followers.end(&database);
+                return finish(&served, &database);
+            }
             Some(WriterCommand::Pause(pause)) => {
+                followers.end(&database);
                 if let Some(next) = pause.wait() {
                     served.context.overlays().close_except(next.context.overlays());
                     flusher.go_over_to(&next);
@@ -77,13 +90,25 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                         indexing.define(directory, &served, database);
                     }
                 }
+                trimming = Trimming::default();
+                followers = begin(&served);
             }
             Some(WriterCommand::Task(_)) | None => {
-                if indexing.step(directory, &served, &database, is_busy) {
+                if indexing.step(directory, &served, &database, is_busy)
+                    | trimming.step(directory, (&served, &database, &followers), is_busy)
+                {
                     flusher.written(0);
                 }
             }
         }
+    }
+}
+
+/// Before the first write under a configuration.
+fn begin(served: &Served) -> Followers {
+    match served.context.database() {
+        Some(database) => Followers::of(served, database),
+        None => Followers::default(),
     }
 }
 
@@ -149,20 +174,19 @@ fn gather(
     }
 }
 
-fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database, group: &mut Vec<Queued>) {
+fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queued>) {
+    let (served, database, followers) = site;
     let now = directory.monotonic_micros();
     for queued in group.iter_mut() {
         queued.task.taken(now);
     }
     let mut waiting = group.drain(..);
     while !waiting.as_slice().is_empty() {
-        let outcomes = commit_some((served, database), waiting.as_slice());
+        let outcomes = commit_some((served, database, &mut *followers), waiting.as_slice());
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
         directory.statistics().record_commit(done.count());
-        // The outcomes first: `zip` takes nothing from the writes once they have ended.
-        for (outcome, queued) in outcomes.into_iter().zip(waiting.by_ref()) {
-            queued.task.conclude(&served.context, outcome);
-        }
+        let count = outcomes.len();
+        followers.conclude(&served.context, waiting.by_ref().take(count).zip(outcomes).collect());
     }
 }
 
@@ -172,10 +196,10 @@ fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database,
 /// The transaction of a write that is refused so is given up, and the writes before it are executed again. What comes
 /// behind it has not been executed yet, so each write is executed twice at most, whatever stands in the same group;
 /// once more for each refusal among those before that comes only the second time.
-fn commit_some(site: (&Served, &Database), group: &[Queued]) -> Vec<Outcome> {
+fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec<Outcome> {
     let (mut part, mut refused) = (group, None);
     loop {
-        match attempt(site, part) {
+        match attempt((served, database, &mut *followers), part) {
             Attempt::Ended(mut outcomes) => {
                 outcomes.extend(refused.map(Outcome::Refused));
                 return outcomes;
@@ -198,7 +222,7 @@ enum Attempt<'g> {
     },
 }
 
-fn attempt<'g>((served, database): (&Served, &Database), group: &'g [Queued]) -> Attempt<'g> {
+fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> Attempt<'g> {
     if group.is_empty() {
         return Attempt::Ended(Vec::new());
     }
@@ -208,13 +232,14 @@ fn attempt<'g>((served, database): (&Served, &Database), group: &'g [Queued]) ->
         Ok(transaction) => transaction,
         Err(error) => return refuse_all(error.into()),
     };
+    transaction.log(log_mode(&served.context));
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
     for Queued { task, .. } in group {
         match task.execute(served, &mut transaction) {
             Ok((success, executed)) => {
                 // A bind may have nothing to record.
-                changed |= !executed.record.effects.is_empty();
+                changed |= executed.record.position.sequence != 0;
                 outcomes.push(Outcome::Done(success, executed));
             }
             Err(Refusal {
@@ -241,11 +266,34 @@ fn attempt<'g>((served, database): (&Served, &Database), group: &'g [Queued]) ->
     if let Err(error) = write_files(served, &transaction, &outcomes) {
         return refuse_all(error);
     }
-    if let Err(error) = transaction.commit() {
+    let committed = followers
+        .put_places(&mut transaction)
+        .and_then(|()| transaction.commit());
+    if let Err(error) = committed {
         write_files_back(served, database, &outcomes);
         return refuse_all(error.into());
     }
+    followers.committed(outcomes.iter().rev().find_map(sequence_of));
     Attempt::Ended(outcomes)
+}
+
+/// What is written of the changes of a database.
+fn log_mode(context: &NamingContext) -> LogMode {
+    if context.settings.mdb.keeps_changes() {
+        LogMode::RowsAndContext
+    } else if context.keeps_log() {
+        LogMode::Rows
+    } else {
+        LogMode::Off
+    }
+}
+
+/// The number of the change that a write has made, if it has made one.
+fn sequence_of(outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Done(_, executed) => Some(executed.record.position.sequence).filter(|&sequence| sequence != 0),
+        Outcome::Refused(_) | Outcome::Returned(_) => None,
+    }
 }
 
 /// Writes the files of an ldif database.

@@ -14,7 +14,7 @@ use std::{
 use ironbark_model::Dn;
 use ironbark_store::WriteTransaction;
 
-use super::{followers, job::execute_one};
+use super::job::execute_one;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
@@ -63,7 +63,8 @@ impl Timers {
         })
     }
 
-    /// The steps that are due, of each timer `limit` at most. Call it when those that it gave before have ended.
+    /// The steps that are due, of each timer `limit` at most. Call it when those that it gave before have been
+    /// executed, and told if they are refused.
     pub(super) fn due(&mut self, directory: &Arc<Directory>, served: &Served, limit: usize) -> Vec<Box<dyn WriteTask>> {
         let now = directory.monotonic_micros();
         let mut tasks: Vec<Box<dyn WriteTask>> = Vec::new();
@@ -120,6 +121,11 @@ impl WriteTask for TimerTask {
         execute_one(&self.directory, served, with, transaction, |execution| {
             self.hooks.step(execution).map(|()| Success::default())
         })
+        .inspect(|(_, executed)| {
+            if !executed.record.effects.is_empty() {
+                self.has_changed.store(true, Ordering::Relaxed);
+            }
+        })
     }
 
     fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
@@ -130,19 +136,16 @@ impl WriteTask for TimerTask {
         Err(unsupported())
     }
 
-    fn refused(&self, _: &OperationError) {}
+    fn refused(&self, _: &OperationError) {
+        // What it has done is not there: it waits for its period.
+        self.has_changed.store(false, Ordering::Relaxed);
+    }
 
-    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         match outcome {
-            Outcome::Done(_, executed) => {
-                if !executed.record.effects.is_empty() {
-                    self.has_changed.store(true, Ordering::Relaxed);
-                    followers::publish(&self.directory, context, &self.origin, &executed);
-                }
-            }
             Outcome::Refused(error) => self.answer(error),
             // It computes nothing.
-            Outcome::Returned(_) => {}
+            Outcome::Done(..) | Outcome::Returned(_) => {}
         }
     }
 

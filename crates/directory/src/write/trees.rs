@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, mpsc::Receiver};
 
+use super::followers;
 use crate::{
     Configuration, Directory, NamingContext,
     backend::{
@@ -59,7 +60,10 @@ fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {
         Err(error) => return queued.task.conclude(&configuration.frontend, Outcome::Refused(error)),
     };
     let outcome = match queued.task.execute_in_memory(&served, governor) {
-        Ok((success, executed)) => Outcome::Done(success, executed),
+        Ok((success, executed)) => {
+            followers::tell(&served.context, &executed.record);
+            Outcome::Done(success, executed)
+        }
         Err(error) => Outcome::Refused(error),
     };
     queued.task.conclude(&served.context, outcome);

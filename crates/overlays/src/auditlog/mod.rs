@@ -1,25 +1,29 @@
 //! slapo-auditlog(5): the changes of a database, appended to a file as LDIF.
 //!
-//! The file is opened for each operation, so that it may be rotated at any time, or be a pipe.
+//! The file is opened for each group of changes, so that it may be rotated at any time, or be a pipe. It follows the
+//! log of changes. Its notes say which file it was, and how long, when the last change that counts was in it. What
+//! stands behind that when it begins again was written just before the process ended: changes that are found there are
+//! not written again, and a beginning of one is cut off.
 
+mod place;
 mod record;
 mod rows;
 mod settings;
 
 use std::{
-    fs::OpenOptions,
+    fs::{File, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
-    sync::Arc,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
-use ironbark_directory::overlay::{AfterCommit, CommitHooks, Overlay};
-use ironbark_model::Schema;
-use ironbark_store::ChangeRecord;
+use ironbark_directory::overlay::{Changes, Follower, Overlay};
 
 pub use settings::AuditlogConfig;
 
+use self::place::Place;
 use crate::row::Row;
 
 /// What there is to know of it.
@@ -37,58 +41,91 @@ pub(crate) const ROW: Row = Row {
         schema: "",
         introduction: "",
     },
-    make: |config, schema| Ok(make(config.settings()?, schema)),
+    make: |config, _| Ok(make(config.settings()?)),
 };
 
 /// The overlay.
-pub struct Auditlog {
-    settings: AuditlogConfig,
-    schema: Arc<Schema>,
-}
-
-impl Auditlog {
-    /// From its settings. The file is not opened yet.
-    pub fn new(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Self {
-        Self {
-            settings: settings.clone(),
-            schema: Arc::clone(schema),
-        }
-    }
-
-    fn append(&self, text: &[u8]) -> io::Result<()> {
-        let Some(path) = &self.settings.file else {
-            return Ok(());
-        };
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o666);
-        if self.settings.non_blocking {
-            options.custom_flags(libc::O_NONBLOCK);
-        }
-        options.open(path)?.write_all(text)
-    }
+struct Auditlog {
+    path: PathBuf,
+    non_blocking: bool,
+    /// Held while the file is written: those of several databases may write to the same one.
+    writing: Mutex<()>,
 }
 
 /// The overlay; without a file it does nothing.
-fn make(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Overlay {
-    let is_used = settings.file.is_some();
+fn make(settings: &AuditlogConfig) -> Overlay {
+    let follower = settings.file.as_ref().map(|file| {
+        Arc::new(Auditlog {
+            path: file.into(),
+            non_blocking: settings.non_blocking,
+            writing: Mutex::default(),
+        }) as _
+    });
     Overlay {
-        commits: is_used.then(|| Arc::new(Auditlog::new(settings, schema)) as _),
+        follower,
         ..Overlay::new("auditlog")
     }
 }
 
-impl CommitHooks for Auditlog {
-    fn after_commit(&self, _: &ChangeRecord, context: &AfterCommit<'_>) {
+impl Auditlog {
+    fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o666);
+        if self.non_blocking {
+            options.custom_flags(libc::O_NONBLOCK);
+        }
+        options.open(&self.path)
+    }
+
+    /// Where the file ends now; that of a file that is not there yet is its beginning.
+    fn place(&self) -> Place {
+        std::fs::metadata(&self.path).map_or(Place::default(), |found| Place::of(&found))
+    }
+}
+
+impl Follower for Auditlog {
+    fn name(&self) -> String {
+        format!("auditlog {}", self.path.display())
+    }
+
+    fn begin(&self) -> Vec<u8> {
+        self.place().notes()
+    }
+
+    fn resume(&self, notes: &[u8], changes: Changes<'_>) -> io::Result<usize> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let texts = changes
+            .records
+            .iter()
+            .map(|record| record::text(record, changes.suffix));
+        place::taken(&self.path, Place::from_notes(notes), texts)
+    }
+
+    fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        for asked in context.asked {
-            record::write(&self.schema, asked, context, &mut text);
+        for record in changes.records {
+            text.extend(record::text(record, changes.suffix));
         }
         if text.is_empty() {
-            return;
+            return Ok(self.place().notes());
         }
-        if let Err(error) = self.append(&text) {
-            // The change stands: it is committed. A pipe that nobody reads is no fault when the file may not block.
-            tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = match self.open() {
+            // A pipe that nobody reads is no fault when the file may not block.
+            Err(error) if self.non_blocking && error.raw_os_error() == Some(libc::ENXIO) => {
+                tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
+                return Ok(Place::default().notes());
+            }
+            opened => opened?,
+        };
+        let before = file.metadata()?;
+        if let Err(error) = file.write_all(&text) {
+            if before.is_file() {
+                // They come again whole.
+                file.set_len(before.len())?;
+            }
+            return Err(error);
         }
+        Ok(Place::of(&file.metadata()?).notes())
     }
 }

@@ -1,39 +1,72 @@
 //! One operation in the form of the audit log: a comment, an LDIF change record, a comment.
 
-use ironbark_directory::{Modification, ModificationKind, RequestedChange, overlay::AfterCommit};
+use std::borrow::Cow;
+
 use ironbark_ldif::Writer;
-use ironbark_model::{Entry, Schema};
+use ironbark_store::{
+    ChangeRecord, Effect,
+    change::{RequestedChange, RequestedKind, RequestedModification, TextAttribute},
+};
+
+/// What an audit log says of a change: one record for each operation that belongs to it.
+pub(super) fn text(record: &ChangeRecord, suffix: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for requested in &record.requested {
+        if let Some(requested) = resolved(record, requested) {
+            write(record, &requested, suffix, &mut out);
+        }
+    }
+    out
+}
+
+/// The change with what it refers to.
+fn resolved<'r>(record: &'r ChangeRecord, requested: &'r RequestedChange) -> Option<Cow<'r, RequestedChange>> {
+    let RequestedChange::AsApplied(number) = requested else {
+        return Some(Cow::Borrowed(requested));
+    };
+    match &record.effects.get(*number)?.effect {
+        Effect::Add { dn, attributes } => Some(Cow::Owned(RequestedChange::Add {
+            dn: dn.clone(),
+            attributes: attributes.clone(),
+        })),
+        Effect::Delete { dn } => Some(Cow::Owned(RequestedChange::Delete { dn: dn.clone() })),
+        Effect::Modify { .. } | Effect::Rename { .. } => None,
+    }
+}
 
 /// Appends the record of an operation.
-pub(super) fn write(schema: &Schema, asked: &RequestedChange, context: &AfterCommit<'_>, out: &mut Vec<u8>) {
-    let (what, dn) = match asked {
-        RequestedChange::Add(entry) => ("add", entry.dn.pretty()),
-        RequestedChange::Modify { dn, .. } => ("modify", dn.as_str()),
-        RequestedChange::ModifyDn { dn, .. } => ("modrdn", dn.as_str()),
-        RequestedChange::Delete { dn } => ("delete", dn.as_str()),
+fn write(record: &ChangeRecord, requested: &RequestedChange, suffix: &str, out: &mut Vec<u8>) {
+    let (what, dn) = match requested {
+        RequestedChange::Add { dn, .. } => ("add", dn),
+        RequestedChange::Modify { dn, .. } => ("modify", dn),
+        RequestedChange::ModifyDn { dn, .. } => ("modrdn", dn),
+        RequestedChange::Delete { dn } => ("delete", dn),
+        RequestedChange::AsApplied(_) => return,
     };
-    let recorded = recorded_author(schema, asked);
-    let who = recorded.as_deref().unwrap_or(context.author);
-    let suffix = if context.suffix.is_empty() {
-        "global"
-    } else {
-        context.suffix
-    };
-    let (seconds, peer, connection) = (context.unix_seconds, context.peer_name, context.connection);
+    let recorded = recorded_author(requested);
+    let who = recorded.as_deref().unwrap_or(&record.author);
+    let suffix = if suffix.is_empty() { "global" } else { suffix };
+    let seconds = record.unix_micros.div_euclid(1_000_000);
+    let (peer, connection) = record
+        .request
+        .as_ref()
+        .map_or(("", 0), |request| (&*request.peer_name, request.connection));
     comment(
         out,
         &format!("{what} {seconds} {suffix} {who} {peer} conn={connection}"),
     );
-    if !context.authenticated.is_empty() && !context.authenticated.eq_ignore_ascii_case(who) {
-        comment(out, &format!("realdn: {}", context.authenticated));
+    if !record.authenticated.is_empty() && !record.authenticated.eq_ignore_ascii_case(who) {
+        comment(out, &format!("realdn: {}", record.authenticated));
     }
     name(out, "dn", dn);
     line(out, &format!("changetype: {what}"));
-    match asked {
-        RequestedChange::Add(entry) => attributes(schema, entry, out),
-        RequestedChange::Modify { modifications, .. } => modifications
-            .iter()
-            .for_each(|change| modification(schema, change, out)),
+    match requested {
+        RequestedChange::Add { attributes, .. } => put_attributes(attributes, out),
+        RequestedChange::Modify { modifications, .. } => {
+            for change in modifications {
+                modification(change, out);
+            }
+        }
         RequestedChange::ModifyDn {
             new_rdn,
             delete_old_rdn,
@@ -53,46 +86,45 @@ pub(super) fn write(schema: &Schema, asked: &RequestedChange, context: &AfterCom
                 name(out, "newsuperior", superior);
             }
         }
-        RequestedChange::Delete { .. } => {}
+        RequestedChange::Delete { .. } | RequestedChange::AsApplied(_) => {}
     }
     comment(out, &format!("end {what} {seconds}"));
     line(out, "");
 }
 
 /// The modifiersName that the operation leaves, which under relaxed rules need not be the client's name.
-fn recorded_author(schema: &Schema, asked: &RequestedChange) -> Option<String> {
-    let known = schema.attribute_description(b"modifiersName").ok()?;
-    let values = match asked {
-        RequestedChange::Add(entry) => &entry.attribute(&known)?.values,
+fn recorded_author(requested: &RequestedChange) -> Option<String> {
+    let is_it = |name: &str| name.eq_ignore_ascii_case("modifiersName");
+    let values = match requested {
+        RequestedChange::Add { attributes, .. } => &attributes.iter().find(|(name, _)| is_it(name))?.1,
         RequestedChange::Modify { modifications, .. } => {
-            let sets = |change: &&Modification| {
-                change.description == known && matches!(change.kind, ModificationKind::Add | ModificationKind::Replace)
+            let sets = |change: &&RequestedModification| {
+                is_it(&change.attribute) && matches!(change.kind, RequestedKind::Add | RequestedKind::Replace)
             };
             &modifications.iter().find(sets)?.values
         }
-        RequestedChange::ModifyDn { .. } | RequestedChange::Delete { .. } => return None,
+        _ => return None,
     };
     Some(String::from_utf8_lossy(values.first()?).into_owned())
 }
 
-fn attributes(schema: &Schema, entry: &Entry, out: &mut Vec<u8>) {
+fn put_attributes(attributes: &[TextAttribute], out: &mut Vec<u8>) {
     let writer = Writer::default();
-    for attribute in &entry.attributes {
-        let name = schema.description_text(&attribute.description);
-        for value in &attribute.values {
+    for (name, values) in attributes {
+        for value in values {
             writer.attribute(out, name.as_bytes(), value);
         }
     }
 }
 
-fn modification(schema: &Schema, change: &Modification, out: &mut Vec<u8>) {
+fn modification(change: &RequestedModification, out: &mut Vec<u8>) {
     let what = match change.kind {
-        ModificationKind::Add | ModificationKind::AddIfAbsent => "add",
-        ModificationKind::Delete => "delete",
-        ModificationKind::Replace => "replace",
-        ModificationKind::Increment => "increment",
+        RequestedKind::Add => "add",
+        RequestedKind::Delete => "delete",
+        RequestedKind::Replace => "replace",
+        RequestedKind::Increment => "increment",
     };
-    let name = schema.description_text(&change.description);
+    let name = &change.attribute;
     line(out, &format!("{what}: {name}"));
     for value in &change.values {
         Writer::default().attribute(out, name.as_bytes(), value);

@@ -7,7 +7,10 @@ use super::{
     findings::Findings,
     tree::{Order, Pages, Value, Walk},
 };
-use crate::{StoreError, tables::NAMES};
+use crate::{
+    StoreError,
+    tables::{LOG_NAMES, NAMES},
+};
 
 /// Meta pages.
 const FIRST: u64 = 2;
@@ -155,17 +158,25 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
             walk.findings.add(format!("free pages: page {page} is in use twice"));
         }
     })?;
+    let is_ours = |name: &str| NAMES.contains(&name) || LOG_NAMES.contains(&name);
     let mut tables = Vec::new();
     walk.tree("tables", meta.main, Order::Bytes, &mut |walk, key, value| {
         let name = String::from_utf8_lossy(key).into_owned();
         match value {
-            Value::Tree(root) if root.flags == 0 && NAMES.contains(&name.as_str()) => tables.push((name, root)),
+            Value::Tree(root) if root.flags == 0 && is_ours(&name) => tables.push((name, root)),
             _ => walk.findings.add(format!("tables: `{name}` is none of ours")),
         }
         Ok(())
     })?;
-    // A file that has just been made has no tables yet.
-    if !tables.is_empty() && tables.len() < NAMES.len() {
+    let count_of = |names: &[&str]| {
+        names
+            .iter()
+            .filter(|name| tables.iter().any(|(found, _)| found == *name))
+            .count()
+    };
+    let (base, log) = (count_of(&NAMES), count_of(&LOG_NAMES));
+    // A file that has just been made has no tables yet, and one of an older format none of the log.
+    if (base != 0 && base < NAMES.len()) || (log != 0 && log < LOG_NAMES.len()) {
         walk.findings.add("tables: some are missing");
     }
     for (name, root) in tables {

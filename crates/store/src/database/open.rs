@@ -25,7 +25,8 @@ use crate::{
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     spare,
-    tables::{Environment, FORMAT_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables},
+    tables::{Environment, FORMAT_VERSION, LOG_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables},
+    write::WriteTransaction,
 };
 
 /// Address space without `maxsize`.
@@ -57,7 +58,8 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     } else {
         Tables::create(&env)?
     };
-    tables.sealed = check_format(&env, &tables, &options)? >= u64::from(SEALED_VERSION);
+    let version = check_format(&env, &tables, &options)?;
+    tables.sealed = has_checksums(&env, &tables, version)?;
     if !options.read_only {
         let mut txn = env.write_txn()?;
         if index::register(&mut txn, &tables, &schema, &options.indexes)? {
@@ -78,9 +80,32 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         sets: Arc::new(sets),
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
+        tombstones_seen: Mutex::default(),
     };
     let suffixes = common.options.suffixes.clone();
-    Database::of(Arc::new(common), schema, suffixes)
+    let database = Database::of(Arc::new(common), schema, suffixes)?;
+    if version < u64::from(LOG_VERSION) && !database.ground.options.read_only {
+        upgrade(&database)?;
+    }
+    Ok(database)
+}
+
+/// Whether rows of a file bear checksums.
+fn has_checksums(env: &Environment, tables: &Tables, version: u64) -> Result<bool, StoreError> {
+    if version < u64::from(LOG_VERSION) {
+        return Ok(version >= u64::from(SEALED_VERSION));
+    }
+    let txn = env.read_txn()?;
+    Ok(tables.number(&txn, MetaRow::Checksums)? != 0)
+}
+
+/// Makes a file of an older format, whose tables are there by now, one of this format, in one transaction.
+fn upgrade(database: &Database) -> Result<(), StoreError> {
+    let mut write = WriteTransaction::begin(database)?;
+    let tables = &database.ground.tables;
+    tables.put_number(&mut write.txn, MetaRow::Checksums, u64::from(tables.sealed))?;
+    tables.put_number(&mut write.txn, MetaRow::Format, u64::from(FORMAT_VERSION))?;
+    write.commit()
 }
 
 /// Device and inode of `data.mdb`: tells whether the path still leads to the file that is open.
@@ -287,6 +312,7 @@ pub(crate) fn mark_new(txn: &mut heed::RwTxn<'_>, tables: &Tables) -> Result<(),
     let mut identifier = [0u8; 16];
     getrandom::fill(&mut identifier).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
     tables.put_number(txn, MetaRow::Format, u64::from(FORMAT_VERSION))?;
+    tables.put_number(txn, MetaRow::Checksums, 1)?;
     tables.put_number(txn, MetaRow::NextEntry, 1)?;
     tables.put_meta(txn, MetaRow::Identifier, &identifier)
 }

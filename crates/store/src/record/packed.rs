@@ -87,6 +87,15 @@ pub(crate) fn text_length(packing: Packing, bytes: &[u8]) -> usize {
 }
 
 fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    out.extend_from_slice(&uuid_of(text)?);
+    Some(())
+}
+
+/// The bytes of a UUID in its text of 36 characters.
+pub(crate) fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
+    if text.len() != 36 {
+        return None;
+    }
     let mut bytes = [0u8; 16];
     let mut digits = 0usize;
     for (at, &c) in text.iter().enumerate() {
@@ -101,11 +110,11 @@ fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         *byte = (*byte << 4) | digit;
         digits += 1;
     }
-    out.extend_from_slice(&bytes);
-    Some(())
+    Some(bytes)
 }
 
-fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
+/// The text of a UUID.
+pub(crate) fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
     const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let mut text = [b'-'; 36];
     for (byte, at) in bytes.iter().zip(PLACES) {
@@ -207,9 +216,10 @@ fn pack_time(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+/// Seconds since 0000-03-01 less 400 years, microseconds, and count, server ID and modification of a CSN's text.
+pub(crate) fn csn_parts(text: &[u8]) -> Option<(u64, u64, [u64; 3])> {
     let separators = [(14, b'.'), (21, b'Z'), (22, b'#'), (29, b'#'), (33, b'#')];
-    if separators.iter().any(|&(at, c)| text.get(at) != Some(&c)) {
+    if text.len() != 40 || separators.iter().any(|&(at, c)| text.get(at) != Some(&c)) {
         return None;
     }
     let seconds = time_seconds(text.get(..14)?)?;
@@ -219,6 +229,23 @@ fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         hexadecimal(text.get(30..33)?)?,
         hexadecimal(text.get(34..40)?)?,
     ];
+    Some((seconds, micros, numbers))
+}
+
+/// The text of a CSN. `None`: a part is too great for its digits.
+pub(crate) fn csn_text(seconds: u64, micros: u64, [count, server, modification]: [u64; 3]) -> Option<[u8; 40]> {
+    let mut text = *b"YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm";
+    let (day_and_time, _) = text.split_first_chunk_mut()?;
+    *day_and_time = time_text(seconds)?;
+    put_digits(text.get_mut(15..21)?, micros, 10)?;
+    put_digits(text.get_mut(23..29)?, count, 16)?;
+    put_digits(text.get_mut(30..33)?, server, 16)?;
+    put_digits(text.get_mut(34..40)?, modification, 16)?;
+    Some(text)
+}
+
+fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let (seconds, micros, numbers) = csn_parts(text)?;
     put_seconds(seconds, out);
     let [_, _, _, _, _, low @ ..] = micros.to_be_bytes();
     out.extend_from_slice(&low);
@@ -240,15 +267,8 @@ fn unpack_csn(bytes: &[u8]) -> Option<[u8; 40]> {
             varint::take(&mut rest)
         }
     };
-    let (count, server, modification) = (number()?, number()?, number()?);
-    let mut text = *b"YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm";
-    let (day_and_time, _) = text.split_first_chunk_mut()?;
-    *day_and_time = time_text(seconds(time)?)?;
-    put_digits(text.get_mut(15..21)?, micros, 10)?;
-    put_digits(text.get_mut(23..29)?, count, 16)?;
-    put_digits(text.get_mut(30..33)?, server, 16)?;
-    put_digits(text.get_mut(34..40)?, modification, 16)?;
-    Some(text)
+    let numbers = [number()?, number()?, number()?];
+    csn_text(seconds(time)?, micros, numbers)
 }
 
 /// Fills `out` with the digits of a number. `None`: it has more.

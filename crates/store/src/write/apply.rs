@@ -3,20 +3,23 @@
 use ironbark_model::Dn;
 use rustc_hash::FxHashSet;
 
-use super::{WriteTransaction, index, working::Working};
+use super::{
+    WriteTransaction, index,
+    log::{before_changes, uuid_among},
+    working::Working,
+};
 use crate::{
     EntryId, Location, StoreError, ValueChange,
+    change::{Before, Gone, TextAttribute},
     external::{self, SetKey},
     names,
     record::{
         codec::{self, FLAG_PLACEHOLDER},
         image::{Image, ImageAttribute, ValueSet},
+        packed,
     },
     varint,
 };
-
-/// An attribute as effects name it.
-pub(super) type TextAttribute = (Box<str>, Vec<Vec<u8>>);
 
 fn inapplicable(dn: &str, why: &str) -> StoreError {
     StoreError::Inapplicable(format!("{dn}: {why}"))
@@ -39,6 +42,12 @@ impl WriteTransaction<'_> {
             .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
         self.fill(id, parent, &dn, &numbered)?;
+        if self.logged.keeps_before() {
+            self.note_before(Before {
+                entry_uuid: uuid_among(attributes),
+                gone: Gone::Unknown,
+            });
+        }
         Ok(id)
     }
 
@@ -164,6 +173,10 @@ impl WriteTransaction<'_> {
             return Err(inapplicable(text, "entry has subordinates"));
         }
         let image = self.image(id)?;
+        if self.logged.keeps_before() {
+            let before = self.whole(id, &image)?;
+            self.note_before(before);
+        }
         let tables = self.tables();
         let mut keys = std::mem::take(&mut self.scratch.old_keys);
         keys.clear();
@@ -205,8 +218,15 @@ impl WriteTransaction<'_> {
             .map(|change| self.number_of_text(change.attribute()))
             .collect::<Result<Vec<_>, StoreError>>()?;
         touched.prepare(&self.txn, self.tables(), &self.catalog, id, old, &numbers)?;
+        if self.logged.keeps_before() {
+            self.note_before(before_changes(self.uuid_of(old), changes.len()));
+        }
         let mut working = Working::new(new, changes, &numbers);
         for (change, &number) in changes.iter().zip(&numbers) {
+            if self.logged.keeps_before() {
+                let gone = self.gone_by(SetKey { id, attribute: number }, &working, change)?;
+                self.note_gone(gone);
+            }
             self.change_values(SetKey { id, attribute: number }, &mut working, change, &mut touched)?;
         }
         let mut new = self.close(id, working)?;
@@ -214,6 +234,38 @@ impl WriteTransaction<'_> {
         self.count_referrals(old.flags, new.flags);
         self.put_record(id, &new, Some(old))?;
         self.update_index(id, old, &new, &touched)
+    }
+
+    /// The `entryUUID` of an entry, or zeros.
+    fn uuid_of(&self, image: &Image) -> [u8; 16] {
+        let schema = &self.catalog.schema;
+        let number = schema
+            .attribute_description(b"entryUUID")
+            .ok()
+            .and_then(|description| self.catalog.number(&description));
+        image
+            .attributes
+            .iter()
+            .find(|attribute| Some(attribute.number) == number)
+            .and_then(|attribute| codec::values(attribute.set.tlvs()?).next().and_then(packed::uuid_of))
+            .unwrap_or_default()
+    }
+
+    /// An entry that is about to go.
+    fn whole(&self, id: EntryId, image: &Image) -> Result<Before, StoreError> {
+        let mut attributes = Vec::with_capacity(image.attributes.len());
+        for attribute in &image.attributes {
+            let key = SetKey {
+                id,
+                attribute: attribute.number,
+            };
+            let values = self.values_of_set(key, &attribute.set)?;
+            attributes.push((self.catalog.text(attribute.number).into(), values));
+        }
+        Ok(Before {
+            entry_uuid: self.uuid_of(image),
+            gone: Gone::Entry(attributes),
+        })
     }
 
     fn existing(&self, dn: &Dn) -> Result<EntryId, StoreError> {

@@ -39,6 +39,7 @@ impl WriteTransaction<'_> {
             .map(|attribute| Ok((self.number_of(&attribute.description)?, attribute.values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
         self.fill(id, parent, dn, &numbered)?;
+        self.count_effect();
         Ok(id)
     }
     /// Pretty DNs of placeholders that no entry has taken, at most `limit`.

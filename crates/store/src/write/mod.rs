@@ -1,10 +1,12 @@
 //! The write transaction: the only code that changes entries and indexes.
 
 pub(crate) use apply::{image_flags, name_in, pretty_in};
+pub use log::{Applied, LogMode};
 
 mod apply;
 pub(crate) mod index;
 mod load;
+mod log;
 mod values;
 mod working;
 
@@ -14,7 +16,7 @@ use heed::RwTxn;
 use ironbark_model::{AttributeDescription, Dn};
 
 use crate::{
-    ChangeRecord, Database, Effect, EntryId, StoreError, View,
+    Database, Effect, EntryId, StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
     record::codec::FLAG_REFERRAL,
@@ -33,6 +35,7 @@ pub struct WriteTransaction<'d> {
     structure_changed: bool,
     /// Referral entries that came, less those that went.
     referrals: i64,
+    logged: log::Logged,
     scratch: Scratch,
 }
 
@@ -41,6 +44,7 @@ pub struct WriteTransaction<'d> {
 struct Scratch {
     name: crate::names::Key,
     record: Vec<u8>,
+    row: Vec<u8>,
     old_keys: KeySet,
     new_keys: KeySet,
 }
@@ -65,8 +69,12 @@ impl<'d> WriteTransaction<'d> {
             next_entry,
             structure_changed: false,
             referrals: 0,
+            logged: log::Logged::default(),
             scratch: Scratch::default(),
         })
+    }
+    pub(crate) fn database(&self) -> &'d Database {
+        self.database
     }
     pub(crate) fn tables(&self) -> &'d Tables {
         &self.database.ground.tables
@@ -88,33 +96,16 @@ impl<'d> WriteTransaction<'d> {
             Effect::Add { dn, attributes } => self.add(dn, attributes),
             Effect::Modify { dn, changes } => self.modify(dn, changes),
             Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
-            Effect::Delete { dn, .. } => self.delete(dn),
+            Effect::Delete { dn } => self.delete(dn),
         };
+        self.count_effect();
         applied.map_err(|error| error.with_room_checked(&self.database.ground.options.directory))
-    }
-    /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
-    pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
-        let tables = self.tables();
-        let sequence = tables.number(&self.txn, MetaRow::Sequence)? + 1;
-        tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)?;
-        tables.put_meta(&mut self.txn, MetaRow::Position, record.csn.as_bytes())
-    }
-    /// Applies all effects of a record and stores its position. A record at or before the stored position is skipped
-    /// (idempotent).
-    pub fn apply(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
-        let position = self.tables().meta(&self.txn, MetaRow::Position)?;
-        if position.is_some_and(|position| record.csn.as_bytes() <= position) {
-            return Ok(());
-        }
-        for effect in &record.effects {
-            self.apply_effect(effect)?;
-        }
-        self.record_position(record)
     }
     /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published
     /// first.
     pub fn commit(mut self) -> Result<(), StoreError> {
         let tables = self.tables();
+        self.close_log()?;
         tables.put_number(&mut self.txn, MetaRow::NextEntry, self.next_entry)?;
         if self.structure_changed {
             let version = tables.number(&self.txn, MetaRow::StructureVersion)?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::{
     WriteTransaction,
     index::Touched,
-    working::{OpenSet, Working, WorkingAttribute, WorkingSet},
+    working::{OpenSet, Working, WorkingAttribute, WorkingSet, normal_form},
 };
 use crate::{
     EntryId, StoreError, ValueChange,
@@ -59,6 +59,62 @@ impl WriteTransaction<'_> {
                 self.add_values(key, working, values)
             }
         }
+    }
+
+    /// The values that a change is about to take away, as they are stored.
+    pub(super) fn gone_by(
+        &self,
+        key: SetKey,
+        working: &Working,
+        change: &ValueChange,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let Some(set) = working.get(key.attribute) else {
+            return Ok(Vec::new());
+        };
+        match (change, set) {
+            (ValueChange::Add { .. }, _) => Ok(Vec::new()),
+            (ValueChange::Replace { .. }, WorkingSet::Open(open)) => Ok(open.values().map(<[u8]>::to_vec).collect()),
+            (ValueChange::Replace { .. }, WorkingSet::Closed(set)) => self.values_of_set(key, set),
+            (ValueChange::Delete { values, .. }, set) => {
+                let wanted: Vec<_> = values
+                    .iter()
+                    .map(|value| normal_form(&self.catalog, key.attribute, value))
+                    .collect();
+                self.stored_forms(key, set, &wanted)
+            }
+        }
+    }
+
+    /// The stored values with these normal forms.
+    fn stored_forms(&self, key: SetKey, set: &WorkingSet, wanted: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, StoreError> {
+        let is_wanted = |value: &&[u8]| wanted.contains(&normal_form(&self.catalog, key.attribute, value));
+        Ok(match set {
+            WorkingSet::Open(open) => open.values().filter(is_wanted).map(<[u8]>::to_vec).collect(),
+            WorkingSet::Closed(ValueSet::Inline(tlvs)) => {
+                codec::values(tlvs).filter(is_wanted).map(<[u8]>::to_vec).collect()
+            }
+            WorkingSet::Closed(ValueSet::External(_)) => {
+                let mut stored = Vec::with_capacity(wanted.len());
+                for normal in wanted {
+                    let found = key.find(&self.txn, &self.tables().values, &self.catalog, normal)?;
+                    stored.extend(found.map(|(_, value)| value.to_vec()));
+                }
+                stored
+            }
+        })
+    }
+
+    /// All values of a set.
+    pub(super) fn values_of_set(&self, key: SetKey, set: &ValueSet) -> Result<Vec<Vec<u8>>, StoreError> {
+        let mut values = Vec::new();
+        match set {
+            ValueSet::Inline(tlvs) => values.extend(codec::values(tlvs).map(<[u8]>::to_vec)),
+            ValueSet::External(_) => key.for_each(&self.txn, &self.tables().values, &mut |value| {
+                values.push(value.to_vec());
+                ControlFlow::Continue(())
+            })?,
+        }
+        Ok(values)
     }
 
     fn add_values(&mut self, key: SetKey, working: &mut Working, values: &[Vec<u8>]) -> Result<(), StoreError> {

@@ -143,6 +143,11 @@ impl Working {
         load.changes > 1 && load.values >= count
     }
 
+    pub(super) fn get(&self, number: u16) -> Option<&WorkingSet> {
+        let place = *self.places.get(&number)?;
+        Some(&self.attributes.get(place)?.as_ref()?.set)
+    }
+
     pub(super) fn get_mut(&mut self, number: u16) -> Option<&mut WorkingSet> {
         let place = *self.places.get(&number)?;
         Some(&mut self.attributes.get_mut(place)?.as_mut()?.set)

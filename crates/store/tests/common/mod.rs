@@ -16,8 +16,9 @@ use ironbark_model::{
     schema::{SchemaBuilder, file},
 };
 use ironbark_store::{
-    ChangeKind, ChangeRecord, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError,
-    ValueChange, View,
+    ChangeRecord, Csn, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError, ValueChange,
+    View,
+    change::Position,
     check::{self, Extent},
 };
 
@@ -145,10 +146,13 @@ pub fn modify(dn: &str, changes: Vec<ValueChange>) -> Effect {
 
 pub fn record(number: u64, effects: Vec<Effect>) -> ChangeRecord {
     ChangeRecord {
-        csn: format!("20260101000000.{number:06}Z#000000#000#000000").into(),
-        author: "".into(),
-        kind: ChangeKind::Modify,
-        effects,
+        position: Position {
+            generation: 7,
+            sequence: number + 1,
+        },
+        csn: Csn::parse(format!("20260101000000.{number:06}Z#000000#000#000000").as_bytes()).unwrap(),
+        effects: effects.into_iter().map(Into::into).collect(),
+        ..ChangeRecord::default()
     }
 }
 

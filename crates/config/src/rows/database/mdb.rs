@@ -10,7 +10,7 @@ use crate::{
     setting::{
         Form, Handler,
         Level::{Backend, DatabaseOf},
-        Setting,
+        OWN, Setting,
     },
     statement::Statement,
     value::{Value, octal_text, parse_bool, parse_u32},
@@ -111,6 +111,24 @@ pub(crate) const ROWS: &[Setting] = &[
                 checkpoint.map(|checkpoint| format!("{} {}", checkpoint.kilobytes, checkpoint.minutes)).collect()
             },
         }),
+    Setting::new(MDB, &["changelog-size"], &["olcDbChangeLogSize"])
+        .olc("+46", Form::Integer)
+        .takes("<bytes>", "")
+        .does(
+            "Keeps a log of all changes in the database's file, for `ironbark changes`, and limits it: the oldest changes go when it is \
+             longer. Where an overlay follows the database (auditlog) a log is kept in any case, of 256 MiB without this line, and changes \
+             stay until the overlay has taken them. The log holds what changes have removed too, passwords' hashes among it.",
+        )
+        .since(OWN)
+        .like(&["268435456"])
+        .obeyed(database_field!(mdb.change_log_octets)),
+    Setting::new(MDB, &["changelog-age"], &["olcDbChangeLogAge"])
+        .olc("+47", Form::Integer)
+        .takes("<seconds>", "")
+        .does("Keeps a log of all changes, as `changelog-size` does, and drops changes from it that are older.")
+        .since(OWN)
+        .like(&["604800"])
+        .obeyed(database_field!(mdb.change_log_age_s)),
     Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
         .olc("2.1.15", Form::Integer)
         .takes("<bytes>", "4096")

@@ -22,7 +22,7 @@ use ironbark_config::{
     entry_files::{self, Draft, FolderError, Journal, Step, file_of},
 };
 use ironbark_model::{Dn, Entry, Schema};
-use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, StoreError, View};
+use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, RecordedEffect, StoreError, View};
 
 use super::open::OpenDatabase;
 
@@ -96,7 +96,7 @@ impl LdifFiles {
         let mut draft = self.journal.begin()?;
         let mut touched: Vec<Dn> = Vec::new();
         let mut written: Vec<EntryId> = Vec::new();
-        for effect in &record.effects {
+        for RecordedEffect { effect, .. } in &record.effects {
             match effect {
                 Effect::Add { dn, .. } | Effect::Modify { dn, .. } => touched.push(parse(schema, dn)?),
                 Effect::Delete { dn, .. } => {
@@ -130,10 +130,7 @@ impl LdifFiles {
     /// The files say what the write did.
     pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
         let inverse = |effect: &Effect| match effect {
-            Effect::Add { dn, .. } => Effect::Delete {
-                dn: dn.clone(),
-                entry_uuid: "".into(),
-            },
+            Effect::Add { dn, .. } => Effect::Delete { dn: dn.clone() },
             Effect::Delete { dn, .. } => Effect::Add {
                 dn: dn.clone(),
                 attributes: Vec::new(),
@@ -149,8 +146,13 @@ impl LdifFiles {
             },
         };
         let taken_back = ChangeRecord {
-            effects: record.effects.iter().rev().map(inverse).collect(),
-            ..record.clone()
+            effects: record
+                .effects
+                .iter()
+                .rev()
+                .map(|recorded| inverse(&recorded.effect).into())
+                .collect(),
+            ..ChangeRecord::default()
         };
         self.write(view, &taken_back)
     }

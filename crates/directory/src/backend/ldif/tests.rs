@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use ironbark_config::{Memory, Registry};
-use ironbark_store::{ChangeKind, ValueChange};
+use ironbark_store::{ValueChange, WriteTransaction};
 
 use super::*;
 use crate::backend::open;
@@ -33,12 +33,16 @@ fn add(dn: &str, rdn: (&str, &str)) -> Effect {
     }
 }
 
+fn apply(transaction: &mut WriteTransaction<'_>, record: &ChangeRecord) {
+    for RecordedEffect { effect, .. } in &record.effects {
+        transaction.apply_effect(effect).unwrap();
+    }
+}
+
 fn record(effects: Vec<Effect>) -> ChangeRecord {
     ChangeRecord {
-        csn: "20261122000000.000000Z#000000#000#000000".into(),
-        author: "".into(),
-        kind: ChangeKind::Modify,
-        effects,
+        effects: effects.into_iter().map(Into::into).collect(),
+        ..ChangeRecord::default()
     }
 }
 
@@ -62,7 +66,6 @@ fn change() -> ChangeRecord {
         add("cn=new,cn=b,cn=c,cn=x", ("cn", "new")),
         Effect::Delete {
             dn: "cn=gone,cn=x".into(),
-            entry_uuid: "".into(),
         },
     ])
 }
@@ -81,16 +84,14 @@ fn files_follow_a_change_and_what_cannot_be_committed_is_taken_back() {
         add("cn=gone,cn=x", ("cn", "gone")),
     ]);
     let mut transaction = opened.database.write().unwrap();
-    transaction.apply(&first).unwrap();
+    apply(&mut transaction, &first);
     files.write(&transaction.view(), &first).unwrap();
     transaction.commit().unwrap();
     let before = contents(place.path());
     assert_eq!(before.len(), 5);
 
     let mut transaction = opened.database.write().unwrap();
-    for effect in &change().effects {
-        transaction.apply_effect(effect).unwrap();
-    }
+    apply(&mut transaction, &change());
     files.write(&transaction.view(), &change()).unwrap();
     drop(transaction);
     let names: Vec<_> = contents(place.path()).into_keys().collect();

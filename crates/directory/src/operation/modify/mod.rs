@@ -17,7 +17,7 @@ use crate::{
     overlay::{Before, Execution, Outcome, OutcomeChange},
     request::{
         modification::{self, Authority, Modification, ModificationKind},
-        requested_change::RequestedChange,
+        requested_change::of_modifications,
     },
 };
 
@@ -57,12 +57,7 @@ pub(crate) fn run(
         name,
         mut success,
     } = prepare(execution, id, &modifications, rights)?;
-    if !context.overlays().commits.is_empty() {
-        execution.asked.push(RequestedChange::Modify {
-            dn: dn.pretty().to_owned(),
-            modifications,
-        });
-    }
+    execution.note_requested(|execution| of_modifications(execution.schema(), dn.pretty(), &modifications));
     let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,
@@ -212,12 +207,7 @@ pub(crate) fn run_internal(
         Ok(planned) => planned,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    if !execution.context.overlays().commits.is_empty() {
-        execution.asked.push(RequestedChange::Modify {
-            dn: dn.pretty().to_owned(),
-            modifications: modifications.to_vec(),
-        });
-    }
+    execution.note_requested(|execution| of_modifications(execution.schema(), dn.pretty(), modifications));
     if audience == Audience::Nobody {
         return execution.apply_further(effect).map(|_| None);
     }

@@ -1,0 +1,116 @@
+//! Trimming the log of changes between groups of writes, in short steps.
+
+use std::time::Duration;
+
+use ironbark_store::{Database, LogLimits};
+
+use super::followers::Followers;
+use crate::{Directory, backend::queue::Served};
+
+/// Rows of each table that one step deletes.
+const ROWS: usize = 512;
+/// How long the log is not looked at after it was in order, and after a failure.
+const PAUSE_MICROS: u64 = 5_000_000;
+/// How often tombstones are gone through.
+const TOMBSTONES_MICROS: u64 = 3_600_000_000;
+/// How long deletes are remembered.
+const TOMBSTONE_AGE_MICROS: i64 = 30 * 86_400 * 1_000_000;
+/// Octets of rows where nothing is said.
+const DEFAULT_OCTETS: u64 = 256 << 20;
+
+/// The trimming of one database.
+#[derive(Default)]
+pub(super) struct Trimming {
+    /// When the next step may be made.
+    not_before: u64,
+    /// When tombstones are gone through again.
+    tombstones_at: u64,
+    /// No log is kept, and nothing is left of one.
+    is_done: bool,
+    /// Changes that were deleted although a follower had not taken them; said once.
+    has_told_of_loss: bool,
+}
+
+impl Trimming {
+    /// How long the next step may wait for writes.
+    pub(super) fn patience(&self, directory: &Directory) -> Duration {
+        if self.is_done {
+            return Duration::MAX;
+        }
+        Duration::from_micros(self.not_before.saturating_sub(directory.monotonic_micros()))
+    }
+
+    /// Makes a step if there is one to be made. `is_busy`: clients are writing. Whether something was committed.
+    pub(super) fn step(
+        &mut self,
+        directory: &Directory,
+        (served, database, followers): (&Served, &Database, &Followers),
+        is_busy: bool,
+    ) -> bool {
+        if !self.patience(directory).is_zero() {
+            return false;
+        }
+        let begin = directory.monotonic_micros();
+        let looks_at_tombstones = begin >= self.tombstones_at;
+        let limits = limits(directory, served, followers, looks_at_tombstones);
+        match database.trim_log(&limits, ROWS) {
+            Ok(step) => {
+                let end = directory.monotonic_micros();
+                if step.is_complete {
+                    self.not_before = end + PAUSE_MICROS;
+                    self.is_done = !served.context.keeps_log();
+                } else {
+                    self.not_before = if is_busy { end + (end - begin) } else { 0 };
+                }
+                if looks_at_tombstones && step.has_seen_tombstones {
+                    self.tombstones_at = end + TOMBSTONES_MICROS;
+                }
+                self.tell_of_loss(followers, step.first_kept);
+                step.changes > 0
+            }
+            Err(error) => {
+                self.not_before = begin + PAUSE_MICROS;
+                tracing::error!(target: "any", "{}: trimming the log of changes: {error}", name(database));
+                false
+            }
+        }
+    }
+
+    fn tell_of_loss(&mut self, followers: &Followers, first_kept: Option<u64>) {
+        let Some((behind, first)) = followers.stuck_behind().zip(first_kept) else {
+            return;
+        };
+        if behind + 1 < first && !self.has_told_of_loss {
+            self.has_told_of_loss = true;
+            tracing::error!(
+                target: "any",
+                "the log of changes has reached its size: a follower that cannot take changes has lost some, from number {} on",
+                behind + 1
+            );
+        }
+    }
+}
+
+fn limits(directory: &Directory, served: &Served, followers: &Followers, looks_at_tombstones: bool) -> LogLimits {
+    let now = directory.clock().now().unix_micros();
+    let mdb = &served.context.settings.mdb;
+    if !served.context.keeps_log() {
+        return LogLimits {
+            bytes: 0,
+            changes_since: i64::MAX,
+            tombstones_since: looks_at_tombstones.then_some(i64::MAX),
+            keep_from: u64::MAX,
+        };
+    }
+    let age = mdb.change_log_age_s.map(|seconds| i64::from(seconds) * 1_000_000);
+    LogLimits {
+        bytes: mdb.change_log_octets.unwrap_or(DEFAULT_OCTETS),
+        changes_since: age.map_or(i64::MIN, |age| now.saturating_sub(age)),
+        tombstones_since: looks_at_tombstones.then(|| now.saturating_sub(TOMBSTONE_AGE_MICROS)),
+        keep_from: followers.keep_from(),
+    }
+}
+
+fn name(database: &Database) -> &str {
+    database.options().suffixes.first().map_or("", |suffix| suffix.pretty())
+}

@@ -1,0 +1,86 @@
+//! A request as its client made it, for those who log it.
+
+use super::TextAttribute;
+
+/// Where a request came from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RequestFacts {
+    /// Connection number.
+    pub connection: u64,
+    /// Number of the operation on its connection.
+    pub operation: u64,
+    /// The client's address as the log prints it (`IP=...`).
+    pub peer_name: Box<str>,
+    /// Controls of the request.
+    pub controls: Vec<RequestedControl>,
+}
+
+/// A control of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestedControl {
+    /// Its OID.
+    pub oid: Box<str>,
+    /// Whether it is critical.
+    pub critical: bool,
+}
+
+/// A change as its client asked for it, after its names and values were checked; operational attributes included.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RequestedChange {
+    /// What the effect with this number, from 0, did: of adds and deletes.
+    AsApplied(usize),
+    /// Add, with the whole entry.
+    Add {
+        /// The entry's name, pretty form.
+        dn: Box<str>,
+        /// Its attributes.
+        attributes: Vec<TextAttribute>,
+    },
+    /// Modify; also password modify.
+    Modify {
+        /// The entry's name in the request, pretty form.
+        dn: Box<str>,
+        /// The changes in order.
+        modifications: Vec<RequestedModification>,
+    },
+    /// Modify DN.
+    ModifyDn {
+        /// The entry's name in the request, pretty form.
+        dn: Box<str>,
+        /// New RDN, pretty form.
+        new_rdn: Box<str>,
+        /// `deleteoldrdn`.
+        delete_old_rdn: bool,
+        /// New superior, pretty form.
+        new_superior: Option<Box<str>>,
+    },
+    /// Delete.
+    Delete {
+        /// The entry's name, pretty form.
+        dn: Box<str>,
+    },
+}
+
+/// One change of an attribute.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestedModification {
+    /// What is done.
+    pub kind: RequestedKind,
+    /// The attribute.
+    pub attribute: Box<str>,
+    /// Values.
+    pub values: Vec<Vec<u8>>,
+}
+
+/// What a [`RequestedModification`] does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestedKind {
+    /// Adds the values.
+    Add,
+    /// Deletes the values, or without values the attribute.
+    Delete,
+    /// Replaces all values.
+    Replace,
+    /// Adds a number to each value (RFC 4525).
+    Increment,
+}

@@ -1,0 +1,212 @@
+//! Change sequence numbers (draft-ietf-ldup-model) as numbers, and the vector of the greatest of each server.
+
+use std::fmt;
+
+use crate::record::packed;
+
+/// A change sequence number. Its order is that of its text, `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Csn {
+    /// Since 0000-03-01 less 400 years.
+    micros: u64,
+    count: u32,
+    server: u16,
+    modification: u32,
+}
+
+/// Bytes of a CSN without its server ID.
+pub(crate) const PACKED: usize = 14;
+/// Bytes of a whole CSN: packed, then the server ID.
+pub(crate) const OCTETS: usize = 16;
+
+const MICROS: u64 = 1_000_000;
+/// 1970-01-01, in days since 0000-03-01 less 400 years.
+const UNIX_DAYS: i64 = 865_565;
+
+impl Csn {
+    /// Reads the text. `None`: it has another form, as CSNs of slapd before 2.4 have.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let (seconds, micros, [count, server, modification]) = packed::csn_parts(text)?;
+        Some(Self {
+            micros: seconds * MICROS + micros,
+            count: u32::try_from(count).ok()?,
+            server: u16::try_from(server).ok()?,
+            modification: u32::try_from(modification).ok()?,
+        })
+    }
+
+    /// ID of the server that made the change, 0 to 4095.
+    pub fn server_id(self) -> u16 {
+        self.server
+    }
+
+    /// Its time, in microseconds since 1970.
+    pub fn unix_micros(self) -> i64 {
+        let micros = i64::try_from(self.micros).unwrap_or(i64::MAX);
+        micros.saturating_sub(UNIX_DAYS * 86_400 * MICROS.cast_signed())
+    }
+
+    /// Tells changes of one microsecond apart.
+    pub fn change_count(self) -> u32 {
+        self.count
+    }
+
+    /// 8 bytes of microseconds, 3 of the count, 3 of the modification, big-endian: in the order of the CSNs of one
+    /// server.
+    pub(crate) fn packed(self) -> [u8; PACKED] {
+        let mut bytes = [0; PACKED];
+        let [_, count @ ..] = self.count.to_be_bytes();
+        let [_, modification @ ..] = self.modification.to_be_bytes();
+        let parts = self.micros.to_be_bytes().into_iter().chain(count).chain(modification);
+        bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+        bytes
+    }
+
+    /// The packed bytes and two of the server ID.
+    pub(crate) fn octets(self) -> [u8; OCTETS] {
+        let mut bytes = [0; OCTETS];
+        let parts = self.packed().into_iter().chain(self.server.to_be_bytes());
+        bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
+        bytes
+    }
+
+    /// What [`Csn::octets`] has made.
+    pub(crate) fn from_octets(bytes: &[u8; OCTETS]) -> Self {
+        let number = |from: usize, count: usize| {
+            let digits = bytes.iter().skip(from).take(count);
+            digits.fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
+        };
+        // As many bits as each has.
+        let short = |from, count| u32::try_from(number(from, count)).unwrap_or_default();
+        Self {
+            micros: number(0, 8),
+            count: short(8, 3),
+            modification: short(11, 3),
+            server: u16::try_from(number(PACKED, 2)).unwrap_or_default(),
+        }
+    }
+
+    /// Its text.
+    pub fn text(self) -> String {
+        let numbers = [
+            u64::from(self.count),
+            u64::from(self.server),
+            u64::from(self.modification),
+        ];
+        let text = packed::csn_text(self.micros / MICROS, self.micros % MICROS, numbers);
+        // Every CSN was a text once, or was read from a file that is damaged.
+        text.map(|text| String::from_utf8_lossy(&text).into_owned())
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Csn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+/// The greatest CSN of each server that has changed a database: its `contextCSN`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ContextVector(Vec<Csn>);
+
+impl ContextVector {
+    /// Takes a CSN in; whether it was greater than the one of its server, or the first.
+    pub fn merge(&mut self, csn: Csn) -> bool {
+        match self.0.binary_search_by_key(&csn.server, |known| known.server) {
+            Ok(at) => match self.0.get_mut(at) {
+                Some(known) if *known < csn => {
+                    *known = csn;
+                    true
+                }
+                _ => false,
+            },
+            Err(at) => {
+                self.0.insert(at, csn);
+                true
+            }
+        }
+    }
+
+    /// Its CSNs, in the order of the servers.
+    pub fn iter(&self) -> impl Iterator<Item = Csn> {
+        self.0.iter().copied()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Drops the CSN of a server.
+    pub fn forget(&mut self, server: u16) {
+        self.0.retain(|csn| csn.server != server);
+    }
+
+    /// The octets of each CSN, one after the other.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|csn| csn.octets()).collect()
+    }
+
+    /// `None`: damaged.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (chunks, rest) = bytes.as_chunks();
+        let csns: Vec<Csn> = chunks.iter().map(Csn::from_octets).collect();
+        let sound = rest.is_empty() && csns.is_sorted_by(|a, b| a.server < b.server);
+        sound.then_some(Self(csns))
+    }
+}
+
+impl FromIterator<Csn> for ContextVector {
+    fn from_iter<T: IntoIterator<Item = Csn>>(csns: T) -> Self {
+        let mut vector = Self::default();
+        for csn in csns {
+            vector.merge(csn);
+        }
+        vector
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "20261121214300.123456Z#0000ab#00f#000001";
+
+    #[test]
+    fn texts_come_back_and_keep_their_order() {
+        let csn = Csn::parse(TEXT.as_bytes()).unwrap();
+        assert_eq!(csn.text(), TEXT);
+        assert_eq!(Csn::from_octets(&csn.octets()), csn);
+        assert_eq!((csn.server_id(), csn.change_count()), (15, 0xab));
+        let epoch = Csn::parse(b"19700101000001.000002Z#000000#000#000000").unwrap();
+        assert_eq!(epoch.unix_micros(), 1_000_002);
+        let texts = [
+            "00000101000000.000000Z#000000#000#000000",
+            "20261121214300.123456Z#0000ab#00e#ffffff",
+            TEXT,
+            "20261121214300.123456Z#0000ac#000#000000",
+            "20261121214300.123457Z#000000#000#000000",
+            "99991231235959.999999Z#ffffff#fff#ffffff",
+        ];
+        let csns: Vec<Csn> = texts.iter().map(|text| Csn::parse(text.as_bytes()).unwrap()).collect();
+        assert!(csns.is_sorted_by(|a, b| a < b));
+        assert!(Csn::parse(b"20060101000000Z#000000#00#000000").is_none());
+    }
+
+    #[test]
+    fn a_vector_has_the_greatest_of_each_server() {
+        let csn = |text: &str| Csn::parse(format!("{text}.000000Z#000000#{}", "00a#000000").as_bytes()).unwrap();
+        let mut vector = ContextVector::default();
+        assert!(vector.merge(csn("20200101000000")));
+        assert!(!vector.merge(csn("20190101000000")));
+        assert!(vector.merge(csn("20210101000000")));
+        assert!(vector.merge(Csn::parse(TEXT.replace("00f", "001").as_bytes()).unwrap()));
+        let servers: Vec<u16> = vector.iter().map(Csn::server_id).collect();
+        assert_eq!(servers, [1, 10]);
+        assert_eq!(ContextVector::decode(&vector.encode()), Some(vector.clone()));
+        assert_eq!(ContextVector::decode(&vector.encode()[..31]), None);
+        vector.forget(1);
+        assert_eq!(vector.iter().count(), 1);
+    }
+}

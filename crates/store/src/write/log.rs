@@ -1,0 +1,361 @@
+//! The log of changes as it is written: each record gets its number, and where the log is kept a row.
+//!
+//! Invariants: rows, positions, tombstones and the context vector are written in the transaction of the change. What
+//! changes entries without a record (an offline load) ends the log there: it begins anew behind it.
+
+use heed::PutFlags;
+
+use super::WriteTransaction;
+use crate::{
+    ChangeRecord, Effect, RecordedEffect, StoreError,
+    change::{Before, Gone, Position},
+    csn::{ContextVector, Csn},
+    hash,
+    log::{follower_key, position_key},
+    record::packed,
+    tables::{LogTables, MetaRow},
+    varint,
+};
+
+/// What a transaction writes of its changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LogMode {
+    /// Their number. A context vector that is there goes on.
+    #[default]
+    Off,
+    /// Rows.
+    Rows,
+    /// Rows, and a context vector.
+    RowsAndContext,
+}
+
+/// What became of a record that was to be applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Applied {
+    /// It is part of the transaction.
+    Now,
+    /// It was applied before.
+    Before,
+}
+
+/// What the transaction has to say of its changes when it is committed.
+#[derive(Default)]
+pub(super) struct Logged {
+    pub(super) mode: LogMode,
+    /// Number of the last change; `None`: not read yet.
+    sequence: Option<u64>,
+    last: Option<Csn>,
+    /// Number of the first row.
+    first_row: Option<u64>,
+    bytes: u64,
+    csns: ContextVector,
+    /// Effects that no record has taken up.
+    unrecorded: usize,
+    before: Before,
+}
+
+impl Logged {
+    pub(super) fn keeps_before(&self) -> bool {
+        self.mode != LogMode::Off
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// Says what is to be written of the changes of this transaction, before the first.
+    pub fn log(&mut self, mode: LogMode) {
+        self.logged.mode = mode;
+    }
+
+    /// What the last effect has changed, where the log is kept.
+    pub fn take_before(&mut self) -> Before {
+        std::mem::take(&mut self.logged.before)
+    }
+
+    /// Gives a record, whose effects were applied one by one, its place in the log, and writes its row where the log is
+    /// kept.
+    ///
+    /// # Errors
+    /// The storage failed: the transaction must be dropped.
+    pub fn record(&mut self, record: &mut ChangeRecord) -> Result<(), StoreError> {
+        record.position = Position {
+            generation: self.generation()?,
+            sequence: self.last_sequence()? + 1,
+        };
+        self.take_up(record)
+    }
+
+    /// Applies all effects of a record of the same log, and writes its row where the log is kept. A record that was
+    /// applied before is passed over.
+    ///
+    /// # Errors
+    /// [`StoreError::Inapplicable`]: it is of another log, one before it is missing, or it does not fit the entries.
+    /// The transaction must be dropped then.
+    pub fn apply(&mut self, record: &ChangeRecord) -> Result<Applied, StoreError> {
+        let Position { generation, sequence } = record.position;
+        let (known, last) = (
+            self.tables().number(&self.txn, MetaRow::Generation)?,
+            self.last_sequence()?,
+        );
+        if known != 0 && known != generation {
+            let why = format!("change {sequence} is of another log");
+            return Err(StoreError::Inapplicable(why));
+        }
+        if sequence <= last {
+            return Ok(Applied::Before);
+        }
+        if sequence != last + 1 {
+            let why = format!("change {sequence} comes behind {last}");
+            return Err(StoreError::Inapplicable(why));
+        }
+        if known == 0 {
+            self.tables()
+                .put_number(&mut self.txn, MetaRow::Generation, generation)?;
+        }
+        for RecordedEffect { effect, .. } in &record.effects {
+            self.apply_effect(effect)?;
+        }
+        self.take_up(record)?;
+        Ok(Applied::Now)
+    }
+
+    /// Takes CSNs into the context vector, and begins one if there is none.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn merge_context(&mut self, csns: impl IntoIterator<Item = Csn>) -> Result<(), StoreError> {
+        let mut vector = self.view().context_vector()?.unwrap_or_default();
+        for csn in csns {
+            vector.merge(csn);
+        }
+        self.put_context(&vector)
+    }
+
+    /// Puts another context vector in the place of what there is; one without CSNs: none is kept any more.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn put_context(&mut self, vector: &ContextVector) -> Result<(), StoreError> {
+        let tables = self.tables();
+        if vector.is_empty() {
+            return tables.delete_meta(&mut self.txn, MetaRow::Context);
+        }
+        tables.put_meta(&mut self.txn, MetaRow::Context, &vector.encode())
+    }
+
+    /// Says how far a follower is: the number of the last change that it has taken, and its own notes.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn put_follower(&mut self, name: &str, sequence: u64, notes: &[u8]) -> Result<(), StoreError> {
+        let mut value = Vec::new();
+        varint::put(&mut value, sequence);
+        value.extend_from_slice(notes);
+        let tables = self.tables();
+        Ok(tables.meta.put(&mut self.txn, &follower_key(name), &value)?)
+    }
+
+    /// The database was put back from a copy: its log is another one from here on, whatever the copied one went on to
+    /// be.
+    ///
+    /// # Errors
+    /// The storage failed, or there is no randomness.
+    pub fn mark_restored(&mut self) -> Result<(), StoreError> {
+        let tables = self.tables();
+        if tables.number(&self.txn, MetaRow::Generation)? != 0 {
+            tables.put_number(&mut self.txn, MetaRow::Generation, random()?)?;
+        }
+        tables.put_number(&mut self.txn, MetaRow::Restored, 1)?;
+        self.logged.unrecorded += 1;
+        Ok(())
+    }
+
+    /// Counts an effect that waits for its record.
+    pub(super) fn count_effect(&mut self) {
+        self.logged.unrecorded += 1;
+    }
+
+    /// Remembers the values that the next change of an effect takes away.
+    pub(super) fn note_gone(&mut self, values: Vec<Vec<u8>>) {
+        if let Gone::Values(gone) = &mut self.logged.before.gone {
+            gone.push(values);
+        }
+    }
+
+    /// Remembers what an effect takes away.
+    pub(super) fn note_before(&mut self, before: Before) {
+        self.logged.before = before;
+    }
+
+    /// Writes what the transaction has to say of its changes.
+    pub(super) fn close_log(&mut self) -> Result<(), StoreError> {
+        let logged = std::mem::take(&mut self.logged);
+        let tables = self.tables();
+        if let Some(csn) = logged.last {
+            tables.put_meta(&mut self.txn, MetaRow::Position, csn.text().as_bytes())?;
+            self.close_context(&logged)?;
+        }
+        let Some(mut sequence) = logged.sequence.filter(|_| logged.last.is_some()) else {
+            if logged.unrecorded > 0 {
+                self.break_log(None)?;
+            }
+            return Ok(());
+        };
+        if let Some(first) = logged.first_row {
+            if tables.number(&self.txn, MetaRow::LogFirst)? == 0 {
+                tables.put_number(&mut self.txn, MetaRow::LogFirst, first)?;
+            }
+            let bytes = tables.number(&self.txn, MetaRow::LogBytes)? + logged.bytes;
+            tables.put_number(&mut self.txn, MetaRow::LogBytes, bytes)?;
+            if let Some(log) = &tables.log {
+                let mut value = Vec::new();
+                varint::put(&mut value, sequence);
+                for csn in logged.csns.iter() {
+                    log.positions.put(&mut self.txn, &position_key(csn), &value)?;
+                }
+            }
+            if logged.unrecorded > 0 {
+                sequence += 1;
+                self.break_log(Some(sequence))?;
+            }
+        } else if tables.number(&self.txn, MetaRow::LogFirst)? != 0 {
+            // Changes without rows: nothing follows any more.
+            tables.delete_meta(&mut self.txn, MetaRow::LogFirst)?;
+        }
+        tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)
+    }
+
+    fn close_context(&mut self, logged: &Logged) -> Result<(), StoreError> {
+        let vector = self.view().context_vector()?;
+        if vector.is_none() && logged.mode != LogMode::RowsAndContext {
+            return Ok(());
+        }
+        let mut vector = vector.unwrap_or_default();
+        if logged
+            .csns
+            .iter()
+            .fold(false, |changed, csn| vector.merge(csn) | changed)
+        {
+            self.put_context(&vector)?;
+        }
+        Ok(())
+    }
+
+    /// Entries were changed without a row: if the log is kept it begins anew, behind a number that no row has.
+    fn break_log(&mut self, number: Option<u64>) -> Result<(), StoreError> {
+        let tables = self.tables();
+        if tables.number(&self.txn, MetaRow::LogFirst)? == 0 {
+            return Ok(());
+        }
+        let number = if let Some(number) = number {
+            number
+        } else {
+            let number = tables.number(&self.txn, MetaRow::Sequence)? + 1;
+            tables.put_number(&mut self.txn, MetaRow::Sequence, number)?;
+            number
+        };
+        tables.put_number(&mut self.txn, MetaRow::LogFirst, number + 1)
+    }
+
+    /// The number of the last change, those of this transaction included.
+    fn last_sequence(&mut self) -> Result<u64, StoreError> {
+        if let Some(sequence) = self.logged.sequence {
+            return Ok(sequence);
+        }
+        let sequence = self.tables().number(&self.txn, MetaRow::Sequence)?;
+        self.logged.sequence = Some(sequence);
+        Ok(sequence)
+    }
+
+    /// The random number of the log, made with its first row.
+    fn generation(&mut self) -> Result<u64, StoreError> {
+        if self.logged.mode == LogMode::Off {
+            return Ok(0);
+        }
+        let known = self.tables().number(&self.txn, MetaRow::Generation)?;
+        if known != 0 {
+            return Ok(known);
+        }
+        let generation = random()?;
+        self.tables()
+            .put_number(&mut self.txn, MetaRow::Generation, generation)?;
+        Ok(generation)
+    }
+
+    /// The record becomes part of the transaction.
+    fn take_up(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
+        let logged = &mut self.logged;
+        logged.sequence = Some(record.position.sequence);
+        logged.last = Some(record.csn);
+        logged.csns.merge(record.csn);
+        for csn in &record.cookie {
+            logged.csns.merge(*csn);
+        }
+        logged.unrecorded = logged.unrecorded.saturating_sub(record.effects.len());
+        if logged.mode == LogMode::Off {
+            return Ok(());
+        }
+        match self.tables().log {
+            Some(log) => self.append(&log, record),
+            None => Ok(()),
+        }
+    }
+
+    fn append(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
+        let sequence = record.position.sequence;
+        let mut row = std::mem::take(&mut self.scratch.row);
+        row.clear();
+        record.encode(&mut row);
+        if self.tables().sealed {
+            let checksum = hash::checksum(sequence, &row);
+            row.extend_from_slice(&checksum);
+        }
+        let key = varint::Key::new(sequence);
+        log.changes
+            .put_with_flags(&mut self.txn, PutFlags::APPEND, key.bytes(), &row)?;
+        self.logged.bytes += row.len() as u64;
+        self.logged.first_row.get_or_insert(sequence);
+        self.scratch.row = row;
+        for RecordedEffect { effect, before, .. } in &record.effects {
+            let uuid = &before.entry_uuid;
+            if *uuid == [0; 16] {
+                continue;
+            }
+            match effect {
+                Effect::Delete { .. } => {
+                    let mut value = record.csn.octets().to_vec();
+                    varint::put(&mut value, sequence);
+                    log.tombstones.put(&mut self.txn, uuid, &value)?;
+                }
+                Effect::Add { .. } => {
+                    log.tombstones.delete(&mut self.txn, uuid)?;
+                }
+                Effect::Modify { .. } | Effect::Rename { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The UUID among the attributes of a new entry, or zeros.
+pub(super) fn uuid_among(attributes: &[crate::change::TextAttribute]) -> [u8; 16] {
+    attributes
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"))
+        .and_then(|(_, values)| packed::uuid_of(values.first()?))
+        .unwrap_or_default()
+}
+
+/// What an entry of a UUID was before changes of it are made.
+pub(super) fn before_changes(entry_uuid: [u8; 16], count: usize) -> Before {
+    Before {
+        entry_uuid,
+        gone: Gone::Values(Vec::with_capacity(count)),
+    }
+}
+
+fn random() -> Result<u64, StoreError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+    // Zero stands for none.
+    Ok(u64::from_be_bytes(bytes).max(1))
+}

@@ -1,0 +1,354 @@
+//! The log of changes: rows in the transaction of the change, what they hold, how they go, how they are replayed.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use common::*;
+use ironbark_store::{
+    Applied, ChangeRecord, Csn, Database, Effect, LogLimits, LogMode, LogState, RecordedEffect, StoreError,
+    ValueChange,
+    change::{Gone, Position},
+};
+use proptest::prelude::*;
+
+const UUID: &str = "597ae2f6-16a6-1027-98f4-d28b5365dc14";
+const ANN: &str = "cn=ann,ou=people,dc=example,dc=com";
+
+fn csn(number: u64) -> Csn {
+    Csn::parse(format!("20260101000000.{number:06}Z#000000#001#000000").as_bytes()).unwrap()
+}
+
+/// Makes each effect a change of its own, all in one transaction; the records.
+fn write(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) -> Vec<ChangeRecord> {
+    let mut transaction = store.database.write().unwrap();
+    transaction.log(mode);
+    let mut records = Vec::new();
+    for (number, effect) in numbered {
+        transaction.apply_effect(&effect).unwrap();
+        let before = transaction.take_before();
+        let mut record = ChangeRecord {
+            csn: csn(number),
+            unix_micros: i64::try_from(number).unwrap(),
+            effects: vec![RecordedEffect {
+                before,
+                ..effect.into()
+            }],
+            ..ChangeRecord::default()
+        };
+        transaction.record(&mut record).unwrap();
+        records.push(record);
+    }
+    transaction.commit().unwrap();
+    records
+}
+
+fn tree() -> impl Iterator<Item = (u64, Effect)> {
+    let ann = [
+        ("objectClass", "person"),
+        ("cn", "ann"),
+        ("sn", "Lee"),
+        ("description", "One"),
+        ("description", "Two"),
+        ("entryUUID", UUID),
+    ];
+    (1..).zip(base_tree().into_iter().chain([add(ANN, &ann)]))
+}
+
+fn rows(store: &Store, first: u64) -> Vec<ChangeRecord> {
+    let snapshot = store.database.snapshot().unwrap();
+    let rows = snapshot.view().changes(first).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+fn state(store: &Store) -> LogState {
+    store.database.snapshot().unwrap().view().log_state().unwrap()
+}
+
+fn everything(keep_from: u64) -> LogLimits {
+    LogLimits {
+        bytes: 0,
+        changes_since: i64::MIN,
+        tombstones_since: None,
+        keep_from,
+    }
+}
+
+fn uuid_bytes() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let digits: Vec<u8> = UUID.bytes().filter(|byte| *byte != b'-').collect();
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    }
+    bytes
+}
+
+#[test]
+fn rows_are_there_with_the_change_and_with_nothing_else() {
+    let store = store();
+    let records = write(&store, LogMode::Rows, tree());
+    assert_eq!(rows(&store, 0), records);
+    assert_eq!(rows(&store, 3), records[2..]);
+    let found = state(&store);
+    assert_eq!((found.first, found.last), (Some(1), 4));
+    assert!(found.generation != 0 && found.bytes > 0);
+    assert!(
+        records
+            .iter()
+            .all(|record| record.position.generation == found.generation)
+    );
+    {
+        let mut transaction = store.database.write().unwrap();
+        transaction.log(LogMode::Rows);
+        transaction.apply_effect(&Effect::Delete { dn: ANN.into() }).unwrap();
+        transaction.record(&mut ChangeRecord::default()).unwrap();
+    }
+    assert_eq!(rows(&store, 0), records, "a dropped transaction leaves nothing");
+    assert_sound(&store.database);
+}
+
+#[test]
+fn a_database_without_followers_has_numbers_and_no_rows() {
+    let store = store();
+    write(&store, LogMode::Off, tree());
+    assert_eq!(rows(&store, 0), []);
+    let expected = LogState {
+        last: 4,
+        ..LogState::default()
+    };
+    assert_eq!(state(&store), expected);
+    let snapshot = store.database.snapshot().unwrap();
+    assert_eq!(snapshot.view().position().unwrap(), Some((csn(4).text(), 4)));
+    assert_eq!(snapshot.view().context_vector().unwrap(), None);
+}
+
+#[test]
+fn rows_say_what_is_gone() {
+    let store = store();
+    write(&store, LogMode::Rows, tree());
+    let attribute = |name: &str, values: &[&str]| (name.into(), common::values(values));
+    let (description, one) = attribute("description", &["ONE"]);
+    let (sn, other) = attribute("sn", &["Li"]);
+    let (phone, number) = attribute("telephoneNumber", &["+1"]);
+    let changes = vec![
+        ValueChange::Delete {
+            attribute: description,
+            values: one,
+        },
+        ValueChange::Replace {
+            attribute: sn,
+            values: other,
+        },
+        ValueChange::Add {
+            attribute: phone,
+            values: number,
+        },
+    ];
+    let written = write(
+        &store,
+        LogMode::Rows,
+        [(5, modify(ANN, changes)), (6, Effect::Delete { dn: ANN.into() })],
+    );
+    let befores: Vec<_> = written.iter().map(|record| &record.effects[0].before).collect();
+    assert!(befores.iter().all(|before| before.entry_uuid == uuid_bytes()));
+    let gone = vec![values(&["One"]), values(&["Lee"]), Vec::new()];
+    assert_eq!(befores[0].gone, Gone::Values(gone));
+    let Gone::Entry(entry) = &befores[1].gone else {
+        panic!("{:?}", befores[1]);
+    };
+    assert!(entry.contains(&attribute("telephoneNumber", &["+1"])) && entry.contains(&attribute("sn", &["Li"])));
+    let view = store.database.snapshot().unwrap();
+    assert_eq!(view.view().tombstone(&uuid_bytes()).unwrap(), Some((csn(6), 6)));
+    drop(view);
+    write(&store, LogMode::Rows, tree().skip(3));
+    let view = store.database.snapshot().unwrap();
+    assert_eq!(view.view().tombstone(&uuid_bytes()).unwrap(), None, "it is there again");
+}
+
+#[test]
+fn the_vector_is_there_once_it_was_begun_and_then_goes_on() {
+    let store = store();
+    write(&store, LogMode::RowsAndContext, tree());
+    let vector = |store: &Store| {
+        let snapshot = store.database.snapshot().unwrap();
+        let vector = snapshot.view().context_vector().unwrap();
+        vector.map(|vector| vector.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(vector(&store), Some(vec![csn(4)]));
+    let position = |number| {
+        store
+            .database
+            .snapshot()
+            .unwrap()
+            .view()
+            .position_of(csn(number))
+            .unwrap()
+    };
+    assert_eq!([position(4), position(3)], [Some(4), None], "one for each commit");
+    let other = Csn::parse(b"20250101000000.000000Z#000000#002#000000").unwrap();
+    let mut transaction = store.database.write().unwrap();
+    transaction.merge_context([other, csn(1)]).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(vector(&store), Some(vec![csn(4), other]), "it is never lowered");
+    write(&store, LogMode::Off, [(9, Effect::Delete { dn: ANN.into() })]);
+    assert_eq!(vector(&store), Some(vec![csn(9), other]));
+}
+
+#[test]
+fn what_is_loaded_without_records_ends_the_log_there() {
+    let store = store();
+    write(&store, LogMode::Rows, tree());
+    let mut load = store.database.write().unwrap();
+    load.load(&entry(
+        "ou=loaded,dc=example,dc=com",
+        &[("objectClass", "organizationalUnit"), ("ou", "loaded")],
+    ))
+    .unwrap();
+    load.commit().unwrap();
+    assert_eq!((state(&store).first, state(&store).last), (Some(6), 5));
+    assert_eq!(rows(&store, 0).len(), 4, "a follower may not have taken them");
+    let after = write(&store, LogMode::Rows, [(9, Effect::Delete { dn: ANN.into() })]);
+    assert_eq!(after[0].position.sequence, 6);
+    // Nothing follows: what comes has no rows, and the log is none.
+    write(
+        &store,
+        LogMode::Off,
+        [(
+            10,
+            Effect::Delete {
+                dn: "ou=loaded,dc=example,dc=com".into(),
+            },
+        )],
+    );
+    assert_eq!(state(&store).first, None);
+}
+
+#[test]
+fn the_log_is_trimmed_in_steps_and_never_below_a_follower() {
+    let store = store();
+    write(&store, LogMode::Rows, tree());
+    let step = store.database.trim_log(&everything(4), 2).unwrap();
+    assert_eq!((step.changes, step.is_complete, step.first_kept), (2, false, Some(3)));
+    assert_eq!(state(&store).first, Some(3));
+    let step = store.database.trim_log(&everything(4), 2).unwrap();
+    assert_eq!((step.changes, step.is_complete), (1, true));
+    assert_eq!(rows(&store, 0).len(), 1);
+    let by_age = LogLimits {
+        bytes: u64::MAX,
+        changes_since: 100,
+        ..everything(u64::MAX)
+    };
+    assert_eq!(store.database.trim_log(&by_age, 100).unwrap().changes, 1);
+    let expected = LogState {
+        first: Some(5),
+        bytes: 0,
+        ..state(&store)
+    };
+    assert_eq!(state(&store), expected);
+    assert_eq!(
+        write(&store, LogMode::Rows, [(9, Effect::Delete { dn: ANN.into() })])[0]
+            .position
+            .sequence,
+        5
+    );
+    assert_sound(&store.database);
+}
+
+#[test]
+fn followers_are_remembered_until_they_no_longer_follow() {
+    let store = store();
+    let mut transaction = store.database.write().unwrap();
+    transaction.put_follower("one", 7, b"notes").unwrap();
+    transaction.put_follower("two", 300, b"").unwrap();
+    transaction.commit().unwrap();
+    let found = |name| store.database.snapshot().unwrap().view().follower(name).unwrap();
+    assert_eq!(found("one"), Some((7, b"notes".to_vec())));
+    store.database.keep_followers(&["two"]).unwrap();
+    assert_eq!((found("one"), found("two")), (None, Some((300, Vec::new()))));
+}
+
+#[test]
+fn a_restored_database_has_another_log() {
+    let store = store();
+    write(&store, LogMode::Rows, tree());
+    let before = state(&store);
+    let mut transaction = store.database.write().unwrap();
+    transaction.mark_restored().unwrap();
+    transaction.commit().unwrap();
+    let after = state(&store);
+    assert_ne!(after.generation, before.generation);
+    assert_eq!(after.first, Some(6));
+    assert!(store.database.snapshot().unwrap().view().is_restored().unwrap());
+}
+
+#[test]
+fn changes_of_another_log_and_those_that_come_too_early_are_refused() {
+    let (source, target) = (store(), store());
+    let records = write(&source, LogMode::Rows, tree());
+    let apply = |record: &ChangeRecord| {
+        let mut transaction = target.database.write().unwrap();
+        let applied = transaction.apply(record)?;
+        transaction.commit()?;
+        Ok(applied)
+    };
+    assert!(matches!(apply(&records[1]), Err(StoreError::Inapplicable(_))));
+    assert_eq!(apply(&records[0]).unwrap(), Applied::Now);
+    assert_eq!(apply(&records[0]).unwrap(), Applied::Before);
+    let foreign = ChangeRecord {
+        position: Position {
+            generation: 1,
+            ..records[1].position
+        },
+        ..records[1].clone()
+    };
+    assert!(matches!(apply(&foreign), Err(StoreError::Inapplicable(_))));
+    assert_eq!(apply(&records[1]).unwrap(), Applied::Now);
+}
+
+/// Delivers records to a replica in groups, as they come: some twice, some too early, some groups given up. What was
+/// refused comes again at the end.
+fn deliver(target: &Database, records: &[ChangeRecord], deliveries: &[(usize, usize, bool)]) {
+    let in_order = std::iter::once((0, records.len(), true));
+    for (first, count, commits) in deliveries.iter().copied().chain(in_order) {
+        let first = first % records.len();
+        let group = records.iter().skip(first).take(count);
+        let mut transaction = target.write().unwrap();
+        transaction.log(LogMode::RowsAndContext);
+        let all = group
+            .map(|record| transaction.apply(record))
+            .collect::<Result<Vec<_>, _>>();
+        if all.is_ok() && commits {
+            transaction.commit().unwrap();
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_interleaving_of_deliveries_gives_the_source(
+        deliveries in prop::collection::vec((0usize..40, 1usize..8, any::<bool>()), 0..30)
+    ) {
+        let (source, target) = (store(), store());
+        let people = (0..20u64).map(|n| {
+            let cn = format!("p{n}");
+            add(&format!("cn={cn},ou=people,dc=example,dc=com"), &[("objectClass", "person"), ("cn", &cn), ("sn", "s")])
+        });
+        let gone = (0..20u64).step_by(3).map(|n| Effect::Delete { dn: format!("cn=p{n},ou=people,dc=example,dc=com").into() });
+        let moved = Effect::Rename {
+            dn: "ou=people,dc=example,dc=com".into(),
+            new_dn: "ou=staff,dc=example,dc=com".into(),
+            changes: vec![],
+        };
+        let effects = base_tree().into_iter().chain(people).chain(gone).chain([moved]);
+        let records = write(&source, LogMode::RowsAndContext, (1..).zip(effects));
+        deliver(&target.database, &records, &deliveries);
+        let digest = |store: &Store| store.database.snapshot().unwrap().view().digest().unwrap();
+        let vector = |store: &Store| store.database.snapshot().unwrap().view().context_vector().unwrap();
+        prop_assert_eq!(digest(&source), digest(&target));
+        prop_assert_eq!(vector(&source), vector(&target));
+        prop_assert_eq!(rows(&source, 0), rows(&target, 0));
+        prop_assert_eq!(state(&source), state(&target));
+    }
+}
