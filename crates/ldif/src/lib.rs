@@ -28,3 +28,10 @@ pub use reader::{Limits, Reader};
 pub use record::{Attributes, Change, Control, Modification, ModifyKind, Record, RecordKind};
 pub use resolver::{FileResolver, NoFiles, Resolver};
 pub use writer::{Wrap, Writer, needs_base64};
+
+/// The Base64 text of a value.
+pub fn base64(value: &[u8]) -> String {
+    let mut text = String::new();
+    base64_text::encode_pieces(value, &mut |piece| text.push_str(&String::from_utf8_lossy(piece)));
+    text
+}

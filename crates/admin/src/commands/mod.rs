@@ -2,6 +2,7 @@
 
 mod advise;
 mod backup;
+mod changes;
 mod config_file;
 mod explain;
 mod generate;
@@ -61,6 +62,8 @@ enum Command {
     ConfigFile(config_file::ConfigFile),
     /// Copy a database while the server goes on, and verify the copy
     Backup(backup::Backup),
+    /// Show the log of changes of a database
+    Changes(changes::Changes),
     /// Put a verified backup in the place of a database that is missing
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
@@ -93,6 +96,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Advise(advise) => advise.run(),
         Command::ConfigFile(config_file) => config_file.run(),
         Command::Backup(backup) => backup.run(),
+        Command::Changes(changes) => changes.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
     };

@@ -1,0 +1,151 @@
+//! `ironbark changes`: the log of changes of a database, for people and for other systems.
+
+mod json;
+mod ldif;
+
+use std::{
+    io::{self, Write},
+    sync::mpsc::{RecvTimeoutError, channel},
+    time::Duration,
+};
+
+use clap::Args;
+use ironbark_store::{ChangeRecord, Csn, Database, LogState, View};
+
+use super::backup::backed_up;
+use crate::shared::{open::open_to_read, target::Target};
+
+/// Options of `ironbark changes`.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    target: Target,
+    /// Only changes behind the one with this CSN
+    #[arg(long, value_name = "CSN")]
+    since: Option<String>,
+    /// Go on with the changes to come
+    #[arg(long)]
+    follow: bool,
+    /// A JSON object on a line for each change, with what it has removed
+    #[arg(long, conflicts_with = "ldif")]
+    json: bool,
+    /// LDIF change records (the default)
+    #[arg(long)]
+    ldif: bool,
+}
+
+/// How often it is looked for new changes.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Changes {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let chosen = self.target.choose()?;
+        let settings = backed_up(&chosen)?;
+        let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
+            return Err("the database is empty".to_owned());
+        };
+        let mut next = self.first(&database)?;
+        // Nothing is ever sent: it is a way to wait.
+        let (_kept, never) = channel::<()>();
+        loop {
+            let version = database.commit_version();
+            next = self.print_from(&database, next)?;
+            if !self.follow {
+                return Ok(());
+            }
+            while database.commit_version() == version {
+                if never.recv_timeout(PAUSE) == Err(RecvTimeoutError::Disconnected) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The number of the first change to be shown.
+    fn first(&self, database: &Database) -> Result<u64, String> {
+        let snapshot = database.snapshot().map_err(|error| error.to_string())?;
+        let view = snapshot.view();
+        let state = view.log_state().map_err(|error| error.to_string())?;
+        let Some(first) = state.first else {
+            return Err(
+                "no log of changes is kept: set changelog-size or changelog-age for the database, and change something"
+                    .to_owned(),
+            );
+        };
+        match &self.since {
+            None => Ok(first),
+            Some(text) => {
+                let since = Csn::parse(text.as_bytes()).ok_or_else(|| format!("--since {text}: not a CSN"))?;
+                behind(&view, &state, since)
+                    .map_err(|error| error.to_string())?
+                    .ok_or_else(|| {
+                        format!(
+                            "--since {text}: the log no longer has all changes behind it; it begins with number {first}"
+                        )
+                    })
+            }
+        }
+    }
+
+    /// Shows the changes from a number on; the number behind the last one.
+    fn print_from(&self, database: &Database, from: u64) -> Result<u64, String> {
+        let failed = |error: ironbark_store::StoreError| error.to_string();
+        let mut next = from;
+        let mut out = io::stdout().lock();
+        loop {
+            // A snapshot is not held while nobody reads the output.
+            let (records, first) = {
+                let snapshot = database.snapshot().map_err(failed)?;
+                let view = snapshot.view();
+                let rows = view.changes(next).map_err(failed)?.take(BATCH);
+                let records: Vec<ChangeRecord> = rows.collect::<Result<_, _>>().map_err(failed)?;
+                (records, view.log_state().map_err(failed)?.first)
+            };
+            if first.is_none_or(|first| first > next) {
+                return Err(format!("the log no longer has the changes from number {next} on"));
+            }
+            let mut text = Vec::new();
+            for record in &records {
+                if self.json {
+                    json::put(record, &mut text);
+                } else {
+                    ldif::put(record, &mut text);
+                }
+                next = record.position.sequence + 1;
+            }
+            match out.write_all(&text).and_then(|()| out.flush()) {
+                // Whoever read it has gone: nobody needs to be told.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(String::new()),
+                written => written.map_err(|error| format!("standard output: {error}"))?,
+            }
+            if records.len() < BATCH {
+                return Ok(next);
+            }
+        }
+    }
+}
+
+/// Changes that are read at once.
+const BATCH: usize = 256;
+
+/// The number of the first change behind a CSN; `None`: the log does not reach back so far.
+fn behind(view: &View<'_>, state: &LogState, since: Csn) -> Result<Option<u64>, ironbark_store::StoreError> {
+    let first = state.first.unwrap_or(state.last + 1);
+    if let Some(position) = view.position_of(since)? {
+        return Ok(Some(position + 1).filter(|next| *next >= first));
+    }
+    // CSNs of one server rise with the numbers. It may be one within a group of changes that were committed together.
+    for record in view.changes(first)? {
+        let record = record?;
+        if record.csn.server_id() != since.server_id() {
+            continue;
+        }
+        if record.csn == since {
+            return Ok(Some(record.position.sequence + 1));
+        }
+        if record.csn > since {
+            break;
+        }
+    }
+    Ok(None)
+}
