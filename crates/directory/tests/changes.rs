@@ -1,4 +1,4 @@
-//! The log of changes of a database: causal stamps, changes of another server's log.
+//! The log of changes of a database: the context vector, causal stamps, changes of another server's log.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use harness::Site;
 use ironbark_directory::{NamingContext, Replayed};
+use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 use ironbark_model::ResultCode;
-use ironbark_store::{Applied, ChangeRecord, ContextVector, change::Position};
+use ironbark_store::{Applied, ChangeRecord, ContextVector, Effect, ValueChange, change::Position};
 
 const LOGGED: &str = "changelog-size 1000000";
 
@@ -33,6 +34,91 @@ fn state(site: &Site) -> ([u8; 32], Option<ContextVector>) {
         view.digest().expect("readable"),
         view.context_vector().expect("readable"),
     )
+}
+
+fn compares(site: &mut Site, dn: &str, value: &str) -> u32 {
+    let request = CompareRequest {
+        entry: dn.as_bytes(),
+        attribute: b"contextCSN",
+        value: value.as_bytes(),
+    };
+    site.send(&Request::Compare(request), &[]).code
+}
+
+#[test]
+fn the_suffix_entry_shows_the_vector_and_no_other_entry_does() {
+    let mut site = Site::populated(LOGGED);
+    let last = rows(&site).last().expect("changes").csn.text();
+    let line = format!("contextCSN: {last}\n");
+    for names in [&["contextCSN"][..], &["+"]] {
+        let found = site.search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", names);
+        let with_it: Vec<_> = found.iter().filter(|entry| entry.contains("contextCSN")).collect();
+        assert_eq!(with_it.len(), 1);
+        assert!(
+            with_it
+                .iter()
+                .all(|entry| entry.starts_with("dn: dc=ex\n") && entry.contains(&line))
+        );
+    }
+    assert!(!site.read("dc=ex", &["*"]).expect("there").contains("contextCSN"));
+    assert_eq!(compares(&mut site, "dc=ex", &last), 6);
+    assert_eq!(compares(&mut site, "dc=ex", &last.replace("#000#", "#001#")), 5);
+    assert_eq!(compares(&mut site, "ou=p,dc=ex", &last), 16);
+    assert_eq!(site.modify("dc=ex", "replace: description\nd: x").code, 0);
+    let next = rows(&site).last().expect("changes").csn.text();
+    assert!(next > last);
+    assert_eq!(compares(&mut site, "dc=ex", &next), 6);
+}
+
+#[test]
+fn a_database_without_a_log_shows_no_vector_and_one_that_gets_one_takes_in_what_its_entry_holds() {
+    let held = "20250101000000.000000Z#000000#00a#000000";
+    let mut site = Site::populated("");
+    assert!(!site.read("dc=ex", &["+"]).expect("there").contains("contextCSN"));
+    let context = context(&site);
+    // As a tool does while nobody serves it.
+    let mut transaction = context.database().expect("a store").write().expect("a transaction");
+    let change = ValueChange::Add {
+        attribute: "contextCSN".into(),
+        values: vec![held.into()],
+    };
+    let effect = Effect::Modify {
+        dn: "dc=ex".into(),
+        changes: vec![change],
+    };
+    transaction.apply_effect(&effect).expect("applied");
+    transaction.commit().expect("committed");
+    let shown = |site: &mut Site| site.read("dc=ex", &["contextCSN"]).expect("there");
+    assert_eq!(shown(&mut site), format!("contextCSN: {held}\n"));
+    let configuration = site.configuration("", LOGGED);
+    site.directory.reconfigure(configuration).expect("a log more");
+    assert_eq!(shown(&mut site), format!("contextCSN: {held}\n"));
+    assert_eq!(site.modify("ou=p,dc=ex", "replace: description\nd: x").code, 0);
+    let last = rows(&site).last().expect("a change").csn;
+    assert_eq!(shown(&mut site), format!("contextCSN: {last}\ncontextCSN: {held}\n"));
+    // Nobody keeps it for the entry any more.
+    let configuration = site.configuration("", "");
+    site.directory.reconfigure(configuration).expect("a log less");
+    assert_eq!(site.modify("ou=p,dc=ex", "replace: description\nd: y").code, 0);
+    let (_, vector) = state(&site);
+    assert_eq!(vector.expect("it goes on").iter().count(), 2);
+    assert!(!shown(&mut site).contains(&last.text()));
+}
+
+#[test]
+fn a_database_with_a_log_finds_entries_by_uuid_and_csn_without_saying_so() {
+    let site = Site::populated(LOGGED);
+    let context = context(&site);
+    let database = context.database().expect("a store");
+    let mut names: Vec<_> = database
+        .options()
+        .indexes
+        .iter()
+        .filter(|index| index.equality)
+        .map(|index| index.attribute.to_string())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["entryCSN", "entryUUID", "objectClass"]);
 }
 
 /// What a server makes of a change that it is given.

@@ -11,7 +11,7 @@ use std::ops::Bound;
 use heed::RoRange;
 
 use crate::{
-    ChangeRecord, StoreError, View,
+    ChangeRecord, EntryId, Location, StoreError, View,
     csn::{ContextVector, Csn, OCTETS},
     tables::{LogTables, MetaRow, Tables},
     varint,
@@ -108,6 +108,25 @@ impl<'v> View<'v> {
         let row = self.tables().meta(self.txn, MetaRow::Context)?;
         row.map(|bytes| ContextVector::decode(bytes).ok_or_else(|| damaged("the context vector")))
             .transpose()
+    }
+
+    /// The context vector with the entry that shows it as `contextCSN`: that of the first suffix, unless it holds the
+    /// attribute itself.
+    pub fn shown_context(&self) -> Result<Option<(EntryId, ContextVector)>, StoreError> {
+        let Some(vector) = self.context_vector()? else {
+            return Ok(None);
+        };
+        let (Some(suffix), Ok(name)) = (
+            self.ground.options.suffixes.first(),
+            self.schema().attribute_description(b"contextCSN"),
+        ) else {
+            return Ok(None);
+        };
+        let Location::Entry(id) = self.locate(suffix)? else {
+            return Ok(None);
+        };
+        let holds_it = self.record(id)?.is_some_and(|record| record.values(&name).is_some());
+        Ok((!holds_it).then_some((id, vector)))
     }
 
     /// The number of the change after which the context vector had a CSN, if it has had that very one.

@@ -1,10 +1,11 @@
-//! `contextCSN`: the greatest CSN of each server in a database, kept at its suffix entry (`-w`).
+//! `contextCSN`: the greatest CSN of each server in a database, kept in its context vector if it has one, otherwise at
+//! its suffix entry (`-w`).
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
 use ironbark_model::Dn;
-use ironbark_store::{ChangeRecord, Effect, Location, StoreError, ValueChange, View};
+use ironbark_store::{ChangeRecord, Csn, Effect, Location, StoreError, ValueChange, View};
 
 use super::chosen::Chosen;
 
@@ -30,13 +31,17 @@ impl ContextCsns {
         }
     }
 
+    fn parsed(&self) -> impl Iterator<Item = Csn> {
+        self.0.values().filter_map(|text| Csn::parse(text.as_bytes()))
+    }
+
     /// In the order of the servers.
     pub(crate) fn values(&self) -> Vec<Vec<u8>> {
         self.0.values().map(|csn| csn.clone().into_bytes()).collect()
     }
 }
 
-/// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
+/// `-w`: the greatest CSN of each server becomes the `contextCSN` of the database.
 pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
     let Some((_, settings)) = chosen.databases().next() else {
         return Ok(());
@@ -46,6 +51,17 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     };
     let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
     let mut transaction = opened.database.write().map_err(|error| error.to_string())?;
+    let keeps_vector = transaction
+        .view()
+        .context_vector()
+        .map_err(|error| error.to_string())?
+        .is_some();
+    if keeps_vector {
+        transaction
+            .merge_context(csns.parsed())
+            .map_err(|error| error.to_string())?;
+        return transaction.commit().map_err(|error| error.to_string());
+    }
     add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
     let values = csns.values();
     if values.is_empty() {

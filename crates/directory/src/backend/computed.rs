@@ -1,11 +1,13 @@
-//! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates.
+//! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates,
+//! and on the entry of a database's first suffix contextCSN, where the database keeps a context vector.
 
 use std::sync::Arc;
 
 use ironbark_model::{Attribute, AttributeDescription, Entry};
+use ironbark_store::{Csn, Record, View};
 use rustc_hash::FxHashSet;
 
-use crate::Configuration;
+use crate::{Configuration, OperationError};
 
 /// Takes description, name and value of a computed attribute.
 pub(crate) type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
@@ -29,7 +31,26 @@ pub(crate) fn is_computed(configuration: &Configuration, description: &Attribute
         .any(|known| known.attribute_type == description.attribute_type)
 }
 
-/// Adds them to an entry in memory.
+/// The `contextCSN` of an entry, if it shows one that it does not hold: filters do not see it.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn context_csn(
+    configuration: &Configuration,
+    view: View<'_>,
+    record: &Record<'_>,
+) -> Result<Option<Attribute>, OperationError> {
+    if record.parent() != 0 {
+        return Ok(None);
+    }
+    let shown = view.shown_context()?.filter(|(id, _)| *id == record.id);
+    Ok(shown.map(|(_, vector)| Attribute {
+        description: configuration.well_known.context_csn.clone(),
+        values: vector.iter().map(Csn::text).map(String::into_bytes).collect(),
+    }))
+}
+
+/// Adds those that every entry has to an entry in memory.
 pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
     let dn = entry.dn.pretty().to_owned();
     let attributes = &mut entry.attributes;

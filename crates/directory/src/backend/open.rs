@@ -122,13 +122,18 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
         .iter()
         .map(|setting| definition(&setting.attribute, setting.kinds))
         .collect();
-    // As in slapd, objectClass always has an equality index.
-    match definitions
-        .iter_mut()
-        .find(|definition| definition.attribute.eq_ignore_ascii_case("objectClass"))
-    {
-        Some(definition) => definition.equality = true,
-        None => definitions.push(definition("objectClass", IndexKinds::EQUALITY)),
+    // As in slapd, objectClass always has an equality index. Who is fed with changes asks for entries by these.
+    let of_changes = ["entryUUID", "entryCSN"]
+        .into_iter()
+        .filter(|_| settings.mdb.keeps_changes());
+    for attribute in std::iter::once("objectClass").chain(of_changes) {
+        match definitions
+            .iter_mut()
+            .find(|definition| definition.attribute.eq_ignore_ascii_case(attribute))
+        {
+            Some(definition) => definition.equality = true,
+            None => definitions.push(definition(attribute, IndexKinds::EQUALITY)),
+        }
     }
     definitions
 }

@@ -24,6 +24,7 @@ well_known! {
     structural_object_class = "structuralObjectClass",
     entry_uuid = "entryUUID",
     entry_csn = "entryCSN",
+    context_csn = "contextCSN",
     entry_dn = "entryDN",
     creators_name = "creatorsName",
     create_timestamp = "createTimestamp",

@@ -197,6 +197,13 @@ impl Comparison<'_> {
             computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
             return self.with(context, &entry);
         }
+        if self.description == configuration.well_known.context_csn
+            && let Some(shown) = computed::context_csn(configuration, view, record)?
+        {
+            let mut entry = record.to_entry(view.dn(record.id)?)?;
+            entry.set_values(&shown.description, shown.values);
+            return self.with(context, &entry);
+        }
         if configuration.of_overlays.computed.contains(&self.description) && !manages_dsa {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
             if entry.attribute(&self.description).is_none() {

@@ -123,6 +123,7 @@ impl Body<'_> {
                 Source::Record(..) | Source::Memory(_) => false,
             };
             self.computed(&run.configuration, entry, selection, has_subordinates, writer);
+            self.context_csn(&run.configuration, entry, selection, writer)?;
             self.added(run, entry, selection, writer)?;
         }
         Ok(())
@@ -348,6 +349,25 @@ impl Body<'_> {
                 }
             },
         );
+    }
+
+    fn context_csn(
+        &mut self,
+        configuration: &crate::Configuration,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let Source::Record(record, view) = entry.source() else {
+            return Ok(());
+        };
+        if record.parent() == 0
+            && selection.selects(self.schema, &configuration.well_known.context_csn, self.budget)
+            && let Some(attribute) = computed::context_csn(configuration, view, record)?
+        {
+            self.memory_attribute(entry, &attribute, writer);
+        }
+        Ok(())
     }
 
     /// Whether the access rules and the matched-values control leave a value.

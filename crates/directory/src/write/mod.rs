@@ -1,6 +1,7 @@
 //! Writing: requests on their way through the queue of a database, the threads that execute them, what follows a
 //! commit.
 
+mod context;
 mod flusher;
 mod followers;
 mod indexing;

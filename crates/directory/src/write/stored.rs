@@ -15,7 +15,7 @@ use std::{
 use ironbark_model::ResultCode;
 use ironbark_store::{Database, LogMode, WriteTransaction};
 
-use super::{flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
+use super::{context, flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
@@ -106,10 +106,13 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
 
 /// Before the first write under a configuration.
 fn begin(served: &Served) -> Followers {
-    match served.context.database() {
-        Some(database) => Followers::of(served, database),
-        None => Followers::default(),
+    let Some(database) = served.context.database() else {
+        return Followers::default();
+    };
+    if let Err(error) = context::take_in(served, database) {
+        tracing::error!(target: "any", "reading the contextCSN of a database: {error}");
     }
+    Followers::of(served, database)
 }
 
 /// The last write has been acknowledged.

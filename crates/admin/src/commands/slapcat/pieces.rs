@@ -99,10 +99,23 @@ fn make(
     sender: &SyncSender<Piece>,
     empties: &Receiver<Vec<u8>>,
 ) {
+    let text = match EntryText::new(job.writer, &snapshot.view()) {
+        Ok(text) => text,
+        Err(error) => {
+            let piece = Piece {
+                error: Some(error),
+                last: true,
+                ..Piece::default()
+            };
+            // Nobody may take it any more.
+            let _ = sender.send(piece);
+            return;
+        }
+    };
     let mut lane = Lane {
         snapshot,
         job,
-        text: EntryText::new(job.writer),
+        text,
         scratch: Vec::new(),
         piece: Piece::default(),
         sender,

@@ -14,6 +14,8 @@ pub(super) struct EntryText {
     texts: Vec<u8>,
     superiors: FxHashMap<EntryId, Box<[u8]>>,
     name: Vec<u8>,
+    /// The entry that shows the context vector, and the lines of that.
+    context: Option<(EntryId, Vec<u8>)>,
 }
 
 /// Bytes of shared text that are remembered.
@@ -22,20 +24,28 @@ const MAX_TEXTS: usize = 16 << 20;
 const MAX_SUPERIORS: usize = 4096;
 
 impl EntryText {
-    pub(super) fn new(writer: Writer) -> Self {
-        Self {
+    /// Of the entries that `view` shows.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(super) fn new(writer: Writer, view: &View<'_>) -> Result<Self, StoreError> {
+        Ok(Self {
+            context: context(writer, view)?,
             writer,
             sets: FxHashMap::default(),
             texts: Vec::new(),
             superiors: FxHashMap::default(),
             name: Vec::new(),
-        }
+        })
     }
 
     /// Appends an entry and the blank line after it; with an error something may have been appended.
     pub(super) fn put(&mut self, view: &View<'_>, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         self.put_name(view, record, out)?;
         record.for_each_attribute(&mut |attribute| self.put_attribute(&attribute, out))?;
+        if let Some((_, lines)) = self.context.as_ref().filter(|(id, _)| *id == record.id) {
+            out.extend_from_slice(lines);
+        }
         out.push(b'\n');
         Ok(())
     }
@@ -80,6 +90,18 @@ impl EntryText {
         }
         Ok(())
     }
+}
+
+/// The `contextCSN` of a database that keeps a context vector, which its first suffix entry shows.
+fn context(writer: Writer, view: &View<'_>) -> Result<Option<(EntryId, Vec<u8>)>, StoreError> {
+    let Some((id, vector)) = view.shown_context()? else {
+        return Ok(None);
+    };
+    let mut lines = Vec::new();
+    for csn in vector.iter() {
+        writer.attribute(&mut lines, b"contextCSN", csn.text().as_bytes());
+    }
+    Ok(Some((id, lines)))
 }
 
 fn put_values(writer: Writer, attribute: &RecordAttribute<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
