@@ -190,7 +190,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("cloak"),
     missing_overlay("collect"),
     missing_overlay("datamorph"),
-    missing_overlay("dds"),
     missing_overlay("denyop"),
     missing_overlay("dupent"),
     missing_overlay("dyngroup"),

@@ -5,6 +5,7 @@
 
 pub mod auditlog;
 mod constraint;
+mod dds;
 mod lastbind;
 pub mod memberof;
 pub mod ppolicy;
@@ -35,6 +36,7 @@ pub static OVERLAYS: &[Row] = &[
     valsort::ROW,
     lastbind::ROW,
     seqmod::ROW,
+    dds::ROW,
 ];
 
 /// What a configuration may name: the server, databases, and these overlays.

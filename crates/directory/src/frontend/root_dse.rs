@@ -44,6 +44,15 @@ impl Builder<'_> {
     }
 }
 
+/// Suffixes below which entries may be dynamic (RFC 2589).
+fn dynamic_subtrees(configuration: &Configuration) -> impl Iterator<Item = String> {
+    let contexts = configuration.contexts.iter();
+    let dynamic = contexts.filter(|context| context.overlays().keeps_dynamic_entries());
+    dynamic
+        .flat_map(|context| context.suffixes())
+        .map(|suffix| suffix.pretty().to_owned())
+}
+
 /// The root DSE. Everything it lists is there.
 ///
 /// # Errors
@@ -70,6 +79,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         "namingContexts",
         configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
     );
+    entry.add("dynamicSubtrees", dynamic_subtrees(configuration));
     let available = policy(configuration).available;
     let supported = controls::REGISTRY.iter();
     let supported = supported.filter(|row| row.descriptor.advertised && available.contains(row.kind));

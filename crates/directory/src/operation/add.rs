@@ -263,6 +263,7 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
         attributes: &attributes,
         former: entry_rules::Former::Nothing,
         relax: execution.is_relaxed(),
+        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
     };
     // The values of the name were added just now.
     let structural = entry_rules::check(schema, &checked, &|_, _| Ok(true))?;

@@ -24,6 +24,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) former: Former<'a>,
     /// Whether the relax rules control came along.
     pub(crate) relax: bool,
+    /// Whether the database keeps dynamic entries (RFC 2589).
+    pub(crate) may_be_dynamic: bool,
 }
 
 /// What the entry under check was before.
@@ -137,7 +139,7 @@ enum Place {
     Alias,
     Referral,
     Nowhere,
-    NotServed,
+    Dynamic,
 }
 
 /// Attributes that have one place.
@@ -165,7 +167,7 @@ const PLACES: &[(&str, Place)] = &[
     ("aliasedObjectName", Place::Alias),
     ("ref", Place::Referral),
     ("administrativeRole", Place::Nowhere),
-    ("entryTtl", Place::NotServed),
+    ("entryTtl", Place::Dynamic),
 ];
 
 const SUBENTRY: &str = "2.5.17.0";
@@ -192,8 +194,8 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
             Place::Alias if !is(ALIAS) => "only allowed in the alias",
             Place::Referral if !is(REFERRAL) => "only allowed in the referral",
             Place::Nowhere => "not supported!",
-            Place::NotServed => "not supported in context",
-            Place::Subentry | Place::Alias | Place::Referral => continue,
+            Place::Dynamic if !entry.may_be_dynamic => "not supported in context",
+            Place::Subentry | Place::Alias | Place::Referral | Place::Dynamic => continue,
         };
         return refuse(format!(
             "attribute \"{}\" {fault}",
@@ -209,7 +211,7 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
     if lists_class(schema, entry.classes, ROOT_DSE) {
         return class_fault(ROOT_DSE, "only allowed in the root DSE");
     }
-    if lists_class(schema, entry.classes, DYNAMIC_OBJECT) {
+    if lists_class(schema, entry.classes, DYNAMIC_OBJECT) && !entry.may_be_dynamic {
         return class_fault(DYNAMIC_OBJECT, "not supported in context");
     }
     for class in [SUBSCHEMA, COLLECTIVE_SUBENTRY] {

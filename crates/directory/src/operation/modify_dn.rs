@@ -326,6 +326,7 @@ fn prepare(
     }
     let options = Options {
         relax: execution.is_relaxed(),
+        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
         permissive: false,
         watched: &requester.context.overlays().watched,
         budget: Some(execution.budget),

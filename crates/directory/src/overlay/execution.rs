@@ -195,6 +195,19 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
+    /// As [`Self::locate`]; an entry that may not be known of is answered for like one that is not there.
+    ///
+    /// # Errors
+    /// `noSuchObject`; the storage failed.
+    pub fn locate_known(&self, dn: &Dn) -> Result<EntryId, OperationError> {
+        let id = self.locate(dn)?;
+        if self.disclosure().discloses_entry(id)? {
+            return Ok(id);
+        }
+        let above = self.disclosure().above(id, dn.depth())?;
+        Err(self.missing(dn, above))
+    }
+
     /// The error for a name that does not exist, without what the subject may not know.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor) -> OperationError {
         self.disclosure().missing(dn, ancestor, None)

@@ -75,6 +75,8 @@ pub struct Overlay {
     pub extended: Option<Arc<dyn ExtendedHooks>>,
     /// Work of its own accord.
     pub timer: Option<Arc<dyn TimerHooks>>,
+    /// Whether entries of the database may be dynamic (RFC 2589): the root DSE says so in `dynamicSubtrees`.
+    pub keeps_dynamic_entries: bool,
     /// Controls of requests that are there because the overlay is.
     pub controls: ControlSet,
 }
@@ -95,6 +97,7 @@ impl Overlay {
             sort_limits: None,
             extended: None,
             timer: None,
+            keeps_dynamic_entries: false,
             controls: ControlSet::NONE,
         }
     }

@@ -105,6 +105,11 @@ impl Pipeline {
         self.overlays.iter()
     }
 
+    /// Whether entries may be dynamic.
+    pub(crate) fn keeps_dynamic_entries(&self) -> bool {
+        self.overlays.iter().any(|overlay| overlay.keeps_dynamic_entries)
+    }
+
     /// Those in the transaction that do not wait for others.
     pub(crate) fn first_in_transaction(&self) -> impl Iterator<Item = &Arc<dyn EffectHooks>> {
         self.effects.iter().filter(|effects| !effects.acts_last())

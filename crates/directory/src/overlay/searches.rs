@@ -2,6 +2,7 @@
 
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
+use ironbark_runtime::WallTime;
 use ironbark_store::Record;
 
 use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
@@ -26,6 +27,8 @@ pub struct BeginningSearch<'a> {
     pub origin: &'a RequestContext,
     /// What is asked.
     pub request: &'a SearchRequest<'a>,
+    /// When it began.
+    pub now: WallTime,
     /// With which controls.
     pub controls: &'a RequestControls<'a>,
 }

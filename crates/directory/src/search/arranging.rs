@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
+use ironbark_runtime::Clock;
 use ironbark_store::Record;
 
 use super::run::SearchRun;
@@ -37,6 +38,7 @@ impl SearchRun {
         context: &Arc<NamingContext>,
         request: &SearchRequest<'_>,
         controls: &RequestControls<'_>,
+        clock: &Clock,
     ) -> Result<(), OperationError> {
         if !configuration.of_overlays.has_search_hooks {
             return Ok(());
@@ -51,6 +53,7 @@ impl SearchRun {
                 context,
                 origin: &self.origin,
                 request,
+                now: clock.now(),
                 controls,
             };
             for hooks in &context.overlays().searches {

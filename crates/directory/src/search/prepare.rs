@@ -131,7 +131,7 @@ fn prepare_below(
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
-    run.ask_search_hooks(configuration, context, request, controls)?;
+    run.ask_search_hooks(configuration, context, request, controls, scratch.directory().clock())?;
     let dereferences = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always

@@ -135,6 +135,7 @@ fn prepare(
     write_checks::refuse_used_uuid(execution, modifications, Some(id))?;
     let options = Options {
         relax: execution.is_relaxed(),
+        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
         permissive: execution.controls.has(ControlKind::PermissiveModify),
         watched: &execution.context.overlays().watched,
         budget: Some(execution.budget),
@@ -240,6 +241,7 @@ fn plan_internal(
     let name = view.dn(id)?;
     let options = Options {
         relax: false,
+        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
         permissive: false,
         watched: match audience {
             Audience::Nobody => &[],

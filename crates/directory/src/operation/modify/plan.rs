@@ -22,6 +22,8 @@ use crate::{
 pub(crate) struct Options<'a> {
     /// The relax rules control.
     pub(crate) relax: bool,
+    /// Whether the database keeps dynamic entries.
+    pub(crate) may_be_dynamic: bool,
     /// The permissive modify control: what is there already may be added, what is not there deleted.
     pub(crate) permissive: bool,
     /// Attributes whose old values overlays want to know.
@@ -69,7 +71,7 @@ pub(crate) fn plan(
         planner.apply(modification)?;
     }
     judge(&planner.draft)?;
-    planner.check(configuration, name, options.relax)?;
+    planner.check(configuration, name, options)?;
     Ok(planner.plan)
 }
 
@@ -285,7 +287,7 @@ impl Planner<'_, '_> {
     }
 
     /// Checks the entry as it will be, and brings `structuralObjectClass` in line where relaxed rules let it change.
-    fn check(&mut self, configuration: &Configuration, name: &Dn, relax: bool) -> Result<(), OperationError> {
+    fn check(&mut self, configuration: &Configuration, name: &Dn, options: &Options<'_>) -> Result<(), OperationError> {
         let known = &configuration.well_known;
         let classes = self.draft.values(&known.object_class)?;
         let former = self.draft.values(&known.structural_object_class)?;
@@ -302,7 +304,8 @@ impl Planner<'_, '_> {
             classes: &classes,
             attributes: &attributes,
             former: entry_rules::Former::Entry(former.first().map(Vec::as_slice)),
-            relax,
+            relax: options.relax,
+            may_be_dynamic: options.may_be_dynamic,
         };
         let holds = |description: &AttributeDescription, normal: &[u8]| self.draft.holds(description, normal);
         let structural = entry_rules::check(self.schema, &subject, &holds)?;
