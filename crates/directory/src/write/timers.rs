@@ -57,7 +57,14 @@ impl Timers {
 
     /// How long the next step may wait for writes.
     pub(super) fn patience(&self, directory: &Directory) -> Duration {
-        let due = self.0.iter().map(|timer| timer.due_micros).min();
+        let due = |timer: &Timer| {
+            if timer.has_changed.load(Ordering::Relaxed) {
+                0
+            } else {
+                timer.due_micros
+            }
+        };
+        let due = self.0.iter().map(due).min();
         due.map_or(Duration::MAX, |due| {
             Duration::from_micros(due.saturating_sub(directory.monotonic_micros()))
         })
