@@ -1,4 +1,4 @@
-//! A search in steady state allocates nothing on the heap, but for the operands of `&` and `|` (DESIGN §6).
+//! A search in steady state allocates nothing on the heap, but for the operands of `&` and `|`.
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 

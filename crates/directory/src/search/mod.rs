@@ -1,7 +1,7 @@
 //! Searching: a resumable run over candidates, from the plan to encoded entries.
 //!
 //! A run holds no snapshot between steps: candidates come in entry-ID order, so it goes on behind the last ID it has
-//! considered, in whatever snapshot is then the last (DESIGN §3.4).
+//! considered, in whatever snapshot is then the last.
 
 mod additions;
 mod alias;
