@@ -7,8 +7,8 @@ use crate::{
     written::WrittenConfiguration,
 };
 
-/// What replication looks up.
-const REPLICATED: &[&str] = &["entryUUID", "entryCSN"];
+/// What replication looks up. What has changed since a CSN, the log of changes tells.
+const REPLICATED: &str = "entryUUID";
 
 /// Adds the indexes that overlays and replication look values up in, and that are not there.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
@@ -34,17 +34,14 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         if !is_replicated(written, position) {
             continue;
         }
-        for attribute in REPLICATED {
-            if !overlay::is_indexed(database, schema, attribute, IndexKinds::EQUALITY) {
-                let reason = format!("replication looks entries up by {attribute}");
-                findings.note(
-                    Class::Missing,
-                    written.database(position),
-                    written.name("index"),
-                    reason,
-                    advice(written, attribute),
-                );
-            }
+        if !overlay::is_indexed(database, schema, REPLICATED, IndexKinds::EQUALITY) {
+            findings.note(
+                Class::Missing,
+                written.database(position),
+                written.name("index"),
+                format!("replication looks entries up by {REPLICATED}"),
+                advice(written, REPLICATED),
+            );
         }
     }
 }

@@ -56,7 +56,7 @@ index objectClass eq
 index uid,mail eq
 index cn,sn,givenName eq,sub
 index member,memberOf eq
-index entryUUID,entryCSN eq
+index entryUUID eq
 
 # Passwords are compared, never shown; people may change their own.
 access to attrs=userPassword
