@@ -128,6 +128,17 @@ impl ContextVector {
         }
     }
 
+    /// Takes all CSNs of another in; whether one of them was greater.
+    pub(crate) fn merge_all(&mut self, other: &Self) -> bool {
+        other.iter().fold(false, |changed, csn| self.merge(csn) | changed)
+    }
+
+    /// The greatest CSN of a server.
+    pub(crate) fn of_server(&self, server: u16) -> Option<Csn> {
+        let at = self.0.binary_search_by_key(&server, |known| known.server).ok()?;
+        self.0.get(at).copied()
+    }
+
     /// Its CSNs, in the order of the servers.
     pub fn iter(&self) -> impl Iterator<Item = Csn> {
         self.0.iter().copied()

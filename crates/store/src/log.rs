@@ -1,18 +1,21 @@
-//! The log of changes as it is read: rows, positions, tombstones, the context vector, and how far followers are.
+//! The log of changes as it is read: rows, tombstones, the context vector, and how far followers are.
 //!
-//! Invariant: from the number in `log-first` on, `changes` has every change up to the last.
+//! Invariants: from the number in `log-first` on, `changes` has every change up to the last. The vectors of its rows
+//! never go down.
 
+pub(crate) mod row;
 mod trim;
 
 pub use trim::{LogLimits, TrimStep};
 
 use std::ops::Bound;
 
-use heed::RoRange;
+use heed::{RoRange, RoTxn, types::Bytes};
+use row::ChangesRow;
 
 use crate::{
     ChangeRecord, EntryId, Location, StoreError, View,
-    csn::{ContextVector, Csn, OCTETS},
+    csn::{ContextVector, Csn},
     tables::{LogTables, MetaRow, Tables},
     varint,
 };
@@ -30,14 +33,6 @@ pub struct LogState {
     pub generation: u64,
 }
 
-/// Key of a row of `positions`: 2 bytes of the server ID, then the packed CSN.
-pub(crate) fn position_key(csn: Csn) -> [u8; OCTETS] {
-    let mut key = [0; OCTETS];
-    let parts = csn.server_id().to_be_bytes().into_iter().chain(csn.packed());
-    key.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
-    key
-}
-
 /// Key of the row of `meta` that says how far a follower is.
 pub(crate) fn follower_key(name: &str) -> Vec<u8> {
     [FOLLOWER, name.as_bytes()].concat()
@@ -50,31 +45,92 @@ fn damaged(what: &str) -> StoreError {
     StoreError::damaged(what)
 }
 
-/// Rows of the log, in order.
+/// The rows of `changes` from the one on that has change `first`, or the next one.
+fn rows_from<'t>(txn: &'t RoTxn<'_>, log: &LogTables, first: u64) -> Result<RoRange<'t, Bytes, Bytes>, StoreError> {
+    let start = varint::Key::new(first);
+    Ok(log
+        .changes
+        .range(txn, &(Bound::Included(start.bytes()), Bound::Unbounded))?)
+}
+
+/// A row of `changes`, and the numbers of its first and last change.
+fn read_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<(ChangesRow<'r>, u64, u64), StoreError> {
+    let last = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
+    let row = tables.unseal(last, row).and_then(ChangesRow::read);
+    let found = row.and_then(|row| row.first_of(last).map(|first| (row, first, last)));
+    found.ok_or_else(|| damaged(&format!("the row of change {last}")))
+}
+
+/// Changes of the log, in order.
 pub struct ChangeRows<'v> {
-    rows: Option<RoRange<'v, heed::types::Bytes, heed::types::Bytes>>,
+    rows: Option<RoRange<'v, Bytes, Bytes>>,
     tables: &'v Tables,
+    /// Those before it are passed over.
+    first: u64,
+    /// What has been read of the row that is being read.
+    records: Vec<u8>,
+    /// How much of it has been given out.
+    taken: usize,
+    /// The number of the next one in it.
+    next: u64,
+}
+
+impl ChangeRows<'_> {
+    /// The next of the row that is being read.
+    fn next_of_row(&mut self) -> Option<Result<ChangeRecord, StoreError>> {
+        loop {
+            let mut rest = self.records.get(self.taken..).filter(|rest| !rest.is_empty())?;
+            let bytes = row::take_record(&mut rest);
+            self.taken = self.records.len() - rest.len();
+            let sequence = self.next;
+            self.next += 1;
+            if bytes.is_some() && sequence < self.first {
+                continue;
+            }
+            let damaged = || damaged(&format!("change {sequence}"));
+            let record = bytes.ok_or_else(damaged).and_then(ChangeRecord::decode);
+            return Some(record.and_then(|record| {
+                let is_it = record.position.sequence == sequence;
+                is_it.then_some(record).ok_or_else(damaged)
+            }));
+        }
+    }
+
+    /// Begins with the next row. `None`: there is none.
+    fn next_row(&mut self) -> Option<Result<(), StoreError>> {
+        let row = self.rows.as_mut()?.next()?;
+        Some(row.map_err(StoreError::from).and_then(|row| {
+            let (row, first, _) = read_row(self.tables, row)?;
+            let records = row.records();
+            let records = records.ok_or_else(|| damaged(&format!("the row of change {first}")))?;
+            self.records.clear();
+            self.records.extend_from_slice(&records);
+            (self.taken, self.next) = (0, first);
+            Ok(())
+        }))
+    }
 }
 
 impl Iterator for ChangeRows<'_> {
     type Item = Result<ChangeRecord, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rows.as_mut()?.next()?;
-        Some(row.map_err(StoreError::from).and_then(|(key, row)| {
-            let sequence = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
-            let content = self.tables.unseal(sequence, row);
-            let record = ChangeRecord::decode(content.ok_or_else(|| damaged(&format!("change {sequence}")))?)?;
-            if record.position.sequence != sequence {
-                return Err(damaged(&format!("change {sequence}")));
+        loop {
+            let found = self.next_of_row().or_else(|| self.next_row()?.err().map(Err));
+            if matches!(found, Some(Err(_))) {
+                // What is behind damage is not a log.
+                (self.rows, self.taken) = (None, self.records.len());
             }
-            Ok(record)
-        }))
+            match found {
+                None if self.taken < self.records.len() => {}
+                found => return found,
+            }
+        }
     }
 }
 
 impl<'v> View<'v> {
-    /// Rows of the log from number `first` on, in order. Those before [`LogState::first`] may have gaps.
+    /// Changes of the log from number `first` on, in order. Those before [`LogState::first`] may have gaps.
     ///
     /// # Errors
     /// The storage failed; later, a row is damaged.
@@ -82,13 +138,16 @@ impl<'v> View<'v> {
         let tables = self.tables();
         let rows = match &tables.log {
             None => None,
-            Some(log) => {
-                let start = varint::Key::new(first);
-                let range = (Bound::Included(start.bytes()), Bound::Unbounded);
-                Some(log.changes.range(self.txn, &range)?)
-            }
+            Some(log) => Some(rows_from(self.txn, log, first)?),
         };
-        Ok(ChangeRows { rows, tables })
+        Ok(ChangeRows {
+            rows,
+            tables,
+            first,
+            records: Vec::new(),
+            taken: 0,
+            next: 0,
+        })
     }
 
     /// What the log holds.
@@ -129,14 +188,70 @@ impl<'v> View<'v> {
         Ok((!holds_it).then_some((id, vector)))
     }
 
-    /// The number of the change after which the context vector had a CSN, if it has had that very one.
-    pub fn position_of(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
-        let Some(LogTables { positions, .. }) = &self.tables().log else {
+    /// The greatest CSN of each server behind the last change, as far as it is known: the context vector, or what the
+    /// last row says.
+    pub(crate) fn log_vector(&self) -> Result<Option<ContextVector>, StoreError> {
+        let context = self.context_vector()?;
+        let Some(log) = self.tables().log.filter(|_| context.is_none()) else {
+            return Ok(context);
+        };
+        let Some(row) = log.changes.last(self.txn)? else {
             return Ok(None);
         };
-        let row = positions.get(self.txn, &position_key(csn))?;
-        row.map(|value| varint::read(value).ok_or_else(|| damaged("a row of `positions`")))
-            .transpose()
+        let (row, ..) = read_row(self.tables(), row)?;
+        Ok(row.vector())
+    }
+
+    /// The number of the change that has a CSN, or with which it came from another server; the one before the first if
+    /// the CSN is the greatest of its server there. `None`: the log does not know it.
+    ///
+    /// # Errors
+    /// The storage failed; a row is damaged.
+    pub fn position_of(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
+        let (
+            Some(log),
+            LogState {
+                first: Some(first),
+                last,
+                ..
+            },
+        ) = (&self.tables().log, self.log_state()?)
+        else {
+            return Ok(None);
+        };
+        if let Some(base) = self.tables().meta(self.txn, MetaRow::LogBase)?
+            && ContextVector::decode(base).and_then(|base| base.of_server(csn.server_id())) == Some(csn)
+        {
+            return Ok(Some(first - 1));
+        }
+        // The first row whose vector has reached the CSN, if one has it: vectors never go down.
+        let (mut low, mut high) = (first, last + 1);
+        let mut found = None;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(row) = rows_from(self.txn, log, middle)?.next() else {
+                high = middle;
+                continue;
+            };
+            let (row, from, to) = read_row(self.tables(), row?)?;
+            let vector = row.vector().ok_or_else(|| damaged("a context vector"))?;
+            if vector.of_server(csn.server_id()).is_some_and(|reached| reached >= csn) {
+                (high, found) = (from.max(low), Some((from, to)));
+            } else {
+                low = to + 1;
+            }
+        }
+        let Some((from, to)) = found else { return Ok(None) };
+        for record in self
+            .changes(from)?
+            .take(usize::try_from(to - from + 1).unwrap_or(usize::MAX))
+        {
+            let record = record?;
+            if record.csn == csn || record.cookie.contains(&csn) {
+                return Ok(Some(record.position.sequence));
+            }
+        }
+        Ok(None)
     }
 
     /// The CSN with which the entry of a UUID was deleted, and the number of that change.

@@ -10,9 +10,11 @@ pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 pub(crate) type Environment = Env<WithoutTls>;
 
 /// Version of the format of new files, and of older ones once a writer has opened them: they get the tables of the log.
-pub(crate) const FORMAT_VERSION: u32 = 3;
+pub(crate) const FORMAT_VERSION: u32 = 4;
+/// The version of a log of another form, which no release has written. It is refused.
+pub(crate) const UNRELEASED_VERSION: u32 = 3;
 /// The first version that says by [`MetaRow::Checksums`] whether a file has checksums.
-pub(crate) const LOG_VERSION: u32 = 3;
+pub(crate) const LOG_VERSION: u32 = 4;
 /// The version whose files all have checksums; those of version 1 have none, and get none.
 pub(crate) const SEALED_VERSION: u32 = 2;
 
@@ -37,12 +39,11 @@ pub(crate) struct Tables {
 #[derive(Clone, Copy)]
 pub(crate) struct LogTables {
     pub(crate) changes: Table,
-    pub(crate) positions: Table,
     pub(crate) tombstones: Table,
 }
 
 /// Number of tables, for `max_dbs`.
-pub(crate) const TABLE_COUNT: u32 = 11;
+pub(crate) const TABLE_COUNT: u32 = 10;
 
 /// Names of the tables, in the order of [`Tables::all`].
 pub(crate) const NAMES: [&str; 8] = [
@@ -57,24 +58,20 @@ pub(crate) const NAMES: [&str; 8] = [
 ];
 
 /// Names of the tables of the log.
-pub(crate) const LOG_NAMES: [&str; 3] = ["changes", "positions", "tombstones"];
+pub(crate) const LOG_NAMES: [&str; 2] = ["changes", "tombstones"];
 
 impl LogTables {
     fn create(env: &Environment) -> Result<Self, StoreError> {
         let txn = env.write_txn()?;
         let created = env.create_databases_and_commit(txn, |opener, txn| {
             let mut open = |name| opener.create_database::<Bytes, Bytes>(txn, Some(name));
-            let [changes, positions, tombstones] = LOG_NAMES;
-            let tables = (open(changes)?, open(positions)?, open(tombstones)?);
+            let [changes, tombstones] = LOG_NAMES;
+            let tables = (open(changes)?, open(tombstones)?);
             Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tables))
         })?;
         let tables = created.commit();
-        let (changes, positions, tombstones) = tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
-        Ok(Self {
-            changes,
-            positions,
-            tombstones,
-        })
+        let (changes, tombstones) = tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
+        Ok(Self { changes, tombstones })
     }
 
     /// `None`: the file has none of them yet.
@@ -82,26 +79,22 @@ impl LogTables {
         let txn = env.read_txn()?;
         let opened = env.open_databases_and_commit(txn, |opener, txn| {
             let open = |name| opener.open_database::<Bytes, Bytes>(txn, Some(name));
-            let [changes, positions, tombstones] = LOG_NAMES;
-            let (Some(changes), Some(positions), Some(tombstones)) =
-                (open(changes)?, open(positions)?, open(tombstones)?)
-            else {
+            let [changes, tombstones] = LOG_NAMES;
+            let (Some(changes), Some(tombstones)) = (open(changes)?, open(tombstones)?) else {
                 return Ok(CommitOrAbort::Abort(()));
             };
-            Ok::<_, heed::Error>(CommitOrAbort::Commit((changes, positions, tombstones)))
+            Ok::<_, heed::Error>(CommitOrAbort::Commit((changes, tombstones)))
         })?;
-        Ok(opened.commit().map(|(changes, positions, tombstones)| Self {
-            changes,
-            positions,
-            tombstones,
-        }))
+        Ok(opened
+            .commit()
+            .map(|(changes, tombstones)| Self { changes, tombstones }))
     }
 }
 
 impl Tables {
     /// Each table that the file has.
     pub(crate) fn all(&self) -> impl Iterator<Item = Table> {
-        let log = self.log.map(|log| [log.changes, log.positions, log.tombstones]);
+        let log = self.log.map(|log| [log.changes, log.tombstones]);
         [
             self.meta,
             self.attributes,
@@ -208,7 +201,7 @@ pub(crate) enum MetaRow {
     NextEntry,
     /// See [`crate::View::structure_version`].
     StructureVersion,
-    /// Whether rows bear checksums: 1 or 0, from format 3 on.
+    /// Whether rows bear checksums: 1 or 0, from format 4 on.
     Checksums,
     /// Number of the last change.
     Sequence,
@@ -224,6 +217,8 @@ pub(crate) enum MetaRow {
     Context,
     /// Number of the change from which on the log has every change; absent: it has not.
     LogFirst,
+    /// The greatest CSN of each server before that change. Absent: not known.
+    LogBase,
     /// Bytes of the rows of `changes`.
     LogBytes,
     /// Random number of the log.
@@ -246,6 +241,7 @@ impl MetaRow {
             Self::Referrals => b"referrals",
             Self::Context => b"context",
             Self::LogFirst => b"log-first",
+            Self::LogBase => b"log-base",
             Self::LogBytes => b"log-bytes",
             Self::Generation => b"generation",
             Self::Restored => b"restored",

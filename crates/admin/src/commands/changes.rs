@@ -131,21 +131,6 @@ const BATCH: usize = 256;
 /// The number of the first change behind a CSN; `None`: the log does not reach back so far.
 fn behind(view: &View<'_>, state: &LogState, since: Csn) -> Result<Option<u64>, ironbark_store::StoreError> {
     let first = state.first.unwrap_or(state.last + 1);
-    if let Some(position) = view.position_of(since)? {
-        return Ok(Some(position + 1).filter(|next| *next >= first));
-    }
-    // CSNs of one server rise with the numbers. It may be one within a group of changes that were committed together.
-    for record in view.changes(first)? {
-        let record = record?;
-        if record.csn.server_id() != since.server_id() {
-            continue;
-        }
-        if record.csn == since {
-            return Ok(Some(record.position.sequence + 1));
-        }
-        if record.csn > since {
-            break;
-        }
-    }
-    Ok(None)
+    let position = view.position_of(since)?;
+    Ok(position.map(|position| position + 1).filter(|next| *next >= first))
 }

@@ -9,14 +9,16 @@ use crate::{Directory, backend::queue::Served};
 
 /// Rows of each table that one step deletes.
 const ROWS: usize = 512;
-/// How long the log is not looked at after it was in order, and after a failure.
+/// How long the log is not looked at after it was in order, unless it has grown since, and after a failure.
 const PAUSE_MICROS: u64 = 5_000_000;
 /// How often tombstones are gone through.
 const TOMBSTONES_MICROS: u64 = 3_600_000_000;
 /// How long deletes are remembered.
 const TOMBSTONE_AGE_MICROS: i64 = 30 * 86_400 * 1_000_000;
-/// Octets of rows where nothing is said.
-const DEFAULT_OCTETS: u64 = 256 << 20;
+/// Octets of rows where only `changelog-age` is said.
+const AGED_OCTETS: u64 = 256 << 20;
+/// Octets of rows that are kept for those who look, where only overlays follow. A short log has hot pages.
+const FOLLOWED_OCTETS: u64 = 4 << 20;
 
 /// The trimming of one database.
 #[derive(Default)]
@@ -27,6 +29,8 @@ pub(super) struct Trimming {
     tombstones_at: u64,
     /// No log is kept, and nothing is left of one.
     is_done: bool,
+    /// Octets of rows that the last step has left, for a follower or another step; all there can be if it failed.
+    octets_left: u64,
     /// Changes that were deleted although a follower had not taken them; said once.
     has_told_of_loss: bool,
 }
@@ -47,7 +51,9 @@ impl Trimming {
         (served, database, followers): (&Served, &Database, &Followers),
         is_busy: bool,
     ) -> bool {
-        if !self.patience(directory).is_zero() {
+        // Under load a log grows far past its limit in the pause.
+        let is_due = self.patience(directory).is_zero() || (is_busy && self.has_grown(served, database));
+        if !is_due {
             return false;
         }
         let begin = directory.monotonic_micros();
@@ -55,6 +61,7 @@ impl Trimming {
         let limits = limits(directory, served, followers, looks_at_tombstones);
         match database.trim_log(&limits, ROWS) {
             Ok(step) => {
+                self.octets_left = step.bytes;
                 let end = directory.monotonic_micros();
                 if step.is_complete {
                     self.not_before = end + PAUSE_MICROS;
@@ -66,14 +73,21 @@ impl Trimming {
                     self.tombstones_at = end + TOMBSTONES_MICROS;
                 }
                 self.tell_of_loss(followers, step.first_kept);
-                step.changes > 0
+                step.rows > 0
             }
             Err(error) => {
-                self.not_before = begin + PAUSE_MICROS;
+                (self.not_before, self.octets_left) = (begin + PAUSE_MICROS, u64::MAX);
                 tracing::error!(target: "any", "{}: trimming the log of changes: {error}", name(database));
                 false
             }
         }
+    }
+
+    /// Whether the rows have become an eighth longer than they may be, or than the last step could make them.
+    fn has_grown(&self, served: &Served, database: &Database) -> bool {
+        let octets = size_limit(served);
+        let state = database.snapshot().and_then(|snapshot| snapshot.view().log_state());
+        state.is_ok_and(|state| state.bytes > octets.max(self.octets_left).saturating_add(octets / 8))
     }
 
     fn tell_of_loss(&mut self, followers: &Followers, first_kept: Option<u64>) {
@@ -91,6 +105,16 @@ impl Trimming {
     }
 }
 
+/// Octets of rows that are kept at most, but for followers.
+fn size_limit(served: &Served) -> u64 {
+    let mdb = &served.context.settings.mdb;
+    mdb.change_log_octets.unwrap_or(if mdb.keeps_changes() {
+        AGED_OCTETS
+    } else {
+        FOLLOWED_OCTETS
+    })
+}
+
 fn limits(directory: &Directory, served: &Served, followers: &Followers, looks_at_tombstones: bool) -> LogLimits {
     let now = directory.clock().now().unix_micros();
     let mdb = &served.context.settings.mdb;
@@ -104,7 +128,7 @@ fn limits(directory: &Directory, served: &Served, followers: &Followers, looks_a
     }
     let age = mdb.change_log_age_s.map(|seconds| i64::from(seconds) * 1_000_000);
     LogLimits {
-        bytes: mdb.change_log_octets.unwrap_or(DEFAULT_OCTETS),
+        bytes: size_limit(served),
         changes_since: age.map_or(i64::MIN, |age| now.saturating_sub(age)),
         tombstones_since: looks_at_tombstones.then(|| now.saturating_sub(TOMBSTONE_AGE_MICROS)),
         keep_from: followers.keep_from(),

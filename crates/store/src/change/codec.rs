@@ -112,12 +112,6 @@ impl ChangeRecord {
             .record()
             .ok_or_else(|| StoreError::Format("malformed change record".into()))
     }
-
-    /// When a record was made, without reading the rest of it.
-    pub(crate) fn peek_unix_micros(bytes: &[u8]) -> Option<i64> {
-        let mut reader = Reader(bytes);
-        reader.head().map(|head| head.unix_micros)
-    }
 }
 
 fn flags(set: &[(bool, u8)]) -> u8 {

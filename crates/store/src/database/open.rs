@@ -25,7 +25,9 @@ use crate::{
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     spare,
-    tables::{Environment, FORMAT_VERSION, LOG_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables},
+    tables::{
+        Environment, FORMAT_VERSION, LOG_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables, UNRELEASED_VERSION,
+    },
     write::WriteTransaction,
 };
 
@@ -289,6 +291,12 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
     if version > u64::from(FORMAT_VERSION) {
         return Err(StoreError::Format(format!(
             "{}: format version {version} is newer than {FORMAT_VERSION}, the newest that this program knows",
+            path.display()
+        )));
+    }
+    if version == u64::from(UNRELEASED_VERSION) {
+        return Err(StoreError::Format(format!(
+            "{}: format version {version} is that of an unreleased build; dump it with that build's slapcat and load it anew",
             path.display()
         )));
     }

@@ -2,9 +2,9 @@
 
 use std::ops::Bound;
 
-use super::{FOLLOWER, damaged};
+use super::{FOLLOWER, damaged, read_row};
 use crate::{
-    ChangeRecord, Database, StoreError,
+    Database, StoreError,
     csn::Csn,
     tables::{LogTables, MetaRow},
     varint,
@@ -27,10 +27,12 @@ pub struct LogLimits {
 /// What one step of trimming did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TrimStep {
-    /// Rows of changes that went.
-    pub changes: usize,
+    /// Rows that went; each has one change or several.
+    pub rows: usize,
     /// Number of the first change whose row is there.
     pub first_kept: Option<u64>,
+    /// Bytes of the rows that are left.
+    pub bytes: u64,
     /// Whether nothing more is to be done.
     pub is_complete: bool,
     /// Whether all tombstones have been looked at since the first of them was.
@@ -38,7 +40,8 @@ pub struct TrimStep {
 }
 
 impl Database {
-    /// Deletes up to `rows` rows of each table of the log that are past the limits, oldest first.
+    /// Deletes up to `rows` rows of each table of the log that are past the limits, oldest first. A row goes when all
+    /// of its changes may.
     ///
     /// # Errors
     /// The storage failed; a row is damaged.
@@ -51,19 +54,20 @@ impl Database {
                 ..TrimStep::default()
             });
         };
-        let (changes, first_kept) = trim_changes(&mut write, &log, limits, rows)?;
-        let positions = trim_positions(&mut write, &log, rows)?;
+        let (gone, first_kept) = trim_changes(&mut write, &log, limits, rows)?;
         let (tombstones, has_seen_tombstones) = match limits.tombstones_since {
             Some(since) => trim_tombstones(&mut write, &log, since, rows)?,
             None => (0, true),
         };
-        if changes + positions + tombstones > 0 {
+        let bytes = write.tables().number(&write.txn, MetaRow::LogBytes)?;
+        if gone + tombstones > 0 {
             write.commit()?;
         }
         Ok(TrimStep {
-            changes,
+            rows: gone,
             first_kept,
-            is_complete: changes.max(positions) < rows && has_seen_tombstones,
+            bytes,
+            is_complete: gone < rows && has_seen_tombstones,
             has_seen_tombstones,
         })
     }
@@ -110,66 +114,37 @@ fn trim_changes(
         tables.number(&write.txn, MetaRow::LogFirst)?,
         tables.number(&write.txn, MetaRow::LogBytes)?,
     );
-    let (mut gone, mut first_kept) = (Vec::new(), None);
+    let (mut gone, mut first_kept, mut base) = (Vec::new(), None, None);
     for row in log.changes.iter(&write.txn)? {
-        let (key, row) = row?;
-        let sequence = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
-        let made = ChangeRecord::peek_unix_micros(row).ok_or_else(|| damaged(&format!("change {sequence}")))?;
+        let row = row?;
+        let octets = row.1.len() as u64;
+        let (row, from, to) = read_row(&tables, row)?;
         // What the log says nothing of any more is kept for followers alone.
-        let is_past = sequence < first || first == 0 || bytes > limits.bytes || made < limits.changes_since;
-        if sequence >= limits.keep_from || !is_past || gone.len() == rows {
-            first_kept = Some(sequence);
+        let is_past = to < first || first == 0 || bytes > limits.bytes || row.unix_micros < limits.changes_since;
+        if to >= limits.keep_from || !is_past || gone.len() == rows {
+            first_kept = Some(from);
             break;
         }
-        bytes = bytes.saturating_sub(row.len() as u64);
-        gone.push(sequence);
+        bytes = bytes.saturating_sub(octets);
+        gone.push(to);
+        base = (to >= first).then(|| row.vector()).flatten();
     }
     if gone.is_empty() {
         return Ok((0, first_kept));
     }
-    for &sequence in &gone {
-        log.changes.delete(&mut write.txn, varint::Key::new(sequence).bytes())?;
+    for &last in &gone {
+        log.changes.delete(&mut write.txn, varint::Key::new(last).bytes())?;
     }
     tables.put_number(&mut write.txn, MetaRow::LogBytes, bytes)?;
     if first != 0 {
         let next = tables.number(&write.txn, MetaRow::Sequence)? + 1;
         let kept = first_kept.unwrap_or(next).max(first);
         tables.put_number(&mut write.txn, MetaRow::LogFirst, kept)?;
-    }
-    Ok((gone.len(), first_kept))
-}
-
-/// Positions that the log can no longer go on from.
-fn trim_positions(write: &mut WriteTransaction<'_>, log: &LogTables, rows: usize) -> Result<usize, StoreError> {
-    let first = write.tables().number(&write.txn, MetaRow::LogFirst)?;
-    let mut gone = Vec::new();
-    // The rows of a server rise with its CSNs: behind the first that stays, those of the next server are looked at.
-    let mut server = Some(0u16);
-    while let Some(id) = server {
-        server = None;
-        let from = id.to_be_bytes();
-        let behind = (Bound::Included(from.as_slice()), Bound::Unbounded);
-        for row in log.positions.range(&write.txn, &behind)? {
-            let (key, value) = row?;
-            let sequence = varint::read(value).ok_or_else(|| damaged("a row of `positions`"))?;
-            let is_past = first == 0 || sequence + 1 < first;
-            if is_past && gone.len() < rows {
-                gone.push(key.to_vec());
-                continue;
-            }
-            if gone.len() < rows {
-                let [high, low, ..] = *key else {
-                    return Err(damaged("a key of `positions`"));
-                };
-                server = u16::from_be_bytes([high, low]).checked_add(1);
-            }
-            break;
+        if let Some(base) = base {
+            tables.put_meta(&mut write.txn, MetaRow::LogBase, &base.encode())?;
         }
     }
-    for key in &gone {
-        log.positions.delete(&mut write.txn, key)?;
-    }
-    Ok(gone.len())
+    Ok((gone.len(), first_kept))
 }
 
 /// Looks at some tombstones, from where the last step ended. Those that are not old stay. Gives the number of those

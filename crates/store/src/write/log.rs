@@ -11,7 +11,7 @@ use crate::{
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{follower_key, position_key},
+    log::{follower_key, row::GatheredChanges},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -45,8 +45,10 @@ pub(super) struct Logged {
     /// Number of the last change; `None`: not read yet.
     sequence: Option<u64>,
     last: Option<Csn>,
-    /// Number of the first row.
-    first_row: Option<u64>,
+    /// Number of the first change that has a place in a row.
+    first: Option<u64>,
+    /// Those that are yet to become a row.
+    gathered: GatheredChanges,
     bytes: u64,
     csns: ContextVector,
     /// Effects that no record has taken up.
@@ -188,31 +190,27 @@ impl WriteTransaction<'_> {
 
     /// Writes what the transaction has to say of its changes.
     pub(super) fn close_log(&mut self) -> Result<(), StoreError> {
-        let logged = std::mem::take(&mut self.logged);
         let tables = self.tables();
-        if let Some(csn) = logged.last {
+        if let Some(csn) = self.logged.last {
             tables.put_meta(&mut self.txn, MetaRow::Position, csn.text().as_bytes())?;
-            self.close_context(&logged)?;
+            if !self.logged.gathered.is_empty() {
+                self.put_row()?;
+            }
+            self.close_context()?;
         }
+        let logged = std::mem::take(&mut self.logged);
         let Some(mut sequence) = logged.sequence.filter(|_| logged.last.is_some()) else {
             if logged.unrecorded > 0 {
                 self.break_log(None)?;
             }
             return Ok(());
         };
-        if let Some(first) = logged.first_row {
+        if let Some(first) = logged.first {
             if tables.number(&self.txn, MetaRow::LogFirst)? == 0 {
                 tables.put_number(&mut self.txn, MetaRow::LogFirst, first)?;
             }
             let bytes = tables.number(&self.txn, MetaRow::LogBytes)? + logged.bytes;
             tables.put_number(&mut self.txn, MetaRow::LogBytes, bytes)?;
-            if let Some(log) = &tables.log {
-                let mut value = Vec::new();
-                varint::put(&mut value, sequence);
-                for csn in logged.csns.iter() {
-                    log.positions.put(&mut self.txn, &position_key(csn), &value)?;
-                }
-            }
             if logged.unrecorded > 0 {
                 sequence += 1;
                 self.break_log(Some(sequence))?;
@@ -220,21 +218,18 @@ impl WriteTransaction<'_> {
         } else if tables.number(&self.txn, MetaRow::LogFirst)? != 0 {
             // Changes without rows: nothing follows any more.
             tables.delete_meta(&mut self.txn, MetaRow::LogFirst)?;
+            tables.delete_meta(&mut self.txn, MetaRow::LogBase)?;
         }
         tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)
     }
 
-    fn close_context(&mut self, logged: &Logged) -> Result<(), StoreError> {
+    fn close_context(&mut self) -> Result<(), StoreError> {
         let vector = self.view().context_vector()?;
-        if vector.is_none() && logged.mode != LogMode::RowsAndContext {
+        if vector.is_none() && self.logged.mode != LogMode::RowsAndContext {
             return Ok(());
         }
         let mut vector = vector.unwrap_or_default();
-        if logged
-            .csns
-            .iter()
-            .fold(false, |changed, csn| vector.merge(csn) | changed)
-        {
+        if vector.merge_all(&self.logged.csns) {
             self.put_context(&vector)?;
         }
         Ok(())
@@ -253,6 +248,8 @@ impl WriteTransaction<'_> {
             tables.put_number(&mut self.txn, MetaRow::Sequence, number)?;
             number
         };
+        // What was loaded has CSNs of its own.
+        tables.delete_meta(&mut self.txn, MetaRow::LogBase)?;
         tables.put_number(&mut self.txn, MetaRow::LogFirst, number + 1)
     }
 
@@ -302,19 +299,11 @@ impl WriteTransaction<'_> {
 
     fn append(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
         let sequence = record.position.sequence;
-        let mut row = std::mem::take(&mut self.scratch.row);
-        row.clear();
-        record.encode(&mut row);
-        if self.tables().sealed {
-            let checksum = hash::checksum(sequence, &row);
-            row.extend_from_slice(&checksum);
+        self.logged.first.get_or_insert(sequence);
+        self.logged.gathered.push(record, &mut self.scratch.row);
+        if self.logged.gathered.is_full() {
+            self.put_row()?;
         }
-        let key = varint::Key::new(sequence);
-        log.changes
-            .put_with_flags(&mut self.txn, PutFlags::APPEND, key.bytes(), &row)?;
-        self.logged.bytes += row.len() as u64;
-        self.logged.first_row.get_or_insert(sequence);
-        self.scratch.row = row;
         for RecordedEffect { effect, before, .. } in &record.effects {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {
@@ -332,6 +321,29 @@ impl WriteTransaction<'_> {
                 Effect::Modify { .. } | Effect::Rename { .. } => {}
             }
         }
+        Ok(())
+    }
+
+    /// Writes the row of the changes that were gathered.
+    fn put_row(&mut self) -> Result<(), StoreError> {
+        let (Some(log), Some(last)) = (self.tables().log, self.logged.sequence) else {
+            return Ok(());
+        };
+        let vector = self.view().log_vector()?;
+        let mut vector = vector.unwrap_or_default();
+        vector.merge_all(&self.logged.csns);
+        let mut row = std::mem::take(&mut self.scratch.row);
+        row.clear();
+        self.logged.gathered.take_row(&vector, &mut row);
+        if self.tables().sealed {
+            let checksum = hash::checksum(last, &row);
+            row.extend_from_slice(&checksum);
+        }
+        let key = varint::Key::new(last);
+        log.changes
+            .put_with_flags(&mut self.txn, PutFlags::APPEND, key.bytes(), &row)?;
+        self.logged.bytes += row.len() as u64;
+        self.scratch.row = row;
         Ok(())
     }
 }

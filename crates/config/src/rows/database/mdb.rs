@@ -115,9 +115,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("+46", Form::Integer)
         .takes("<bytes>", "")
         .does(
-            "Keeps a log of all changes in the database's file, for `ironbark changes`, and limits it: the oldest changes go when it is \
-             longer. Where an overlay follows the database (auditlog) a log is kept in any case, of 256 MiB without this line, and changes \
-             stay until the overlay has taken them. The log holds what changes have removed too, passwords' hashes among it.",
+            "Keeps a log of all changes in the database's file, for `ironbark changes`, and limits it: the oldest changes \
+             go when it is longer. Changes are compressed; their size in the file counts. Where an overlay follows the \
+             database (auditlog) a log is kept in any case, of 4 MiB without this line, and changes stay until the \
+             overlay has taken them. The log holds what changes have removed too, passwords' hashes among it.",
         )
         .since(OWN)
         .like(&["268435456"])
@@ -125,7 +126,10 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(MDB, &["changelog-age"], &["olcDbChangeLogAge"])
         .olc("+47", Form::Integer)
         .takes("<seconds>", "")
-        .does("Keeps a log of all changes, as `changelog-size` does, and drops changes from it that are older.")
+        .does(
+            "Keeps a log of all changes, as `changelog-size` does, and drops changes from it that are older. Without \
+             `changelog-size` it has 256 MiB at most.",
+        )
         .since(OWN)
         .like(&["604800"])
         .obeyed(database_field!(mdb.change_log_age_s)),
