@@ -47,6 +47,7 @@ pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};
 pub use reactor::{
+    held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},
     worker::{Batch, Started, Worker},
 };

@@ -207,10 +207,10 @@ impl Statistics {
         self.committed_writes.fetch_add(writes as u64, Relaxed);
     }
 
-    /// Searches have ended without a result, since nobody is there to take it.
-    pub fn record_given_up(&self, searches: usize) {
-        let completed = &self.shared.of(Operation::Search).completed;
-        self.shared.add(completed, searches as u64);
+    /// Operations of one kind have ended without a result, since nobody is there to take it.
+    pub fn record_given_up(&self, operation: Operation, count: usize) {
+        let completed = &self.shared.of(operation).completed;
+        self.shared.add(completed, count as u64);
     }
 
     /// Requests begun, of one kind.

@@ -65,7 +65,7 @@ fn answer(site: &mut Site, name: &str, pdus: &[Vec<u8>], result: ResultCode) {
         match worker.start(session, &pdus[number], &mut out) {
             Started::Answered => {}
             Started::Search(mut run) => while worker.step(session, &mut run, &mut out) == Progress::More {},
-            Started::Submitted(_) | Started::StartTls | Started::Disconnect(_) => {
+            Started::Submitted(_) | Started::StartTls | Started::Held(..) | Started::Disconnect(_) => {
                 panic!("{name} is not answered at once")
             }
         }

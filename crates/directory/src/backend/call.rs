@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::{RequestMessage, controls::RequestControls};
+use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
+use ironbark_model::Entry;
 
 use super::configuration::Configuration;
 use crate::request::context::RequestContext;
@@ -18,4 +19,13 @@ pub(crate) struct Call<'c, 'm> {
     pub(crate) controls: &'c mut RequestControls<'m>,
     /// The message as it came in.
     pub(crate) pdu: &'c [u8],
+    /// What a search goes over in place of the entries of its database.
+    pub(crate) entries: Option<Arc<[Entry]>>,
+}
+
+impl Call<'_, '_> {
+    /// Which operation it is.
+    pub(crate) fn kind(&self) -> Operation {
+        self.message.operation.operation()
+    }
 }

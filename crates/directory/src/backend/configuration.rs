@@ -58,6 +58,8 @@ pub(crate) struct OfOverlays {
     pub(crate) controls: ControlSet,
     /// Controls that are answered with each entry of a search.
     pub(crate) entry_controls: ControlSet,
+    /// Whether some overlay decides about requests.
+    pub(crate) has_request_hooks: bool,
     /// Whether some overlay sees searches before they begin.
     pub(crate) has_search_hooks: bool,
     /// OIDs of extended operations.

@@ -21,6 +21,14 @@ pub(crate) fn default_referral(configuration: &Configuration, dn: &Dn, scope: Op
     OperationError::referral(String::new(), urls)
 }
 
+/// URLs that stand for no name of their own, with the name of the entry that is asked for, as slapd does it. LDAP URLs
+/// that cannot be read are left out.
+pub(crate) fn rewritten(configuration: &Configuration, urls: &[String], dn: &Dn) -> Vec<String> {
+    let urls = urls.iter();
+    urls.filter_map(|url| rewrite(configuration, url.clone(), dn, None, None))
+        .collect()
+}
+
 /// The URIs of a referral entry as they are, without labels: of an operation on the entry itself.
 pub(crate) fn urls_of(configuration: &Configuration, record: &Record<'_>) -> Vec<String> {
     let mut urls = Vec::new();
@@ -57,8 +65,8 @@ pub(crate) fn urls_below(
         .collect()
 }
 
-/// Puts the target's name into an LDAP URL: as it is when the URL has no DN, otherwise the part below `own` joined to
-/// the URL's DN. Other URLs stay as they are.
+/// Puts the target's name into an LDAP URL: as it is when the URL has no DN or stands for no name of its own, otherwise
+/// the part below `own` joined to the URL's DN. Other URLs stay as they are.
 fn rewrite(
     configuration: &Configuration,
     url: String,
@@ -72,9 +80,8 @@ fn rewrite(
         Err(_) => return None,
     };
     match own {
-        _ if parsed.dn.is_empty() => target.pretty().clone_into(&mut parsed.dn),
-        Some(own) => parsed.dn = joined(configuration, &parsed.dn, target, own),
-        None => {}
+        Some(own) if !parsed.dn.is_empty() => parsed.dn = joined(configuration, &parsed.dn, target, own),
+        _ => target.pretty().clone_into(&mut parsed.dn),
     }
     parsed.scope = parsed.scope.or(scope.map(|scope| match scope {
         Scope::Base => UrlScope::Base,

@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation, encode_extended_response,
     extended::{ExtendedOperation, cancel},
 };
-use ironbark_model::ResultCode;
+use ironbark_model::{Dn, ResultCode};
 
 use super::{overlay_operation, password_modify};
 use crate::{
@@ -49,6 +49,19 @@ pub(crate) fn start(
         }
         ExtendedOperation::PasswordModify => password_modify::start(directory, call, row, request.value),
         ExtendedOperation::OfOverlay => overlay_operation::start(directory, call, row, request.value),
+    }
+}
+
+/// The entry that an operation is about; `None`: it is about none, or the request cannot be read.
+pub(crate) fn subject(
+    configuration: &Configuration,
+    origin: &RequestContext,
+    request: &ExtendedRequest<'_>,
+) -> Option<Dn> {
+    match configuration.extended_operation(request.name)?.operation {
+        ExtendedOperation::PasswordModify => password_modify::subject(configuration, origin, request.value),
+        ExtendedOperation::OfOverlay => overlay_operation::subject(configuration, request),
+        ExtendedOperation::WhoAmI | ExtendedOperation::Cancel | ExtendedOperation::StartTls => None,
     }
 }
 

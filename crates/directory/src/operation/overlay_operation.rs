@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::Operations;
-use ironbark_ldap_proto::{Operation, extended::Descriptor};
+use ironbark_ldap_proto::{ExtendedRequest, Operation, extended::Descriptor};
 use ironbark_model::{Dn, ResultCode};
 
 use crate::{
@@ -58,6 +58,14 @@ pub(crate) fn start(
         computed: Computed::default(),
     };
     enqueue(directory, configuration, (origin, context), Box::new(operation))
+}
+
+/// The entry that a request is about, if it can be read.
+pub(crate) fn subject(configuration: &Configuration, request: &ExtendedRequest<'_>) -> Option<Dn> {
+    let row = configuration.extended_operation(request.name)?;
+    let reader = configuration.contexts.iter().find_map(|context| hooks(context, row))?;
+    let read = reader.read(&configuration.schema, request.value).ok()?;
+    Some(read.dn().clone())
 }
 
 fn hooks<'c>(context: &'c NamingContext, row: &Descriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {

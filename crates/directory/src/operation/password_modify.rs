@@ -175,6 +175,12 @@ pub(crate) fn start(
 }
 
 /// Whose password: a DN, with or without `dn:`; absent or empty, the session's own.
+/// The user whose password is to be changed, if the request can be read.
+pub(crate) fn subject(configuration: &Configuration, origin: &RequestContext, value: Option<&[u8]>) -> Option<Dn> {
+    let request = PasswordModifyRequest::decode(value).ok()?;
+    target(configuration, origin, request.user_identity).ok()
+}
+
 fn target(
     configuration: &Configuration,
     origin: &RequestContext,

@@ -1,13 +1,15 @@
 //! Responses: an outcome becomes an LDAPResult in an output buffer.
 
 use ironbark_ldap_proto::{
-    BindResponse, EncodeControl, LdapResult, List, MessageId, Operation, encode_bind_response, encode_result,
+    BindResponse, EncodeControl, ExtendedResponse, LdapResult, List, MessageId, Operation, encode_bind_response,
+    encode_extended_response, encode_result,
 };
 use ironbark_model::ResultCode;
 
 use super::{
     completion::Completion,
     end::{Outcome, record_end_elsewhere},
+    given::Answer,
 };
 use crate::{
     Directory, OperationError,
@@ -38,6 +40,30 @@ pub(crate) fn refusal(out: &mut Vec<u8>, message_id: i32, operation: Operation, 
     let controls = error.controls.iter();
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
     encode_result(out, id, operation, &result, &controls);
+}
+
+/// Appends the answer that an overlay has chosen.
+pub(crate) fn given(out: &mut Vec<u8>, message_id: i32, operation: Operation, answer: &Answer) {
+    let referrals: Vec<&[u8]> = answer.referrals.iter().map(String::as_bytes).collect();
+    let result = LdapResult {
+        code: answer.code,
+        matched_dn: answer.matched_dn.as_bytes(),
+        diagnostic_message: answer.diagnostic_message.as_bytes(),
+        referrals: List::new(&referrals),
+    };
+    let Some(unsolicited) = &answer.unsolicited else {
+        let id = MessageId::new(message_id).unwrap_or_default();
+        return encode_result(out, id, operation, &result, &[]);
+    };
+    let Some(name) = &unsolicited.name else {
+        return encode_result(out, MessageId::UNSOLICITED, operation, &result, &[]);
+    };
+    let response = ExtendedResponse {
+        result,
+        name: Some(name.as_bytes()),
+        value: unsolicited.value.as_deref(),
+    };
+    encode_extended_response(out, MessageId::UNSOLICITED, &response, &[]);
 }
 
 /// The response of a bind, with what the mechanism has for the client.
@@ -113,11 +139,7 @@ pub(crate) fn write_completion(
 }
 
 fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {
-    use ironbark_ldap_proto::{
-        ExtendedResponse,
-        controls::{Control, PostReadResponse, PreReadResponse},
-        encode_extended_response,
-    };
+    use ironbark_ldap_proto::controls::{Control, PostReadResponse, PreReadResponse};
 
     let id = MessageId::new(message_id).unwrap_or_default();
     if operation == Operation::Extended {

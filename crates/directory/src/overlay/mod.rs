@@ -17,6 +17,7 @@ pub(crate) mod password_checks;
 mod pipeline;
 mod question;
 pub(crate) mod record;
+mod requests;
 mod searches;
 mod sorting;
 mod timers;
@@ -38,11 +39,13 @@ pub use self::{
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     question::{Question, Rights},
+    requests::{Decision, IncomingRequest, RequestHooks},
     searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
     timers::TimerHooks,
 };
 pub(crate) use self::{execution::Before, outcome::EntryState};
+pub use crate::outcome::given::{Answer, Unsolicited};
 
 /// One overlay of one database, or of the frontend and so of all databases: what it can do. What is `None` is not asked
 /// for.
@@ -53,6 +56,8 @@ pub(crate) use self::{execution::Before, outcome::EntryState};
 pub struct Overlay {
     /// The name in the configuration.
     pub name: &'static str,
+    /// Before an operation begins.
+    pub requests: Option<Arc<dyn RequestHooks>>,
     /// Before a write.
     pub content: Option<Arc<dyn ContentHooks>>,
     /// Before a write, on what it will leave.
@@ -86,6 +91,7 @@ impl Overlay {
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
+            requests: None,
             content: None,
             outcomes: None,
             effects: None,

@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, SearchHooks, SortLimits, TimerHooks,
+    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks,
 };
 use crate::NamingContext;
 
@@ -17,6 +17,7 @@ use crate::NamingContext;
 pub struct Pipeline {
     /// As configured.
     overlays: Vec<Arc<Overlay>>,
+    pub(crate) requests: Vec<Arc<dyn RequestHooks>>,
     pub(crate) content: Vec<Arc<dyn ContentHooks>>,
     pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
     /// Those that act last behind the others.
@@ -39,6 +40,7 @@ pub struct Pipeline {
 /// That of what has none.
 static NO_OVERLAYS: Pipeline = Pipeline {
     overlays: Vec::new(),
+    requests: Vec::new(),
     content: Vec::new(),
     outcomes: Vec::new(),
     effects: Vec::new(),
@@ -76,6 +78,7 @@ impl Pipeline {
     pub fn new(configured: Vec<Arc<Overlay>>) -> Self {
         let mut pipeline = Self::default();
         for overlay in configured.iter().rev() {
+            pipeline.requests.extend(overlay.requests.clone());
             pipeline.content.extend(overlay.content.clone());
             pipeline.outcomes.extend(overlay.outcomes.clone());
             pipeline.effects.extend(overlay.effects.clone());

@@ -33,11 +33,19 @@ pub struct BeginningSearch<'a> {
     pub controls: &'a RequestControls<'a>,
 }
 
-/// What is done to the values that a search sends. Access rules judge what comes of it, and so does the matched-values
+/// What is done to the entries that a search sends. Access rules judge what comes of it, and so does the matched-values
 /// control; the filter of the search has seen what is stored.
 pub trait Arrangement: Send {
-    /// The attributes that it arranges.
-    fn attributes(&self) -> &[AttributeDescription];
+    /// What the search ends with in place of an entry that it has found; `None`: the entry is sent.
+    fn ends_with(&self, entry: &ArrangedEntry<'_>) -> Option<OperationError> {
+        let _ = entry;
+        None
+    }
+
+    /// The attributes whose values it arranges.
+    fn attributes(&self) -> &[AttributeDescription] {
+        &[]
+    }
 
     /// The values of one of them as they are to be sent: in another order, changed, fewer.
     fn arrange(
@@ -45,7 +53,10 @@ pub trait Arrangement: Send {
         entry: &ArrangedEntry<'_>,
         attribute: &AttributeDescription,
         values: Vec<Vec<u8>>,
-    ) -> Vec<Vec<u8>>;
+    ) -> Vec<Vec<u8>> {
+        let _ = (entry, attribute);
+        values
+    }
 }
 
 /// A stored entry whose values are arranged.

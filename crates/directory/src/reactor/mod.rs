@@ -1,5 +1,6 @@
 //! What a reactor keeps.
 
 pub(crate) mod bare;
+pub(crate) mod held;
 pub(crate) mod long_searches;
 pub(crate) mod worker;

@@ -9,7 +9,10 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, ResultCode, budget};
 
-use super::long_searches::{HandedOver, Stepped};
+use super::{
+    held::{Held, HeldUntil},
+    long_searches::{HandedOver, Stepped},
+};
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
@@ -39,8 +42,8 @@ pub struct Worker {
         clippy::redundant_allocation,
         reason = "requests count on the reactor's own counter, not on the shared one"
     )]
-    configuration: Rc<Arc<Configuration>>,
-    scratch: Scratch,
+    pub(super) configuration: Rc<Arc<Configuration>>,
+    pub(super) scratch: Scratch,
     /// The threads for searches that are too long for a reactor.
     long_searches: Arc<LongSearches>,
     /// The answer to every search, for benchmarks.
@@ -64,6 +67,8 @@ pub enum Started {
     /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC
     /// 4511 §4.14).
     StartTls,
+    /// An overlay has yet to decide about it: wait, then call [`Worker::resume`].
+    Held(Box<Held>, HeldUntil),
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
 }
@@ -257,19 +262,34 @@ impl Worker {
             message,
             controls: &mut controls,
             pdu,
+            entries: None,
         };
-        if let Request::Search(request) = &message.operation {
-            return self.start_search(session, &mut call, request, out);
+        if configuration.of_overlays.has_request_hooks {
+            return self.pass(session, &mut call, 0, None, out);
+        }
+        self.begin_operation(session, &mut call, out)
+    }
+
+    /// Begins an operation that nothing stands in the way of.
+    pub(super) fn begin_operation(
+        &mut self,
+        session: &mut Session,
+        call: &mut Call<'_, '_>,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        if let Request::Search(request) = &call.message.operation {
+            return self.start_search(session, call, request, out);
         }
         call.origin.stop = StopFlag::new();
-        match self.dispatch(session, &mut call, out) {
+        match self.dispatch(session, call, out) {
             Ok(started) => {
                 if let Started::Submitted(_) = started {
+                    let origin = &call.origin;
                     session.in_flight.insert(origin.message_id, origin.stop.clone());
                 }
                 started
             }
-            Err(error) => self.answer(origin, kind, &error, out),
+            Err(error) => self.answer(call.origin, call.kind(), &error, out),
         }
     }
 
@@ -451,7 +471,7 @@ impl Worker {
     }
 
     /// Answers with a result, logs it, counts it.
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         origin: &RequestContext,
         kind: Operation,
@@ -463,7 +483,7 @@ impl Worker {
     }
 
     /// The response is in the output: logs and counts the operation.
-    fn answered(&mut self, origin: &RequestContext, outcome: Outcome<'_>) -> Started {
+    pub(super) fn answered(&mut self, origin: &RequestContext, outcome: Outcome<'_>) -> Started {
         let slow = self.configuration.slow_micros();
         let now = record_end(&self.directory, &self.scratch.shard, slow, origin, outcome);
         self.scratch.ended_micros = Some(now);

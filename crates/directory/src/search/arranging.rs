@@ -90,6 +90,16 @@ impl SearchRun {
 }
 
 impl Arranging<'_> {
+    /// What the search ends with in place of the entry.
+    pub(super) fn ends_with(&self) -> Option<OperationError> {
+        let entry = ArrangedEntry {
+            dn: &self.dn,
+            record: self.record,
+        };
+        let all = self.all.0.iter().filter(|(number, _)| self.places.contains(number));
+        all.map(|(_, one)| one).find_map(|one| one.ends_with(&entry))
+    }
+
     /// Whether the values of an attribute are arranged.
     pub(super) fn covers(&self, attribute: &AttributeDescription) -> bool {
         self.about(attribute).next().is_some()

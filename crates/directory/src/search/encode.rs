@@ -40,6 +40,10 @@ pub(super) fn entry(
         _ => None,
     };
     let matched_values = extras.and_then(|extras| extras.matched_values.as_ref());
+    let arranging = run.arranging(entry);
+    if let Some(end) = arranging.as_ref().and_then(Arranging::ends_with) {
+        return Err(end);
+    }
     let mut writer = SearchEntryWriter::begin(out, id, entry.dn().as_bytes());
     let mut body = Body {
         schema: &run.configuration.schema,
@@ -48,7 +52,7 @@ pub(super) fn entry(
         answers,
         work,
         budget,
-        arranging: run.arranging(entry),
+        arranging,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
     if extras.is_none() {

@@ -126,22 +126,20 @@ fn prepare_below(
         before: 0,
     });
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    run.extras = extras(searches, configuration, context, &run.origin, controls, page)?;
+    let is_sorted = call.entries.is_none() && matches!(context.backend, Backend::Stored { .. });
+    run.extras = extras(searches, configuration, context, is_sorted, &run.origin, controls, page)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
     run.ask_search_hooks(configuration, context, request, controls, scratch.directory().clock())?;
-    let dereferences = matches!(
-        request.deref_aliases,
-        DerefAliases::FindingBaseObject | DerefAliases::Always
-    );
     let place = SearchPlace {
         configuration,
         context,
         base,
         scope,
-        dereferences,
+        dereferences: dereferences_base(request),
+        given: call.entries.as_ref(),
     };
     add_targets(scratch, run, place)?;
     if matches!(context.backend, Backend::Null { .. }) {
@@ -162,6 +160,14 @@ fn scope_of(request: &SearchRequest<'_>) -> Scope {
         WireScope::WholeSubtree => Scope::Subtree,
         WireScope::SubordinateSubtree => Scope::Children,
     }
+}
+
+/// Whether aliases are followed to find the base object.
+fn dereferences_base(request: &SearchRequest<'_>) -> bool {
+    matches!(
+        request.deref_aliases,
+        DerefAliases::FindingBaseObject | DerefAliases::Always
+    )
 }
 
 /// Notes the controls that overlays answer with each entry.
@@ -263,6 +269,7 @@ fn extras(
     searches: &mut OpenSearches,
     configuration: &Configuration,
     context: &NamingContext,
+    is_sorted: bool,
     origin: &RequestContext,
     controls: &RequestControls<'_>,
     page: Option<PagedResults<'_>>,
@@ -275,7 +282,7 @@ fn extras(
     }
     if let Some(control) = &controls.server_side_sort {
         // Entries in memory come in their order.
-        if matches!(context.backend, Backend::Stored { .. }) {
+        if is_sorted {
             sort_limits::check_keys(context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control)?;
             sorting.admit(&mut searches.sorts, configuration, context)?;
@@ -304,6 +311,8 @@ struct SearchPlace<'a> {
     scope: Scope,
     /// Whether aliases on the way to the base object are followed.
     dereferences: bool,
+    /// What it goes over in place of the entries of the database.
+    given: Option<&'a Arc<[Entry]>>,
 }
 
 impl<'a> SearchPlace<'a> {
@@ -320,8 +329,14 @@ fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_
         context,
         base,
         scope,
+        given,
         ..
     } = place;
+    if let Some(entries) = given {
+        let target = Target::memory(Arc::clone(context), Arc::clone(entries), base.clone(), scope);
+        run.targets.push_back(target);
+        return Ok(());
+    }
     match &context.backend {
         Backend::Frontend => {
             let entries = if base.is_root() {
@@ -403,6 +418,7 @@ fn add_stored_targets(
         base: asked,
         scope,
         dereferences,
+        ..
     } = place;
     let find = || alias::find_base(place.disclosure(run, view), asked);
     let followed = match dereferences.then(find) {

@@ -15,8 +15,8 @@ use ironbark_config::{
     overlay_field,
 };
 use ironbark_directory::{
-    Factories, Identity, InMemoryTree, OpenOptions, OverlayFactory, Peer, Progress, Service, Session, Started, Worker,
-    overlay::Overlay,
+    Factories, HeldUntil, Identity, InMemoryTree, OpenOptions, OverlayFactory, Peer, Progress, Service, Session,
+    Started, Worker, overlay::Overlay,
 };
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
@@ -248,7 +248,16 @@ impl Client {
         );
         let mut out = Vec::new();
         let worker = self.worker.as_mut().expect("open");
-        match worker.start(&mut self.session, &pdu, &mut out) {
+        let mut started = worker.start(&mut self.session, &pdu, &mut out);
+        // Time does not pass here.
+        while let Started::Held(held, until) = started {
+            let decision = match until {
+                HeldUntil::Time(_, decision) => Some(decision),
+                HeldUntil::Decided(receiver) => receiver.blocking_recv().ok(),
+            };
+            started = worker.resume(&mut self.session, *held, decision, &mut out);
+        }
+        match started {
             Started::Answered => {}
             Started::Search(mut run) => while worker.step(&mut self.session, &mut run, &mut out) == Progress::More {},
             Started::Submitted(submitted) => {
@@ -257,6 +266,7 @@ impl Client {
             }
             Started::Disconnect(reason) => panic!("disconnected: {reason}"),
             Started::StartTls => panic!("there is no connection to secure"),
+            Started::Held(..) => panic!("it has gone on"),
         }
         out
     }

@@ -1,12 +1,15 @@
 //! The messages that a client sends: framed, and started as far as limits allow.
 
-use std::sync::atomic::Ordering;
+use std::{
+    sync::atomic::Ordering,
+    task::{Context, Poll},
+};
 
 use ironbark_directory::{Batch, Started, Submitted};
 use ironbark_ldap_proto::FrameError;
 use ironbark_model::ResultCode;
 
-use super::{Connection, State, Waiting, increment};
+use super::{Connection, State, Waiting, held::HeldRequest, increment};
 use crate::reactor::Work;
 
 impl Connection {
@@ -85,6 +88,11 @@ impl Connection {
         self.status.executing.store(executing, Ordering::Relaxed);
         let before = self.output.waiting();
         let started = batch.start(&mut self.session, message, self.output.buffer());
+        self.take_up(started, before);
+    }
+
+    /// Keeps what a request has become. `before`: octets that waited for the client before it was begun.
+    pub(super) fn take_up(&mut self, started: Started, before: usize) {
         let has_produced = self.output.waiting() != before;
         match started {
             // Abandon is answered with nothing.
@@ -100,6 +108,10 @@ impl Connection {
                     blocks: blocks_connection,
                 });
             }
+            Started::Held(held, until) => {
+                self.is_blocked |= held.blocks_connection;
+                self.held.push(HeldRequest::new(held, until));
+            }
             Started::StartTls => {
                 self.results += 1;
                 self.starts_tls = true;
@@ -108,6 +120,29 @@ impl Connection {
                 self.results += u64::from(has_produced);
                 self.close(reason);
             }
+        }
+    }
+
+    /// Goes on with the requests that were held long enough.
+    pub(super) fn poll_held(&mut self, work: &mut Work, cx: &mut Context<'_>) {
+        let mut place = 0;
+        while self.state == State::Open
+            && let Some(request) = self.held.get_mut(place)
+        {
+            let Poll::Ready(decision) = request.poll(cx) else {
+                place += 1;
+                continue;
+            };
+            let held = self.held.remove(place).into_held();
+            if held.blocks_connection {
+                self.is_blocked = false;
+            }
+            self.touch();
+            let before = self.output.waiting();
+            let started = work
+                .worker
+                .resume(&mut self.session, held, decision, self.output.buffer());
+            self.take_up(started, before);
         }
     }
 

@@ -13,6 +13,7 @@
 
 mod end;
 mod handle;
+mod held;
 mod input;
 mod layer;
 mod messages;
@@ -42,7 +43,7 @@ pub(crate) use self::{
     status::{Registry, Status, increment},
     stream::{Socket, Stream},
 };
-use self::{input::Input, output::Output, pause::Pause};
+use self::{held::HeldRequest, input::Input, output::Output, pause::Pause};
 use crate::{
     reactor::{Reactor, Work},
     sources::SourcePlace,
@@ -69,6 +70,8 @@ pub(crate) struct Connection {
     /// Searches that go on, the next one to be stepped first.
     searches: VecDeque<Box<SearchRun>>,
     submitted: FuturesUnordered<Waiting>,
+    /// Requests that an overlay has yet to decide about.
+    held: Vec<HeldRequest>,
     /// The search of which a step is taken elsewhere.
     handed_over: Option<HandedOver>,
     /// A bind is under way: nothing else is started.
@@ -136,6 +139,7 @@ impl Connection {
             output: Output::default(),
             searches: VecDeque::new(),
             submitted: FuturesUnordered::new(),
+            held: Vec::new(),
             handed_over: None,
             is_blocked: false,
             starts_tls: false,
@@ -183,6 +187,7 @@ impl Connection {
         let mut has_read = false;
         loop {
             // After starting, so that what was handed over just now can wake the task.
+            self.poll_held(work, cx);
             self.poll_completions(work, cx);
             self.poll_handed_over(work, cx);
             self.pause.poll(cx);
@@ -278,7 +283,7 @@ impl Connection {
     }
 
     fn under_way(&self) -> usize {
-        self.searches.len() + self.submitted.len() + usize::from(self.handed_over.is_some())
+        self.searches.len() + self.submitted.len() + self.held.len() + usize::from(self.handed_over.is_some())
     }
 
     /// Whether there are responses, and few, and nothing else to do for this connection.
@@ -309,7 +314,10 @@ impl Connection {
         } else {
             0
         };
-        self.reactor.hold(handle, self.input.capacity() + output);
+        self.reactor.hold(
+            handle,
+            self.input.capacity() + output + self.held.iter().map(HeldRequest::octets).sum::<usize>(),
+        );
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status

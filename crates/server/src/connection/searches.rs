@@ -6,6 +6,7 @@ use std::{
 };
 
 use ironbark_directory::{Progress, SearchRun};
+use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
@@ -76,10 +77,14 @@ impl Connection {
         }
     }
 
-    /// Searches end without a result.
+    /// Searches, and what was never executed, end without a result.
     pub(super) fn give_up_searches(&mut self) {
-        self.reactor.statistics().record_given_up(self.searches.len());
+        let statistics = self.reactor.statistics();
+        statistics.record_given_up(Operation::Search, self.searches.len());
         self.searches.clear();
+        for request in self.held.drain(..) {
+            statistics.record_given_up(request.operation(), 1);
+        }
         // The one that is elsewhere counts itself when it hears of it.
         self.handed_over = None;
     }

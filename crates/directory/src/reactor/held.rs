@@ -1,0 +1,265 @@
+//! Requests that overlays decide about before their operations begin, and those that are held meanwhile.
+//!
+//! A held request is one that has begun for its client (it has a number in the log, is counted, and may be abandoned or
+//! canceled) and of which nothing has been executed. It keeps its PDU, and is read again when it goes on. It goes on as
+//! the one who asked, whoever has bound on the connection since.
+
+use std::{rc::Rc, sync::Arc, time::Duration};
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Authentication, Operation, Request, RequestMessage, controls::RequestControls};
+use ironbark_model::{Dn, ResultCode};
+use tokio::sync::oneshot;
+
+use super::worker::{Started, Worker};
+use crate::{
+    Configuration, OperationError,
+    admission::controls::policy,
+    backend::call::Call,
+    identity::session::Session,
+    operation::extended,
+    outcome::{end::Outcome, given::Answer, respond},
+    overlay::{Decision, IncomingRequest},
+    request::{
+        context::RequestContext,
+        stop::{Stop, StopFlag},
+    },
+};
+
+/// A request that waits for what an overlay decides of it. Dropped, it is never executed.
+pub struct Held {
+    pdu: Box<[u8]>,
+    origin: RequestContext,
+    kind: Operation,
+    /// What it was read under.
+    configuration: Arc<Configuration>,
+    /// The place of the overlay in its list.
+    place: usize,
+    /// Nothing else of the connection may be begun before it has gone on: a bind.
+    pub blocks_connection: bool,
+}
+
+/// What a held request waits for.
+pub enum HeldUntil {
+    /// So long; then this is decided.
+    Time(Duration, Decision),
+    /// What comes from elsewhere.
+    Decided(oneshot::Receiver<Decision>),
+}
+
+impl Held {
+    /// Which operation it is.
+    pub fn operation(&self) -> Operation {
+        self.kind
+    }
+
+    /// Memory that it keeps, in octets.
+    pub fn octets(&self) -> usize {
+        self.pdu.len()
+    }
+
+    /// Whether it was abandoned or canceled: it is to go on at once then.
+    pub fn is_stopped(&self) -> bool {
+        self.origin.stop.stopped().is_some()
+    }
+}
+
+impl Worker {
+    /// Asks the overlays about a request, from the one at `place` on, or obeys what that one has decided; then begins
+    /// the operation, unless they want something else.
+    pub(super) fn pass(
+        &mut self,
+        session: &mut Session,
+        call: &mut Call<'_, '_>,
+        mut place: usize,
+        mut decided: Option<Decision>,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        loop {
+            let decision = match decided.take() {
+                Some(decision) => decision,
+                None => match ask(call, place) {
+                    Ok(Some(decision)) => decision,
+                    Ok(None) => return self.begin_operation(session, call, out),
+                    Err(error) => return self.answer(call.origin, call.kind(), &error, out),
+                },
+            };
+            let until = match decision {
+                Decision::Continue => {
+                    place += 1;
+                    continue;
+                }
+                Decision::Entries(entries) => {
+                    call.entries = Some(entries);
+                    return self.begin_operation(session, call, out);
+                }
+                Decision::Answer(answer) => return self.give(call.origin, call.kind(), &answer, out),
+                Decision::Close => {
+                    self.scratch.shard.record_completed(call.kind());
+                    return Started::Disconnect("");
+                }
+                Decision::After(time, then) => HeldUntil::Time(time, *then),
+                Decision::Elsewhere(receiver) => HeldUntil::Decided(receiver),
+            };
+            return hold(session, call, place, until);
+        }
+    }
+
+    /// Goes on with a request that was held. `None`: nobody decides about it any more.
+    pub fn resume(
+        &mut self,
+        session: &mut Session,
+        held: Held,
+        decision: Option<Decision>,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        let _ = self.batch(None);
+        let Held { pdu, mut origin, .. } = held;
+        session.ended(origin.message_id, &origin.stop);
+        match origin.stop.stopped() {
+            None => {}
+            Some(Stop::Abandoned) => {
+                self.scratch.shard.record_completed(held.kind);
+                return Started::Answered;
+            }
+            Some(Stop::Canceled) => {
+                let error = OperationError::code(ResultCode::CANCELED);
+                return self.answer(&origin, held.kind, &error, out);
+            }
+        }
+        let configuration = Rc::clone(&self.configuration);
+        // Under another configuration there are other overlays: all are asked.
+        let is_same = Arc::ptr_eq(&held.configuration, &configuration);
+        if decision.is_none() {
+            let error = OperationError::new(ResultCode::OTHER, "internal error");
+            return self.answer(&origin, held.kind, &error, out);
+        }
+        let (place, decided) = if is_same { (held.place, decision) } else { (0, None) };
+        let limits = &configuration.decode_limits;
+        let message = match RequestMessage::decode(&pdu, limits) {
+            Ok(message) => message,
+            Err(error) => {
+                let fault = error.fault();
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                return self.answer(&origin, held.kind, &error, out);
+            }
+        };
+        let controls = RequestControls::decode(&message.controls, &message.operation, &policy(&configuration), limits);
+        let mut controls = match controls {
+            Ok(controls) => controls,
+            Err(fault) => {
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                return self.answer(&origin, held.kind, &error, out);
+            }
+        };
+        let mut call = Call {
+            configuration: &configuration,
+            origin: &mut origin,
+            message: &message,
+            controls: &mut controls,
+            pdu: &pdu,
+            entries: None,
+        };
+        self.pass(session, &mut call, place, decided, out)
+    }
+
+    /// Answers with what an overlay has chosen, logs it, counts it.
+    fn give(&mut self, origin: &RequestContext, kind: Operation, answer: &Answer, out: &mut Vec<u8>) -> Started {
+        respond::given(out, origin.message_id, kind, answer);
+        let started = self.answered(origin, Outcome::new(kind, answer.code, &answer.diagnostic_message));
+        if answer.closes {
+            return Started::Disconnect("");
+        }
+        started
+    }
+}
+
+/// Holds a request.
+fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: HeldUntil) -> Started {
+    let kind = call.kind();
+    let mut origin = call.origin.clone();
+    origin.stop = StopFlag::new();
+    session.in_flight.insert(origin.message_id, origin.stop.clone());
+    let held = Held {
+        pdu: call.pdu.into(),
+        kind,
+        configuration: Arc::clone(call.configuration),
+        place,
+        // Writes of a sequence keep their order.
+        blocks_connection: kind == Operation::Bind || origin.sequence.is_kept(),
+        origin,
+    };
+    Started::Held(Box::new(held), until)
+}
+
+/// What the overlay at `place` decides of a request; `None`: there is none, or the request is not for it.
+///
+/// # Errors
+/// What keeps the operation out of the database.
+fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
+    let configuration = call.configuration;
+    let Some(dn) = subject(call) else { return Ok(None) };
+    let Some(context) = configuration.context_of(&dn) else {
+        return Ok(None);
+    };
+    let Some(hooks) = context.overlays().requests.get(place) else {
+        return Ok(None);
+    };
+    match &call.message.operation {
+        Request::Bind(_) => context.check_bind(configuration, true, call.origin)?,
+        Request::Extended(request) => {
+            let Some(row) = configuration.extended_operation(request.name) else {
+                return Ok(None);
+            };
+            context.check_extended(configuration, row, call.origin)?;
+        }
+        operation => {
+            let governing = configuration.governing(context);
+            governing.check_restrictions(configuration, restricted_as(operation), call.origin)?;
+        }
+    }
+    Ok(Some(hooks.decide(&IncomingRequest {
+        configuration,
+        context,
+        operation: call.kind(),
+        request: &call.message.operation,
+        dn: &dn,
+        controls: call.controls,
+        origin: call.origin,
+    })))
+}
+
+/// What `restrict` calls an operation.
+fn restricted_as(request: &Request<'_>) -> Operations {
+    match request {
+        Request::Add(_) => Operations::ADD,
+        Request::Delete(_) => Operations::DELETE,
+        Request::Modify(_) => Operations::MODIFY,
+        Request::ModifyDn(_) => Operations::RENAME,
+        Request::Compare(_) => Operations::COMPARE,
+        Request::Search(_) => Operations::SEARCH,
+        Request::Bind(_) => Operations::BIND,
+        Request::Extended(_) => Operations::EXTENDED,
+        Request::Unbind | Request::Abandon(_) => Operations::default(),
+    }
+}
+
+/// The name of the entry that a request is about; `None` where there is none, or the operation itself will say what is
+/// wrong with it.
+fn subject(call: &Call<'_, '_>) -> Option<Dn> {
+    let name = match &call.message.operation {
+        Request::Bind(request) => match &request.authentication {
+            Authentication::Simple(password) if !password.is_empty() => request.name,
+            _ => return None,
+        },
+        Request::Search(request) => request.base,
+        Request::Compare(request) => request.entry,
+        Request::Add(request) => request.entry,
+        Request::Delete(entry) => entry,
+        Request::Modify(request) => request.object,
+        Request::ModifyDn(request) => request.entry,
+        Request::Extended(request) => return extended::subject(call.configuration, call.origin, request),
+        Request::Unbind | Request::Abandon(_) => return None,
+    };
+    Dn::parse(&call.configuration.schema, name).ok()
+}
