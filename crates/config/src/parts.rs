@@ -206,7 +206,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("pcache"),
     missing_overlay("rbac"),
     missing_overlay("remoteauth"),
-    missing_overlay("retcode"),
     missing_overlay("rwm"),
     missing_overlay("smbk5pwd"),
     missing_overlay("syncprov"),

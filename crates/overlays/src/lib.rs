@@ -10,6 +10,7 @@ mod lastbind;
 pub mod memberof;
 pub mod ppolicy;
 pub mod refint;
+mod retcode;
 mod row;
 mod seqmod;
 pub mod sssvlv;
@@ -37,6 +38,7 @@ pub static OVERLAYS: &[Row] = &[
     lastbind::ROW,
     seqmod::ROW,
     dds::ROW,
+    retcode::ROW,
 ];
 
 /// What a configuration may name: the server, databases, and these overlays.

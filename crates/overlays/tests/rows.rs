@@ -43,7 +43,7 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     sssvlv-maxkeys sssvlv-maxperconn bind dosearch ppolicy_default ppolicy_rules ppolicy_hash_cleartext ppolicy_use_lockout \
     ppolicy_forward_updates ppolicy_disable_write ppolicy_send_netscape_controls ppolicy_check_module constraint_attribute \
     constraint_allowempty valsort-attr lastbind_forward_updates dds-state dds-max-ttl dds-min-ttl dds-default-ttl \
-    dds-interval dds-tolerance dds-max-dynamicobjects";
+    dds-interval dds-tolerance dds-max-dynamicobjects retcode-parent retcode-item retcode-indir retcode-sleep";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -73,7 +73,8 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcPPolicyDefault olcPPolicyHashCleartext olcPPolicyUseLockout olcPPolicyForwardUpdates olcPPolicyDisableWrite \
     olcPPolicySendNetscapeControls olcPPolicyCheckModule \
     olcConstraintAttribute olcConstraintAllowEmpty olcValSortAttr olcLastBindForwardUpdates olcDDSstate olcDDSmaxTtl \
-    olcDDSminTtl olcDDSdefaultTtl olcDDSinterval olcDDStolerance olcDDSmaxDynamicObjects";
+    olcDDSminTtl olcDDSdefaultTtl olcDDSinterval olcDDStolerance olcDDSmaxDynamicObjects olcRetcodeParent olcRetcodeItem \
+    olcRetcodeInDir olcRetcodeSleep";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {

@@ -1,0 +1,174 @@
+//! slapo-retcode(5): chosen results, delays, notifications and closed connections, for tests of clients.
+//!
+//! Requests that name an entry of the configuration, or with `retcode-indir` one of the database, are answered with
+//! what that says. A delay holds the request, and neither a thread nor the connection.
+
+mod entries;
+mod rows;
+mod settings;
+mod stored;
+
+use std::{sync::Arc, time::Duration};
+
+use ironbark_config::{
+    Operations,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
+use ironbark_directory::{
+    NamingContext,
+    overlay::{Answer, Decision, IncomingRequest, Overlay, RequestHooks, Unsolicited},
+};
+use ironbark_ldap_proto::{Operation, Request, Scope};
+use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_runtime::Randomness;
+
+use self::settings::{Closes, Item, Notice, RetcodeConfig};
+use crate::Row;
+
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "retcode",
+        modules: &[],
+        occurrence: Occurrence::Once,
+        class: Some(OverlayClass {
+            names: &["olcRetcodeConfig"],
+            oid: "3.20.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<RetcodeConfig>,
+        schema: stored::SCHEMA,
+        introduction: "It answers requests with chosen result codes, delays and notifications, so that clients can be tested.",
+    },
+    make: |config, schema| make(config.settings()?, schema),
+};
+
+/// The overlay.
+struct Retcode {
+    settings: RetcodeConfig,
+    stored: Option<Arc<stored::Stored>>,
+    randomness: Randomness,
+}
+
+fn make(settings: &RetcodeConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+    let stored = settings.in_directory.then(|| stored::Stored::new(schema).map(Arc::new));
+    let stored = stored.transpose()?;
+    let searches = stored.clone().map(|stored| Arc::new(stored::Searches(stored)) as _);
+    Ok(Overlay {
+        searches,
+        requests: Some(Arc::new(Retcode {
+            settings: settings.clone(),
+            stored,
+            randomness: Randomness::system(),
+        })),
+        ..Overlay::new("retcode")
+    })
+}
+
+impl RequestHooks for Retcode {
+    fn decide(&self, request: &IncomingRequest<'_>) -> Decision {
+        let decision = self.chosen(request);
+        self.after(self.settings.sleep_s, decision)
+    }
+}
+
+impl Retcode {
+    /// Puts a delay before a decision.
+    fn after(&self, seconds: i32, decision: Decision) -> Decision {
+        let most = u64::from(seconds.unsigned_abs());
+        let millis = if seconds < 0 {
+            // Without randomness it is no time at all.
+            let random = self.randomness.bytes().map_or(0, u64::from_be_bytes);
+            random % (most * 1_000)
+        } else {
+            most * 1_000
+        };
+        if millis == 0 {
+            return decision;
+        }
+        Decision::After(Duration::from_millis(millis), Box::new(decision))
+    }
+
+    fn chosen(&self, request: &IncomingRequest<'_>) -> Decision {
+        match self.parent(request.context) {
+            Some(parent) if request.dn.is_within(parent) => self.of_item(parent, request),
+            _ => match &self.stored {
+                Some(stored) => stored.decide(request, &|seconds, decision| self.after(seconds, decision)),
+                None => Decision::Continue,
+            },
+        }
+    }
+
+    /// Where the items are, if there are any.
+    fn parent<'a>(&'a self, context: &'a NamingContext) -> Option<&'a Dn> {
+        let configured = self.settings.parent.as_ref();
+        configured.or_else(|| context.suffixes().first().filter(|_| !self.settings.items.is_empty()))
+    }
+
+    fn of_item(&self, parent: &Dn, request: &IncomingRequest<'_>) -> Decision {
+        if let Request::Search(search) = request.request
+            && search.scope != Scope::BaseObject
+            && request.dn == parent
+        {
+            return Decision::Entries(entries::of(&self.settings.items, parent, request.configuration));
+        }
+        let unknown = |text: &str| Answer {
+            matched_dn: parent.pretty().to_owned(),
+            diagnostic_message: text.to_owned(),
+            ..Answer::code(ResultCode::NO_SUCH_OBJECT)
+        };
+        if !request.dn.is_child_of(parent) {
+            return Decision::Answer(Box::new(unknown("")));
+        }
+        let has_name = |item: &&Item| item.rdn.normalized() == request.dn.rdn(0).map_or(&[][..], |(_, normal)| normal);
+        let Some(item) = self.settings.items.iter().find(has_name) else {
+            return Decision::Answer(Box::new(unknown("retcode not found")));
+        };
+        if !item.operations.contains(operation(request.operation)) {
+            return Decision::Continue;
+        }
+        if item.closes == Some(Closes::Before) {
+            return Decision::Close;
+        }
+        let referred = (item.code == ResultCode::REFERRAL.0).then(|| request.referral(&item.referrals));
+        let is_bad = referred
+            .as_ref()
+            .is_some_and(|answer| answer.code != ResultCode::REFERRAL);
+        let mut answer = referred.unwrap_or_else(|| Answer::code(ResultCode(item.code)));
+        if let Some(text) = item.text.clone().filter(|_| !is_bad) {
+            answer.diagnostic_message = text;
+        }
+        answer.matched_dn = item
+            .matched
+            .as_ref()
+            .map(|dn| dn.pretty().to_owned())
+            .unwrap_or_default();
+        // As in slapd, an extended operation has a response of its own.
+        if request.operation != Operation::Extended {
+            answer.unsolicited = item.notice.clone().map(unsolicited);
+            answer.closes = item.closes.is_some();
+        }
+        self.after(item.sleep_s, Decision::Answer(Box::new(answer)))
+    }
+}
+
+fn unsolicited(notice: Notice) -> Unsolicited {
+    Unsolicited {
+        name: Some(notice.oid).filter(|oid| oid != "0"),
+        value: notice.data,
+    }
+}
+
+/// What the settings call an operation.
+fn operation(operation: Operation) -> Operations {
+    match operation {
+        Operation::Bind => Operations::BIND,
+        Operation::Search => Operations::SEARCH,
+        Operation::Modify => Operations::MODIFY,
+        Operation::Add => Operations::ADD,
+        Operation::Delete => Operations::DELETE,
+        Operation::ModifyDn => Operations::RENAME,
+        Operation::Compare => Operations::COMPARE,
+        Operation::Extended => Operations::EXTENDED,
+        Operation::Unbind | Operation::Abandon => Operations::default(),
+    }
+}
