@@ -25,7 +25,7 @@ pub use block::{Block, Blocks, Records};
 pub use error::{LdifError, LdifErrorKind};
 pub use line::{Item, Line, RecordLines, Start, Value};
 pub use reader::{Limits, Reader};
-pub use record::{Attributes, Change, Control, Modification, ModifyKind, Record, RecordKind};
+pub use record::{Attributes, Change, Control, ModSpec, ModifyKind, Record, RecordKind};
 pub use resolver::{FileResolver, NoFiles, Resolver};
 pub use writer::{Wrap, Writer, needs_base64};
 

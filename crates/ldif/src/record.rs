@@ -54,7 +54,7 @@ pub enum Change {
     /// `delete`.
     Delete,
     /// `modify`, in order.
-    Modify(Vec<Modification>),
+    Modify(Vec<ModSpec>),
     /// `modrdn` or `moddn`.
     ModifyDn {
         /// `newrdn:`.
@@ -66,9 +66,9 @@ pub enum Change {
     },
 }
 
-/// One modification of a modify.
+/// One `mod-spec` of a modify (RFC 2849).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Modification {
+pub struct ModSpec {
     /// Line number, from 1.
     pub line: u64,
     /// Its kind.
@@ -264,7 +264,7 @@ impl<'b> Body<'_, 'b, '_> {
     }
 
     /// `first` is the line of the first modification.
-    fn modifications(&mut self, first: Option<Line<'_>>) -> Result<Vec<Modification>, LdifError> {
+    fn modifications(&mut self, first: Option<Line<'_>>) -> Result<Vec<ModSpec>, LdifError> {
         let mut modifications = Vec::new();
         let mut next = first;
         while let Some(line) = next {
@@ -274,7 +274,7 @@ impl<'b> Body<'_, 'b, '_> {
         Ok(modifications)
     }
 
-    fn modification(&mut self, line: Line<'_>) -> Result<Modification, LdifError> {
+    fn modification(&mut self, line: Line<'_>) -> Result<ModSpec, LdifError> {
         let kind = ModifyKind::from_name(line.name).ok_or_else(|| {
             LdifError::at(
                 line.number,
@@ -295,7 +295,7 @@ impl<'b> Body<'_, 'b, '_> {
             }
             values.push(self.value(line)?);
         }
-        Ok(Modification {
+        Ok(ModSpec {
             line: line.number,
             kind,
             attribute,

@@ -132,13 +132,13 @@ fn of_tree(error: ChangeError) -> OperationError {
 }
 
 /// The modifications as the tree takes them.
-fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Modification>, OperationError> {
+fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::AttributeChange>, OperationError> {
     let converted = asked.iter().map(|one| {
-        Ok(olc::Modification {
+        Ok(olc::AttributeChange {
             kind: match one.kind {
-                ModificationKind::Add | ModificationKind::AddIfAbsent => olc::ModificationKind::Add,
-                ModificationKind::Delete => olc::ModificationKind::Delete,
-                ModificationKind::Replace => olc::ModificationKind::Replace,
+                ModificationKind::Add | ModificationKind::AddIfAbsent => olc::AttributeChangeKind::Add,
+                ModificationKind::Delete => olc::AttributeChangeKind::Delete,
+                ModificationKind::Replace => olc::AttributeChangeKind::Replace,
                 ModificationKind::Increment => {
                     return Err(OperationError::new(
                         ResultCode::UNWILLING_TO_PERFORM,

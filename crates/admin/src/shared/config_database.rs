@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_config::{
     ConfigError,
-    olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree},
+    olc::{self, AttributeChange, AttributeChangeKind, ChangeError, Folder, Tree},
 };
 use ironbark_ldif::{Change, FileResolver, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
 use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
@@ -268,11 +268,11 @@ fn other_change(
         Change::Delete => tree.delete(schema, dn),
         Change::Modify(modifications) => {
             let modifications = modifications.iter().map(|one| {
-                Ok(Modification {
+                Ok(AttributeChange {
                     kind: match one.kind {
-                        ModifyKind::Add => ModificationKind::Add,
-                        ModifyKind::Delete => ModificationKind::Delete,
-                        ModifyKind::Replace => ModificationKind::Replace,
+                        ModifyKind::Add => AttributeChangeKind::Add,
+                        ModifyKind::Delete => AttributeChangeKind::Delete,
+                        ModifyKind::Replace => AttributeChangeKind::Replace,
                         ModifyKind::Increment => return Err("increment: not supported in cn=config".to_owned()),
                     },
                     attribute: String::from_utf8_lossy(&one.attribute).into_owned(),

@@ -49,11 +49,11 @@ pub struct Stamps {
     pub uuid: String,
 }
 
-/// One modification, its attribute as text.
+/// One change of an attribute, which is named as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Modification {
+pub struct AttributeChange {
     /// What happens to the values.
-    pub kind: ModificationKind,
+    pub kind: AttributeChangeKind,
     /// Attribute description.
     pub attribute: String,
     /// Values.
@@ -62,7 +62,7 @@ pub struct Modification {
 
 /// What a modification does (RFC 4511 §4.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ModificationKind {
+pub enum AttributeChangeKind {
     /// Adds values.
     Add,
     /// Deletes values, or all.

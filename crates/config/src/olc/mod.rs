@@ -11,7 +11,7 @@ mod render;
 mod text;
 mod tree;
 
-pub use change::{ChangeError, Modification, ModificationKind, Stamps};
+pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps};
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};

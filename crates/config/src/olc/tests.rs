@@ -299,9 +299,9 @@ sample-name "cn=a\\2C b,dc=x\\2Cy"
 fn a_whole_value_in_quotes_is_taken_without_them_as_slapd_does() {
     let tree = render(&of_text(TEXT));
     let quoted = [
-        (ModificationKind::Replace, "olcRootDN", &["\"cn=a b,dc=x\""][..]),
-        (ModificationKind::Replace, "olcDbDirectory", &["\"/srv/a b\""]),
-        (ModificationKind::Replace, "olcRootPW", &["\"secret\""]),
+        (AttributeChangeKind::Replace, "olcRootDN", &["\"cn=a b,dc=x\""][..]),
+        (AttributeChangeKind::Replace, "olcDbDirectory", &["\"/srv/a b\""]),
+        (AttributeChangeKind::Replace, "olcRootPW", &["\"secret\""]),
     ];
     let loaded = load(&modify(&tree, MDB, &quoted).unwrap()).unwrap();
     let database = &loaded.databases[0];
@@ -317,10 +317,10 @@ fn a_whole_value_in_quotes_is_taken_without_them_as_slapd_does() {
 const DATABASE: &str =
     "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /srv/d\n";
 
-fn modify(tree: &Tree, name: &str, changes: &[(ModificationKind, &str, &[&str])]) -> Result<Tree, ChangeError> {
-    let modifications: Vec<Modification> = changes
+fn modify(tree: &Tree, name: &str, changes: &[(AttributeChangeKind, &str, &[&str])]) -> Result<Tree, ChangeError> {
+    let modifications: Vec<AttributeChange> = changes
         .iter()
-        .map(|(kind, attribute, values)| Modification {
+        .map(|(kind, attribute, values)| AttributeChange {
             kind: *kind,
             attribute: (*attribute).to_owned(),
             values: values.iter().map(|value| value.as_bytes().to_vec()).collect(),
@@ -345,19 +345,19 @@ fn a_value_is_inserted_and_deleted_by_its_number() {
     let tree = render(&of_text(TEXT));
     let rule = "to attrs=userPassword by self write";
     let numbered = format!("{{0}}{rule}");
-    let tree = modify(&tree, MDB, &[(ModificationKind::Add, "olcAccess", &[&numbered])]).unwrap();
+    let tree = modify(&tree, MDB, &[(AttributeChangeKind::Add, "olcAccess", &[&numbered])]).unwrap();
     let held = texts(&tree, MDB, "olcAccess");
     assert_eq!(held[0], numbered);
     assert!(held[1].starts_with("{1}to dn.subtree"));
     assert_eq!(texts(&tree, MDB, "modifiersName"), ["cn=config"]);
-    let error = modify(&tree, MDB, &[(ModificationKind::Add, "olcAccess", &[rule])]).unwrap_err();
+    let error = modify(&tree, MDB, &[(AttributeChangeKind::Add, "olcAccess", &[rule])]).unwrap_err();
     assert_eq!(error.result_code, ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
-    let tree = modify(&tree, MDB, &[(ModificationKind::Delete, "olcAccess", &["{1}"])]).unwrap();
+    let tree = modify(&tree, MDB, &[(AttributeChangeKind::Delete, "olcAccess", &["{1}"])]).unwrap();
     assert_eq!(texts(&tree, MDB, "olcAccess"), [numbered]);
-    let error = modify(&tree, MDB, &[(ModificationKind::Delete, "olcAccess", &["{1}"])]).unwrap_err();
+    let error = modify(&tree, MDB, &[(AttributeChangeKind::Delete, "olcAccess", &["{1}"])]).unwrap_err();
     assert_eq!(error.result_code, ResultCode::NO_SUCH_ATTRIBUTE);
     let all = ["{7}to attrs=cn by * read", "to * by * none", "{2}to attrs=sn by * read"];
-    let tree = modify(&tree, MDB, &[(ModificationKind::Replace, "olcAccess", &all)]).unwrap();
+    let tree = modify(&tree, MDB, &[(AttributeChangeKind::Replace, "olcAccess", &all)]).unwrap();
     assert_eq!(
         texts(&tree, MDB, "olcAccess"),
         [
@@ -378,8 +378,8 @@ fn the_schema_says_what_an_entry_may_hold() {
         ("olcDatabase", &["mdb"], ResultCode::NOT_ALLOWED_ON_RDN),
         ("noSuchThing", &["x"], ResultCode::UNDEFINED_ATTRIBUTE_TYPE),
     ] {
-        let first = modify(&tree, MDB, &[(ModificationKind::Add, "olcDbIndex", &["ou eq"])]).unwrap();
-        let error = modify(&first, MDB, &[(ModificationKind::Add, attribute, values)]).unwrap_err();
+        let first = modify(&tree, MDB, &[(AttributeChangeKind::Add, "olcDbIndex", &["ou eq"])]).unwrap();
+        let error = modify(&first, MDB, &[(AttributeChangeKind::Add, attribute, values)]).unwrap_err();
         assert_eq!(error.result_code, code, "{attribute}: {error}");
     }
 }
@@ -492,7 +492,7 @@ fn what_the_tree_says_is_checked_as_a_whole() {
     let broken = modify(
         &tree,
         MDB,
-        &[(ModificationKind::Add, "olcDbIndex", &["noSuchThing eq"])],
+        &[(AttributeChangeKind::Add, "olcDbIndex", &["noSuchThing eq"])],
     )
     .unwrap();
     let error = load(&broken).unwrap_err();
@@ -505,7 +505,7 @@ fn what_the_tree_says_is_checked_as_a_whole() {
     let broken = modify(
         &tree,
         "cn=config",
-        &[(ModificationKind::Delete, "olcAttributeTypes", &["{0}"])],
+        &[(AttributeChangeKind::Delete, "olcAttributeTypes", &["{0}"])],
     )
     .unwrap();
     assert!(load(&broken).is_err(), "the object class needs it");
@@ -525,7 +525,7 @@ fn a_directory_gives_back_what_was_written_and_follows_changes() {
     folder.write(None, &tree).unwrap();
     let schema = schema_of(&tree);
     let changed = [
-        modify(&tree, MDB, &[(ModificationKind::Replace, "olcReadOnly", &["TRUE"])]).unwrap(),
+        modify(&tree, MDB, &[(AttributeChangeKind::Replace, "olcReadOnly", &["TRUE"])]).unwrap(),
         tree.add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
             .unwrap(),
     ];
@@ -619,11 +619,11 @@ proptest! {
             if is_insertion {
                 let text = format!("dn.exact=\"cn=u{number}\" size={number}");
                 let value = format!("{{{place}}}{text}");
-                tree = modify(&tree, MDB, &[(ModificationKind::Add, "olcLimits", &[&value])]).unwrap();
+                tree = modify(&tree, MDB, &[(AttributeChangeKind::Add, "olcLimits", &[&value])]).unwrap();
                 list.insert(place.min(list.len()), text);
             } else {
                 let value = format!("{{{place}}}");
-                match modify(&tree, MDB, &[(ModificationKind::Delete, "olcLimits", &[&value])]) {
+                match modify(&tree, MDB, &[(AttributeChangeKind::Delete, "olcLimits", &[&value])]) {
                     Ok(changed) => {
                         tree = changed;
                         list.remove(place);

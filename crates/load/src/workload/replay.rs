@@ -7,7 +7,7 @@ use std::{
 };
 
 use ironbark_ldap_proto::{self as proto, ModifyDnRequest, ModifyRequest, Request};
-use ironbark_ldif::{Change, Modification, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
+use ironbark_ldif::{Change, ModSpec, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
 
 use super::{Kind, Next, Order, Population, Requests, Workload, WorkloadError, sample::encode_add};
 use crate::{
@@ -116,7 +116,7 @@ fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
     Ok((out, kind))
 }
 
-fn encode_modifications(dn: &[u8], modifications: &[Modification], out: &mut Vec<u8>) {
+fn encode_modifications(dn: &[u8], modifications: &[ModSpec], out: &mut Vec<u8>) {
     let values: Vec<Vec<&[u8]>> = modifications
         .iter()
         .map(|modification| modification.values.iter().map(Vec::as_slice).collect())
@@ -210,7 +210,7 @@ pub fn write_changes(population: &Population, order: Order, count: u64, out: &mu
             1 => (ModifyKind::Replace, indexed, format!("{digits:08}")),
             _ => (ModifyKind::Replace, plain, format!("49{digits:08}")),
         };
-        let change = Change::Modify(vec![Modification {
+        let change = Change::Modify(vec![ModSpec {
             line: 0,
             kind,
             attribute: attribute.into(),

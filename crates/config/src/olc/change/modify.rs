@@ -2,7 +2,7 @@
 
 use ironbark_model::{Dn, ResultCode, Schema};
 
-use super::{ChangeError, Modification, ModificationKind, Stamps, check_schema, same};
+use super::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, check_schema, same};
 use crate::{
     olc::{
         index,
@@ -21,7 +21,7 @@ impl Tree {
         &self,
         schema: &Schema,
         dn: &Dn,
-        modifications: &[Modification],
+        modifications: &[AttributeChange],
         stamps: &Stamps,
     ) -> Result<Self, ChangeError> {
         let path = path_of(schema, dn).ok_or_else(ChangeError::missing)?;
@@ -41,9 +41,9 @@ fn apply(
     registry: &Registry,
     schema: &Schema,
     node: &mut Node,
-    modification: &Modification,
+    modification: &AttributeChange,
 ) -> Result<(), ChangeError> {
-    let Modification {
+    let AttributeChange {
         kind,
         attribute,
         values,
@@ -61,11 +61,11 @@ fn apply(
     let is_ordered = row.is_some_and(|row| row.form.is_ordered());
     let mut held = node.values(attribute).to_vec();
     match kind {
-        ModificationKind::Add => add(schema, attribute, &mut held, values, is_ordered)?,
-        ModificationKind::Delete => delete(schema, attribute, &mut held, values)?,
-        ModificationKind::Replace => held.clone_from(values),
+        AttributeChangeKind::Add => add(schema, attribute, &mut held, values, is_ordered)?,
+        AttributeChangeKind::Delete => delete(schema, attribute, &mut held, values)?,
+        AttributeChangeKind::Replace => held.clone_from(values),
     }
-    let is_replaced = *kind == ModificationKind::Replace;
+    let is_replaced = *kind == AttributeChangeKind::Replace;
     if is_ordered {
         if is_replaced {
             index::arrange(&mut held);
