@@ -36,11 +36,12 @@ pub use backend::{
     computed::complete_entries,
     configuration::Configuration,
     directory::Directory,
-    in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration, TreeChange},
+    in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration},
     ldif,
     naming_context::{Backend, NamingContext},
     open,
     root_dse::RootDseAddition,
+    tree_change::TreeChange,
     well_known::WellKnown,
 };
 pub use error::{OpenError, OperationError, ResponseControl};

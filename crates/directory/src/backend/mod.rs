@@ -13,5 +13,6 @@ pub mod open;
 pub(crate) mod queue;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
+pub(crate) mod tree_change;
 pub(crate) mod well_known;
 pub(crate) mod written;
