@@ -42,7 +42,7 @@ pub static OVERLAYS: &[Row] = &[
 /// What a configuration may name: the server, databases, and these overlays.
 pub fn registry() -> Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-        let built = Registry::new(OVERLAYS.iter().map(|row| &row.descriptor).collect());
+        let built = Registry::new(OVERLAYS.iter().map(|row| &row.descriptor).collect(), Vec::new());
         // A test holds that the rows are right; should they not be, there are no overlays.
         debug_assert!(built.is_ok(), "{built:?}");
         built.unwrap_or_default()

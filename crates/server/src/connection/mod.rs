@@ -22,6 +22,7 @@ mod searches;
 mod secure;
 mod status;
 mod stream;
+mod waiting_search;
 
 use std::{
     collections::VecDeque,
@@ -42,7 +43,7 @@ pub(crate) use self::{
     status::{Registry, Status, increment},
     stream::{Socket, Stream},
 };
-use self::{input::Input, output::Output, pause::Pause};
+use self::{input::Input, output::Output, pause::Pause, waiting_search::WaitingSearch};
 use crate::{
     reactor::{Reactor, Work},
     sources::SourcePlace,
@@ -69,6 +70,8 @@ pub(crate) struct Connection {
     /// Searches that go on, the next one to be stepped first.
     searches: VecDeque<Box<SearchRun>>,
     submitted: FuturesUnordered<Waiting>,
+    /// Searches of which nothing can be done before something comes from elsewhere.
+    waiting: FuturesUnordered<WaitingSearch>,
     /// The search of which a step is taken elsewhere.
     handed_over: Option<HandedOver>,
     /// A bind is under way: nothing else is started.
@@ -135,6 +138,7 @@ impl Connection {
             input: Input::default(),
             output: Output::default(),
             searches: VecDeque::new(),
+            waiting: FuturesUnordered::new(),
             submitted: FuturesUnordered::new(),
             handed_over: None,
             is_blocked: false,
@@ -185,6 +189,7 @@ impl Connection {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
             self.poll_handed_over(work, cx);
+            self.poll_waiting(cx);
             self.pause.poll(cx);
             self.drain_if_asked();
             self.sending = if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
@@ -278,7 +283,7 @@ impl Connection {
     }
 
     fn under_way(&self) -> usize {
-        self.searches.len() + self.submitted.len() + usize::from(self.handed_over.is_some())
+        self.searches.len() + self.waiting.len() + self.submitted.len() + usize::from(self.handed_over.is_some())
     }
 
     /// Whether there are responses, and few, and nothing else to do for this connection.
@@ -309,7 +314,8 @@ impl Connection {
         } else {
             0
         };
-        self.reactor.hold(handle, self.input.capacity() + output);
+        self.reactor
+            .hold(handle, self.input.capacity() + output + self.held_by_searches());
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
