@@ -173,7 +173,6 @@ const OTHERS: &[Part] = &[
     missing_database("perl"),
     missing_database("relay"),
     missing_database("shell"),
-    missing_database("sock"),
     missing_database("sql"),
     missing_database("wt"),
     Part {
