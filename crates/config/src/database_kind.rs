@@ -15,6 +15,8 @@ pub enum DatabaseKind {
     Config,
     /// No database: what all databases inherit.
     Frontend,
+    /// Entries that are elsewhere, reached by a type of database that stands in another crate, with this name.
+    External(&'static str),
 }
 
 impl DatabaseKind {
@@ -27,6 +29,7 @@ impl DatabaseKind {
             Self::Monitor => "monitor",
             Self::Config => "config",
             Self::Frontend => "frontend",
+            Self::External(name) => name,
         }
     }
 
@@ -37,6 +40,16 @@ impl DatabaseKind {
 
     /// Whether its naming contexts are configured.
     pub const fn has_suffix(self) -> bool {
-        matches!(self, Self::Mdb | Self::Ldif | Self::Null)
+        matches!(self, Self::Mdb | Self::Ldif | Self::Null | Self::External(_))
+    }
+
+    /// Whether it may have several naming contexts.
+    pub const fn has_many_suffixes(self) -> bool {
+        matches!(self, Self::Null | Self::External(_))
+    }
+
+    /// Whether its entries are elsewhere, and no tool reaches them.
+    pub const fn is_external(self) -> bool {
+        matches!(self, Self::External(_))
     }
 }

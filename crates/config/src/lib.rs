@@ -8,7 +8,7 @@
 //! statement fills a struct through its row ([`load`]).
 
 pub mod access;
-mod database;
+pub mod database;
 mod database_kind;
 pub mod entry_files;
 mod error;

@@ -320,7 +320,8 @@ impl Loading {
         if is_there {
             return Err(format!("only one {} database is allowed", kind.name()));
         }
-        let database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
+        let mut database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
+        database.begin(&self.registry);
         if kind == DatabaseKind::Config {
             self.config = Some(database);
             self.section = Section::Config;
@@ -529,6 +530,12 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     }
     if database.kind == DatabaseKind::Ldif && database.directory.as_os_str().is_empty() {
         return refused("needs a directory".to_owned());
+    }
+    if database.kind.is_external() && database.subordinate.is_some() {
+        return refused(format!("a {} database cannot be subordinate", database.kind.name()));
+    }
+    if let Some(Err(reason)) = database.own.as_ref().map(|own| own.check(database)) {
+        return refused(reason);
     }
     if database.null.do_search && database.subordinate.is_some() {
         return refused("dosearch cannot be had in a subordinate database".to_owned());

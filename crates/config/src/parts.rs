@@ -32,22 +32,32 @@ pub enum PartKind {
     MissingModule,
 }
 
-/// Every part that there is: those of [`OTHERS`], and the overlays that are built.
+/// Every part that there is: those of [`OTHERS`], and the overlays and types of databases of other crates.
 #[derive(Clone, Debug)]
 pub struct Parts(Vec<Part>);
 
 impl Parts {
-    /// With overlays that are built: the name of each, and further names of its module.
-    pub(crate) fn new(overlays: impl Iterator<Item = (&'static str, &'static [&'static str])>) -> Self {
-        let built = overlays.map(|(name, modules)| Part {
+    /// With overlays and types of databases that stand in other crates: the name of each, and further names of its
+    /// module.
+    pub(crate) fn new(
+        overlays: impl Iterator<Item = (&'static str, &'static [&'static str])>,
+        databases: impl Iterator<Item = (&'static str, &'static [&'static str])>,
+    ) -> Self {
+        let overlays = overlays.map(|(name, modules)| Part {
             name,
             modules,
             kind: PartKind::Overlay,
         });
+        let databases = databases.map(|(name, modules)| Part {
+            name,
+            modules,
+            kind: PartKind::Database(Some(DatabaseKind::External(name))),
+        });
+        let built = overlays.chain(databases);
         Self(built.chain(OTHERS.iter().copied()).collect())
     }
 
-    /// Every part, overlays that are built first.
+    /// Every part; first the overlays and types of databases that stand in other crates.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.0.iter()
     }
@@ -143,7 +153,7 @@ const fn missing_module(name: &'static str) -> Part {
     }
 }
 
-/// Every part but the overlays that are built. A test holds that those are not among them.
+/// Every part but what stands in other crates. A test holds that those are not among them.
 const OTHERS: &[Part] = &[
     built("mdb", DatabaseKind::Mdb),
     built("hdb", DatabaseKind::Mdb),
@@ -163,7 +173,6 @@ const OTHERS: &[Part] = &[
     missing_database("perl"),
     missing_database("relay"),
     missing_database("shell"),
-    missing_database("sock"),
     missing_database("sql"),
     missing_database("wt"),
     Part {

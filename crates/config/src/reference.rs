@@ -65,16 +65,23 @@ fn section(level: Level) -> String {
     match level {
         Level::Global | Level::BeforeDatabases => "Server".to_owned(),
         Level::Inherited | Level::Database => "Databases".to_owned(),
-        Level::DatabaseOf([DatabaseKind::Null]) => "Database null".to_owned(),
+        Level::DatabaseOf([kind @ (DatabaseKind::Null | DatabaseKind::External(_))]) => {
+            format!("Database {}", kind.name())
+        }
         Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif".to_owned(),
         Level::Overlay(name) => format!("Overlay {name}"),
     }
 }
 
-/// What is there of an overlay, where its settings do not say it.
+/// What is there of an overlay or a type of database, where its settings do not say it.
 fn introduction(registry: &Registry, level: Level) -> &'static str {
-    let Level::Overlay(name) = level else { return "" };
-    registry.overlay(name).map_or("", |overlay| overlay.introduction)
+    match level {
+        Level::Overlay(name) => registry.overlay(name).map_or("", |overlay| overlay.introduction),
+        Level::DatabaseOf([DatabaseKind::External(name)]) => {
+            registry.database(name).map_or("", |database| database.introduction)
+        }
+        _ => "",
+    }
 }
 
 fn entry(page: &mut String, row: &Setting) {

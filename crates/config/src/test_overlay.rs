@@ -103,6 +103,6 @@ static SINGLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
 /// The registry with both.
 pub(crate) fn registry() -> &'static Registry {
     static REGISTRY: LazyLock<Registry> =
-        LazyLock::new(|| Registry::new(vec![&SAMPLE_OVERLAY, &SINGLE_OVERLAY]).unwrap());
+        LazyLock::new(|| Registry::new(vec![&SAMPLE_OVERLAY, &SINGLE_OVERLAY], Vec::new()).unwrap());
     &REGISTRY
 }

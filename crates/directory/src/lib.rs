@@ -36,11 +36,16 @@ pub use backend::{
     computed::complete_entries,
     configuration::Configuration,
     directory::Directory,
-    in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration, TreeChange},
+    external::{
+        Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalResult, ExternalSearch,
+    },
+    in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration},
     ldif,
     naming_context::{Backend, NamingContext},
     open,
+    received::received_entry,
     root_dse::RootDseAddition,
+    tree_change::TreeChange,
     well_known::WellKnown,
 };
 pub use error::{OpenError, OperationError, ResponseControl};
@@ -51,7 +56,9 @@ pub use reactor::{
     long_searches::{HandedOver, Stepped},
     worker::{Batch, Started, Worker},
 };
-pub use reconfigure::{Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory};
+pub use reconfigure::{
+    ExternalFactory, Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
+};
 pub use request::{
     context::{RequestContext, RequestKind},
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},

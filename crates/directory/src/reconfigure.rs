@@ -21,7 +21,7 @@ use ironbark_config::Restrict;
 
 pub(crate) use assemble::{with_contexts, without_databases};
 pub use commit::Prepared;
-pub use factories::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
+pub use factories::{ExternalFactory, Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
 use restrictions::Restricted;
 pub(crate) use state::RunningState;
 use state::{NewDatabases, Planned, Source};
@@ -123,7 +123,7 @@ fn check_schema_use(
     for Planned { settings, source, .. } in planned {
         let running = match source {
             Source::Kept(at) => state.running.get(*at),
-            Source::New(_) | Source::Tree(_) | Source::Null => None,
+            _ => None,
         };
         let Some(running) = running else { continue };
         let database = &running.database;

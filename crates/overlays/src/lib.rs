@@ -19,6 +19,7 @@ mod valsort;
 
 use std::sync::{Arc, LazyLock};
 
+use ironbark_backends::BACKENDS;
 use ironbark_config::{Registry, overlay::OverlayConfig};
 use ironbark_directory::overlay::Overlay;
 use ironbark_model::Schema;
@@ -41,10 +42,11 @@ pub static OVERLAYS: &[Row] = &[
     retcode::ROW,
 ];
 
-/// What a configuration may name: the server, databases, and these overlays.
+/// What a configuration may name: the server, databases, those of other crates among them, and these overlays.
 pub fn registry() -> Registry {
     static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-        let built = Registry::new(OVERLAYS.iter().map(|row| &row.descriptor).collect());
+        let overlays = OVERLAYS.iter().map(|row| &row.descriptor).collect();
+        let built = Registry::new(overlays, BACKENDS.iter().map(|row| &row.descriptor).collect());
         // A test holds that the rows are right; should they not be, there are no overlays.
         debug_assert!(built.is_ok(), "{built:?}");
         built.unwrap_or_default()

@@ -20,8 +20,8 @@ use ironbark_model::{Dn, Schema, schema::Source};
 use ironbark_overlays::{OVERLAYS, registry};
 
 /// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5), slapo-auditlog(5), slapo-refint(5),
-/// slapo-unique(5), slapo-sssvlv(5), slapo-constraint(5), slapo-valsort(5), slapo-lastbind(5), slapd-null(5) and
-/// slapd-ldif(5) of 2.4 to 2.7.
+/// slapo-unique(5), slapo-sssvlv(5), slapo-constraint(5), slapo-valsort(5), slapo-lastbind(5), slapd-null(5),
+/// slapd-ldif(5) and slapd-sock(5) of 2.4 to 2.7.
 const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions attributetype authid-rewriteengine \
     authid-rewritecontext authid-rewriterule authid-rewritemap authz-policy authz-regexp backend concurrency conn_max_pending \
     conn_max_pending_auth database defaultsearchbase disallow ditcontentrule extra_attrs gentlehup hidden idletimeout include \
@@ -43,7 +43,8 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     sssvlv-maxkeys sssvlv-maxperconn bind dosearch ppolicy_default ppolicy_rules ppolicy_hash_cleartext ppolicy_use_lockout \
     ppolicy_forward_updates ppolicy_disable_write ppolicy_send_netscape_controls ppolicy_check_module constraint_attribute \
     constraint_allowempty valsort-attr lastbind_forward_updates dds-state dds-max-ttl dds-min-ttl dds-default-ttl \
-    dds-interval dds-tolerance dds-max-dynamicobjects retcode-parent retcode-item retcode-indir retcode-sleep";
+    dds-interval dds-tolerance dds-max-dynamicobjects retcode-parent retcode-item retcode-indir retcode-sleep socketpath \
+    extensions";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -74,7 +75,7 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcPPolicySendNetscapeControls olcPPolicyCheckModule \
     olcConstraintAttribute olcConstraintAllowEmpty olcValSortAttr olcLastBindForwardUpdates olcDDSstate olcDDSmaxTtl \
     olcDDSminTtl olcDDSdefaultTtl olcDDSinterval olcDDStolerance olcDDSmaxDynamicObjects olcRetcodeParent olcRetcodeItem \
-    olcRetcodeInDir olcRetcodeSleep";
+    olcRetcodeInDir olcRetcodeSleep olcDbSocketPath olcDbSocketExtensions";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {
@@ -133,12 +134,8 @@ impl Bench {
     fn new(row: &Setting) -> Self {
         let schema = schema();
         let location = location();
-        let mut database = DatabaseConfig::new(
-            DatabaseKind::Mdb,
-            location.clone(),
-            &DatabaseConfig::frontend(),
-            &schema,
-        );
+        let mut database = DatabaseConfig::new(kind_of(row), location.clone(), &DatabaseConfig::frontend(), &schema);
+        database.begin(&registry());
         if row.name() != "suffix" {
             database.suffixes.push(Dn::parse(&schema, b"dc=bench").unwrap());
         }
@@ -202,6 +199,14 @@ impl Bench {
             }
             Handler::Schema(_) | Handler::Structure => Ok(()),
         }
+    }
+}
+
+/// The database that a row stands in.
+fn kind_of(row: &Setting) -> DatabaseKind {
+    match row.level {
+        Level::DatabaseOf(&[kind @ DatabaseKind::External(_)]) => kind,
+        _ => DatabaseKind::Mdb,
     }
 }
 

@@ -314,6 +314,7 @@ fn open_directory(
         randomness: Randomness::system(),
         factories: Factories {
             overlays: Arc::new(ironbark_overlays::make),
+            external: Arc::new(ironbark_backends::make),
             trees: Arc::new(make_tree),
             root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
             server_id: Arc::new(move |global, current| own_server_id.choose(global, current)),

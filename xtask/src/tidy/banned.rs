@@ -26,6 +26,7 @@ struct Ban {
 const CLOCK: &[&str] = &["crates/runtime/", "crates/testkit/src/wait.rs"];
 const NETWORK: &[&str] = &[
     "crates/runtime/",
+    "crates/backends/",
     "crates/server/",
     "crates/client/",
     "crates/load/",
@@ -33,7 +34,7 @@ const NETWORK: &[&str] = &[
 ];
 const STORE: &[&str] = &["crates/store/"];
 
-const NETWORK_REASON: &str = "sockets belong to server, client and load (plain addresses are in core::net)";
+const NETWORK_REASON: &str = "sockets belong to server, backends, client and load (plain addresses are in core::net)";
 const CLOCK_REASON: &str = "time comes from runtime::Clock";
 const UNFINISHED: &str = "unfinished code does not go in";
 

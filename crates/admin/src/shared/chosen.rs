@@ -93,7 +93,8 @@ fn is_for(program: &str, kind: DatabaseKind) -> bool {
     match program {
         // Only the store has indexes.
         "slapindex" => kind == DatabaseKind::Mdb,
-        _ => kind.has_suffix(),
+        // What is elsewhere no tool reaches.
+        _ => kind.has_suffix() && !kind.is_external(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Settings of one database, and their rows.
 
 pub(crate) mod conditions;
+mod descriptor;
 pub(crate) mod index;
 pub(crate) mod mdb;
 pub(crate) mod null;
+mod own;
 pub(crate) mod security;
 
 use std::path::PathBuf;
@@ -19,9 +21,11 @@ use crate::{
 
 pub use crate::database_kind::DatabaseKind;
 pub use conditions::{Require, Restrict};
+pub use descriptor::DatabaseDescriptor;
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
 pub use null::NullConfig;
+pub use own::{DatabaseGetter, DatabaseSetter, DatabaseSettings, OwnSettings};
 pub use security::SecurityFactors;
 
 /// One database, or the frontend.
@@ -82,6 +86,8 @@ pub struct DatabaseConfig {
     pub mdb: MdbConfig,
     /// What only null has.
     pub null: NullConfig,
+    /// What only a database has whose type stands in another crate.
+    pub(crate) own: Option<OwnSettings>,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
     /// What has no meaning here.
@@ -139,6 +145,7 @@ impl DatabaseConfig {
             directory: PathBuf::from("/var/lib/ldap"),
             mdb: MdbConfig::default(),
             null: NullConfig::default(),
+            own: None,
             overlays: Vec::new(),
             kept: Kept::default(),
         }
@@ -149,7 +156,7 @@ impl DatabaseConfig {
         let fixed = match kind {
             DatabaseKind::Monitor => Some("cn=Monitor"),
             DatabaseKind::Config => Some("cn=config"),
-            DatabaseKind::Mdb | DatabaseKind::Ldif | DatabaseKind::Null | DatabaseKind::Frontend => None,
+            _ => None,
         };
         let suffix = fixed.and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
         Self {

@@ -228,14 +228,18 @@ fn backend(registry: &Registry, number: usize, kind: DatabaseKind, kept: &Kept, 
 
 fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configuration: &Configuration) -> Node {
     let name = format!("{{{number}}}{}", settings.kind.name());
-    let own: &[&str] = match settings.kind {
-        DatabaseKind::Mdb => &["olcMdbConfig"],
-        DatabaseKind::Ldif => &["olcLdifConfig"],
-        DatabaseKind::Null => &["olcNullConfig"],
-        DatabaseKind::Frontend => &["olcFrontendConfig"],
-        DatabaseKind::Monitor | DatabaseKind::Config => &[],
+    let own = match settings.kind {
+        DatabaseKind::Mdb => Some("olcMdbConfig"),
+        DatabaseKind::Ldif => Some("olcLdifConfig"),
+        DatabaseKind::Null => Some("olcNullConfig"),
+        DatabaseKind::Frontend => Some("olcFrontendConfig"),
+        DatabaseKind::Monitor | DatabaseKind::Config => None,
+        DatabaseKind::External(name) => {
+            let descriptor = configuration.registry.database(name);
+            descriptor.and_then(|descriptor| descriptor.class.first().copied())
+        }
     };
-    let classes: Vec<&str> = ["olcDatabaseConfig"].iter().chain(own).copied().collect();
+    let classes: Vec<&str> = ["olcDatabaseConfig"].into_iter().chain(own).collect();
     let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
     let values = |row: &'static Setting| match row.fate {
         // There are no figures to show of what is no store.

@@ -8,22 +8,25 @@ use ironbark_model::{
 };
 
 use super::classes::{self, ClassRow};
-use crate::{overlay::OverlayDescriptor, rows, setting::Setting};
+use crate::{database::DatabaseDescriptor, overlay::OverlayDescriptor, rows, setting::Setting};
 
 /// The system schema, that of cn=config, and those of the overlays.
 ///
 /// # Errors
 /// An OID, a name or a definition is wrong or is there twice.
-pub(crate) fn build(overlays: &[&'static OverlayDescriptor]) -> Result<Arc<Schema>, SchemaErrors> {
+pub(crate) fn build(
+    overlays: &[&'static OverlayDescriptor],
+    databases: &[&'static DatabaseDescriptor],
+) -> Result<Arc<Schema>, SchemaErrors> {
     let source = Source {
         file: "built-in".into(),
         line: 0,
     };
     let mut builder = SchemaBuilder::new().built_in();
-    for row in attributes(overlays) {
+    for row in attributes(overlays, databases) {
         builder.attributetype(&attribute_type(row), &source)?;
     }
-    for row in classes::all(overlays) {
+    for row in classes::all(overlays, databases) {
         builder.objectclass(&object_class(&row), &source)?;
     }
     builder.hide();
@@ -33,10 +36,14 @@ pub(crate) fn build(overlays: &[&'static OverlayDescriptor]) -> Result<Arc<Schem
     builder.build()
 }
 
-/// The rows that have an attribute: the server's own, then those of each overlay, by OID.
-fn attributes(overlays: &[&'static OverlayDescriptor]) -> Vec<&'static Setting> {
+/// The rows that have an attribute: those of the server and of databases, then those of each overlay, by OID.
+fn attributes(
+    overlays: &[&'static OverlayDescriptor],
+    databases: &[&'static DatabaseDescriptor],
+) -> Vec<&'static Setting> {
     let own = rows::global::ROWS.iter().chain(rows::database::ROWS).copied().flatten();
-    let mut own: Vec<_> = own.filter(|row| !row.attributes.is_empty()).collect();
+    let external = databases.iter().flat_map(|database| database.settings);
+    let mut own: Vec<_> = own.chain(external).filter(|row| !row.attributes.is_empty()).collect();
     own.sort_by_key(|row| place(row.oid));
     let mut overlays = overlays.to_vec();
     overlays.sort_by_key(|overlay| overlay.class.map(|class| classes::numbers(class.oid)));

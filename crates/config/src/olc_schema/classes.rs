@@ -3,7 +3,11 @@
 
 use std::borrow::Cow;
 
-use crate::{overlay::OverlayDescriptor, setting::Presence};
+use crate::{
+    database::DatabaseDescriptor,
+    overlay::OverlayDescriptor,
+    setting::{Presence, Setting},
+};
 
 /// One object class.
 #[derive(Clone, Debug)]
@@ -46,27 +50,41 @@ const fn class(
 /// The class of an overlay, of its settings; `None`: it has none of its own.
 fn of_overlay(overlay: &OverlayDescriptor) -> Option<ClassRow> {
     let class = overlay.class?;
+    Some(of_settings(class.names, (class.oid, OVERLAY), overlay.settings))
+}
+
+/// The class of a type of database that stands in another crate.
+fn of_database(database: &DatabaseDescriptor) -> ClassRow {
+    of_settings(database.class, (database.oid, DATABASE), database.settings)
+}
+
+fn of_settings(
+    names: &'static [&'static str],
+    (oid, kind): (&'static str, &'static str),
+    settings: &'static [Setting],
+) -> ClassRow {
     let attributes = |is_required: bool| {
-        let rows = overlay
-            .settings
+        let rows = settings
             .iter()
             .filter(move |row| (row.presence == Presence::Required) == is_required);
         rows.flat_map(|row| row.attributes).copied().collect::<Vec<_>>()
     };
-    Some(ClassRow {
-        names: class.names,
-        oid: class.oid,
-        kind: OVERLAY,
+    ClassRow {
+        names,
+        oid,
+        kind,
         must: Cow::Owned(attributes(true)),
         may: Cow::Owned(attributes(false)),
-    })
+    }
 }
 
 /// Every class, by OID.
-pub(crate) fn all(overlays: &[&'static OverlayDescriptor]) -> Vec<ClassRow> {
-    let mut of_overlays: Vec<ClassRow> = overlays.iter().filter_map(|overlay| of_overlay(overlay)).collect();
-    of_overlays.sort_by_key(|row| numbers(row.oid));
-    ROWS.iter().cloned().chain(of_overlays).collect()
+pub(crate) fn all(overlays: &[&'static OverlayDescriptor], databases: &[&'static DatabaseDescriptor]) -> Vec<ClassRow> {
+    let of_databases = databases.iter().map(|database| of_database(database));
+    let of_overlays = overlays.iter().filter_map(|overlay| of_overlay(overlay));
+    let mut rows: Vec<ClassRow> = ROWS.iter().cloned().chain(of_databases).chain(of_overlays).collect();
+    rows.sort_by_key(|row| numbers(row.oid));
+    rows
 }
 
 /// An OID as numbers, to be sorted by.

@@ -19,6 +19,11 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         if overlay.is_disabled {
             continue;
         }
+        if database.kind.is_external() {
+            let (name, kind) = (overlay.name(), database.kind.name());
+            let reason = format!("overlay {name} cannot act on a {kind} database");
+            return Err(ConfigError::refused(&overlay.location, reason));
+        }
         if database.kind == DatabaseKind::Null && overlay.any_settings().needs_entries() {
             texts.push("a null database has no entries that it could act on".to_owned());
         }

@@ -1,5 +1,5 @@
 //! The registry: all that there is to be configured. The server's and the databases' own settings stand in this crate;
-//! overlays are told by the crates that have them.
+//! overlays, and databases whose entries are elsewhere, are told by the crates that have them.
 
 mod classes;
 mod lookup;
@@ -9,6 +9,8 @@ use std::{fmt, sync::Arc};
 use ironbark_model::{Schema, schema::SchemaErrors};
 
 use crate::{
+    DatabaseConfig, DatabaseKind,
+    database::DatabaseDescriptor,
     olc_schema::{
         base,
         classes::{ClassRow, all},
@@ -29,6 +31,7 @@ pub struct Registry(Arc<Contents>);
 
 struct Contents {
     overlays: Vec<&'static OverlayDescriptor>,
+    databases: Vec<&'static DatabaseDescriptor>,
     parts: Parts,
     classes: Vec<ClassRow>,
     base_schema: Arc<Schema>,
@@ -48,32 +51,41 @@ impl PartialEq for Registry {
     }
 }
 
-/// Without overlays.
+/// Without overlays and types of databases of other crates.
 impl Default for Registry {
     fn default() -> Self {
-        Self::new(Vec::new()).unwrap_or_else(|_| {
+        Self::new(Vec::new(), Vec::new()).unwrap_or_else(|_| {
             // A test holds that there is no such error; should there be one, cn=config alone cannot be served.
-            Self::with_schema(Vec::new(), Schema::system())
+            Self::with_schema(Vec::new(), Vec::new(), Schema::system())
         })
     }
 }
 
 impl Registry {
-    /// With these overlays, in the order of the reference page.
+    /// With these overlays and types of databases, in the order of the reference page.
     ///
     /// # Errors
-    /// An overlay's OIDs, names or schema definitions are wrong, or those of another part.
-    pub fn new(overlays: Vec<&'static OverlayDescriptor>) -> Result<Self, SchemaErrors> {
-        let base_schema = base::build(&overlays)?;
-        Ok(Self::with_schema(overlays, base_schema))
+    /// OIDs, names or schema definitions are wrong, or those of another part.
+    pub fn new(
+        overlays: Vec<&'static OverlayDescriptor>,
+        databases: Vec<&'static DatabaseDescriptor>,
+    ) -> Result<Self, SchemaErrors> {
+        let base_schema = base::build(&overlays, &databases)?;
+        Ok(Self::with_schema(overlays, databases, base_schema))
     }
 
-    fn with_schema(overlays: Vec<&'static OverlayDescriptor>, base_schema: Arc<Schema>) -> Self {
-        let named = overlays.iter().map(|overlay| (overlay.name, overlay.modules));
+    fn with_schema(
+        overlays: Vec<&'static OverlayDescriptor>,
+        databases: Vec<&'static DatabaseDescriptor>,
+        base_schema: Arc<Schema>,
+    ) -> Self {
+        let of_overlays = overlays.iter().map(|overlay| (overlay.name, overlay.modules));
+        let of_databases = databases.iter().map(|database| (database.name, database.modules));
         Self(Arc::new(Contents {
-            parts: Parts::new(named),
-            classes: all(&overlays),
+            parts: Parts::new(of_overlays, of_databases),
+            classes: all(&overlays, &databases),
             overlays,
+            databases,
             base_schema,
         }))
     }
@@ -81,7 +93,13 @@ impl Registry {
     /// Every row, in the order of the reference page.
     pub fn settings(&self) -> impl Iterator<Item = &'static Setting> + use<'_> {
         let overlays = self.0.overlays.iter().flat_map(|overlay| overlay.settings);
-        own_settings().chain(overlays)
+        let databases = self.0.databases.iter().flat_map(|database| database.settings);
+        own_settings().chain(databases).chain(overlays)
+    }
+
+    /// A type of database that stands in another crate, by its name.
+    pub fn database(&self, name: &str) -> Option<&'static DatabaseDescriptor> {
+        self.0.databases.iter().find(|database| database.name == name).copied()
     }
 
     /// The overlays that are built.
@@ -111,6 +129,15 @@ impl Registry {
     /// The object classes of cn=config.
     pub(crate) fn classes(&self) -> &[ClassRow] {
         &self.0.classes
+    }
+}
+
+impl DatabaseConfig {
+    /// Gives a new database the settings of its type, where that stands in another crate.
+    pub fn begin(&mut self, registry: &Registry) {
+        if let DatabaseKind::External(name) = self.kind {
+            self.own = registry.database(name).map(|descriptor| (descriptor.fresh)());
+        }
     }
 }
 

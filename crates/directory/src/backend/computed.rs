@@ -62,6 +62,21 @@ pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subo
     });
 }
 
+/// Adds `entryDN` and `subschemaSubentry` to an entry that has come from elsewhere and lacks them. Nobody knows what is
+/// below it.
+pub(crate) fn complete_received(configuration: &Configuration, entry: &mut Entry) {
+    let known = &configuration.well_known;
+    let dn = entry.dn.pretty().to_owned();
+    for_each(configuration, &dn, false, &mut |description, _, value| {
+        if *description != known.has_subordinates && entry.attribute(description).is_none() {
+            entry.attributes.push(Attribute {
+                description: description.clone(),
+                values: vec![value.to_vec()],
+            });
+        }
+    });
+}
+
 /// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Parents
 /// come first.
 pub fn complete_entries(configuration: &Configuration, mut entries: Vec<Entry>) -> Arc<[Entry]> {

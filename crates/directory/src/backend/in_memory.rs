@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use ironbark_config::{Operations, Restrict};
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Entry, ResultCode};
 use ironbark_runtime::Randomness;
 
-use super::configuration::Configuration;
-use crate::{OpenError, OperationError, request::modification::Modification, stamp::Stamp};
+use super::{configuration::Configuration, tree_change::TreeChange};
+use crate::{OpenError, OperationError, stamp::Stamp};
 
 /// A naming context whose entries are in memory.
 pub trait InMemoryTree: Send + Sync {
@@ -40,38 +40,6 @@ pub trait InMemoryTree: Send + Sync {
         let _ = (change, by);
         Err(unsupported())
     }
-}
-
-/// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the
-/// client wrote them.
-#[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
-#[derive(Clone, PartialEq, Debug)]
-pub enum TreeChange {
-    /// An entry as the client gave it, without operational attributes; its superior exists.
-    Add(Entry),
-    /// Changes of attributes, in order.
-    Modify {
-        /// The entry.
-        dn: Dn,
-        /// What changes.
-        modifications: Vec<Modification>,
-    },
-    /// Removal of an entry.
-    Delete {
-        /// The entry.
-        dn: Dn,
-    },
-    /// A new name.
-    ModifyDn {
-        /// The entry.
-        dn: Dn,
-        /// New RDN.
-        new_rdn: Dn,
-        /// `deleteoldrdn`.
-        delete_old_rdn: bool,
-        /// New superior, which exists.
-        new_superior: Option<Dn>,
-    },
 }
 
 /// What a change of a tree may do to the server.

@@ -12,7 +12,7 @@ use ironbark_config::DatabaseConfig;
 use ironbark_model::Dn;
 use ironbark_store::{Database, StoreError};
 
-use super::{in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
+use super::{external::ExternalDatabase, in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
@@ -76,6 +76,8 @@ pub enum Backend {
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
+    /// Entries that are elsewhere, and what answers requests for them.
+    External(Arc<dyn ExternalDatabase>),
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
 }
@@ -107,8 +109,24 @@ impl std::fmt::Debug for Backend {
             Self::Stored { .. } => "stored",
             Self::InMemory { .. } => "in memory",
             Self::Null { .. } => "null",
+            Self::External(_) => "external",
             Self::Frontend => "frontend",
         })
+    }
+}
+
+impl Backend {
+    /// What answers requests, where the entries are elsewhere.
+    pub(crate) fn external(&self) -> Option<&dyn ExternalDatabase> {
+        match self {
+            Self::External(database) => Some(&**database),
+            _ => None,
+        }
+    }
+
+    /// Whether the server itself has the entries: it judges filters and assertions then.
+    pub(crate) fn has_entries(&self) -> bool {
+        !matches!(self, Self::Null { .. } | Self::External(_))
     }
 }
 
@@ -117,7 +135,7 @@ impl NamingContext {
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {
             Backend::Stored { database, .. } => Some(database),
-            Backend::InMemory { .. } | Backend::Null { .. } | Backend::Frontend => None,
+            _ => None,
         }
     }
 

@@ -9,12 +9,13 @@ use ironbark_store::{Record, View};
 
 use super::{
     bind_policy::{self, CheckedBind, Exchange},
+    external::ExternalCall,
     sasl_bind, write_checks,
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Subject, Target, WriteCheck},
-    backend::bind_failures::Patience,
+    backend::{bind_failures::Patience, external::ExternalDatabase, naming_context::Backend},
     identity::session::Session,
     outcome::{
         completion::{Begun, Completion},
@@ -83,6 +84,9 @@ pub(crate) fn start(
             crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
             Ok(succeed(scratch, session, origin, identity, out))
         }
+        (Ok(Verdict::Elsewhere(context, database)), _) => {
+            elsewhere(scratch, (configuration, &context, origin), &*database, (&dn, password))
+        }
         (Ok(Verdict::Slow(check)), judging) => {
             let judged = judging.map(|context| {
                 let judgement = CheckedBind::new(restriction, check.dn.clone(), false, simple(Some(password)));
@@ -92,6 +96,21 @@ pub(crate) fn start(
         }
         (Err(error), _) => Err(error),
     }
+}
+
+/// Asks what has the entries whether the password is right.
+fn elsewhere(
+    scratch: &Scratch,
+    (configuration, context, origin): (&Configuration, &NamingContext, &RequestContext),
+    database: &dyn ExternalDatabase,
+    (dn, password): (&Dn, &[u8]),
+) -> Result<Begun, OperationError> {
+    let call = ExternalCall {
+        configuration,
+        context,
+        origin,
+    };
+    call.bind(scratch.directory(), database, dn, password)
 }
 
 /// Refuses binds from where too many have failed (`bind-failure-limit`), before anything is looked at.
@@ -126,6 +145,8 @@ fn simple(password: Option<&[u8]>) -> Exchange {
 enum Verdict {
     Accepted(Identity),
     Slow(SlowCheck),
+    /// What has the entries says whether it is right.
+    Elsewhere(Arc<NamingContext>, Arc<dyn ExternalDatabase>),
 }
 
 /// A check that belongs on the hashing pool.
@@ -188,6 +209,9 @@ fn check_name(
     }
     if let Some(context) = configuration.context_of(dn) {
         context.check_bind(configuration, true, origin)?;
+        if let Backend::External(database) = &context.backend {
+            return Ok(Verdict::Elsewhere(Arc::clone(context), Arc::clone(database)));
+        }
         if context.settings.null.bind {
             return Ok(Verdict::Accepted(Identity {
                 dn: dn.clone(),

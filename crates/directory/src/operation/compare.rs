@@ -1,6 +1,6 @@
 //! Compare (RFC 4511 §4.10).
 
-use std::{ops::ControlFlow, rc::Rc};
+use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::CompareRequest;
@@ -12,11 +12,13 @@ use ironbark_model::{
 };
 use ironbark_store::{Record, RecordAttribute, View};
 
+use super::external::ExternalCall;
 use crate::{
-    Configuration, NamingContext, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
-    backend::{call::Call, computed, naming_context::Backend, referral},
+    backend::{call::Call, computed, external::ExternalDatabase, naming_context::Backend, referral},
     frontend::root_dse,
+    outcome::completion::Begun,
     overlay::Entries,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
@@ -26,6 +28,14 @@ use crate::{
 /// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
 const COMPARE_STEPS: u64 = 100_000;
 
+/// How a comparison was begun.
+pub(crate) enum Compared {
+    /// Whether the entry has the value.
+    Here(bool),
+    /// Another program says so later.
+    Elsewhere(Begun),
+}
+
 /// Whether an entry has a value.
 ///
 /// # Errors
@@ -34,7 +44,7 @@ pub(crate) fn compare(
     scratch: &mut Scratch,
     call: &mut Call<'_, '_>,
     request: &CompareRequest<'_>,
-) -> Result<bool, OperationError> {
+) -> Result<Compared, OperationError> {
     let budget = Rc::clone(&scratch.budget);
     budget.renew(COMPARE_STEPS, None);
     let outcome = outcome(scratch, &budget, call, request);
@@ -65,7 +75,7 @@ fn outcome(
     budget: &Budget,
     call: &mut Call<'_, '_>,
     request: &CompareRequest<'_>,
-) -> Result<bool, OperationError> {
+) -> Result<Compared, OperationError> {
     let configuration = &**call.configuration;
     let (origin, controls) = (&mut *call.origin, &mut *call.controls);
     let schema = &*configuration.schema;
@@ -75,7 +85,7 @@ fn outcome(
         .attribute_description(request.attribute)
         .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     if !budget.spend(cost_of(request.value)) {
-        return Ok(false);
+        return Ok(Compared::Here(false));
     }
     let assertion = normalized_assertion(schema, &description, request.value)?;
     let entry = frontend_entry(configuration, origin, &dn);
@@ -98,9 +108,12 @@ fn outcome(
         filter: controls.assertion.as_ref().map(|control| &control.value.0),
     };
     if let Some(entry) = entry {
-        return comparison.with_alone(context, entry);
+        return comparison.with_alone(context, entry).map(Compared::Here);
     }
-    match &context.backend {
+    let compared = match &context.backend {
+        Backend::External(database) => {
+            return comparison.elsewhere(scratch.directory(), context, &**database);
+        }
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
         Backend::InMemory { tree, .. } => {
             let entries = tree.entries(configuration);
@@ -124,6 +137,26 @@ fn outcome(
             scratch.keep_snapshot(snapshot);
             compared
         }
+    };
+    compared.map(Compared::Here)
+}
+
+impl Comparison<'_> {
+    /// Asks what has the entries.
+    fn elsewhere(
+        self,
+        directory: &Arc<Directory>,
+        context: &NamingContext,
+        database: &dyn ExternalDatabase,
+    ) -> Result<Compared, OperationError> {
+        let call = ExternalCall {
+            configuration: self.configuration,
+            context,
+            origin: self.origin,
+        };
+        let name = self.configuration.schema.description_text(&self.description);
+        let begun = call.compare(directory, database, &self.dn, (name, self.assertion));
+        begun.map(Compared::Elsewhere)
     }
 }
 

@@ -24,10 +24,11 @@ use crate::{
     Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
-        in_memory::{ChangeAuthor, Governor, InMemoryTree, TreeChange, unsupported},
+        in_memory::{ChangeAuthor, Governor, InMemoryTree, unsupported},
         naming_context::Backend,
         queue::Served,
         referral,
+        tree_change::TreeChange,
         written::{Executed, Success},
     },
     overlay::record,

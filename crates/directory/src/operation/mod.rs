@@ -12,6 +12,7 @@ pub(crate) mod compare;
 pub(crate) mod delete;
 mod entry_rules;
 pub(crate) mod extended;
+mod external;
 pub(crate) mod in_memory;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Target, WriteCheck, assertion},
-    backend::{in_memory::TreeChange, referral, written::Success},
+    backend::{referral, tree_change::TreeChange, written::Success},
     overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
     request::modification::{Authority, Modification, ModificationKind, normal_form},
 };

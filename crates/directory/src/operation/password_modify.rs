@@ -14,7 +14,7 @@ use ironbark_ldap_proto::{
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 
-use super::{modify, null, write_checks};
+use super::{external::ExternalCall, modify, null, write_checks};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
@@ -148,6 +148,14 @@ pub(crate) fn start(
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     context.check_extended(configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
+    if let Backend::External(database) = &context.backend {
+        let call = ExternalCall {
+            configuration,
+            context: &context,
+            origin,
+        };
+        return call.extended(directory, &**database, &dn, (row.oid, value));
+    }
     refuse_unsupported(&context)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
@@ -213,7 +221,7 @@ fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<A
 fn refuse_unsupported(context: &NamingContext) -> Result<(), OperationError> {
     match &context.backend {
         Backend::Stored { .. } | Backend::Null { .. } => Ok(()),
-        Backend::InMemory { .. } | Backend::Frontend => Err(OperationError::new(
+        _ => Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
             "operation not supported for current user",
         )),

@@ -1,6 +1,6 @@
 //! The write operations of RFC 4511 on their way from a connection to the writer of the database that they concern.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ironbark_config::{Allow, Operations};
 use ironbark_ldap_proto::{Operation, RequestMessage};
@@ -10,12 +10,15 @@ use tokio::sync::oneshot;
 use super::{
     add,
     change::{Change, refuse_frontend_entries},
-    delete, in_memory, modify, modify_dn, null,
+    delete,
+    external::ExternalCall,
+    in_memory, modify, modify_dn, null,
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
         call::Call,
+        external::ExternalOperation,
         naming_context::Backend,
         referral,
         written::{Executed, Success},
@@ -320,6 +323,20 @@ impl WriteRequest for Message {
             Change::Modify(dn, modifications) => modify::execute(execution, dn, modifications),
             Change::ModifyDn(rename) => modify_dn::execute(execution, rename),
         }
+    }
+
+    fn external(
+        &self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        origin: &RequestContext,
+    ) -> Result<(ExternalOperation, Option<Duration>), OperationError> {
+        let call = ExternalCall {
+            configuration,
+            context,
+            origin,
+        };
+        call.write(&self.change)
     }
 
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {

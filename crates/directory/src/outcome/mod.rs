@@ -2,6 +2,7 @@
 
 pub(crate) mod completion;
 pub(crate) mod end;
+pub(crate) mod external;
 pub(crate) mod given;
 pub(crate) mod hashing_pool;
 pub(crate) mod log;

@@ -16,9 +16,13 @@ use super::{
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
-    backend::call::Call,
+    backend::{call::Call, external::ExternalAsker, naming_context::Backend},
     identity::session::Session,
-    operation::{abandon, bind, compare, extended, submit},
+    operation::{
+        abandon, bind,
+        compare::{self, Compared},
+        extended, submit,
+    },
     outcome::{
         completion::{Begun, Completion, Submitted},
         end::{Outcome, record_end},
@@ -188,6 +192,11 @@ impl Worker {
         match message.operation {
             Request::Unbind => {
                 crate::outcome::log::unbind(&origin);
+                for context in &configuration.contexts {
+                    if let Backend::External(database) = &context.backend {
+                        database.unbind(ExternalAsker::of(&origin));
+                    }
+                }
                 self.scratch.shard.record_completed(kind);
                 Started::Disconnect("")
             }
@@ -328,10 +337,10 @@ impl Worker {
                 bind::start(scratch, session, call.configuration, call.origin, request, out).map(Started::from)
             }
             Request::Compare(request) => {
-                let code = if compare::compare(scratch, call, request)? {
-                    ResultCode::COMPARE_TRUE
-                } else {
-                    ResultCode::COMPARE_FALSE
+                let code = match compare::compare(scratch, call, request)? {
+                    Compared::Here(true) => ResultCode::COMPARE_TRUE,
+                    Compared::Here(false) => ResultCode::COMPARE_FALSE,
+                    Compared::Elsewhere(begun) => return Ok(Started::from(begun)),
                 };
                 respond::code(out, call.origin.message_id, Operation::Compare, code);
                 Ok(self.answered(call.origin, Outcome::new(Operation::Compare, code, "")))
@@ -456,6 +465,7 @@ impl Worker {
         // A sorted search gives its place back when it ends, not when its memory is used again.
         run.extras = None;
         run.deferred = None;
+        run.close_external();
         self.scratch.shard.record_sent(run.sent_now(), run.references);
     }
 

@@ -7,12 +7,16 @@ use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
 use ironbark_model::Schema;
 
 use crate::{
-    backend::{in_memory::InMemoryTree, root_dse::RootDseAddition},
+    backend::{external::ExternalDatabase, in_memory::InMemoryTree, root_dse::RootDseAddition},
     overlay::Overlay,
 };
 
 /// Makes an overlay from its configuration.
 pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync;
+
+/// Makes what serves a database whose entries are elsewhere.
+pub type ExternalFactory =
+    dyn Fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, String> + Send + Sync;
 
 /// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync;
@@ -30,6 +34,8 @@ pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, Str
 pub struct Factories {
     /// Makes overlays, anew when their settings or the schema have changed.
     pub overlays: Arc<OverlayFactory>,
+    /// Makes what serves databases whose entries are elsewhere, anew when their settings or the schema have changed.
+    pub external: Arc<ExternalFactory>,
     /// Makes the trees of cn=config and cn=Monitor, once each.
     pub trees: Arc<TreeFactory>,
     /// What the `rootDSE` files add.
@@ -43,6 +49,7 @@ impl Default for Factories {
     fn default() -> Self {
         Self {
             overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
+            external: Arc::new(|settings, _| Err(format!("{} databases are not served here", settings.kind.name()))),
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),
             server_id: Arc::new(|_, _| Ok(0)),

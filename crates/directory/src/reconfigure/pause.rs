@@ -107,6 +107,7 @@ pub(super) fn contexts(
                 let writer = directory.trees().clone();
                 Some((Backend::Null { writer }, 0))
             }
+            Source::External(database) => Some((Backend::External(database), 0)),
             Source::Tree(tree) => {
                 let writer = directory.trees().clone();
                 Some((Backend::InMemory { tree, writer }, 0))

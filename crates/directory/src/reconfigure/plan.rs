@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
     backend::{
+        external::ExternalDatabase,
         in_memory::InMemoryTree,
         ldif::LdifFiles,
         naming_context::Backend,
@@ -50,6 +51,7 @@ pub(super) fn plan(
                 source
             }
             DatabaseKind::Null => Source::Null,
+            DatabaseKind::External(_) => Source::External(external(&state.factories, current, settings, &read.schema)?),
             DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
                 match tree(&state.factories, current, settings) {
                     Some(tree) => Source::Tree(tree),
@@ -59,7 +61,7 @@ pub(super) fn plan(
         };
         let former = former(state, current, &source, settings);
         let mut overlays = overlays(&state.factories, current, former, &settings.overlays, read)?;
-        if settings.kind.has_suffix() {
+        if settings.kind.has_suffix() && !settings.kind.is_external() {
             // Those of the frontend stand before those of each database.
             overlays.extend_from_slice(global);
         }
@@ -158,9 +160,29 @@ fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfi
         .find(same)
         .and_then(|context| match &context.backend {
             Backend::InMemory { tree, .. } => Some(Arc::clone(tree)),
-            Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
+            _ => None,
         });
     kept.or_else(|| (factories.trees)(settings))
+}
+
+/// What serves a database whose entries are elsewhere: what does so already, unless something about it has changed.
+fn external(
+    factories: &Factories,
+    current: &Configuration,
+    settings: &DatabaseConfig,
+    schema: &Arc<Schema>,
+) -> Result<Arc<dyn ExternalDatabase>, OpenError> {
+    let is_same = |context: &&Arc<NamingContext>| {
+        Arc::ptr_eq(&current.schema, schema) && context.settings.is_served_like(settings)
+    };
+    let kept = current.contexts.iter().find(is_same);
+    if let Some(Backend::External(database)) = kept.map(|context| &context.backend) {
+        return Ok(Arc::clone(database));
+    }
+    (factories.external)(settings, schema).map_err(|reason| {
+        let place = &settings.location;
+        OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
+    })
 }
 
 /// What has served the same before.
@@ -176,7 +198,7 @@ fn former<'c>(
             .get(*at)
             .is_some_and(|running| running.cache == context.cache),
         Source::New(_) => false,
-        Source::Null => {
+        Source::Null | Source::External(_) => {
             context.settings.kind == settings.kind && context.settings.suffixes.first() == settings.suffixes.first()
         }
         Source::Tree(_) => context.settings.kind == settings.kind,

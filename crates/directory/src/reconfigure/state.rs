@@ -12,6 +12,7 @@ use ironbark_store::{ClosedDatabase, Database};
 use super::{factories::Factories, restrictions::Restricted};
 use crate::{
     backend::{
+        external::ExternalDatabase,
         in_memory::InMemoryTree,
         ldif::{LdifFiles, LdifLock},
         queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
@@ -65,6 +66,7 @@ pub(super) enum Source {
     /// Position among the new databases.
     New(usize),
     Tree(Arc<dyn InMemoryTree>),
+    External(Arc<dyn ExternalDatabase>),
     /// Nothing has to be made.
     Null,
 }

@@ -39,6 +39,7 @@ impl SearchRun {
         match walk {
             Walk::Stored(walk) => self.walk_stored(context, walk, step),
             Walk::Memory(walk) => self.walk_memory(context, walk, step),
+            Walk::External(walk) => self.walk_external(context, walk, step),
         }
     }
 
@@ -196,7 +197,7 @@ impl SearchRun {
         Ok(plan)
     }
 
-    fn time_is_up(&mut self, scratch: &Scratch) -> Option<Walked> {
+    pub(super) fn time_is_up(&mut self, scratch: &Scratch) -> Option<Walked> {
         let deadline = self.limits.deadline_micros?;
         (scratch.directory().monotonic_micros() >= deadline)
             .then(|| self.stop_with(ResultCode::TIME_LIMIT_EXCEEDED, ""))
@@ -349,7 +350,7 @@ impl SearchRun {
         record.is_subentry() == self.options.subentries.unwrap_or(false)
     }
 
-    fn consider_memory(
+    pub(super) fn consider_memory(
         &mut self,
         context: &NamingContext,
         entry: &Entry,
@@ -381,7 +382,7 @@ impl SearchRun {
         }
         let refreshed = match &context.backend {
             Backend::InMemory { tree, .. } => tree.refreshed(configuration, entry, self.sent_now()),
-            Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
+            _ => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
         let source = Source::Memory(entry);

@@ -16,7 +16,6 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     admission::controls::policy,
-    backend::naming_context::Backend,
     scratch::Scratch,
     search::run::{AskedBase, Deferred},
 };
@@ -217,7 +216,7 @@ impl SearchRun {
     ) -> Result<(), OperationError> {
         let schema = &configuration.schema;
         let is_exhausted = || budget.is_some_and(Budget::is_exhausted);
-        if !matches!(context.backend, Backend::Null { .. }) {
+        if context.backend.has_entries() {
             self.filter.compile_within(schema, &request.filter, budget);
         }
         if let (Some(extras), Some(control)) = (&mut self.extras, &controls.matched_values) {
@@ -230,7 +229,7 @@ impl SearchRun {
             return Ok(());
         }
         if let Some(control) = &controls.assertion
-            && !matches!(context.backend, Backend::Null { .. })
+            && context.backend.has_entries()
         {
             // What is light has none.
             let unlimited = Budget::new(u64::MAX);

@@ -13,6 +13,8 @@ mod dereference;
 mod detail;
 mod emit;
 mod encode;
+mod external;
+mod external_walk;
 mod limits;
 mod null;
 mod page;
@@ -32,6 +34,7 @@ pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
     additions::computed_values,
     encode::entry_value,
+    external::time_limit,
     paged::OpenSearches,
     prepare::{invalid_base, prepare},
     selection::Selection,

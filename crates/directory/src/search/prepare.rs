@@ -13,7 +13,7 @@ use ironbark_store::{Location, Scope, View};
 use super::{
     additions::AskedOfEntries,
     alias::{self, FoundBase},
-    base as search_base, deferred,
+    base as search_base, deferred, external,
     limits::{self, PageRequest},
     null, paged,
     run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
@@ -109,6 +109,7 @@ fn prepare_below(
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
     governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
+    external::drop_controls(context, &mut run.origin)?;
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
@@ -146,11 +147,11 @@ fn prepare_below(
         refuse_assertion(controls.assertion.is_some())?;
     }
     if is_light {
-        run.compile_filters(configuration, context, request, controls, None)
+        run.compile_filters(configuration, context, request, controls, None)?;
     } else {
         run.defer_request(context, pdu);
-        Ok(())
     }
+    external::begin(run, context, (base, request, pdu), scratch)
 }
 
 fn scope_of(request: &SearchRequest<'_>) -> Scope {
@@ -363,6 +364,11 @@ fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_
             }
             Ok(())
         }
+        // All candidates are, and they are asked for when nothing can fail any more.
+        Backend::External(_) => {
+            run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
+            Ok(())
+        }
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
                 let standing = scratch.standing(configuration, context, &run.origin);
@@ -505,6 +511,7 @@ pub(super) fn check_base(
             }
             None => Ok(()),
         },
+        Walk::External(_) => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{EntryId, Plan, Scope};
 
+use super::external_walk::ExternalWalk;
 use crate::NamingContext;
 
 /// One base and scope in one naming context.
@@ -19,6 +20,8 @@ pub(crate) enum Walk {
     Stored(StoredWalk),
     /// Entries computed for this search.
     Memory(MemoryWalk),
+    /// As they come from elsewhere.
+    External(ExternalWalk),
 }
 
 /// A walk over stored entries.

@@ -12,6 +12,7 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::SetAnswers,
     backend::{
+        external::ExternalDatabase,
         in_memory::{Governor, unsupported},
         naming_context::Backend,
         queue::{Outcome, Served, Unqueued, WriteTask},
@@ -20,6 +21,7 @@ use crate::{
     },
     outcome::{
         completion::{Begun, Completion, Submitted},
+        external::Responder,
         hashing_pool, respond,
     },
     overlay::{Execution, password_checks::Computed},
@@ -67,9 +69,37 @@ impl Job {
         let writer = match &context.backend {
             Backend::Stored { writer, .. } | Backend::Null { writer } => writer,
             Backend::InMemory { tree, writer } if tree.writes().contains(self.request.kind()) => writer,
+            Backend::External(database) => return self.ask(context, &**database),
             Backend::InMemory { .. } | Backend::Frontend => return Err((unsupported(), Some(Box::new(self)))),
         };
         writer.submit(Box::new(self))
+    }
+
+    /// Asks what has the entries: no writer does anything for it.
+    fn ask(self, context: &NamingContext, database: &dyn ExternalDatabase) -> Result<(), Unqueued> {
+        let asked = self
+            .begin()
+            .and_then(|()| self.request.external(&self.configuration, context, &self.origin));
+        let (operation, time) = match asked {
+            Ok(asked) => asked,
+            Err(error) => return Err((error, Some(Box::new(self)))),
+        };
+        let Self {
+            directory,
+            origin,
+            request,
+            reply,
+            ..
+        } = self;
+        let responder = Responder {
+            directory,
+            origin,
+            operation: request.operation(),
+            identity: None,
+            reply,
+        };
+        responder.ask(database, operation, time);
+        Ok(())
     }
 
     /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is

@@ -1,6 +1,6 @@
 //! What a kind of write is to the queue and the thread that execute it: message, password modify, bind.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::Operation;
@@ -9,6 +9,7 @@ use ironbark_model::Dn;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
+        external::ExternalOperation,
         in_memory::{Governor, unsupported},
         queue::Served,
         written::{Executed, Success},
@@ -68,6 +69,21 @@ pub(crate) trait WriteRequest: Send {
     /// # Errors
     /// It is refused.
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError>;
+
+    /// The request as a database is asked whose entries are elsewhere, once access has been checked, and how long it
+    /// may take.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`: it is not for such databases; or it is refused.
+    fn external(
+        &self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        origin: &RequestContext,
+    ) -> Result<(ExternalOperation, Option<Duration>), OperationError> {
+        let _ = (configuration, context, origin);
+        Err(unsupported())
+    }
 
     /// Executes a write to a tree in memory. It is in force when this returns.
     ///

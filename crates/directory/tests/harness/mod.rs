@@ -472,7 +472,7 @@ static TESTED: OverlayDescriptor = OverlayDescriptor {
 
 /// With overlay `tested`, whose only setting is `tested-switch`.
 fn registry() -> Registry {
-    Registry::new(vec![&TESTED]).expect("a good overlay")
+    Registry::new(vec![&TESTED], Vec::new()).expect("a good overlay")
 }
 
 /// `dc=ex` in `folder`, with the standard schema files.

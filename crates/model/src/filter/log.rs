@@ -18,12 +18,27 @@ use crate::{Schema, matching::MatchingRule};
 pub struct LogFilter<'p, 'a> {
     schema: &'p Schema,
     filter: &'p Filter<'a>,
+    /// Neither cut nor without what is asserted of passwords.
+    is_whole: bool,
 }
 
 impl<'p, 'a> LogFilter<'p, 'a> {
     /// Prints `filter` as resolved against `schema`.
     pub fn new(schema: &'p Schema, filter: &'p Filter<'a>) -> Self {
-        Self { schema, filter }
+        Self {
+            schema,
+            filter,
+            is_whole: false,
+        }
+    }
+
+    /// The same with all that it asserts, however long: for whoever is to evaluate it, not for a log.
+    pub fn whole(schema: &'p Schema, filter: &'p Filter<'a>) -> Self {
+        Self {
+            schema,
+            filter,
+            is_whole: true,
+        }
     }
 }
 
@@ -38,7 +53,7 @@ impl Display for LogFilter<'_, '_> {
         for step in self.filter.steps() {
             if let Step::Enter(item) = step {
                 steps += item.cost();
-                if steps > MOST_STEPS {
+                if steps > MOST_STEPS && !self.is_whole {
                     return f.write_str("...");
                 }
             }
@@ -64,7 +79,7 @@ impl LogFilter<'_, '_> {
     fn item(&self, item: &Filter<'_>, working: &mut CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
         working.clear();
         let node = Compiler::new(working, self.schema).item(item);
-        if let Some(name) = self.secret(item) {
+        if let Some(name) = self.secret(item).filter(|_| !self.is_whole) {
             f.write_str(if node.is_none() { "?" } else { "" })?;
             write_raw(&name, f)?;
             return f.write_str("=***");

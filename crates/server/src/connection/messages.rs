@@ -97,7 +97,7 @@ impl Connection {
         match started {
             // Abandon is answered with nothing.
             Started::Answered => self.results += u64::from(has_produced),
-            Started::Search(run) => self.searches.push_back(run),
+            Started::Search(run) => self.keep(run),
             Started::Submitted(Submitted {
                 receiver,
                 blocks_connection,

@@ -23,6 +23,7 @@ mod searches;
 mod secure;
 mod status;
 mod stream;
+mod waiting_search;
 
 use std::{
     collections::VecDeque,
@@ -43,7 +44,7 @@ pub(crate) use self::{
     status::{Registry, Status, increment},
     stream::{Socket, Stream},
 };
-use self::{held::HeldRequest, input::Input, output::Output, pause::Pause};
+use self::{held::HeldRequest, input::Input, output::Output, pause::Pause, waiting_search::WaitingSearch};
 use crate::{
     reactor::{Reactor, Work},
     sources::SourcePlace,
@@ -72,6 +73,8 @@ pub(crate) struct Connection {
     submitted: FuturesUnordered<Waiting>,
     /// Requests that an overlay has yet to decide about.
     held: Vec<HeldRequest>,
+    /// Searches of which nothing can be done before something comes from elsewhere.
+    waiting: FuturesUnordered<WaitingSearch>,
     /// The search of which a step is taken elsewhere.
     handed_over: Option<HandedOver>,
     /// A bind is under way: nothing else is started.
@@ -138,6 +141,7 @@ impl Connection {
             input: Input::default(),
             output: Output::default(),
             searches: VecDeque::new(),
+            waiting: FuturesUnordered::new(),
             submitted: FuturesUnordered::new(),
             held: Vec::new(),
             handed_over: None,
@@ -190,6 +194,7 @@ impl Connection {
             self.poll_held(work, cx);
             self.poll_completions(work, cx);
             self.poll_handed_over(work, cx);
+            self.poll_waiting(cx);
             self.pause.poll(cx);
             self.drain_if_asked();
             self.sending = if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
@@ -283,7 +288,8 @@ impl Connection {
     }
 
     fn under_way(&self) -> usize {
-        self.searches.len() + self.submitted.len() + self.held.len() + usize::from(self.handed_over.is_some())
+        let here = self.searches.len() + usize::from(self.handed_over.is_some());
+        here + self.waiting.len() + self.submitted.len() + self.held.len()
     }
 
     /// Whether there are responses, and few, and nothing else to do for this connection.
@@ -314,10 +320,9 @@ impl Connection {
         } else {
             0
         };
-        self.reactor.hold(
-            handle,
-            self.input.capacity() + output + self.held.iter().map(HeldRequest::octets).sum::<usize>(),
-        );
+        let held: usize = self.held.iter().map(HeldRequest::octets).sum();
+        let kept = self.input.capacity() + self.held_by_searches() + held;
+        self.reactor.hold(handle, kept + output);
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status

@@ -5,12 +5,13 @@ use std::{
     task::{Context, Poll},
 };
 
+use futures_util::stream::Stream as _;
 use ironbark_directory::{Progress, SearchRun};
 use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
-use super::{Connection, State};
+use super::{Connection, State, waiting_search::WaitingSearch};
 use crate::reactor::Work;
 
 impl Connection {
@@ -27,7 +28,7 @@ impl Connection {
             let before = self.output.waiting();
             match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
                 Progress::More => {
-                    self.searches.push_back(run);
+                    self.keep(run);
                     let now = self.output.waiting();
                     return now >= before + GATHER_STEP_BYTES && now < GATHER_BELOW_BYTES;
                 }
@@ -66,7 +67,7 @@ impl Connection {
         match stepped {
             _ if self.state != State::Open => {}
             Ok(stepped) => match work.worker.take_back(&mut self.session, stepped, self.output.buffer()) {
-                Some(run) => self.searches.push_back(run),
+                Some(run) => self.keep(run),
                 None => self.results += 1,
             },
             Err(oneshot::error::RecvError { .. }) => {
@@ -77,11 +78,44 @@ impl Connection {
         }
     }
 
+    /// A search goes on: its next step is taken in its turn, or when something has come that it waits for.
+    pub(super) fn keep(&mut self, run: Box<SearchRun>) {
+        if run.is_waiting() {
+            self.waiting.push(WaitingSearch::new(run));
+        } else {
+            self.searches.push_back(run);
+        }
+    }
+
+    /// Takes up the searches for which something has come, and those that are to end.
+    pub(super) fn poll_waiting(&mut self, cx: &mut Context<'_>) {
+        if self.waiting.iter().any(WaitingSearch::is_stopped) {
+            for search in std::mem::take(&mut self.waiting) {
+                if search.is_stopped() {
+                    self.searches.extend(search.into_run());
+                } else {
+                    self.waiting.push(search);
+                }
+            }
+        }
+        while let Poll::Ready(Some(found)) = Pin::new(&mut self.waiting).poll_next(cx) {
+            self.searches.extend(found);
+        }
+    }
+
+    /// Octets that searches may hold of what comes from elsewhere.
+    pub(super) fn held_by_searches(&self) -> usize {
+        let running = self.searches.iter().map(|run| run.held_octets());
+        let waiting = self.waiting.iter().map(WaitingSearch::held_octets);
+        running.chain(waiting).sum()
+    }
+
     /// Searches, and what was never executed, end without a result.
     pub(super) fn give_up_searches(&mut self) {
         let statistics = self.reactor.statistics();
-        statistics.record_given_up(Operation::Search, self.searches.len());
+        statistics.record_given_up(Operation::Search, self.searches.len() + self.waiting.len());
         self.searches.clear();
+        self.waiting.clear();
         for request in self.held.drain(..) {
             statistics.record_given_up(request.operation(), 1);
         }

@@ -98,6 +98,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         randomness: Randomness::system(),
         factories: Factories {
             overlays: Arc::new(ironbark_overlays::make),
+            external: Arc::new(ironbark_backends::make),
             server_id: Arc::new(move |_, _| Ok(server_id)),
             ..Factories::default()
         },

@@ -3,7 +3,7 @@
 use crate::{
     DatabaseConfig,
     access::{AccessRule, OperationRule},
-    database::{DatabaseKind, Secret, Subordinate},
+    database::{Secret, Subordinate},
     limits::LimitsRule,
     rows::fields::database_field,
     setting::{
@@ -267,7 +267,7 @@ fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<
     if dn.normalized() == b"cn=monitor" {
         return Err("DN is reserved for monitoring slapd".to_owned());
     }
-    if !config.suffixes.is_empty() && config.kind != DatabaseKind::Null {
+    if !config.suffixes.is_empty() && !config.kind.has_many_suffixes() {
         return Err(format!(
             "Only one suffix is allowed on this {} backend",
             config.kind.name()

@@ -1,0 +1,160 @@
+//! The same requests to either server: the program reads the same, and clients are answered the same.
+
+use ironbark_testkit::{Credentials, Server, Transcript, assert_same};
+
+use super::{ROOT, config, program::Program};
+
+const ENTRY: &str = "dn: cn=One Two,o=sock,c=DE\nobjectClass: person\nobjectClass: top\ncn: One Two\nsn: x\n\
+    seeAlso: CN=a , o=b\n\n";
+
+/// Plays the same steps against either server, each with its program.
+fn play(settings: &str, replies: &[(&str, &str)], steps: impl Fn(&mut Transcript<'_>)) {
+    assert_same(|flavor| {
+        let server = Server::start(flavor, &config(settings))?;
+        let program = Program::start(&server, replies);
+        let mut transcript = Transcript::new(&server);
+        steps(&mut transcript);
+        let answers = transcript.finish();
+        // The goodbye of this bind is the last request.
+        server.client("ldapwhoami", &LAST, &[], "")?;
+        let notes = program.notes_with("dn: cn=last,o=second\n");
+        let mut requests: Vec<&str> = notes
+            .split("-- end\n")
+            .filter(|text| !text.starts_with("UNBIND"))
+            .collect();
+        requests.retain(|text| !text.is_empty());
+        Ok(format!("{answers}\n{}", requests.join("")))
+    });
+}
+
+const LAST: Credentials<'static> = Credentials::Simple {
+    dn: "cn=last,o=second",
+    password: "x",
+};
+
+#[test]
+fn every_operation_is_the_same_octets() {
+    let replies = [
+        ("^BIND.*known", "RESULT\ncode: 0"),
+        ("^BIND", "RESULT\ncode: 49\ninfo:no such luck"),
+        (
+            "^SEARCH",
+            &*format!("# a comment\nDEBUG: nothing\n{ENTRY}RESULT\ncode: 0"),
+        ),
+        ("^COMPARE.*cn: yes", "RESULT\ncode: 6"),
+        ("^COMPARE", "RESULT\ncode: 5"),
+        (
+            "^DELETE.*missing",
+            "RESULT\ncode: 32\nmatched:o=sock,c=de\ninfo:not there\n",
+        ),
+        (
+            "^DELETE.*strange",
+            "result\nCODE: 123456\nnonsense\nmatched\n\nRESULT\ncode: 0\n",
+        ),
+        ("^DELETE.*referral", "RESULT\ncode: 10\n"),
+    ];
+    play("", &replies, |transcript| {
+        let mut client = |program: &str, who: &Credentials<'_>, arguments: &[&str], input: &str| {
+            transcript.client(program, who, arguments, input).unwrap();
+        };
+        client("ldapwhoami", &ROOT, &[], "");
+        for password in ["wrong", "a b", " begins", "ends ", "ünd"] {
+            let who = Credentials::Simple {
+                dn: "cn=A\\2C b\\+,  o=Sock,c=de",
+                password,
+            };
+            client("ldapwhoami", &who, &[], "");
+        }
+        for change in CHANGES {
+            client("ldapmodify", &ROOT, &[], change);
+        }
+        for name in ["missing", "strange", "referral"] {
+            client("ldapdelete", &ROOT, &[&format!("cn={name},o=second")], "");
+        }
+        for assertion in [
+            "cn:yes",
+            "cn: Spaced  Out ",
+            "telephoneNumber: 1-2 3",
+            "userPassword:x",
+            "nothing:x",
+        ] {
+            client("ldapcompare", &ROOT, &["cn=x,o=second", assertion], "");
+        }
+        for arguments in SEARCHES {
+            client("ldapsearch", &ROOT, arguments, "");
+            client("ldapsearch", &Credentials::Anonymous, arguments, "");
+        }
+        client("ldappasswd", &ROOT, &["-s", "new", "cn=x,o=second"], "");
+        client("ldappasswd", &ROOT, &["-a", "old", "-s", "new", "cn=x,o=second"], "");
+    });
+}
+
+const SEARCHES: &[&[&str]] = &[
+    &["-b", "o=sock,c=de"],
+    &[
+        "-b",
+        "cn=Some  One, o=sock,c=de",
+        "-s",
+        "one",
+        "-a",
+        "always",
+        "-z",
+        "7",
+        "-l",
+        "9",
+        "(CN=A*b)",
+        "sn",
+        "seealso",
+    ],
+    &[
+        "-b",
+        "o=second",
+        "-s",
+        "base",
+        "-A",
+        "(&(objectClass=person)(!(nothing=*))(|(sn>=a)(sn<=b)(sn~=c)))",
+        "*",
+        "+",
+    ],
+    &[
+        "-b",
+        "o=second",
+        "-s",
+        "children",
+        "-a",
+        "find",
+        "(cn=\\28x\\29\\2a\\5c)",
+        "1.1",
+    ],
+    &[
+        "-b",
+        "o=second",
+        "-a",
+        "search",
+        "(userPassword=secret)",
+        "@person",
+        "nosuch",
+    ],
+    &["-b", "o=second", "(member=cn=X, o=Y)"],
+    &["-b", "o=second", "(cn:caseExactMatch:=Abc)"],
+    &["-b", "o=second", "-z", "1", "-l", "1"],
+    &["-b", "o=second", "-E", "!pr=5/noprompt"],
+    &["-b", "o=second", "-E", "!mv=(cn=One Two)"],
+];
+
+const CHANGES: &[&str] = &[
+    "dn: cn=New One,ou=Missing,o=Sock,c=DE\nchangetype: add\nobjectClass: inetOrgPerson\ncn: New One\nsn: sn\n\
+     description:: AAo=\nuserPassword: secret\njpegPhoto:: /9j/\n\
+     description: long long long long long long long long long long long long long long long long long long\n\
+     seeAlso: CN=a , o=b\nsn: another\n",
+    "dn: cn=x,o=second\nchangetype: add\nobjectClass: person\nnothing: x\n",
+    "dn: cn=x,o=second\nchangetype: add\nobjectClass: person\ncreateTimestamp: 20200101000000Z\n",
+    "dn: cn=x,o=second\nchangetype: modify\nreplace: sn\nsn: y\nsn: z\n-\ndelete: description\n-\nadd: Description\n\
+     description:: YSBiCmM=\n-\nadd: userPassword\nuserPassword: new\n-\nreplace: mail\n",
+    "dn: cn=x,o=second\nchangetype: modify\nincrement: uidNumber\nuidNumber: 5\n",
+    "dn: cn=x,o=second\nchangetype: modify\nadd: cn;lang-de\ncn;lang-de: y\n-\nadd: seeAlso\nseeAlso: CN=a , o=b\n",
+    "dn: cn=x,o=sock,c=de\nchangetype: modrdn\nnewrdn: CN=z\ndeleteoldrdn: 1\nnewsuperior: ou=Missing,o=sock,c=de\n",
+    "dn: cn=x,o=sock,c=de\nchangetype: modrdn\nnewrdn: cn=z+sn=y\ndeleteoldrdn: 0\n",
+    "dn: cn=x,o=sock,c=de\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 1\nnewsuperior: dc=example,dc=com\n",
+    "dn: cn=missing,o=sock,c=de\nchangetype: delete\n",
+];

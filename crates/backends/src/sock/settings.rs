@@ -1,0 +1,62 @@
+//! Settings of slapd-sock(5).
+
+use std::path::PathBuf;
+
+use ironbark_config::{DatabaseConfig, database::DatabaseSettings};
+
+/// Where the program is, and what it is told.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SockConfig {
+    /// `socketpath`: its local socket. Empty until it is set.
+    pub socket: PathBuf,
+    /// `extensions`.
+    pub extensions: Extensions,
+}
+
+/// What a program is told of the client with each request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one word of the setting")]
+pub struct Extensions {
+    /// `binddn`.
+    pub bind_dn: bool,
+    /// `peername`.
+    pub peer_name: bool,
+    /// `ssf`.
+    pub ssf: bool,
+    /// `connid`.
+    pub connection: bool,
+}
+
+impl Extensions {
+    /// The switch of a word of the setting.
+    pub(super) fn switch(&mut self, word: &str) -> Option<&mut bool> {
+        match word.to_ascii_lowercase().as_str() {
+            "binddn" => Some(&mut self.bind_dn),
+            "peername" => Some(&mut self.peer_name),
+            "ssf" => Some(&mut self.ssf),
+            "connid" => Some(&mut self.connection),
+            _ => None,
+        }
+    }
+
+    /// The words that are set, in slapd's order.
+    pub(super) fn words(self) -> Vec<String> {
+        let all = [
+            ("binddn", self.bind_dn),
+            ("peername", self.peer_name),
+            ("ssf", self.ssf),
+            ("connid", self.connection),
+        ];
+        let set = all.into_iter().filter(|(_, is_set)| *is_set);
+        set.map(|(word, _)| word.to_owned()).collect()
+    }
+}
+
+impl DatabaseSettings for SockConfig {
+    fn check(&self, _: &DatabaseConfig) -> Result<(), String> {
+        if self.socket.as_os_str().is_empty() {
+            return Err("needs a socketpath".to_owned());
+        }
+        Ok(())
+    }
+}

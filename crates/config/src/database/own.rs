@@ -1,0 +1,129 @@
+//! The settings of a database whose type stands in another crate, behind a type that hides which.
+
+use std::{any::Any, fmt::Debug};
+
+use ironbark_model::Schema;
+
+use crate::{DatabaseConfig, statement::Statement};
+
+/// The settings of a database, as the struct of its type holds them.
+pub trait DatabaseSettings: Any + Clone + PartialEq + Debug + Send + Sync {
+    /// Checks what can only be said when the whole of the database has been read.
+    ///
+    /// # Errors
+    /// The database cannot be served so.
+    fn check(&self, database: &DatabaseConfig) -> Result<(), String>;
+}
+
+/// How a statement changes the settings of a database.
+pub type DatabaseSetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), String>;
+
+/// How a value in the settings of a database is said, one string a value, without ordering prefixes.
+pub type DatabaseGetter<T> = fn(&T, &Schema) -> Vec<String>;
+
+/// Settings of a type that only their database knows.
+#[derive(Debug)]
+pub struct OwnSettings(Box<dyn Erased>);
+
+/// [`DatabaseSettings`] as far as they have no type.
+trait Erased: Any + Debug + Send + Sync {
+    fn check(&self, database: &DatabaseConfig) -> Result<(), String>;
+    fn clone_boxed(&self) -> Box<dyn Erased>;
+    fn is_equal(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: DatabaseSettings> Erased for T {
+    fn check(&self, database: &DatabaseConfig) -> Result<(), String> {
+        DatabaseSettings::check(self, database)
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Erased> {
+        Box::new(self.clone())
+    }
+
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>() == Some(self)
+    }
+}
+
+impl OwnSettings {
+    /// The defaults of a type.
+    pub fn of<T: DatabaseSettings + Default>() -> Self {
+        Self(Box::new(T::default()))
+    }
+
+    pub(crate) fn check(&self, database: &DatabaseConfig) -> Result<(), String> {
+        self.0.check(database)
+    }
+}
+
+impl Clone for OwnSettings {
+    fn clone(&self) -> Self {
+        Self(self.0.clone_boxed())
+    }
+}
+
+impl PartialEq for OwnSettings {
+    fn eq(&self, other: &Self) -> bool {
+        let other: &dyn Any = &*other.0;
+        self.0.is_equal(other)
+    }
+}
+
+impl DatabaseConfig {
+    /// Whether what serves the one may go on to serve the other: same type, naming context and settings of the type.
+    pub fn is_served_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.suffixes == other.suffixes && self.own == other.own
+    }
+
+    /// The settings of its type.
+    ///
+    /// # Errors
+    /// It is of another type.
+    pub fn own<T: DatabaseSettings>(&self) -> Result<&T, String> {
+        let own = self.own.as_ref().and_then(|own| {
+            let any: &dyn Any = &*own.0;
+            any.downcast_ref()
+        });
+        own.ok_or_else(|| self.is_another())
+    }
+
+    /// The settings of its type, to be changed.
+    ///
+    /// # Errors
+    /// As of [`DatabaseConfig::own`].
+    pub fn own_mut<T: DatabaseSettings>(&mut self) -> Result<&mut T, String> {
+        let another = self.is_another();
+        let own = self.own.as_mut().and_then(|own| {
+            let any: &mut dyn Any = &mut *own.0;
+            any.downcast_mut()
+        });
+        own.ok_or(another)
+    }
+
+    fn is_another(&self) -> String {
+        format!("stands in a {} database, whose setting it is not", self.kind.name())
+    }
+}
+
+/// A handler of a setting of a database whose type stands in another crate: how a statement changes its settings, and
+/// how their value is said, one string a value, without ordering prefixes.
+///
+/// `database_handler!(SockConfig, |settings, statement| ..., |settings, schema| ...)`; both may be names of functions.
+#[macro_export]
+macro_rules! database_handler {
+    ($settings:ty, $set:expr, $get:expr $(,)?) => {
+        $crate::Handler::Database {
+            set: |config, statement| {
+                let set: $crate::database::DatabaseSetter<$settings> = $set;
+                set(config.own_mut()?, statement)
+            },
+            get: |config, schema| {
+                let get: $crate::database::DatabaseGetter<$settings> = $get;
+                config
+                    .own()
+                    .map_or_else(|_| Vec::new(), |settings| get(settings, schema))
+            },
+        }
+    };
+}

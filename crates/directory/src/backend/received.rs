@@ -1,0 +1,32 @@
+//! Entries that come from elsewhere, as text.
+
+use ironbark_model::{Attribute, Dn, Entry, Schema};
+
+/// An entry of a name and of attributes with their values. Attributes that the schema does not know are left out, which
+/// the log says.
+///
+/// # Errors
+/// A name is none, a value does not conform to its syntax or is there twice; the text says which.
+pub fn received_entry(schema: &Schema, dn: &[u8], attributes: &[(&[u8], &[u8])]) -> Result<Entry, String> {
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let dn = Dn::parse(schema, dn).map_err(|_| format!("invalid DN \"{}\"", text(dn)))?;
+    let mut entry = Entry::new(dn);
+    for (name, value) in attributes {
+        let Ok(description) = schema.attribute_description(name) else {
+            let (name, dn) = (text(name), entry.dn.pretty());
+            tracing::warn!(target: "any", "\"{dn}\": attribute {name} is not in the schema and is left out");
+            continue;
+        };
+        let syntax = schema.attribute_type(description.attribute_type).syntax;
+        (syntax.validate)(schema, value).map_err(|_| format!("{}: a value is invalid per syntax", text(name)))?;
+        let value = value.to_vec();
+        match entry.attribute_mut(&description) {
+            Some(known) => known.values.push(value),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: vec![value],
+            }),
+        }
+    }
+    Ok(entry)
+}

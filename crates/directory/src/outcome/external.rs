@@ -1,0 +1,120 @@
+//! The end of an operation that a database answers whose entries are elsewhere.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use ironbark_ldap_proto::Operation;
+use ironbark_model::ResultCode;
+use tokio::sync::oneshot;
+
+use super::{
+    completion::{Begun, Completion, Submitted},
+    end::{Outcome, record_end_elsewhere},
+    log, respond,
+};
+use crate::{
+    Directory, OperationError,
+    backend::external::{
+        Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalResult, Recipient,
+    },
+    request::{context::RequestContext, identity::Identity, stop::Stop},
+};
+
+/// Who waits for the result of an operation that returns no entries.
+pub(crate) struct Responder {
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) origin: RequestContext,
+    pub(crate) operation: Operation,
+    /// Who the connection speaks for after a success.
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) reply: oneshot::Sender<Completion>,
+}
+
+impl Responder {
+    /// Begins the operation, which may take some time at most.
+    pub(crate) fn ask(self, database: &dyn ExternalDatabase, operation: ExternalOperation, time: Option<Duration>) {
+        let asker = ExternalAsker::of(&self.origin);
+        let request = ExternalRequest { asker, operation, time };
+        database.begin(request, Answers::of_other(self));
+    }
+}
+
+impl Recipient for Responder {
+    fn answer(self: Box<Self>, result: ExternalResult) {
+        let Self {
+            directory,
+            origin,
+            operation,
+            identity,
+            reply,
+        } = *self;
+        // The connection may be gone.
+        let _ = reply.send(completion(&directory, &origin, operation, identity, result));
+    }
+
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.reply.poll_closed(cx)
+    }
+}
+
+/// Begins an operation that returns no entries and goes to no writer. From here on it cannot be canceled.
+///
+/// # Errors
+/// `canceled`.
+pub(crate) fn submit(
+    (directory, origin): (&Arc<Directory>, &RequestContext),
+    database: &dyn ExternalDatabase,
+    (kind, identity): (Operation, Option<Arc<Identity>>),
+    (operation, time): (ExternalOperation, Option<Duration>),
+) -> Result<Begun, OperationError> {
+    if !origin.stop.begin() {
+        return Err(OperationError::code(ResultCode::CANCELED));
+    }
+    let (reply, receiver) = oneshot::channel();
+    let responder = Responder {
+        directory: Arc::clone(directory),
+        origin: origin.clone(),
+        operation: kind,
+        identity,
+        reply,
+    };
+    responder.ask(database, operation, time);
+    Ok(Begun::Submitted(Submitted {
+        receiver,
+        blocks_connection: kind == Operation::Bind,
+    }))
+}
+
+/// Encoded response, log line, counters. What was abandoned is answered with nothing (RFC 4511 §4.11).
+fn completion(
+    directory: &Directory,
+    origin: &RequestContext,
+    operation: Operation,
+    identity: Option<Arc<Identity>>,
+    result: ExternalResult,
+) -> Completion {
+    let mut response = Vec::new();
+    let identity = identity.filter(|_| result.code == ResultCode::SUCCESS);
+    if origin.stop.stopped() == Some(Stop::Abandoned) {
+        directory.statistics().shared().record_completed(operation);
+    } else {
+        if let Some(identity) = &identity {
+            log::bound(origin, identity.dn.pretty(), ("SIMPLE", 0));
+        }
+        let answer = result.into_error();
+        respond::refusal(&mut response, origin.message_id, operation, &answer);
+        let outcome = Outcome::new(operation, answer.result_code, &answer.diagnostic_message);
+        record_end_elsewhere(directory, origin, outcome);
+    }
+    Completion {
+        message_id: origin.message_id,
+        stop: origin.stop.clone(),
+        response,
+        identity,
+        negotiation: None,
+        layer: None,
+    }
+}

@@ -1,0 +1,190 @@
+//! Searches of databases whose entries are elsewhere: asked when all else is prepared, walked over as entries come.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use ironbark_ldap_proto::{DerefAliases, Scope, SearchRequest};
+use ironbark_model::{Dn, Entry, ResultCode, budget, filter::log::LogFilter};
+
+use super::{
+    external_walk::ExternalWalk,
+    limits,
+    run::{SearchRun, Walked},
+    target::{Target, Walk},
+    work::Step,
+};
+use crate::{
+    Configuration, NamingContext, OperationError,
+    backend::{
+        computed,
+        external::{
+            Answers, ExternalAsker, ExternalOperation, ExternalRequest, ExternalSearch, ROOM_OCTETS, UNSUPPORTED,
+            refuse_controls,
+        },
+    },
+    request::{context::RequestContext, identity::Identity},
+    scratch::{Scratch, TURN_STEPS},
+};
+
+/// Seconds that an operation about `dn` may take; `None`: as long as it takes.
+pub(crate) fn time_limit(
+    configuration: &Configuration,
+    context: &NamingContext,
+    identity: &Identity,
+    dn: &Dn,
+) -> Option<u32> {
+    limits::time(limits::of(configuration, context, identity, dn), 0)
+}
+
+/// Refuses the controls that need the entries, or drops them, where those are elsewhere.
+///
+/// # Errors
+/// `unavailableCriticalExtension`.
+pub(super) fn drop_controls(context: &NamingContext, origin: &mut RequestContext) -> Result<(), OperationError> {
+    if context.backend.external().is_some() {
+        refuse_controls(origin)?;
+        origin.drop_controls(origin.dropped_controls.and(UNSUPPORTED));
+    }
+    Ok(())
+}
+
+/// Asks, where the entries are elsewhere, and lines up the walk over what comes.
+///
+/// # Errors
+/// `adminLimitExceeded`: the request is too long to be written as text here.
+pub(super) fn begin(
+    run: &mut SearchRun,
+    context: &Arc<NamingContext>,
+    (base, request, pdu): (&Dn, &SearchRequest<'_>, &[u8]),
+    scratch: &Scratch,
+) -> Result<(), OperationError> {
+    let Some(database) = context.backend.external() else {
+        return Ok(());
+    };
+    if budget::cost_of(pdu) > MOST_TEXT_STEPS {
+        let text = "search takes too much work";
+        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+    }
+    let configuration = Arc::clone(&run.configuration);
+    let bounds = limits::of(&configuration, context, &run.origin.identity, base);
+    let search = ExternalSearch {
+        base: base.clone(),
+        scope: match request.scope {
+            Scope::BaseObject => 0,
+            Scope::SingleLevel => 1,
+            Scope::WholeSubtree => 2,
+            Scope::SubordinateSubtree => 3,
+        },
+        dereference: match request.deref_aliases {
+            DerefAliases::Never => 0,
+            DerefAliases::InSearching => 1,
+            DerefAliases::FindingBaseObject => 2,
+            DerefAliases::Always => 3,
+        },
+        size_limit: run.limits.size,
+        time_limit: limits::time(bounds, request.time_limit),
+        filter: LogFilter::whole(&configuration.schema, &request.filter).to_string(),
+        types_only: request.types_only,
+        attributes: request.attributes.iter().map(<[u8]>::to_vec).collect(),
+    };
+    let (deadline, now) = (run.limits.deadline_micros, scratch.directory().monotonic_micros());
+    let asked = ExternalRequest {
+        asker: ExternalAsker::of(&run.origin),
+        operation: ExternalOperation::Search(search),
+        time: deadline.map(|deadline| Duration::from_micros(deadline.saturating_sub(now))),
+    };
+    let (answers, stream) = Answers::of_search();
+    database.begin(asked, answers);
+    run.targets.push_back(Target {
+        context: Arc::clone(context),
+        walk: Walk::External(ExternalWalk::new(stream)),
+    });
+    Ok(())
+}
+
+impl SearchRun {
+    /// Whether nothing can be done before more comes from elsewhere: [`SearchRun::poll_ready`].
+    pub fn is_waiting(&self) -> bool {
+        match self.targets.front().map(|target| &target.walk) {
+            Some(Walk::External(walk)) => self.deferred.is_none() && walk.is_waiting(),
+            _ => false,
+        }
+    }
+
+    /// Octets that it may hold of what has come from elsewhere.
+    pub fn held_octets(&self) -> usize {
+        let is_external = |target: &&Target| matches!(target.walk, Walk::External(_));
+        self.targets.iter().filter(is_external).count() * ROOM_OCTETS as usize
+    }
+
+    /// Whether somebody has asked for its end.
+    pub fn is_stopped(&self) -> bool {
+        self.origin.stop.stopped().is_some()
+    }
+
+    /// Ready when a step can be taken.
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.targets.front_mut().map(|target| &mut target.walk) {
+            Some(Walk::External(walk)) => walk.poll_ready(cx),
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Lets go of what comes from elsewhere.
+    pub(crate) fn close_external(&mut self) {
+        self.targets.retain(|target| !matches!(target.walk, Walk::External(_)));
+    }
+
+    pub(super) fn walk_external(
+        &mut self,
+        context: &NamingContext,
+        walk: &mut ExternalWalk,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
+        loop {
+            if let Some(end) = self.time_is_up(step.scratch) {
+                return Ok(end);
+            }
+            let is_used_up = step.is_used_up();
+            let Some(entry) = walk.next() else {
+                // It goes on when something has come.
+                return if walk.is_waiting() {
+                    Ok(Walked::SliceEnd)
+                } else {
+                    walk.result().map(|()| Walked::Through)
+                };
+            };
+            if is_used_up {
+                return Ok(Walked::SliceEnd);
+            }
+            computed::complete_received(&self.configuration, entry);
+            if let Some(end) = self.consider_sent(context, entry, step)? {
+                return Ok(end);
+            }
+            walk.advance();
+        }
+    }
+
+    /// Considers an entry of a walk in memory; `Some`: the walk stops at it.
+    fn consider_sent(
+        &mut self,
+        context: &NamingContext,
+        entry: &Entry,
+        step: &mut Step<'_>,
+    ) -> Result<Option<Walked>, OperationError> {
+        let before = step.out.len();
+        let considered = self.consider_memory(context, entry, step);
+        if step.is_exhausted() {
+            step.out.truncate(before);
+            return Ok(Some(Walked::Exhausted));
+        }
+        step.slice.has_advanced = true;
+        considered
+    }
+}
+
+/// Steps for the text of a request, which holds up the reactor: some ten milliseconds.
+const MOST_TEXT_STEPS: u64 = 20 * TURN_STEPS;
