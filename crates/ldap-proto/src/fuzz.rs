@@ -8,7 +8,7 @@ use crate::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
         MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead, PreReadResponse,
         ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKeys, SortResponse,
-        Subentries, ValueSort,
+        Subentries, ValueSort, VirtualListView, VirtualListViewResponse,
     },
     extended::{
         cancel,
@@ -55,6 +55,7 @@ pub fn ldap_message(data: &[u8]) {
             let value = control.value.unwrap_or_default();
             let _ = PagedResults::decode_value(value);
             let _ = SortResponse::decode_value(value);
+            let _ = VirtualListViewResponse::decode_value(value);
             let _ = DereferenceResponse::decode_value(value);
             let _ = PreReadResponse(value).entry();
             let _ = PostReadResponse(value).entry();
@@ -98,7 +99,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 21, value, &limits,
+    control_values!(choice % 23, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -111,8 +112,9 @@ pub fn control(data: &[u8]) {
         9 => SessionTracking,
         10 => DereferenceRequest,
         20 => ValueSort,
+        21 => VirtualListView,
     );
-    match choice % 21 {
+    match choice % 23 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -122,6 +124,7 @@ pub fn control(data: &[u8]) {
         17 => _ = password_modify::decode_generated_password(value),
         18 => _ = SortResponse::decode_value(value),
         19 => _ = DereferenceResponse::decode_value(value),
+        22 => _ = VirtualListViewResponse::decode_value(value),
         _ => {}
     }
 }

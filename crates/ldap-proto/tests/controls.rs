@@ -15,10 +15,10 @@ use ironbark_ldap_proto::{
     Request, RequestMessage, ResponseMessage, SearchEntryWriter,
     controls::{
         AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, DereferenceRequest, DereferenceResponse,
-        DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues,
-        NoOp, PagedResults, PermissiveModify, PostRead, PreRead, PreReadResponse, ProxiedAuthorization, REGISTRY,
-        RelaxRules, RequestControls, SearchOptions, SessionTracking, SortKey, SortKeys, SortResponse, Subentries,
-        TreeDelete, ValueRule, account_usability, find,
+        DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit, ListTarget, ManageDsaIt,
+        MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead, PreReadResponse, ProxiedAuthorization,
+        REGISTRY, RelaxRules, RequestControls, SearchOptions, SessionTracking, SortKey, SortKeys, SortResponse,
+        Subentries, TreeDelete, ValueRule, VirtualListView, VirtualListViewResponse, account_usability, find,
     },
     encode_result,
     extended::{cancel, password_modify, who_am_i},
@@ -510,6 +510,127 @@ fn extended_requests_take_the_controls_of_their_own_list() {
     let policy = ControlPolicy::default();
     let fault = RequestControls::decode(&message.controls, &message.operation, &policy, &limits()).unwrap_err();
     assert_eq!(fault.code, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
+}
+
+#[test]
+fn list_views_come_back() {
+    const MOST: u32 = 2_147_483_647;
+    let targets = [
+        ListTarget::Offset {
+            offset: MOST,
+            content_count: MOST,
+        },
+        ListTarget::Offset {
+            offset: 0,
+            content_count: 0,
+        },
+        ListTarget::Value(b"Ann"),
+        ListTarget::Value(b""),
+    ];
+    for target in targets {
+        for context_id in [None, Some(&b""[..]), Some(b"context!")] {
+            let view = Control::critical(VirtualListView {
+                before: 128,
+                after: MOST,
+                target,
+                context_id,
+            });
+            assert_eq!(sent(Operation::Search, &[&view]).unwrap().virtual_list_view, Some(view));
+        }
+    }
+}
+
+#[test]
+fn what_libldap_sends_for_a_list_view_is_read() {
+    let read = |value| {
+        let view = raw("2.16.840.1.113730.3.4.9", false, Some(value));
+        sent(Operation::Search, &[&view]).map(|controls| controls.virtual_list_view.unwrap().value)
+    };
+    assert_eq!(
+        read(b"\x30\x0e\x02\x01\x00\x02\x01\x13\xa0\x06\x02\x01\x01\x02\x01\x00"),
+        Ok(VirtualListView {
+            before: 0,
+            after: 19,
+            target: ListTarget::Offset {
+                offset: 1,
+                content_count: 0
+            },
+            context_id: None,
+        })
+    );
+    assert_eq!(
+        read(b"\x30\x0c\x02\x01\x09\x02\x01\x0a\x81\x01B\x04\x01x"),
+        Ok(VirtualListView {
+            before: 9,
+            after: 10,
+            target: ListTarget::Value(b"B"),
+            context_id: Some(b"x"),
+        })
+    );
+    for (value, what) in [
+        (&b"\x30\x00"[..], "nothing"),
+        (b"\x02\x01\x00", "no sequence"),
+        (b"\x30\x03\x02\x01\x00", "no count behind"),
+        (b"\x30\x06\x02\x01\x00\x02\x01\x00", "no target"),
+        (
+            b"\x30\x0b\x02\x01\x00\x02\x01\x00\xa0\x03\x02\x01\x01",
+            "half an offset",
+        ),
+        (
+            b"\x30\x0e\x02\x01\xff\x02\x01\x00\xa0\x06\x02\x01\x01\x02\x01\x00",
+            "negative before",
+        ),
+        (
+            b"\x30\x0e\x02\x01\x00\x02\x01\x80\xa0\x06\x02\x01\x01\x02\x01\x00",
+            "negative behind",
+        ),
+        (
+            b"\x30\x0e\x02\x01\x00\x02\x01\x00\xa0\x06\x02\x01\xff\x02\x01\x00",
+            "negative offset",
+        ),
+        (
+            b"\x30\x0e\x02\x01\x00\x02\x01\x00\xa0\x06\x02\x01\x01\x02\x01\xff",
+            "negative count",
+        ),
+        (
+            b"\x30\x12\x02\x05\x00\x80\x00\x00\x00\x02\x01\x00\xa0\x06\x02\x01\x01\x02\x01\x00",
+            "2^31",
+        ),
+        (
+            b"\x30\x0e\x02\x01\x00\x02\x01\x00\x80\x06\x02\x01\x01\x02\x01\x00",
+            "another choice",
+        ),
+    ] {
+        let fault = read(value).unwrap_err();
+        assert_eq!(fault.code, ResultCode::PROTOCOL_ERROR, "{what}");
+        assert_eq!(fault.diagnostic, "vlv control decoding error", "{what}");
+    }
+}
+
+#[test]
+fn what_became_of_a_list_view_comes_back() {
+    for context_id in [None, Some(&b"context!"[..])] {
+        let response = VirtualListViewResponse {
+            target_position: 78_525,
+            content_count: 2_147_483_647,
+            code: ResultCode::OFFSET_RANGE_ERROR,
+            context_id,
+        };
+        let mut out = Vec::new();
+        let result = LdapResult::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR);
+        let control = Control::optional(response);
+        encode_result(
+            &mut out,
+            MessageId::new(1).unwrap(),
+            Operation::Search,
+            &result,
+            &[&control],
+        );
+        let message = ResponseMessage::decode(&out, &limits()).unwrap();
+        let value = find(&message.controls, "2.16.840.1.113730.3.4.10").and_then(|control| control.value);
+        assert_eq!(VirtualListViewResponse::decode_value(value.unwrap()), Ok(response));
+    }
+    assert!(VirtualListViewResponse::decode_value(b"\x30\x09\x02\x01\xff\x02\x01\x00\x0a\x01\x00").is_err());
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Result codes of LDAP results (RFC 4511 §4.1.9 and the registries of RFC 3909, RFC 4370, RFC 4528, RFC 4533).
+//! Result codes of LDAP results (RFC 4511 §4.1.9, the registries of RFC 3909, RFC 4370, RFC 4528 and RFC 4533,
+//! draft-ietf-ldapext-ldapv3-vlv).
 
 /// The `resultCode` of an `LDAPResult`.
 ///
@@ -55,6 +56,8 @@ codes! {
     UNAVAILABLE = 52, "unavailable";
     UNWILLING_TO_PERFORM = 53, "unwillingToPerform";
     LOOP_DETECT = 54, "loopDetect";
+    SORT_CONTROL_MISSING = 60, "sortControlMissing";
+    OFFSET_RANGE_ERROR = 61, "offsetRangeError";
     NAMING_VIOLATION = 64, "namingViolation";
     OBJECT_CLASS_VIOLATION = 65, "objectClassViolation";
     NOT_ALLOWED_ON_NON_LEAF = 66, "notAllowedOnNonLeaf";
@@ -62,6 +65,7 @@ codes! {
     ENTRY_ALREADY_EXISTS = 68, "entryAlreadyExists";
     OBJECT_CLASS_MODS_PROHIBITED = 69, "objectClassModsProhibited";
     AFFECTS_MULTIPLE_DSAS = 71, "affectsMultipleDSAs";
+    VIRTUAL_LIST_VIEW_ERROR = 76, "virtualListViewError";
     OTHER = 80, "other";
     CANCELED = 118, "canceled";
     NO_SUCH_OPERATION = 119, "noSuchOperation";

@@ -26,6 +26,7 @@ pub mod subentries;
 mod table;
 pub mod tree_delete;
 pub mod value_sort;
+pub mod virtual_list_view;
 
 use ironbark_ber::Writer;
 
@@ -59,6 +60,7 @@ pub use subentries::Subentries;
 pub use table::{ControlKind, REGISTRY, RequestControls, Row, lookup};
 pub use tree_delete::TreeDelete;
 pub use value_sort::ValueSort;
+pub use virtual_list_view::{ListTarget, VirtualListView, VirtualListViewResponse};
 
 /// The typed value of a control, as it is encoded.
 pub trait ControlValue {

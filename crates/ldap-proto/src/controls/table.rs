@@ -4,10 +4,10 @@ use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
     DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PasswordPolicyRequest, PermissiveModify,
     PostRead, PreRead, ProxiedAuthorization, RelaxRules, SearchOptions, SessionTracking, SortKeys, Subentries,
-    TreeDelete, ValueSort, account_usability, assertion, dereference, domain_scope, dont_use_copy, lazy_commit,
-    manage_dsa_it, matched_values, no_op, paged_results, password_policy, permissive_modify, proxied_authorization,
-    read_entry, relax_rules, request::put, search_options, server_side_sort, session_tracking, subentries, tree_delete,
-    value_sort,
+    TreeDelete, ValueSort, VirtualListView, account_usability, assertion, dereference, domain_scope, dont_use_copy,
+    lazy_commit, manage_dsa_it, matched_values, no_op, paged_results, password_policy, permissive_modify,
+    proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort, session_tracking,
+    subentries, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -147,6 +147,8 @@ table! {
         AccountUsability, account_usability: AccountUsabilityRequest, account_usability::DESCRIPTOR;
         /// OpenLDAP's, of overlay valsort.
         ValueSort, value_sort: ValueSort, value_sort::DESCRIPTOR;
+        /// draft-ietf-ldapext-ldapv3-vlv, of overlay sssvlv.
+        VirtualListView, virtual_list_view: VirtualListView<'a>, virtual_list_view::DESCRIPTOR;
     }
 }
 
@@ -181,6 +183,7 @@ mod tests {
             "1.3.6.1.1.13.1",
             "1.3.6.1.1.12",
             "1.2.840.113556.1.4.473",
+            "2.16.840.1.113730.3.4.9",
             "1.3.6.1.4.1.4203.666.5.16",
             "1.3.6.1.4.1.42.2.27.8.5.1",
             "1.3.6.1.4.1.42.2.27.9.5.8",
