@@ -4,6 +4,8 @@
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
 mod harness;
+#[path = "work/list_views.rs"]
+mod list_views;
 #[path = "work/names.rs"]
 mod names;
 
@@ -34,7 +36,7 @@ const LINKS: u64 = (GROUPS * DENSE) as u64;
 
 /// An entry with many values, groups that are members of each other, and some more entries.
 fn site(lines: &str, others: usize) -> Site {
-    let mut site = Site::open(lines);
+    let mut site = Site::open_with_views("", lines);
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     let values = (0..VALUES).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "description: {} value {number}", "a".repeat(40));

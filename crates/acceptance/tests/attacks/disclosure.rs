@@ -213,25 +213,58 @@ fn limits_counts_and_positions_are_those_of_what_may_be_seen() {
 #[test]
 fn a_virtual_list_counts_what_may_be_seen() {
     let server = site_with("", "overlay sssvlv");
-    let script = format!(
-        "import ldap, os\n\
-         from ldap.controls import RequestControl\n\
-         c = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s('{BOB}', 'bobspass')\n\
-         sort = RequestControl('1.2.840.113556.1.4.473', True, b'\\x30\\x06\\x30\\x04\\x04\\x02sn')\n\
-         view = RequestControl('2.16.840.1.113730.3.4.9', True, b'\\x30\\x0e\\x02\\x01\\x00\\x02\\x01\\x09\\xa0\\x06\\x02\\x01\\x01\\x02\\x01\\x00')\n\
-         m = c.search_ext('{BASE}', ldap.SCOPE_SUBTREE, '(|(sn=secret)(uid=ann)(uid=bob))', ['1.1'], serverctrls=[sort, view])\n\
-         try:\n\
-         \x20   t, data, i, controls = c.result3(m)\n\
-         \x20   print(len(data), [x.encodedControlValue for x in controls if x.controlType.endswith('3.4.10')])\n\
-         except ldap.UNAVAILABLE_CRITICAL_EXTENSION:\n\
-         \x20   print('none')\n"
-    );
-    let said = server.python(&script).unwrap().success().unwrap().stdout;
-    // Target position, content count, result.
-    assert!(
-        said == "none\n" || said.contains("2 [b'0\\t\\x02\\x01\\x01\\x02\\x01\\x02"),
-        "{said}"
-    );
+    let views = |who: &str, password: &str| {
+        let script = format!(
+            "import ldap, os\n\
+             from ldap.controls.sss import SSSRequestControl\n\
+             from ldap.controls.vlv import VLVRequestControl, VLVResponseControl\n\
+             c = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s('{who}', '{password}')\n\
+             def view(**target):\n\
+             \x20   sort = SSSRequestControl(True, ordering_rules=['sn:2.5.13.3', 'cn:2.5.13.3'])\n\
+             \x20   around = VLVRequestControl(True, before_count=9, after_count=9, **target)\n\
+             \x20   m = c.search_ext('{BASE}', ldap.SCOPE_SUBTREE, '(objectClass=person)', ['1.1'], serverctrls=[sort, around])\n\
+             \x20   t, data, i, controls = c.result3(m)\n\
+             \x20   told = [(x.target_position, x.content_count, x.result) for x in controls if isinstance(x, VLVResponseControl)]\n\
+             \x20   print(*[dn.split(',')[0] for dn, attributes in data], told)\n\
+             for offset, count in [(1, 0), (3, 0), (9, 9), (2, 6)]:\n\
+             \x20   view(offset=offset, content_count=count)\n\
+             for value in ['able', 'big', 'c', 'secret', 'secrets', 'z']:\n\
+             \x20   view(greater_than_or_equal=value)\n"
+        );
+        server.python(&script).unwrap().success().unwrap().stdout
+    };
+    let lines = |names: &str, told: [(u32, u32); 10]| {
+        told.map(|(position, count)| format!("{names} [({position}, {count}, 0)]\n"))
+            .concat()
+    };
+    // Not one of the hidden two.
+    let of_bob = [
+        (1, 3),
+        (3, 3),
+        (3, 3),
+        (1, 3),
+        (1, 3),
+        (3, 3),
+        (4, 3),
+        (4, 3),
+        (4, 3),
+        (4, 3),
+    ];
+    assert_eq!(views(BOB, "bobspass"), lines("uid=ann uid=bob uid=boss", of_bob));
+    let of_boss = [
+        (1, 5),
+        (3, 5),
+        (5, 5),
+        (2, 5),
+        (1, 5),
+        (3, 5),
+        (4, 5),
+        (4, 5),
+        (6, 5),
+        (6, 5),
+    ];
+    let names = "uid=ann uid=bob uid=boss cn=below cn=secret";
+    assert_eq!(views(BOSS, "bossspass"), lines(names, of_boss));
 }
 
 #[test]

@@ -12,9 +12,9 @@ use crate::wire::{self, BASE, connect, element, read_message, result_code};
 const GROUPS: usize = 200;
 const DENSE: usize = 100;
 const VALUES: usize = 4_000;
-const MEMBERS: usize = 2_000;
+pub(crate) const MEMBERS: usize = 2_000;
 /// Octets more than before that the server may keep after an attack.
-const KEPT: usize = 64 << 20;
+pub(crate) const KEPT: usize = 64 << 20;
 
 /// An entry with many values, a big group, and groups that are members of each other.
 fn data() -> String {
@@ -42,7 +42,7 @@ fn data() -> String {
     text
 }
 
-fn site(rules: &str) -> Server {
+pub(crate) fn site(rules: &str) -> Server {
     let config = format!(
         "sockbuf_max_incoming 4194304\nsockbuf_max_incoming_auth 16777215\n{}{rules}\ndatabase monitor\n",
         Server::PEOPLE_CONFIG
@@ -58,27 +58,30 @@ fn contains(attribute: &str, part: &str) -> Vec<u8> {
     element(0xa4, &[element(4, attribute.as_bytes()), part].concat())
 }
 
-fn any_of(attribute: &str, count: usize) -> Vec<u8> {
+pub(crate) fn any_of(attribute: &str, count: usize) -> Vec<u8> {
     let items: Vec<u8> = (0..count)
         .flat_map(|number| contains(attribute, &format!("zz{number}")))
         .collect();
     element(0xa1, &items)
 }
 
-/// A search request with a control.
-fn controlled(base: &str, filter: &[u8], (oid, value): (&str, Vec<u8>)) -> Vec<u8> {
-    let plain = wire::search(7, base, 0, filter);
-    let control = element(0x30, &[element(4, oid.as_bytes()), element(4, &value)].concat());
+/// A search request with controls.
+pub(crate) fn controlled(base: &str, scope: u8, filter: &[u8], controls: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let plain = wire::search(7, base, scope, filter);
+    let controls: Vec<u8> = controls
+        .iter()
+        .flat_map(|(oid, value)| element(0x30, &[element(4, oid.as_bytes()), element(4, value)].concat()))
+        .collect();
     // Behind the header of the message, whose content begins with the message ID.
     let content = plain
         .windows(3)
         .position(|octets| octets == [2, 4, 0] || octets == [2, 1, 7])
         .unwrap();
-    element(0x30, &[&plain[content..], &element(0xa0, &control)].concat())
+    element(0x30, &[&plain[content..], &element(0xa0, &controls)].concat())
 }
 
 /// Result code of a request, and the number of entries before it.
-fn answer(stream: &mut TcpStream, request: &[u8]) -> (u8, usize) {
+pub(crate) fn answer(stream: &mut TcpStream, request: &[u8]) -> (u8, usize) {
     stream.write_all(request).unwrap();
     let mut entries = 0;
     loop {
@@ -91,7 +94,7 @@ fn answer(stream: &mut TcpStream, request: &[u8]) -> (u8, usize) {
 }
 
 /// Searches that are under way besides the one that asks.
-fn under_way(server: &Server) -> u64 {
+pub(crate) fn under_way(server: &Server) -> u64 {
     let name = "cn=Search,cn=Operations,cn=Monitor";
     let told = run(
         server,
@@ -150,7 +153,7 @@ fn a_stranger_may_make_the_server_work_so_much_and_no_more() {
 }
 
 /// A connection of somebody without further rights.
-fn somebody(server: &Server) -> TcpStream {
+pub(crate) fn somebody(server: &Server) -> TcpStream {
     let mut stream = connect(server);
     let name = element(4, format!("cn=p0,{BASE}").as_bytes());
     let who = element(0x60, &[vec![2, 1, 3], name, element(0x80, b"secret")].concat());
@@ -195,15 +198,19 @@ fn long_requests_are_answered_in_time_that_grows_with_them() {
     let inside = contains("cn", &phrases);
     let mut stream = somebody(&server);
     for (name, request, expected) in [
-        ("matched values", controlled(&long, &everything, matched()), (0, 1)),
+        (
+            "matched values",
+            controlled(&long, 0, &everything, &[matched()]),
+            (0, 1),
+        ),
         (
             "60 specifications",
-            controlled(&big, &everything, dereference(60)),
+            controlled(&big, 0, &everything, &[dereference(60)]),
             (2, 0),
         ),
         (
             "one specification",
-            controlled(&big, &everything, dereference(1)),
+            controlled(&big, 0, &everything, &[dereference(1)]),
             (0, 1),
         ),
         ("phrases", wire::search(7, BASE, 2, &equal), (0, 0)),

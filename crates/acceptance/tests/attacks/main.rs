@@ -19,6 +19,7 @@ mod site;
 mod strings;
 mod tools;
 mod turns;
+mod views;
 #[path = "../overload/wire.rs"]
 mod wire;
 mod wire_tls;

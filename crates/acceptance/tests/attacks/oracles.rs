@@ -174,6 +174,24 @@ fn sorting_by_it_gives_no_order() {
 }
 
 #[test]
+fn a_view_by_it_has_one_position_for_all_values() {
+    let server = site_with("", "overlay sssvlv");
+    for key in ["employeeNumber", "-employeeNumber"] {
+        let view = |value: &str| {
+            let (sort, view) = (format!("!sss={key}:2.5.13.3"), format!("!vlv=0/1:{value}"));
+            let outcome = search(&server, &user(BOB), &["-E", &sort, "-E", &view, "(uid=*)", "1.1"]);
+            let said = outcome.stdout.lines().find(|line| line.starts_with("# vlvResult"));
+            said.map(str::to_owned).unwrap()
+        };
+        let said = view("2");
+        assert!(said.contains(" count=3 "), "{said}");
+        for value in ["0", "1", "3", "9"] {
+            assert_eq!(view(value), said, "the position tells the values");
+        }
+    }
+}
+
+#[test]
 fn compares_are_refused_alike_for_right_and_wrong() {
     let server = site();
     for (attribute, right) in [("userPassword", "annspass"), ("employeeNumber", "3")] {

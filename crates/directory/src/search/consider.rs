@@ -248,10 +248,12 @@ impl SearchRun {
         if let Some(extras) = self.extras.as_deref_mut()
             && let Some(sorting) = extras.sort.as_mut().filter(|sorting| sorting.is_active())
         {
-            // Each page has a limit of its own.
-            let size_limit = self.limits.size.filter(|_| extras.paged.is_none());
+            // Each page has a limit of its own, and a view is of the whole list.
+            let is_part = extras.paged.is_some() || extras.view.is_some();
+            let size_limit = self.limits.size.filter(|_| !is_part);
             let schema = &self.configuration.schema;
-            return sorting.collect(schema, context, (record, &entry), size_limit, parts.work);
+            sorting.collect(schema, context, (record, &entry), size_limit, parts.work)?;
+            return Ok(None);
         }
         if let Some(end) = self.no_more() {
             return Ok(Some(end));

@@ -6,8 +6,8 @@ use ironbark_store::{EntryId, View};
 use super::{
     encode::{self, EncodeWith},
     page::Page,
-    run::{SearchRun, Walked},
-    work::Step,
+    run::{SearchExtras, SearchRun, Walked},
+    work::{Slice, Step},
 };
 use crate::{
     NamingContext, OperationError,
@@ -26,14 +26,8 @@ pub(super) fn emit(run: &mut SearchRun, step: &mut Step<'_>) -> Walked {
 }
 
 fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, OperationError> {
-    let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
-        return Ok(Walked::Through);
-    };
-    if !sorting.is_ordered() {
-        if !sorting.order(step.slice.budget)? {
-            return Ok(Walked::Exhausted);
-        }
-        step.slice.has_advanced = true;
+    if !arrange(run, &mut step.slice)? {
+        return Ok(Walked::Exhausted);
     }
     loop {
         let is_cut = run.size_is_reached();
@@ -86,6 +80,37 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
         }
     }
     Ok(Walked::Through)
+}
+
+/// Puts what was collected in order, and finds out what of it is sent; false when the steps run out before.
+fn arrange(run: &mut SearchRun, slice: &mut Slice<'_>) -> Result<bool, OperationError> {
+    let Some(SearchExtras {
+        sort: Some(sorting),
+        view,
+        ..
+    }) = run.extras.as_deref_mut()
+    else {
+        return Ok(true);
+    };
+    if !sorting.is_ordered() {
+        if !sorting.order(slice.budget)? {
+            return Ok(false);
+        }
+        slice.has_advanced = true;
+    }
+    if sorting.is_shown() {
+        return Ok(true);
+    }
+    let shown = match view {
+        None => Some(0..sorting.len()),
+        // Of a list that is not whole no part is one of the list's.
+        Some(_) if run.verdict.is_some() => Some(0..0),
+        Some(view) => view.window(&run.configuration.schema, sorting, slice.budget)?,
+    };
+    if let Some(shown) = shown {
+        sorting.show(shown);
+    }
+    Ok(sorting.is_shown())
 }
 
 /// Appends an entry unless it has gone or become invisible since it was sorted.

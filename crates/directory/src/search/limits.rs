@@ -63,6 +63,13 @@ pub(crate) struct PageRequest {
     pub(crate) before: u32,
 }
 
+impl PageRequest {
+    /// The first page.
+    pub(crate) const fn first(size: u32) -> Self {
+        Self { size, before: 0 }
+    }
+}
+
 /// Entries that a search may return, given what the client asked for (0: nothing in particular); more than the hard
 /// limit is cut.
 pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {

@@ -16,6 +16,7 @@ mod encode;
 mod external;
 mod external_walk;
 mod limits;
+mod list_view;
 mod null;
 mod page;
 mod paged;

@@ -120,8 +120,19 @@ pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option
     Some(Arc::clone(&cursor.run.configuration))
 }
 
+/// A further page ends under the configuration that the search began with, as long as the rules are the same.
+///
+/// # Errors
+/// They are others: `unwillingToPerform`.
+pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), OperationError> {
+    match begun {
+        Some(begun) if !begun.has_rules_of(configuration) => Err(old_cookie()),
+        _ => Ok(()),
+    }
+}
+
 /// The error for a cookie by which no search can go on.
-pub(crate) fn old_cookie() -> OperationError {
+fn old_cookie() -> OperationError {
     OperationError::new(
         ResultCode::UNWILLING_TO_PERFORM,
         "paged results cookie is invalid or old",

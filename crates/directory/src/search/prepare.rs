@@ -15,6 +15,7 @@ use super::{
     alias::{self, FoundBase},
     base as search_base, deferred, external,
     limits::{self, PageRequest},
+    list_view::{self, ListView},
     null, paged,
     run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
     sort::Sorting,
@@ -98,13 +99,8 @@ fn prepare_below(
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
     let page = page_asked_for(request, controls);
-    // A further page ends under the configuration that the search began with, as long as the rules are the same.
     let begun = page.and_then(|page| paged::configuration_of(searches, page.cookie));
-    if let Some(begun) = &begun
-        && !begun.has_rules_of(configuration)
-    {
-        return Err(paged::old_cookie());
-    }
+    paged::check_rules(begun.as_deref(), configuration)?;
     let configuration = begun.as_ref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
@@ -112,6 +108,9 @@ fn prepare_below(
     external::drop_controls(context, &mut run.origin)?;
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
+    // Entries in memory come in their order.
+    let is_sorted = call.entries.is_none() && matches!(context.backend, Backend::Stored { .. });
+    let view = ListView::asked_for(context, is_sorted, controls, page.is_some())?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     let work = Work::of(&run.origin.identity, bounds.is_none());
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
@@ -122,13 +121,17 @@ fn prepare_below(
     run.work = work;
     let is_light = deferred::is_light(request, pdu, controls);
     run.options = options(request, controls);
-    let asked = page.map(|page| PageRequest {
-        size: page.size,
-        before: 0,
-    });
+    let asked = page.map(|page| PageRequest::first(page.size));
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    let is_sorted = call.entries.is_none() && matches!(context.backend, Backend::Stored { .. });
-    run.extras = extras(searches, configuration, context, is_sorted, &run.origin, controls, page)?;
+    run.extras = extras(
+        searches,
+        configuration,
+        context,
+        is_sorted,
+        &run.origin,
+        controls,
+        (page, view),
+    )?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
@@ -273,7 +276,7 @@ fn extras(
     is_sorted: bool,
     origin: &RequestContext,
     controls: &RequestControls<'_>,
-    page: Option<PagedResults<'_>>,
+    (page, view): (Option<PagedResults<'_>>, Option<ListView>),
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
     let mut extras = SearchExtras::default();
     let mut used = false;
@@ -282,18 +285,14 @@ fn extras(
         used = true;
     }
     if let Some(control) = &controls.server_side_sort {
-        // Entries in memory come in their order.
         if is_sorted {
             sort_limits::check_keys(context, control.value.0.len())?;
-            let mut sorting = Sorting::resolve(&configuration.schema, control)?;
+            let mut sorting = Sorting::resolve(&configuration.schema, control, view.is_some())?;
             sorting.admit(&mut searches.sorts, configuration, context)?;
-            extras.sort = Some(sorting);
+            (extras.sort, extras.view) = (Some(sorting), view);
             used = true;
         } else if control.critical {
-            return Err(OperationError::new(
-                ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-                "critical control unavailable in context",
-            ));
+            return Err(list_view::unavailable());
         }
     }
     // The filters of the one are compiled with that of the search, the names of the other resolved with those of the

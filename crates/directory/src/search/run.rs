@@ -9,6 +9,7 @@ use super::{
     additions::AskedOfEntries,
     alias::{AliasBase, Followed, FoundBase},
     arranging::Arrangements,
+    list_view::ListView,
     page::Page,
     selection::{DereferenceSpecification, Selection},
     sort::Sorting,
@@ -78,6 +79,8 @@ pub(crate) struct RunLimits {
 pub(crate) struct SearchExtras {
     pub(crate) paged: Option<Page>,
     pub(crate) sort: Option<Sorting>,
+    /// The part of the sorted entries that is asked for.
+    pub(crate) view: Option<ListView>,
     /// Any of the filters of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,

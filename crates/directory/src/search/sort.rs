@@ -9,15 +9,16 @@ use ironbark_model::{
     matching::{self, MatchingRule, RuleKind},
 };
 use ironbark_store::{EntryId, Record};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::{
+    ops::Range,
+    sync::{Arc, atomic::AtomicU32},
+};
 
 use self::collected::Collected;
 use super::sort_limits::{self, SortPlace};
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Readable, VisibleEntry},
-    search::run::Walked,
 };
 
 pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
@@ -43,8 +44,10 @@ struct Key {
 pub(crate) struct Sorting {
     keys: Vec<Key>,
     collected: Collected,
-    /// How many of them are sent.
+    /// The place of the entry to be sent next.
     pub(super) next: usize,
+    /// Behind the last that is to be sent, once they are in order and that is known.
+    end: Option<usize>,
     sorted: bool,
     /// Why an uncritical sort is not done: the entries come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
@@ -58,13 +61,19 @@ impl Sorting {
     /// Resolves the keys.
     ///
     /// # Errors
-    /// When a critical sort cannot be done, with the code that the response control has too. An uncritical one is then
-    /// passed over, and the response control says why (RFC 2891 §2); slapd refuses either.
-    pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
+    /// When a sort that is critical, or needed by another control, cannot be done, with the code that the response
+    /// control has too. Another one is then passed over, and the response control says why (RFC 2891 §2); slapd refuses
+    /// either.
+    pub(crate) fn resolve(
+        schema: &Schema,
+        control: &Control<SortKeys<'_>>,
+        is_needed: bool,
+    ) -> Result<Self, OperationError> {
         let mut sorting = Self {
             keys: Vec::new(),
             collected: Collected::default(),
             next: 0,
+            end: None,
             sorted: false,
             refused: None,
             place: None,
@@ -75,7 +84,7 @@ impl Sorting {
                 // One that is there already decides nothing.
                 Ok(key) if sorting.keys.iter().any(|known| known.is_like(&key)) => {}
                 Ok(key) => sorting.keys.push(key),
-                Err(error) if control.critical => {
+                Err(error) if control.critical || is_needed => {
                     return Err(error.clone().with_control(&SortResponse {
                         code: error.result_code,
                         attribute: Some(key.attribute),
@@ -107,6 +116,11 @@ impl Sorting {
         Ok(())
     }
 
+    /// Entries that were collected.
+    pub(super) fn len(&self) -> usize {
+        self.collected.len()
+    }
+
     /// Whether what was collected is in order.
     pub(super) fn is_ordered(&self) -> bool {
         self.sorted
@@ -121,9 +135,41 @@ impl Sorting {
         if !self.collected.order(Some(budget)) {
             return Ok(false);
         }
-        self.collected.forget_keys();
         self.sorted = true;
         Ok(true)
+    }
+
+    /// How many entries, which are in order, stand before the first whose primary key is not before this value, in the
+    /// order of that key; `None`: the steps do not suffice.
+    pub(super) fn place_of(
+        &mut self,
+        schema: &Schema,
+        value: &[u8],
+        budget: &Budget,
+    ) -> Result<Option<usize>, PlaceError> {
+        let Some(key) = self.keys.first() else {
+            return Ok(Some(0));
+        };
+        if !budget.spend(cost_of(value)) {
+            return Ok(None);
+        }
+        self.best.clear();
+        let normal_form = key.rule.assertion(schema, value, &mut self.best);
+        normal_form.map_err(|_| PlaceError::Value)?;
+        let place = self.collected.place_of(&self.best, key.reverse, budget);
+        place.map_err(PlaceError::Operation)
+    }
+
+    /// Whether it is known what is to be sent.
+    pub(super) fn is_shown(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// These are to be sent, of what is in order.
+    pub(super) fn show(&mut self, shown: Range<usize>) {
+        self.next = shown.start;
+        self.end = Some(shown.end);
+        self.collected.forget_keys();
     }
 
     /// Whether it has a place among the searches that are limited.
@@ -152,7 +198,7 @@ impl Sorting {
 
     /// The entry to be sent next, and its database.
     pub(super) fn following(&self) -> Option<(i32, EntryId)> {
-        self.collected.get(self.next)
+        self.collected.get(self.next).filter(|_| self.has_more())
     }
 
     /// Octets that it holds.
@@ -162,7 +208,7 @@ impl Sorting {
 
     /// Whether sorted entries are left to send.
     pub(super) fn has_more(&self) -> bool {
-        self.next < self.collected.len()
+        self.next < self.end.unwrap_or(self.collected.len())
     }
 
     /// Remembers a match. All matches are sorted before a size limit cuts them; of those that it will cut one is kept.
@@ -173,19 +219,19 @@ impl Sorting {
         (record, entry): (&Record<'_>, &VisibleEntry<'_>),
         size_limit: Option<u32>,
         work: &mut Vec<u8>,
-    ) -> Result<Option<Walked>, OperationError> {
+    ) -> Result<(), OperationError> {
         let wanted = size_limit.and_then(|limit| usize::try_from(limit).ok()?.checked_add(1));
         let budget = record.view().budget();
         if let Some(wanted) = wanted
             && self.collected.len() >= wanted.saturating_mul(2).max(FEW)
         {
             if !self.collected.order(budget) {
-                return Ok(None);
+                return Ok(());
             }
             self.collected.truncate(wanted)?;
         }
         if self.keys.len() > FEW_KEYS && !record.view().spend(self.keys.len() as u64) {
-            return Ok(None);
+            return Ok(());
         }
         let mut entry_keys = self.collected.begin();
         for key in &self.keys {
@@ -193,11 +239,20 @@ impl Sorting {
             entry_keys.add(found.then_some(&self.best), key.reverse)?;
         }
         if !entry_keys.is_affordable(budget) || record.view().is_exhausted() {
-            return Ok(None);
+            return Ok(());
         }
         entry_keys.finish(context.number, record.id)?;
-        Ok(None)
+        Ok(())
     }
+}
+
+/// Why a value has no place among the keys.
+#[derive(Debug)]
+pub(super) enum PlaceError {
+    /// It does not conform to the rule of the primary key.
+    Value,
+    /// As of any operation.
+    Operation(OperationError),
 }
 
 impl Key {

@@ -105,11 +105,17 @@ impl SearchRun {
             .and_then(|extras| extras.paged.as_ref())
             .filter(|_| self.verdict.is_none())
             .map(|page| Control::optional(page.response()));
+        let view = extras
+            .and_then(|extras| extras.view.as_ref()?.response())
+            .map(Control::optional);
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);
         }
         if let Some(control) = &page {
+            controls.push(control);
+        }
+        if let Some(control) = &view {
             controls.push(control);
         }
         let (code, text) = match &self.verdict {

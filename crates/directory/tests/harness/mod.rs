@@ -16,7 +16,8 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Factories, HeldUntil, Identity, InMemoryTree, OpenOptions, OverlayFactory, Peer, Progress, Service, Session,
-    Started, Worker, overlay::Overlay,
+    Started, Worker,
+    overlay::{Overlay, SortLimits},
 };
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
@@ -75,6 +76,8 @@ pub struct Answer {
     pub cookie: Option<Vec<u8>>,
     /// Code of the sort response control.
     pub sorted: Option<u32>,
+    /// Position, count and code of the virtual list view response control.
+    pub viewed: Option<(u32, u32, u32)>,
     /// The password policy response control.
     pub policy: Option<controls::PasswordPolicyResponse>,
     /// The account usability control of the last entry.
@@ -84,6 +87,29 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Notes what a control of a result says.
+    fn note(&mut self, oid: &[u8], value: &[u8]) {
+        let is = |name: &str| oid == name.as_bytes();
+        if is(controls::paged_results::DESCRIPTOR.oid) {
+            let page = controls::PagedResults::decode_value(value).expect("a page");
+            self.cookie = Some(page.cookie.to_vec());
+        } else if is(controls::server_side_sort::RESPONSE_OID) {
+            let sorted = controls::SortResponse::decode_value(value).expect("a sort result");
+            self.sorted = Some(sorted.code.0);
+        } else if is(controls::virtual_list_view::RESPONSE_OID) {
+            let view = controls::VirtualListViewResponse::decode_value(value).expect("what became of a view");
+            assert_eq!(view.context_id, None);
+            self.viewed = Some((view.target_position, view.content_count, view.code.0));
+        } else if is(controls::password_policy::DESCRIPTOR.oid) {
+            self.policy = Some(controls::PasswordPolicyResponse::decode(value).expect("decodes"));
+        } else if oid.starts_with(b"2.16.840.1.113730.3.4.") {
+            self.expiry = Some(format!("{} {}", text(oid), text(value)));
+        } else {
+            let entry = controls::PostReadResponse(value).entry().expect("an entry");
+            self.read_entry = Some(entry_text(&entry));
+        }
+    }
+
     /// Result code and diagnostic message.
     pub fn brief(&self) -> (u32, &str) {
         (self.code, &self.text)
@@ -113,6 +139,22 @@ impl Site {
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
     ) -> Self {
         Self::open_of(&registry(), lines, overlays)
+    }
+
+    /// As [`Site::open_globally`], with an overlay that brings the virtual list view and limits nothing.
+    pub fn open_with_views(settings: &str, lines: &str) -> Self {
+        let overlay = || Overlay {
+            sort_limits: Some(Arc::new(SortLimits {
+                max_keys: SortLimits::DEFAULT_KEYS,
+                max: u32::MAX,
+                max_per_connection: u32::MAX,
+                under_way: Arc::default(),
+            })),
+            controls: controls::ControlSet::NONE.with(controls::ControlKind::VirtualListView),
+            ..Overlay::new("tested")
+        };
+        let lines = format!("{lines}\noverlay tested");
+        Self::open_all(&registry(), settings, &lines, Arc::new(move |_, _| Ok(overlay())))
     }
 
     /// As [`Site::open_with`], with the overlays of a registry.
@@ -518,6 +560,7 @@ pub fn read_answer(mut out: &[u8]) -> Answer {
         value: None,
         cookie: None,
         sorted: None,
+        viewed: None,
         policy: None,
         usability: None,
         expiry: None,
@@ -553,27 +596,7 @@ pub fn read_answer(mut out: &[u8]) -> Answer {
         answer.text = text(result.diagnostic_message);
         answer.referrals = result.referrals.iter().map(text).collect();
         for control in &message.controls {
-            let value = control.value.unwrap_or_default();
-            if control.oid == b"1.2.840.113556.1.4.319" {
-                let page = controls::PagedResults::decode_value(value).expect("a page");
-                answer.cookie = Some(page.cookie.to_vec());
-                continue;
-            }
-            if control.oid == controls::server_side_sort::RESPONSE_OID.as_bytes() {
-                let sorted = controls::SortResponse::decode_value(value).expect("a sort result");
-                answer.sorted = Some(sorted.code.0);
-                continue;
-            }
-            if control.oid == controls::password_policy::DESCRIPTOR.oid.as_bytes() {
-                answer.policy = Some(controls::PasswordPolicyResponse::decode(value).expect("decodes"));
-                continue;
-            }
-            if control.oid.starts_with(b"2.16.840.1.113730.3.4.") {
-                answer.expiry = Some(format!("{} {}", text(control.oid), text(value)));
-                continue;
-            }
-            let entry = controls::PostReadResponse(value).entry().expect("an entry");
-            answer.read_entry = Some(entry_text(&entry));
+            answer.note(control.oid, control.value.unwrap_or_default());
         }
     }
     answer

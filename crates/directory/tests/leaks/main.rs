@@ -72,7 +72,7 @@ fn what_may_not_be_read_changes_no_answer() {
 }
 
 fn site(rules: &Rules, indexes: &str, content: &Content) -> Site {
-    let mut site = Site::open_globally(SCHEMA, &format!("dbnosync\n{}\n{indexes}", rules.text()));
+    let mut site = Site::open_with_views(SCHEMA, &format!("dbnosync\n{}\n{indexes}", rules.text()));
     content.load(&mut site);
     site
 }

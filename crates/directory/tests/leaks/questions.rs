@@ -6,8 +6,8 @@ use ironbark_ldap_proto::{
     CompareRequest, DerefAliases, EncodeControl, Modification, ModifyOperation, ModifyRequest, Request, ResultCode,
     Scope, SearchRequest,
     controls::{
-        AssertionControl, Control, DereferenceRequest, DereferenceSpecification, ManageDsaIt, MatchedValues,
-        PagedResults, SortKey, SortKeys,
+        AssertionControl, Control, DereferenceRequest, DereferenceSpecification, ListTarget, ManageDsaIt,
+        MatchedValues, PagedResults, SortKey, SortKeys, VirtualListView,
     },
 };
 use ironbark_model::Filter;
@@ -38,6 +38,7 @@ enum Kind {
         size: u32,
         sort: Option<(&'static str, bool)>,
         page: Option<u32>,
+        view: Option<(u32, ListTarget<'static>)>,
         matched: Option<String>,
         dereference: Option<&'static str>,
     },
@@ -111,13 +112,14 @@ impl Question {
                 names: SELECTIONS[random.below(SELECTIONS.len())],
                 types_only: random.one_in(8),
                 size: if random.one_in(5) { 2 } else { 0 },
-                sort: random.one_in(4).then(|| {
+                sort: random.one_in(3).then(|| {
                     (
                         *random.of(&["sn", "name", "uid", "uidNumber", "cn;lang-de"]),
                         random.one_in(2),
                     )
                 }),
                 page: random.one_in(8).then_some(2),
+                view: random.one_in(6).then(|| view(random)),
                 matched: random.one_in(6).then(|| item(random)),
                 dereference: random.one_in(6).then(|| *random.of(&["member", "seeAlso", "manager"])),
             },
@@ -191,6 +193,7 @@ impl Question {
             size,
             sort,
             page,
+            view,
             matched,
             dereference,
         } = &self.kind
@@ -217,6 +220,14 @@ impl Question {
         let sorted = Control::optional(SortKeys(keys.as_slice().into()));
         let dereferenced = Control::critical(DereferenceRequest(specifications.as_slice().into()));
         let paged = page.map(|size| Control::critical(PagedResults { size, cookie: b"" }));
+        let view = view.map(|(around, target)| {
+            Control::critical(VirtualListView {
+                before: around,
+                after: around,
+                target,
+                context_id: None,
+            })
+        });
         let matched = matched
             .as_ref()
             .map(|text| Control::critical(MatchedValues(vec![parse(text)])));
@@ -228,6 +239,7 @@ impl Question {
             controls.push(&dereferenced);
         }
         controls.extend(paged.iter().map(|control| control as &dyn EncodeControl));
+        controls.extend(view.iter().map(|control| control as &dyn EncodeControl));
         controls.extend(matched.iter().map(|control| control as &dyn EncodeControl));
         let request = SearchRequest {
             base: self.dn.as_bytes(),
@@ -246,6 +258,19 @@ impl Question {
 fn send(client: &mut Client, request: &Request<'_>, controls: &[Box<dyn EncodeControl + '_>]) -> Vec<u8> {
     let controls: Vec<&dyn EncodeControl> = controls.iter().map(AsRef::as_ref).collect();
     client.send_for_octets(request, &controls)
+}
+
+/// A part of the list, which needs a sort: without one it is refused.
+fn view(random: &mut Random) -> (u32, ListTarget<'static>) {
+    let target = if random.one_in(2) {
+        ListTarget::Value(random.word(&VALUES).as_bytes())
+    } else {
+        ListTarget::Offset {
+            offset: *random.of(&[1, 2, 3, 9]),
+            content_count: *random.of(&[0, 3, 10]),
+        }
+    };
+    (*random.of(&[0, 1, 100]), target)
 }
 
 fn parse(text: &str) -> Filter<'_> {

@@ -71,14 +71,13 @@ impl<'a> VirtualListViewResponse<'a> {
 fn read(value: &[u8]) -> Result<VirtualListView<'_>, Error> {
     let mut content = Reader::new(value).sequence()?;
     let (before, after) = (count(&mut content)?, count(&mut content)?);
-    let target = match content.optional(BY_VALUE)? {
-        Some(value) => ListTarget::Value(value),
-        None => {
-            let mut place = content.nested(BY_OFFSET)?;
-            ListTarget::Offset {
-                offset: count(&mut place)?,
-                content_count: count(&mut place)?,
-            }
+    let target = if let Some(value) = content.optional(BY_VALUE)? {
+        ListTarget::Value(value)
+    } else {
+        let mut place = content.nested(BY_OFFSET)?;
+        ListTarget::Offset {
+            offset: count(&mut place)?,
+            content_count: count(&mut place)?,
         }
     };
     Ok(VirtualListView {

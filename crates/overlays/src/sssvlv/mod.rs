@@ -1,4 +1,4 @@
-//! slapo-sssvlv(5): limits of sorted searches. Sorting itself is always there.
+//! slapo-sssvlv(5): limits of sorted searches, and the virtual list view. Sorting itself is always there.
 
 mod rows;
 mod settings;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::overlay::{Overlay, SortLimits};
+use ironbark_ldap_proto::controls::{ControlKind, ControlSet};
 
 pub use settings::SssvlvConfig;
 
@@ -26,8 +27,10 @@ pub(crate) const ROW: Row = Row {
         fresh: AnySettings::of::<SssvlvConfig>,
         schema: "",
         introduction: "The server side sorting control (RFC 2891) is always offered, with and without this overlay, and with paged results, too. The \
-                   overlay bounds it by the settings below. The virtual list view control is not built yet: a search with it is answered as one \
-                   with any unknown control, and the log says so of each database (or all) that has the overlay.",
+                   overlay bounds it by the settings below, and brings the virtual list view control (draft-ietf-ldapext-ldapv3-vlv-09): a \
+                   sorted search with it is sent the entries around a position, or around the first that is not before a value, and is told \
+                   the position and how many entries there are. Entries that a client may not see are not counted. Each request sorts anew, \
+                   so that a list is as it is then; no context ID is given, and a view counts as a sorted search until it is answered.",
     },
     make: |config, _| Ok(make(config.settings()?)),
 };
@@ -41,6 +44,7 @@ fn make(settings: &SssvlvConfig) -> Overlay {
             max_per_connection: settings.max_per_connection,
             under_way: Arc::default(),
         })),
+        controls: ControlSet::NONE.with(ControlKind::VirtualListView),
         ..Overlay::new("sssvlv")
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of slapo-sssvlv(5).
 
-use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
+use ironbark_config::overlay::OverlaySettings;
 
 /// How much sorting a database, or the whole server, does at the same time.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,10 +26,5 @@ impl Default for SssvlvConfig {
 impl OverlaySettings for SssvlvConfig {
     fn needs_entries(&self) -> bool {
         false
-    }
-
-    fn check(&self, _: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
-        notices.push("the virtual list view control is not built yet".to_owned());
-        Ok(())
     }
 }

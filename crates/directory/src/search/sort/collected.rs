@@ -132,6 +132,25 @@ impl Collected {
         Ok(())
     }
 
+    /// How many entries, which are in order, stand before those whose first key is not before this one; `None`: the
+    /// steps do not suffice. `key` is in its order, as given to [`EntryKeys::add`].
+    ///
+    /// # Errors
+    /// As of [`EntryKeys::add`].
+    pub(super) fn place_of(
+        &mut self,
+        key: &Vec<u8>,
+        is_reverse: bool,
+        budget: &Budget,
+    ) -> Result<Option<usize>, OperationError> {
+        let mut sought = self.begin();
+        sought.add(Some(key), is_reverse)?;
+        if !sought.is_affordable(Some(budget)) {
+            return Ok(None);
+        }
+        Ok(sought.place(budget))
+    }
+
     /// What is in order needs its keys no more.
     pub(super) fn forget_keys(&mut self) {
         self.keys = Vec::new();
@@ -184,6 +203,18 @@ impl EntryKeys<'_> {
     pub(super) fn is_affordable(&self, budget: Option<&Budget>) -> bool {
         let written = self.collected.keys.len() - self.start;
         written <= SHORT || budget.is_none_or(|budget| budget.spend((written / WRITTEN_PER_STEP) as u64))
+    }
+
+    /// How many of the other entries, which are in order, stand before one of these keys: no key is the beginning of
+    /// another, so that what follows the same key is not before it. `None`: the steps do not suffice.
+    fn place(&self, budget: &Budget) -> Option<usize> {
+        let Collected { entries, keys } = &*self.collected;
+        let sought = keys.get(self.start..).unwrap_or_default();
+        let per_comparison = 1 + (sought.len() / COMPARED_PER_STEP) as u64;
+        let comparisons = u64::from((entries.len() + 1).ilog2() + 1);
+        budget
+            .spend(comparisons * per_comparison)
+            .then(|| entries.partition_point(|entry| entry.keys(keys) < sought))
     }
 
     /// The entry is collected.
