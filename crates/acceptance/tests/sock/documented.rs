@@ -60,6 +60,54 @@ fn the_example_of_the_page_runs() {
 }
 
 #[test]
+fn a_database_comes_changes_and_goes_while_the_server_runs() {
+    let text = Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw config\ndatabase mdb");
+    let server = Server::prepare(Flavor::Ironbark, &text).unwrap();
+    let folder = server.layout().make_dir("slapd.d").unwrap();
+    // The conversion comes before it says that there is no database yet.
+    server.tool(Tool::Test, &["-F", &folder.to_string_lossy()], "").unwrap();
+    let mut server = server.from_directory(folder);
+    server.launch().unwrap();
+    let config = Credentials::Simple {
+        dn: "cn=config",
+        password: "config",
+    };
+    let change = |text: &str| {
+        let outcome = server.client("ldapmodify", &config, &[], text).unwrap();
+        assert_eq!(outcome.code(), Some(0), "{text}{outcome:?}");
+    };
+    let socket = server.layout().join("program.sock");
+    change(&format!(
+        "dn: olcDatabase=sock,cn=config\nchangetype: add\nobjectClass: olcDatabaseConfig\nobjectClass: olcDbSocketConfig\n\
+         olcDatabase: sock\nolcSuffix: o=second\nolcDbSocketPath: {}\nolcDbSocketExtensions: binddn\n",
+        socket.display()
+    ));
+    let entry = "dn: cn=a,o=second\ncn: a\n\nRESULT\ncode: 0";
+    let program = Program::start(&server, &[("^SEARCH.*hang", "!hang"), ("^SEARCH", entry)]);
+    let found = server.search(&["-b", "o=second"]).unwrap();
+    assert_eq!(found.stdout.trim(), "dn: cn=a,o=second\ncn: a", "{found:?}");
+    assert!(
+        program
+            .notes_with("SEARCH\n")
+            .contains("\nbinddn: \nsuffix: o=second\n")
+    );
+    change(
+        "dn: olcDatabase={2}sock,cn=config\nchangetype: modify\ndelete: olcDbSocketExtensions\n-\n\
+         add: olcDbSocketExtensions\nolcDbSocketExtensions: ssf connid\n",
+    );
+    server.search(&["-b", "o=second"]).unwrap().success().unwrap();
+    let notes = program.notes_with("SEARCH");
+    // Goodbyes come when they come.
+    let search = notes.split("-- end\n").find(|text| text.starts_with("SEARCH")).unwrap();
+    assert!(
+        search.contains("\nssf: 0\nconnid: ") && !search.contains("binddn"),
+        "{notes}"
+    );
+    change("dn: olcDatabase={2}sock,cn=config\nchangetype: delete\n");
+    assert_eq!(server.search(&["-b", "o=second"]).unwrap().code(), Some(32));
+}
+
+#[test]
 fn the_configuration_directory_is_slapds() {
     assert_same(|flavor| {
         let server = Server::prepare(flavor, &config("extensions connid"))?;

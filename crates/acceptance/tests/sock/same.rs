@@ -89,6 +89,57 @@ fn every_operation_is_the_same_octets() {
     });
 }
 
+#[test]
+fn access_rules_see_names_and_what_comes_back() {
+    let rules = "access to dn.base=\"cn=hidden,o=second\" by * none\n\
+        access to dn.base=\"cn=read,o=second\" by * read\n\
+        access to attrs=sn by users read by * none\n\
+        access to attrs=seeAlso val=\"cn=a,o=b\" by users read by * none\n\
+        access to dn.subtree=o=second by dn.base=\"cn=writer,o=second\" write by * read\naccess to * by * none";
+    let entries = "dn: cn=hidden,o=second\nobjectClass: person\ncn: hidden\nsn: x\n\n\
+        dn: cn=shown,o=second\nobjectClass: person\ncn: shown\nsn: x\nseeAlso: cn=a,o=b\nseeAlso: cn=c\n\n\
+        dn: cn=shown,o=elsewhere\nobjectClass: person\ncn: shown\nsn: x\n\n";
+    let replies = [
+        ("^BIND", "RESULT\ncode: 0"),
+        ("^SEARCH", &*format!("{entries}RESULT\ncode: 0")),
+        ("^COMPARE", "RESULT\ncode: 6"),
+    ];
+    play(rules, &replies, |transcript| {
+        let named = |dn| Credentials::Simple { dn, password: "x" };
+        let writer = named("cn=writer,o=second");
+        for who in [
+            Credentials::Anonymous,
+            named("cn=reader,o=second"),
+            writer.clone(),
+            ROOT,
+        ] {
+            transcript.client("ldapsearch", &who, &["-b", "o=second"], "").unwrap();
+            transcript
+                .client("ldapsearch", &who, &["-b", "cn=hidden,o=second", "-s", "base"], "")
+                .unwrap();
+            for name in ["hidden", "read", "other"] {
+                let dn = format!("cn={name},o=second");
+                transcript.client("ldapcompare", &who, &[&dn, "cn:x"], "").unwrap();
+                transcript.client("ldapdelete", &who, &[&dn], "").unwrap();
+                let changes = [
+                    format!("dn: {dn}\nchangetype: add\nobjectClass: person\ncn: {name}\nsn: x\n"),
+                    format!("dn: {dn}\nchangetype: modify\nadd: sn\nsn: y\n"),
+                    format!("dn: {dn}\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 1\n"),
+                    format!(
+                        "dn: {dn}\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 1\nnewsuperior: ou=x,o=second\n"
+                    ),
+                ];
+                for change in changes {
+                    transcript.client("ldapmodify", &who, &[], &change).unwrap();
+                }
+            }
+        }
+        for name in ["cn=hidden,o=second", "cn=x,o=sock,c=de"] {
+            transcript.client("ldapwhoami", &named(name), &[], "").unwrap();
+        }
+    });
+}
+
 const SEARCHES: &[&[&str]] = &[
     &["-b", "o=sock,c=de"],
     &[

@@ -101,8 +101,11 @@ impl Drop for Program {
     fn drop(&mut self) {
         if let Some((end, thread)) = self.thread.take() {
             drop(end);
-            // It never waits for the program. Where it panicked, it has said so.
-            let _ = thread.join();
+            // What it was at may have been the last to know of this.
+            if thread.thread().id() != std::thread::current().id() {
+                // It never waits for the program. Where it panicked, it has said so.
+                let _ = thread.join();
+            }
         }
     }
 }
