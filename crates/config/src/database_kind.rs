@@ -38,6 +38,20 @@ impl DatabaseKind {
         matches!(self, Self::Mdb | Self::Ldif)
     }
 
+    /// Whether it is a file of LMDB with indexes.
+    pub const fn has_indexes(self) -> bool {
+        matches!(self, Self::Mdb)
+    }
+
+    /// The naming context that each database of this type has, where none is configured.
+    pub(crate) const fn fixed_suffix(self) -> Option<&'static str> {
+        match self {
+            Self::Monitor => Some("cn=Monitor"),
+            Self::Config => Some("cn=config"),
+            _ => None,
+        }
+    }
+
     /// Whether its naming contexts are configured.
     pub const fn has_suffix(self) -> bool {
         matches!(self, Self::Mdb | Self::Ldif | Self::Null | Self::External(_))

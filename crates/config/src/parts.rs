@@ -53,11 +53,10 @@ impl Parts {
             modules,
             kind: PartKind::Database(Some(DatabaseKind::External(name))),
         });
-        let built = overlays.chain(databases);
-        Self(built.chain(OTHERS.iter().copied()).collect())
+        Self(overlays.chain(OTHERS.iter().copied()).chain(databases).collect())
     }
 
-    /// Every part; first the overlays and types of databases that stand in other crates.
+    /// Every part; first overlays, last types of databases that stand in other crates.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.0.iter()
     }

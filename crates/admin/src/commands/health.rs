@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use clap::Args;
 use ironbark_client::Search;
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
 use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_runtime::Clock;
@@ -63,7 +63,7 @@ impl Health {
         let databases: Vec<_> = if self.target.number.is_some() || self.target.base.is_some() {
             vec![backed_up(&chosen)?]
         } else {
-            all.filter(|settings| settings.kind == DatabaseKind::Mdb).collect()
+            all.filter(|settings| settings.kind.has_indexes()).collect()
         };
         let mut sound = true;
         for settings in databases {

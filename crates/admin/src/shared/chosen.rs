@@ -92,7 +92,7 @@ pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Optio
 fn is_for(program: &str, kind: DatabaseKind) -> bool {
     match program {
         // Only the store has indexes.
-        "slapindex" => kind == DatabaseKind::Mdb,
+        "slapindex" => kind.has_indexes(),
         // What is elsewhere no tool reaches.
         _ => kind.has_suffix() && !kind.is_external(),
     }

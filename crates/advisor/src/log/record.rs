@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use ironbark_config::{Configuration, DatabaseKind, overlay};
+use ironbark_config::{Configuration, overlay};
 use ironbark_directory::filter_without_values;
 use ironbark_model::{CompiledFilter, Dn, Filter};
 
@@ -189,7 +189,7 @@ impl<'a> Record<'a> {
     /// The stored database that a search is about: by its base, or the only one. `Ok(None)`: nobody knows.
     fn database(&self, base: Option<&str>) -> Result<Option<usize>, Elsewhere> {
         let databases = &self.configuration.databases;
-        let is_stored = |at: &usize| databases.get(*at).is_some_and(|one| one.kind == DatabaseKind::Mdb);
+        let is_stored = |at: &usize| databases.get(*at).is_some_and(|one| one.kind.has_indexes());
         let Some(base) = base else {
             let mut stored = (0..databases.len()).filter(is_stored);
             return Ok(stored.next().filter(|_| stored.next().is_none()));

@@ -1,6 +1,6 @@
 //! Indexes that the configuration itself shows to be needed.
 
-use ironbark_config::{DatabaseKind, IndexKinds, Setting, overlay};
+use ironbark_config::{IndexKinds, Setting, overlay};
 
 use crate::{
     finding::{Class, Findings},
@@ -14,7 +14,7 @@ const REPLICATED: &str = "entryUUID";
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     let schema = &*written.configuration.schema;
     for (position, database) in written.configuration.databases.iter().enumerate() {
-        if database.kind != DatabaseKind::Mdb || database.disabled {
+        if !database.kind.has_indexes() || database.disabled {
             continue;
         }
         for (overlay, attribute) in overlay::missing_indexes(database, schema) {

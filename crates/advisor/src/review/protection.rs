@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ironbark_config::{
-    Allow, DatabaseConfig, DatabaseKind, Disallow, EnvironmentFlags, Fate,
+    Allow, DatabaseConfig, Disallow, EnvironmentFlags, Fate,
     limits::{HardLimit, LimitsSelector, SearchLimits},
 };
 
@@ -199,7 +199,7 @@ fn is_writable_by_others(folder: &Path) -> bool {
 /// Databases in the store that are served.
 fn stored(written: &WrittenConfiguration) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
     let all = written.configuration.databases.iter().enumerate();
-    all.filter(|(_, database)| database.kind == DatabaseKind::Mdb && !database.disabled)
+    all.filter(|(_, database)| database.kind.has_indexes() && !database.disabled)
 }
 
 fn client_certificates(written: &WrittenConfiguration, findings: &mut Findings) {

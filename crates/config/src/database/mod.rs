@@ -153,12 +153,9 @@ impl DatabaseConfig {
 
     /// A database that inherits what the frontend has at this point of the file.
     pub fn new(kind: DatabaseKind, location: Source, frontend: &Self, schema: &Schema) -> Self {
-        let fixed = match kind {
-            DatabaseKind::Monitor => Some("cn=Monitor"),
-            DatabaseKind::Config => Some("cn=config"),
-            _ => None,
-        };
-        let suffix = fixed.and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
+        let suffix = kind
+            .fixed_suffix()
+            .and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
         Self {
             kind,
             location,

@@ -47,7 +47,7 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
 
 /// The attributes that overlays of a database look up by equality without an index, each with the overlay.
 pub fn missing_indexes<'a>(database: &'a DatabaseConfig, schema: &Schema) -> Vec<(&'a OverlayConfig, String)> {
-    let is_active = |overlay: &&OverlayConfig| database.kind == DatabaseKind::Mdb && !overlay.is_disabled;
+    let is_active = |overlay: &&OverlayConfig| database.kind.has_indexes() && !overlay.is_disabled;
     let overlays = database.overlays.iter().filter(is_active);
     let looked_up = overlays.flat_map(|overlay| {
         overlay

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, Operations};
 use ironbark_model::Dn;
 use ironbark_store::{Database, StoreError};
 
@@ -115,7 +115,52 @@ impl std::fmt::Debug for Backend {
     }
 }
 
+/// What a kind of database can do: the rest of the directory asks here, and knows no kinds but where it does something
+/// else for each.
 impl Backend {
+    /// Whether the entries are in the store.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self, Self::Stored { .. })
+    }
+
+    /// The queue of a writer that this database alone has.
+    pub(crate) fn own_writer(&self) -> Option<&WriterHandle> {
+        match self {
+            Self::Stored { writer, .. } => Some(writer),
+            _ => None,
+        }
+    }
+
+    /// The queue that takes a kind of write; `None`: it cannot be had here.
+    pub(crate) fn queue_for(&self, kind: Operations) -> Option<&WriterHandle> {
+        match self {
+            Self::Stored { writer, .. } | Self::Null { writer } => Some(writer),
+            Self::InMemory { tree, writer } => tree.writes().contains(kind).then_some(writer),
+            Self::External(_) | Self::Frontend => None,
+        }
+    }
+
+    /// Whether the thread `config` executes its writes.
+    pub(crate) fn shares_writer(&self) -> bool {
+        matches!(self, Self::InMemory { .. } | Self::Null { .. })
+    }
+
+    /// The files of an ldif database.
+    pub(crate) fn files(&self) -> Option<&Arc<LdifFiles>> {
+        match self {
+            Self::Stored { files, .. } => files.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The entries, where they are in memory.
+    pub(crate) fn tree(&self) -> Option<&Arc<dyn InMemoryTree>> {
+        match self {
+            Self::InMemory { tree, .. } => Some(tree),
+            _ => None,
+        }
+    }
+
     /// What answers requests, where the entries are elsewhere.
     pub(crate) fn external(&self) -> Option<&dyn ExternalDatabase> {
         match self {

@@ -18,10 +18,7 @@ use tokio::sync::oneshot;
 use super::write_checks;
 use crate::{
     Configuration, Directory, NamingContext, OperationError, ResponseControl,
-    backend::{
-        naming_context::Backend,
-        written::{BindEnd, Success},
-    },
+    backend::written::{BindEnd, Success},
     outcome::completion::{Begun, Completion},
     overlay::{BindAttempt, Execution, password_checks::Computed},
     request::{
@@ -64,9 +61,8 @@ pub(crate) struct Exchange {
 /// The database whose overlays, or `lastbind`, have a say in binds of this name.
 pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<NamingContext>> {
     let context = configuration.context_of(dn)?;
-    let is_stored = matches!(context.backend, Backend::Stored { .. });
     let is_judged = !context.overlays().binds.is_empty() || context.settings.last_bind;
-    (is_stored && is_judged).then_some(context)
+    (context.backend.is_stored() && is_judged).then_some(context)
 }
 
 impl CheckedBind {

@@ -25,7 +25,6 @@ use crate::{
     access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
         in_memory::{ChangeAuthor, Governor, InMemoryTree, unsupported},
-        naming_context::Backend,
         queue::Served,
         referral,
         tree_change::TreeChange,
@@ -66,9 +65,7 @@ pub(crate) fn execute(
         origin,
     } = on;
     let context = &*served.context;
-    let Backend::InMemory { tree, .. } = &context.backend else {
-        return Err(unsupported());
-    };
+    let tree = context.backend.tree().ok_or_else(unsupported)?;
     refuse_controls(controls, matches!(change, Change::Modify(..)))?;
     let execution = Execution {
         directory,

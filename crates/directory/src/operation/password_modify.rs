@@ -148,13 +148,13 @@ pub(crate) fn start(
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     context.check_extended(configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
-    if let Backend::External(database) = &context.backend {
+    if let Some(database) = context.backend.external() {
         let call = ExternalCall {
             configuration,
             context: &context,
             origin,
         };
-        return call.extended(directory, &**database, &dn, (row.oid, value));
+        return call.extended(directory, database, &dn, (row.oid, value));
     }
     refuse_unsupported(&context)?;
     let stored = if request.old_password.is_some() {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
-    backend::{call::Call, external::ExternalAsker, naming_context::Backend},
+    backend::{call::Call, external::ExternalAsker},
     identity::session::Session,
     operation::{
         abandon, bind,
@@ -193,7 +193,7 @@ impl Worker {
             Request::Unbind => {
                 crate::outcome::log::unbind(&origin);
                 for context in &configuration.contexts {
-                    if let Backend::External(database) = &context.backend {
+                    if let Some(database) = context.backend.external() {
                         database.unbind(ExternalAsker::of(&origin));
                     }
                 }

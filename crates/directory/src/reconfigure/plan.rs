@@ -158,10 +158,7 @@ fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfi
         .contexts
         .iter()
         .find(same)
-        .and_then(|context| match &context.backend {
-            Backend::InMemory { tree, .. } => Some(Arc::clone(tree)),
-            _ => None,
-        });
+        .and_then(|context| context.backend.tree().map(Arc::clone));
     kept.or_else(|| (factories.trees)(settings))
 }
 

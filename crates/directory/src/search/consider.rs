@@ -15,7 +15,7 @@ use super::{
     work::Step,
 };
 use crate::{
-    Backend, Configuration, NamingContext, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Requester, Source, Subject, SubjectDecisions},
     backend::referral,
     outcome::log,
@@ -382,10 +382,8 @@ impl SearchRun {
         {
             return Ok(None);
         }
-        let refreshed = match &context.backend {
-            Backend::InMemory { tree, .. } => tree.refreshed(configuration, entry, self.sent_now()),
-            _ => None,
-        };
+        let tree = context.backend.tree();
+        let refreshed = tree.and_then(|tree| tree.refreshed(configuration, entry, self.sent_now()));
         let entry = refreshed.as_ref().unwrap_or(entry);
         let source = Source::Memory(entry);
         let check = access::check(requester, source);

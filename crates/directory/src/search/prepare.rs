@@ -109,7 +109,7 @@ fn prepare_below(
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
     // Entries in memory come in their order.
-    let is_sorted = call.entries.is_none() && matches!(context.backend, Backend::Stored { .. });
+    let is_sorted = call.entries.is_none() && context.backend.is_stored();
     let view = ListView::asked_for(context, is_sorted, controls, page.is_some())?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     let work = Work::of(&run.origin.identity, bounds.is_none());

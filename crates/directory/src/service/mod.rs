@@ -15,7 +15,6 @@ use crate::{
     Configuration, Directory, OpenError,
     backend::{
         in_memory::{Governor, PreparedConfiguration},
-        naming_context::Backend,
         queue::{self, SHUTTING_DOWN},
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
@@ -194,7 +193,7 @@ impl Service {
     pub fn refuse_writes(&self) {
         self.directory.trees().close(SHUTTING_DOWN);
         for context in &self.configuration().contexts {
-            if let Backend::Stored { writer, .. } = &context.backend {
+            if let Some(writer) = context.backend.own_writer() {
                 writer.close(SHUTTING_DOWN);
             }
         }

@@ -14,7 +14,6 @@ use crate::{
     backend::{
         external::ExternalDatabase,
         in_memory::{Governor, unsupported},
-        naming_context::Backend,
         queue::{Outcome, Served, Unqueued, WriteTask},
         referral,
         written::{Executed, Refusal, Success, Wanted},
@@ -66,13 +65,13 @@ pub(crate) fn enqueue(
 
 impl Job {
     fn queue(self, context: &NamingContext) -> Result<(), Unqueued> {
-        let writer = match &context.backend {
-            Backend::Stored { writer, .. } | Backend::Null { writer } => writer,
-            Backend::InMemory { tree, writer } if tree.writes().contains(self.request.kind()) => writer,
-            Backend::External(database) => return self.ask(context, &**database),
-            Backend::InMemory { .. } | Backend::Frontend => return Err((unsupported(), Some(Box::new(self)))),
-        };
-        writer.submit(Box::new(self))
+        if let Some(database) = context.backend.external() {
+            return self.ask(context, database);
+        }
+        match context.backend.queue_for(self.request.kind()) {
+            Some(writer) => writer.submit(Box::new(self)),
+            None => Err((unsupported(), Some(Box::new(self)))),
+        }
     }
 
     /// Asks what has the entries: no writer does anything for it.

@@ -12,7 +12,6 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
         in_memory::{Governor, unsupported},
-        naming_context::Backend,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
@@ -46,9 +45,7 @@ impl Directory {
         context: &NamingContext,
         record: ChangeRecord,
     ) -> Result<oneshot::Receiver<Replayed>, OperationError> {
-        let Backend::Stored { writer, .. } = &context.backend else {
-            return Err(unsupported());
-        };
+        let writer = context.backend.own_writer().ok_or_else(unsupported)?;
         let (reply, receiver) = oneshot::channel();
         let task = Replay {
             directory: Arc::clone(self),

@@ -20,7 +20,6 @@ use crate::{
     Directory, NamingContext, OperationError,
     backend::{
         ldif::LdifError,
-        naming_context::Backend,
         queue::{Outcome, Queued, Served, WriterCommand},
         written::Refusal,
     },
@@ -146,7 +145,7 @@ fn group_limit(served: &Served) -> usize {
 }
 
 fn has_files(served: &Served) -> bool {
-    matches!(&served.context.backend, Backend::Stored { files: Some(_), .. })
+    served.context.backend.files().is_some()
 }
 
 /// Gathers what waits into a group; another kind of order ends it and is given back.
@@ -305,7 +304,7 @@ fn write_files(
     transaction: &WriteTransaction<'_>,
     outcomes: &[Outcome],
 ) -> Result<(), OperationError> {
-    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+    let Some(files) = served.context.backend.files() else {
         return Ok(());
     };
     for outcome in outcomes {
@@ -324,7 +323,7 @@ fn write_files(
 
 /// The working copy could not follow: a full disk.
 fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) {
-    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+    let Some(files) = served.context.backend.files() else {
         return;
     };
     for outcome in outcomes {

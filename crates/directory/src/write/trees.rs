@@ -7,7 +7,6 @@ use crate::{
     Configuration, Directory, NamingContext,
     backend::{
         in_memory::Governor,
-        naming_context::Backend,
         queue::{Outcome, Queued, WriterCommand},
     },
     overlay::Pipeline,
@@ -49,7 +48,7 @@ fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<NamingConte
     configuration
         .contexts
         .iter()
-        .filter(|context| matches!(context.backend, Backend::InMemory { .. } | Backend::Null { .. }))
+        .filter(|context| context.backend.shares_writer())
 }
 
 fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {

@@ -105,7 +105,7 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Na
     tree.add(&[&name, "Databases"], class, |node| {
         let stat = context
             .database()
-            .filter(|_| context.settings.monitoring && context.settings.kind == DatabaseKind::Mdb)
+            .filter(|_| context.settings.monitoring && context.settings.kind.has_indexes())
             .and_then(|database| database.stat().ok());
         if stat.is_some() {
             node.set("objectClass", "olmMDBDatabase");
