@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads an element of any tag and forgets it.
+    /// Skips an element of any tag.
     pub fn skip(&mut self) -> Result<(), Error> {
         self.take().map(|_| ())
     }
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         self.nested(tags::SEQUENCE)
     }
 
-    /// Reads an INTEGER, ENUMERATED or implicitly tagged one, of this identifier, that fits 64 bits.
+    /// Reads an integer with this identifier (INTEGER, ENUMERATED or an implicit tag) that fits 64 bits.
     pub fn integer_i64(&mut self, identifier: u8) -> Result<i64, Error> {
         self.nested(identifier)?.integer_content()
     }
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(octets.iter().fold(sign, |value, octet| value << 8 | i64::from(*octet)))
     }
 
-    /// Reads an INTEGER, ENUMERATED or implicitly tagged one, of this identifier, that fits 32 bits.
+    /// Reads an integer with this identifier (INTEGER, ENUMERATED or an implicit tag) that fits 32 bits.
     #[inline]
     pub fn integer_i32(&mut self, identifier: u8) -> Result<i32, Error> {
         // One octet after a short length: message IDs, scopes, limits, result codes.
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         self.integer_i32(tags::ENUMERATED)
     }
 
-    /// Reads a BOOLEAN or implicitly tagged one of this identifier; any octet but zero is true.
+    /// Reads a boolean with this identifier (BOOLEAN or an implicit tag). Any octet but zero is true.
     pub fn boolean_of(&mut self, identifier: u8) -> Result<bool, Error> {
         let content = self.nested(identifier)?;
         match content.rest {

@@ -7,7 +7,7 @@ pub enum Class {
     Universal,
     /// Types of the protocol.
     Application,
-    /// Types told apart by their place.
+    /// Types that are distinguished by their context.
     Context,
     /// Private agreement.
     Private,

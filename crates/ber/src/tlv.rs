@@ -11,12 +11,12 @@ pub struct Header {
     pub identifier: u8,
     /// Octets of tag and length.
     pub header_length: usize,
-    /// Octets of content; may exceed what is at hand.
+    /// Octets of content. This may be more than the data at hand.
     pub content_length: usize,
 }
 
 impl Header {
-    /// Reads the header at the start of `data`: `Ok(None)` when more octets are needed to know it.
+    /// Reads the header at the start of `data`. `Ok(None)`: the header is not complete yet.
     ///
     /// # Errors
     /// [`ErrorKind::IndefiniteLength`], [`ErrorKind::LengthTooLong`], [`ErrorKind::BadTagNumber`].
@@ -127,7 +127,7 @@ pub struct Tlvs<'a> {
 }
 
 impl<'a> Tlvs<'a> {
-    /// The elements that `data` is a concatenation of.
+    /// Iterates over `data`, a concatenation of elements.
     pub fn new(data: &'a [u8]) -> Self {
         Self {
             reader: Reader::new(data),

@@ -5,7 +5,7 @@ use crate::tags;
 /// Appends elements to a buffer that the caller owns and reuses.
 ///
 /// Constructed elements are opened with [`Writer::begin`] and closed with [`Writer::end`], which fills in the length;
-/// lengths always take their shortest form. What was in the buffer before stays untouched.
+/// lengths always take their shortest form. The former content of the buffer stays untouched.
 #[derive(Debug)]
 pub struct Writer<'o> {
     out: &'o mut Vec<u8>,
@@ -46,8 +46,8 @@ impl<'o> Writer<'o> {
         self.begin_sized(identifier, 0)
     }
 
-    /// Begins an element that will probably hold about `expected` octets; a wrong guess costs a move of the content, no
-    /// more.
+    /// Begins an element that will probably hold about `expected` octets. A wrong guess only costs a move of the
+    /// content.
     #[inline]
     pub fn begin_sized(&mut self, identifier: u8, expected: usize) -> Mark {
         let reserved = length_length(expected);
@@ -57,8 +57,8 @@ impl<'o> Writer<'o> {
         Mark { length_at, reserved }
     }
 
-    /// Ends the element begun last: writes its length, moving the content when another number of length octets is
-    /// needed.
+    /// Ends the element begun last and writes its length. The content moves when the length needs another number of
+    /// octets.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a mark is good for one end")]
     pub fn end(&mut self, mark: Mark) {
@@ -116,7 +116,7 @@ impl<'o> Writer<'o> {
         self.element(tags::OCTET_STRING, content);
     }
 
-    /// Writes an INTEGER, ENUMERATED or implicitly tagged one.
+    /// Writes an integer with this identifier (INTEGER, ENUMERATED or an implicit tag).
     #[inline]
     pub fn integer_of(&mut self, identifier: u8, value: i64) {
         let octets = value.to_be_bytes();
@@ -140,7 +140,7 @@ impl<'o> Writer<'o> {
         self.integer_of(tags::ENUMERATED, value);
     }
 
-    /// Writes a BOOLEAN or implicitly tagged one; true is `FF` (RFC 4511 §5.1).
+    /// Writes a boolean with this identifier (BOOLEAN or an implicit tag). True is `FF` (RFC 4511 §5.1).
     #[inline]
     pub fn boolean_of(&mut self, identifier: u8, value: bool) {
         self.element(identifier, if value { &[0xff] } else { &[0x00] });
@@ -193,7 +193,7 @@ pub const fn integer_length(value: i64) -> usize {
     9 - (sign_bits as usize).div_ceil(8)
 }
 
-/// Fills `octets`, which has the length that [`length_length`] says, with a length.
+/// Fills `octets` with a length. `octets` has the length that [`length_length`] says.
 fn put_length(octets: &mut [u8], length: usize) {
     match octets {
         [only] => *only = length.to_le_bytes()[0],
