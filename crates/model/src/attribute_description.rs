@@ -56,13 +56,13 @@ impl AttributeDescription {
         self.options.iter().any(|option| &**option == BINARY)
     }
 
-    /// Whether an option is a range, as `lang-en-`: fit for asking, not for storing (RFC 3866 §4).
+    /// Whether an option is a range such as `lang-en-`. Ranges occur in requests and are never stored (RFC 3866 §4).
     pub fn is_range(&self) -> bool {
         self.options.iter().any(|option| option.ends_with('-'))
     }
 
-    /// Whether the options of `self` hold all those of `general`, where a range holds what starts with it (RFC 4512
-    /// §2.5.2, RFC 3866 §4): `lang-en-` is met by `lang-en` and by `lang-en-us`.
+    /// Whether the options of `self` include all options of `general` (RFC 4512 §2.5.2). A range in `general` includes
+    /// every option that starts with it (RFC 3866 §4): `lang-en` and `lang-en-us` meet `lang-en-`.
     pub fn options_include(&self, general: &Self) -> bool {
         general.options.iter().all(|wanted| {
             self.options.iter().any(|option| match wanted.strip_suffix('-') {
@@ -138,14 +138,14 @@ impl Schema {
         text
     }
 
-    /// Whether an attribute of description `special` holds values of `general`: its type is the same or a subtype and
-    /// its options include all of `general` (RFC 4512 §2.5.2), ranges as of RFC 3866 §4.
+    /// Whether an attribute of description `special` holds values of `general` (RFC 4512 §2.5.2). Its type must be the
+    /// same or a subtype. Its options must include all options of `general`; ranges follow RFC 3866 §4.
     pub fn is_description_subtype(&self, special: &AttributeDescription, general: &AttributeDescription) -> bool {
         self.is_subtype(special.attribute_type, general.attribute_type) && special.options_include(general)
     }
 
-    /// Whether values may be stored and sent under this description: types whose syntax needs `;binary` have it (RFC
-    /// 4522), and no option is a range.
+    /// Whether values may be stored and sent under this description. A type whose syntax needs `;binary` must have it
+    /// (RFC 4522), and no option may be a range.
     pub fn is_storable(&self, description: &AttributeDescription) -> bool {
         !description.is_range()
             && self.attribute_type(description.attribute_type).syntax.binary_transfer == description.is_binary()

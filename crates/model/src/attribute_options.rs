@@ -6,7 +6,7 @@ pub(crate) const BINARY: &str = "binary";
 /// The tagging options that descriptions may have besides `binary` (`attributeoptions` of slapd.conf(5)).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttributeOptions {
-    /// Names and, with a hyphen at the end, prefixes; lower case.
+    /// Names in lower case. A name with a hyphen at the end is a prefix.
     names: Vec<Box<str>>,
 }
 
@@ -25,11 +25,11 @@ impl Default for AttributeOptions {
 pub struct InvalidOption(pub String);
 
 impl AttributeOptions {
-    /// From the words of the directive, which replace the default.
+    /// Makes the options from the words of the directive. They replace the default.
     ///
     /// # Errors
-    /// A word with other characters than letters, digits and hyphens, one that does not start with a letter, and
-    /// `binary`.
+    /// A word with other characters than letters, digits and hyphens; a word that does not start with a letter; the
+    /// word `binary`.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidOption> {
         let mut names: Vec<Box<str>> = Vec::new();
         for word in words {
@@ -53,9 +53,9 @@ impl AttributeOptions {
     /// Whether a lower-case option may be used.
     pub fn allows(&self, option: &str) -> bool {
         self.names.iter().any(|name| match name.strip_suffix('-') {
-            // A prefix allows longer options, and itself as a range.
+            // A prefix allows longer options. The prefix itself is allowed as a range.
             Some(_) => option.starts_with(&**name),
-            // A name is an option; with a hyphen it is the range of that one option.
+            // A name is allowed as an option. With a hyphen at the end it is the range of that one option.
             None => **name == *option || option.strip_suffix('-') == Some(&**name),
         })
     }

@@ -1,4 +1,4 @@
-//! How much work a request may still make: steps, counted by whatever loops over what clients or entries can make long.
+//! The budget of work of one request. Work is counted in steps, in each loop that a client or an entry can make long.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,24 +8,24 @@ use std::{
 
 /// Octets that are normalized or compared in about one step.
 const OCTETS_PER_STEP: usize = 32;
-/// Steps between two looks at the watch: some tenths of a millisecond.
+/// Steps between two checks of the watch: some tenths of a millisecond.
 const STEPS_PER_LOOK: u64 = 4096;
 
-/// Whoever may end a request before its time: a connection that has gone, Abandon, Cancel, a time limit.
+/// A reason to end a request early: a lost connection, Abandon, Cancel, a time limit.
 pub trait Watch {
-    /// Whether the work is to end. Asked from the thread that works, every few thousand steps.
+    /// Whether the work must end. The working thread asks every few thousand steps.
     fn is_over(&self) -> bool;
 }
 
-/// Steps that are left. One step is about the work of normalizing or comparing some dozens of octets.
+/// The steps that are left. One step is about the work of normalizing or comparing some dozens of octets.
 ///
-/// Who loops over values, terms, links or elements spends, and winds down as soon as [`Budget::spend`] says so: what it
-/// returns then must widen nobody's access, and means nothing. Who began the work looks at [`Budget::is_exhausted`]
-/// before it believes or remembers any of it.
+/// A loop over values, terms, links or elements spends steps. It ends as soon as [`Budget::spend`] returns false. Its
+/// result then means nothing, and must not widen anybody's access. The code that began the work checks
+/// [`Budget::is_exhausted`] before it believes or remembers the result.
 pub struct Budget {
     /// Steps until the next look at the watch.
     near: Cell<u64>,
-    /// Steps behind that.
+    /// Steps after those.
     far: Cell<u64>,
     is_exhausted: Cell<bool>,
     is_watched: Cell<bool>,
@@ -33,7 +33,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many steps, which nobody ends before.
+    /// A budget of this many steps, without a watch.
     pub fn new(steps: u64) -> Self {
         Self {
             near: Cell::new(steps),
@@ -44,7 +44,7 @@ impl Budget {
         }
     }
 
-    /// Begins anew, with so many steps.
+    /// Starts again with this many steps.
     #[inline]
     pub fn renew(&self, steps: u64, watch: Option<Arc<dyn Watch>>) {
         let near = if watch.is_some() {
@@ -62,7 +62,7 @@ impl Budget {
         }
     }
 
-    /// Takes steps; false: there are not so many, and the work is to end.
+    /// Takes steps. False: not enough are left, and the work must end.
     #[inline]
     pub fn spend(&self, steps: u64) -> bool {
         match self.near.get().checked_sub(steps) {
@@ -74,14 +74,13 @@ impl Budget {
         }
     }
 
-    /// Takes what so many octets cost to normalize or compare.
+    /// Takes the steps for normalizing or comparing this many octets.
     #[inline]
     pub fn spend_on(&self, octets: usize) -> bool {
         self.spend(cost(octets))
     }
 
-    /// Whether the steps are used up, or whoever watches has ended the work: what was found out since is not to be
-    /// believed.
+    /// Whether the steps are used up, or the watch has ended the work. Results found since then must not be believed.
     #[inline]
     pub fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()
@@ -120,7 +119,7 @@ impl fmt::Debug for Budget {
     }
 }
 
-/// Steps that so many octets cost: at least one.
+/// The steps for this many octets: at least one.
 #[inline]
 pub fn cost(octets: usize) -> u64 {
     1 + (octets / OCTETS_PER_STEP) as u64
@@ -129,13 +128,14 @@ pub fn cost(octets: usize) -> u64 {
 /// Steps for a character that stands for a whole phrase.
 const PER_PHRASE: u64 = 40;
 
-/// Characters that stand for whole phrases: U+FDC0 to U+FDFF, of which one is normalized to up to 18.
+/// The number of characters that stand for whole phrases: U+FDC0 to U+FDFF. One of them is normalized to up to 18
+/// characters.
 pub fn phrases(octets: &[u8]) -> u64 {
     memchr::memmem::find_iter(octets, b"\xef\xb7").count() as u64
 }
 
-/// Steps that a value costs to normalize: more if it is not ASCII, and most where a character stands for a whole
-/// phrase.
+/// The steps for normalizing a value. Values that are not ASCII cost more. Characters that stand for a whole phrase
+/// cost most.
 pub fn cost_of(value: &[u8]) -> u64 {
     if value.is_ascii() {
         return cost(value.len());
@@ -143,10 +143,10 @@ pub fn cost_of(value: &[u8]) -> u64 {
     1 + (value.len() / 2) as u64 + PER_PHRASE * phrases(value)
 }
 
-/// Requests of up to so many octets are not looked at.
+/// Phrases are not counted in requests of up to this many octets.
 const SHORT: usize = 256;
 
-/// Steps that a request of these octets costs to read, most of whose values are names and texts.
+/// The steps for reading a request of these octets. Most values of a request are names and texts.
 pub fn cost_of_request(octets: &[u8]) -> u64 {
     if octets.len() <= SHORT {
         return cost(octets.len());
@@ -154,10 +154,10 @@ pub fn cost_of_request(octets: &[u8]) -> u64 {
     cost(octets.len()) + PER_PHRASE * phrases(octets)
 }
 
-/// Steps that a write of these octets costs to read: the values are checked and normalized one by one. The worst are
-/// short names, numbers and combining marks, of which one octet takes about a tenth of a microsecond.
+/// The steps for reading a write of these octets. Its values are checked and normalized one by one. The worst values
+/// are short names, numbers and combining marks: one octet takes about a tenth of a microsecond.
 pub fn cost_of_write(octets: &[u8]) -> u64 {
-    /// Octets that are read in a step, which is a microsecond at worst.
+    /// Octets that are read in one step. A step is a microsecond at worst.
     const READ_PER_STEP: usize = 8;
     if octets.len() <= SHORT {
         return cost(octets.len());
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(budget.left(), 0, "who winds down gets no more");
     }
 
-    /// Says that it is over when asked for the third time.
+    /// A watch that ends the work when it is asked for the third time.
     #[derive(Default)]
     struct Third(AtomicU32);
 

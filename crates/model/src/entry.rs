@@ -30,10 +30,9 @@ pub struct Entry {
 
 impl Attribute {
     /// The index of the value that equals `value` by the equality rule (by its bytes when there is none).
-    ///
-    /// Values are compared as values: a class is not found by its subclass, nor a name with a unique identifier by the
-    /// name alone. Only what is no value of the attribute is taken as an assertion of the rule
-    /// (`{ serialNumber 1, issuer "" }`).
+    /// Values are compared as values: a class does not find its subclass, and a name without a unique identifier does
+    /// not find the same name with one. Only text that is not a value of the attribute is taken as an assertion of the
+    /// rule (`{ serialNumber 1, issuer "" }`).
     pub fn find(&self, schema: &Schema, value: &[u8]) -> Option<usize> {
         let Some(rule) = schema.attribute_type(self.description.attribute_type).equality else {
             return self.values.iter().position(|known| known == value);
@@ -157,8 +156,8 @@ pub struct EntrySource<'e> {
 }
 
 impl<'e> EntrySource<'e> {
-    /// An entry, all of whose values may answer. `filter` is the one whose slots are asked for; `schema` is that of
-    /// both.
+    /// An entry of which all values may answer. `filter` is the filter whose slots are asked for; `schema` is the
+    /// schema of both.
     pub fn new(schema: &'e Schema, filter: &'e CompiledFilter, entry: &'e Entry) -> Self {
         Self {
             schema,
@@ -169,13 +168,13 @@ impl<'e> EntrySource<'e> {
         }
     }
 
-    /// With who may be answered by what.
+    /// Adds the guard that decides which values may answer.
     #[must_use]
     pub fn guarded(self, guard: Option<&'e dyn Guard>) -> Self {
         Self { guard, ..self }
     }
 
-    /// With what the evaluation may cost.
+    /// Adds the budget of the evaluation.
     #[must_use]
     pub fn within(self, budget: Option<&'e Budget>) -> Self {
         Self { budget, ..self }
@@ -254,7 +253,7 @@ impl ValueSource for EntrySource<'_> {
     fn holds_normalized(&self, _: Slot, _: &[u8]) -> Option<bool> {
         None
     }
-    /// One step: True when a value is the target. Otherwise Undefined, for the further steps are in other entries.
+    /// One step: True when a value is the target. Otherwise Undefined, because the further steps are in other entries.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         let Some(description) = self.filter.slot(slot) else {
             return Truth::Undefined;
@@ -273,7 +272,7 @@ impl ValueSource for EntrySource<'_> {
     }
 }
 
-/// Whether a DN value is the target of an in-chain match. Undefined when it is another name, False when there is no
+/// Whether a DN value is the target of an in-chain match. Undefined: the value is another name. False: there is no
 /// value.
 pub(crate) fn reaches_directly(
     schema: &Schema,

@@ -1,6 +1,6 @@
 //! LDAP URLs (RFC 4516), with the `ldapi` scheme, the `children` scope and the listener extensions that slapd knows.
 //!
-//! The same type serves referrals, `-h` lists, memberURL and authz-regexp; what a part means is the caller's.
+//! The same type serves referrals, `-h` lists, memberURL and authz-regexp. The caller decides what a part means.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -45,7 +45,7 @@ pub enum UrlScope {
     OneLevel,
     /// `sub`.
     Subtree,
-    /// `subordinate`, as OpenLDAP prints what it also takes as `subord` and `children`.
+    /// `subordinate`, as OpenLDAP prints it. `subord` and `children` are read too.
     Children,
 }
 
@@ -225,7 +225,7 @@ impl LdapUrl {
             },
         };
         self.host = decode(host)?;
-        // Neither a name nor an address holds these, and printing one back would make another URL of it.
+        // No host name or address holds these characters, and the printed URL would be another one.
         if self
             .host
             .bytes()
@@ -308,7 +308,7 @@ fn decode(text: &str) -> Result<String, LdapUrlError> {
     String::from_utf8(plain).map_err(|_| LdapUrlError::BadEncoding)
 }
 
-/// Percent-encodes what RFC 3986 has no room for, and `also`.
+/// Percent-encodes the characters that RFC 3986 forbids, and `also`.
 fn encode(text: &str, also: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
     for byte in text.bytes() {
         let unreserved = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte);

@@ -1,11 +1,11 @@
-//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: without regard to ASCII case, on
-//! octets.
+//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: ASCII case is ignored, and
+//! matching works on octets.
 //!
-//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is
-//! what POSIX says. Of several ways to match, the first alternative that fits counts, as in glibc's library, which
-//! slapd matches with; of one that is not held at its end (`$`) glibc takes the longest match in all, so that
-//! submatches of alternatives and options that begin alike may differ there. Back-references, which no linear time
-//! suffices for, are refused.
+//! An expression is translated for the `regex` crate, whose matching takes linear time. An expression matches what
+//! POSIX says. If there are several ways to match, the first alternative that fits counts, as in glibc's library, which
+//! slapd uses. If an expression does not end with `$`, glibc takes the longest match overall; submatches of
+//! alternatives and options that begin alike may then differ. Back-references are refused: linear time is not enough
+//! for them.
 
 use std::{
     fmt::{self, Write as _},
@@ -24,7 +24,7 @@ pub struct PosixRegex {
     text: String,
     is_case_ignored: bool,
     regex: Regex,
-    /// What the texts that match begin with, whatever the case: one of these. `None`: it may be anything.
+    /// Each matching text begins with one of these, in any case. `None`: it may begin with anything.
     heads: Option<Arc<[Box<[u8]>]>>,
 }
 
@@ -34,7 +34,7 @@ pub enum RegexError {
     /// `\1`.
     #[error("back-references are not supported")]
     BackReference,
-    /// It ends where it must go on, or an interval is none.
+    /// The expression ends too early, or an interval is malformed.
     #[error("{0}")]
     Malformed(String),
     /// It would take more memory than [`MAX_COMPILED_BYTES`].
@@ -92,7 +92,7 @@ impl PosixRegex {
         self.regex.is_match(text)
     }
 
-    /// Whether it may match a text with this beginning; `false` is certain.
+    /// Whether a text with this beginning may match. `false` is certain.
     pub fn may_match_after(&self, beginning: &[u8]) -> bool {
         let agrees = |head: &[u8]| {
             let length = head.len().min(beginning.len());
@@ -105,8 +105,8 @@ impl PosixRegex {
             .is_none_or(|heads| heads.iter().any(|head| agrees(head)))
     }
 
-    /// Where its first match in `text` is: of the whole, and of each group; `None` for a group that has no part in the
-    /// match.
+    /// The place of the first match in `text`: of the whole match, and of each group. `None` for a group that takes no
+    /// part in the match.
     pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
         let found: Captures<'_> = self.regex.captures(text)?;
         let spans = found
@@ -116,9 +116,9 @@ impl PosixRegex {
     }
 }
 
-/// The literals that each match begins with, if it begins where the text does.
+/// The literals that matches begin with, if each match begins where the text does.
 fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
-    // Without regard to case there would be a literal for each way to write one.
+    // If case were ignored, there would be a literal for each way to write it.
     let mut parser = ParserBuilder::new()
         .unicode(false)
         .utf8(false)
@@ -131,11 +131,11 @@ fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
     let literals = Extractor::new().extract(&hir);
     let heads = literals.literals()?.iter();
     let heads: Vec<Box<[u8]>> = heads.map(|head| head.as_bytes().into()).collect();
-    // One that is empty agrees with everything.
+    // An empty literal fits every text.
     (!heads.iter().any(|head| head.is_empty())).then(|| heads.into())
 }
 
-/// The crate draws a picture of the place above the reason.
+/// The crate draws a picture of the place above the reason. This is the reason.
 fn last_line(text: &str) -> String {
     let reason = text.lines().last().unwrap_or_default();
     reason.strip_prefix("error: ").unwrap_or(reason).to_owned()
@@ -155,7 +155,7 @@ impl fmt::Debug for PosixRegex {
     }
 }
 
-/// The rest of the text holds the colon that opens it.
+/// The rest of the text holds the colon that begins the class.
 const CLASSES: [&str; 12] = [
     ":alnum", ":alpha", ":blank", ":cntrl", ":digit", ":graph", ":lower", ":print", ":punct", ":space", ":upper",
     ":xdigit",
@@ -165,7 +165,7 @@ const CLASSES: [&str; 12] = [
 struct Translation<'a> {
     rest: std::str::Chars<'a>,
     out: String,
-    /// Where the last thing that a repetition can be about begins in `out`.
+    /// Where the last item that can be repeated begins in `out`.
     atom: Option<usize>,
     /// Whether it is repeated already.
     is_repeated: bool,
@@ -205,14 +205,14 @@ impl<'a> Translation<'a> {
                     self.out.push(')');
                     self.begin_atom(start);
                 }
-                // Alone it is itself.
+                // Outside a group it stands for itself.
                 None => self.literal(')'),
             },
             '|' | '^' => {
                 self.out.push(next);
                 self.atom = None;
             }
-            // glibc takes a repetition of nothing for the character.
+            // glibc takes a repetition of nothing for the character itself.
             '*' | '+' | '?' if self.atom.is_none() => self.literal(next),
             '*' | '+' | '?' => self.repeat(&next.to_string()),
             '{' => self.interval(),
@@ -236,7 +236,7 @@ impl<'a> Translation<'a> {
         self.out.push_str(&regex::escape(character.encode_utf8(&mut buffer)));
     }
 
-    /// `a*?` would be another thing to the crate: what is repeated again becomes a group first.
+    /// To the crate `a*?` means something else: an item that is repeated again becomes a group first.
     fn repeat(&mut self, how: &str) {
         if self.is_repeated
             && let Some(start) = self.atom
@@ -270,7 +270,7 @@ impl<'a> Translation<'a> {
         Ok(())
     }
 
-    /// A bracket expression: backslashes are themselves, and so is `]` at the beginning.
+    /// A bracket expression. Backslashes stand for themselves, and so does `]` at the beginning.
     fn bracket(&mut self) -> Result<(), RegexError> {
         let unfinished = || RegexError::Malformed("unmatched [, [^, [:, [., or [=".to_owned());
         self.begin_atom(self.out.len());
@@ -316,14 +316,14 @@ impl<'a> Translation<'a> {
             self.out.push(character);
             return;
         }
-        // Octets, as in a program that knows of no other characters.
+        // Octets, as in a program that knows no multi-byte characters.
         let mut buffer = [0; 4];
         for octet in character.encode_utf8(&mut buffer).bytes() {
             let _ = write!(self.out, "\\x{octet:02x}");
         }
     }
 
-    /// `{1}`, `{1,}`, `{1,3}`, `{,3}`; anything else is the character.
+    /// `{1}`, `{1,}`, `{1,3}`, `{,3}`. Anything else stands for the character itself.
     fn interval(&mut self) {
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let inner = self.rest.as_str().split_once('}').filter(|(inner, _)| {
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_perl_means_otherwise_is_meant_as_posix_says() {
-        // Backslashes and brackets in brackets are themselves.
+        // Backslashes and brackets inside brackets stand for themselves.
         assert!(is_match("^[\\w]+$", "w\\"));
         assert!(!is_match("^[\\w]$", "a"));
         assert!(is_match("^[]a]+$", "a]"));
@@ -373,7 +373,7 @@ mod tests {
         assert!(is_match("^[a&&b~~-]+$", "a&b~-"));
         assert!(is_match("^[[a]+$", "[a"));
         assert!(is_match("^[[:digit:]x]+$", "1x2"));
-        // Escapes are of the character, but for those of glibc.
+        // An escape stands for its character, except glibc's own escapes.
         assert!(is_match("^\\d$", "d"));
         assert!(is_match("^a\\.b$", "a.b") && !is_match("^a\\.b$", "axb"));
         assert!(is_match("\\<ann\\>", "uid=ann,dc=x"));
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn groups_of_what_is_held_at_both_ends_are_those_of_glibc() {
-        // sed matches with it.
+        // sed uses glibc's matching.
         let patterns: Vec<String> = (0..1000).map(random_groups).collect();
         let texts = ["ab", "abc", "aab", "abab", "bcab", "aabbc", "abcbc", "cabab"];
         // Each expression is tried on a copy of each line.
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(others.collect::<Vec<_>>(), []);
     }
 
-    /// Three groups of alternatives.
+    /// An expression with three groups of alternatives.
     fn random_groups(seed: u64) -> String {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |limit: u64| {

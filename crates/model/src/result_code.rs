@@ -3,7 +3,7 @@
 
 /// The `resultCode` of an `LDAPResult`.
 ///
-/// An open number: codes that a peer invents survive decoding. The named constants are the ones in use here.
+/// An open number: unknown codes of a peer survive decoding. The named constants are the codes in use here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResultCode(pub u32);
 

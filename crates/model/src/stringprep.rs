@@ -1,10 +1,10 @@
 //! String preparation for matching (RFC 4518): transcode, map, normalize, prohibit, insignificant characters.
 //!
-//! The prepared form is the compact one that slapd keeps: outer spaces are removed and an inner run of spaces becomes
-//! one, where RFC 4518 §2.6.1 writes one outer and two inner spaces. Two strings have equal compact forms exactly when
-//! they have equal RFC forms. A string of nothing but spaces becomes one space. Unassigned code points are let through:
-//! the table of RFC 3454 §A.1 is that of Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no
-//! bidirectional check.
+//! The prepared form is the compact form that slapd stores: outer spaces are removed, and an inner run of spaces
+//! becomes one space. (RFC 4518 §2.6.1 writes one outer and two inner spaces.) Two strings have equal compact forms
+//! exactly when they have equal RFC forms. A string of spaces only becomes one space. Unassigned code points are
+//! allowed: the table of RFC 3454 §A.1 is that of Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs
+//! no bidirectional check.
 
 use smallvec::SmallVec;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, char::is_combining_mark, is_nfkc_quick};
@@ -22,7 +22,7 @@ pub enum Case {
     Ignore,
 }
 
-/// Which characters mean nothing (RFC 4518 §2.6).
+/// Which characters are insignificant (RFC 4518 §2.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Insignificant {
     /// Outer spaces and repeated inner spaces of a whole string.
@@ -40,7 +40,7 @@ pub enum Insignificant {
 }
 
 impl Insignificant {
-    /// Whether single spaces between other characters mean something.
+    /// Whether single spaces between other characters are significant.
     fn is_of_spaces(self) -> bool {
         !matches!(self, Self::AllSpaces | Self::SpacesAndHyphens)
     }
@@ -59,11 +59,11 @@ impl Insignificant {
 pub enum Prohibited {
     /// Assertions: the result is Undefined.
     Refused,
-    /// Stored values and names: slapd takes them, so data that exists must load. No assertion ever equals them.
+    /// Stored values and names. slapd accepts them, so existing data must load. No assertion ever equals them.
     Kept,
 }
 
-/// Appends the prepared form of `value`. Allocates nothing for ASCII besides the growth of `out`.
+/// Appends the prepared form of `value`. For ASCII it allocates nothing, except that `out` may grow.
 ///
 /// # Errors
 /// Not UTF-8, or a prohibited code point; `out` is then as it was.
@@ -97,10 +97,10 @@ pub fn prepare(
         };
         let folded = folded.iter().copied();
         match case {
-            // Nearly all text that people write.
+            // Nearly all text takes this way.
             _ if is_nfkc(folded.clone()) => spaces.push_all(folded, out),
             Case::Exact => spaces.push_all(folded.nfkc(), out),
-            // Folding what NFKC yields is what Table B.2 adds to simple folding (`U+2121` is "tel").
+            // Table B.2 is simple folding plus folding of the NFKC form (`U+2121` is "tel").
             Case::Ignore => {
                 let normal: SmallVec<[char; 128]> = folded.nfkc().collect();
                 let normal = normal.iter().copied();
@@ -116,19 +116,19 @@ pub fn prepare(
     Ok(())
 }
 
-/// Whether nothing but the case of letters can be prepared: printable ASCII without outer or repeated spaces.
+/// Whether a value is prepared except for the case of letters: printable ASCII without outer or repeated spaces.
 fn is_prepared_but_for_case(value: &[u8]) -> bool {
     let (Some(first), Some(last)) = (value.first(), value.last()) else {
         return false;
     };
     *first != b' '
         && *last != b' '
-        // Without a way out, so that it is done many bytes at a time.
+        // The loop has no early exit, so that it handles many bytes at a time.
         && value.iter().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
         && (memchr::memchr(b' ', value).is_none() || !value.windows(2).any(|pair| pair == b"  "))
 }
 
-/// Whether a text is certainly what NFKC makes of it.
+/// Whether a text is certainly unchanged by NFKC.
 fn is_nfkc(text: impl Iterator<Item = char>) -> bool {
     is_nfkc_quick(text) == IsNormalized::Yes
 }
@@ -151,7 +151,7 @@ fn prepare_ascii(value: &[u8], case: Case, spaces: &mut Spaces, out: &mut Vec<u8
     }
 }
 
-/// Insignificant space handling as a small machine.
+/// Handles insignificant spaces as a small state machine.
 struct Spaces {
     insignificant: Insignificant,
     start: usize,
@@ -171,7 +171,7 @@ impl Spaces {
         self.pending = self.insignificant.is_of_spaces();
     }
 
-    /// Writes the space that is due before a character.
+    /// Writes the space that is still pending before a character.
     fn settle(&mut self, out: &mut Vec<u8>) {
         if self.pending && (out.len() > self.start || self.insignificant.keeps_leading()) {
             out.push(b' ');
@@ -183,11 +183,11 @@ impl Spaces {
         let mut characters = characters.peekable();
         let mut buffer = [0; 4];
         while let Some(character) = characters.next() {
-            // A space that carries combining marks is no space (RFC 4518 §2.6.1).
+            // A space with combining marks is not a space (RFC 4518 §2.6.1).
             if character == ' ' && !characters.peek().is_some_and(|next| is_combining_mark(*next)) {
                 self.space();
             } else if self.insignificant == Insignificant::SpacesAndHyphens && tables::is_hyphen(character) {
-                // Nothing.
+                // The character is dropped.
             } else {
                 self.settle(out);
                 out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
@@ -197,7 +197,7 @@ impl Spaces {
 
     fn finish(&mut self, was_empty: bool, out: &mut Vec<u8>) {
         if out.len() == self.start {
-            // Nothing but spaces, or nothing at all.
+            // Only spaces, or nothing at all.
             if self.pending || was_empty {
                 self.pending = false;
                 if self.insignificant.is_of_spaces() {

@@ -1,4 +1,5 @@
-//! The schema of the tests of names, filters and entries: what the system schema lacks for the examples of the RFCs.
+//! The schema for the tests of names, filters and entries. It adds to the system schema what the examples of the RFCs
+//! need.
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,7 +30,7 @@ const CLASSES: &[&str] = &[
     "( 2.5.6.9 NAME 'groupOfNames' SUP top STRUCTURAL MUST ( member $ cn ) )",
 ];
 
-/// The schema of the tests.
+/// The schema for the tests.
 pub(crate) fn schema() -> Arc<Schema> {
     static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
         let source = Source {

@@ -51,7 +51,7 @@ fn a_warm_filter_is_compiled_and_evaluated_without_allocating() {
     }
 }
 
-/// What is compiled is moved a bounded number of times, however many `|` of many equalities are around it.
+/// Compiled nodes move a bounded number of times, even if many `|` with many equalities are nested.
 #[test]
 fn nested_lists_of_equalities_are_compiled_in_linear_memory() {
     let schema = Schema::system();

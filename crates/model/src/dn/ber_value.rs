@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use super::lexer::Bytes;
 
-/// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any
-/// that is read.
+/// One element: its identifier octet, its content, and the rest of the data. Elements with tag numbers above 30 are not
+/// recognized: their first octet differs from all that are read here.
 pub(super) fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut reader = Reader::new(data);
     let element = reader.read_any().ok()?;

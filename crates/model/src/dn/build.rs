@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{Schema, schema::AttributeType, syntax::NameForm};
 
-/// How deep DNs may be values within DNs (`seeAlso=cn\=a\,dc\=b`).
+/// How many levels of DNs may be values inside DNs (`seeAlso=cn\=a\,dc\=b`).
 const MAX_NESTING: u32 = 4;
 
 struct Assertion<'s, 'a> {
-    /// `None`: the schema takes a type by this name without a definition.
+    /// `None`: the schema accepts a type of this name without a definition.
     attribute: Option<&'s AttributeType>,
     name: &'a [u8],
     value: RawValue<'a>,
@@ -125,7 +125,7 @@ fn push_type(dn: &mut Dn, index: usize, name: &str) {
     dn.normalized.push(b'=');
 }
 
-/// Appends an assertion whose type has no definition: its values are compared octet by octet, as slapd does.
+/// Appends an assertion whose type has no definition. Its values are compared octet by octet, as in slapd.
 fn push_unknown(dn: &mut Dn, index: usize, name: &[u8], value: &[u8]) -> Result<(), InvalidDn> {
     let text = |bytes| std::str::from_utf8(bytes).map_err(|_| InvalidDn);
     if value.is_empty() {
@@ -183,7 +183,7 @@ fn push_name(dn: &mut Dn, schema: &Schema, (name, uid): (&[u8], Option<&[u8]>), 
     Ok(())
 }
 
-/// `X-ORDERED 'VALUES'`: the `{n}` of such a value is no part of it, so it cannot name an entry.
+/// `X-ORDERED 'VALUES'`: the `{n}` of such a value is not part of the value, so such a type cannot name an entry.
 fn is_ordered_by_value(attribute: &AttributeType) -> bool {
     attribute.extensions.iter().any(|(name, values)| {
         name.eq_ignore_ascii_case("X-ORDERED") && values.iter().any(|value| value.eq_ignore_ascii_case("VALUES"))

@@ -1,4 +1,4 @@
-//! Names in DER: those of certificates.
+//! Names in DER, as certificates hold them.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Schema;
 
-/// Appends the RDNs of the DER of a `Name`, which has the topmost RDN first.
+/// Appends the RDNs of a `Name` in DER. Its first RDN is the topmost one.
 pub(super) fn parse_rdn_sequence(dn: &mut Dn, schema: &Schema, der: &[u8]) -> Result<(), InvalidDn> {
     if der.len() > MAX_LENGTH {
         return Err(InvalidDn);
@@ -77,7 +77,7 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
     Ok(())
 }
 
-/// A type that the schema does not know: `oid=#hex` (RFC 4514 §2.4), which is its own normal form.
+/// A type that the schema does not know: `oid=#hex` (RFC 4514 §2.4). This text is its own normal form.
 fn push_unknown(dn: &mut Dn, index: usize, name: &str, value: &[u8]) {
     let start = dn.pretty.len();
     if index > 0 {

@@ -2,12 +2,12 @@
 
 use smallvec::SmallVec;
 
-/// Whether a byte is escaped wherever it stands.
+/// Whether a byte is escaped at every place.
 fn special(byte: u8) -> bool {
     SPECIAL.get(usize::from(byte)).is_some_and(|special| *special)
 }
 
-/// A look is cheaper than nine comparisons, and every octet of every name is looked at.
+/// A table look-up is faster than nine comparisons, and every octet of every name is checked.
 #[expect(
     clippy::indexing_slicing,
     reason = "an octet is within the table, and a constant is made by the compiler"
@@ -22,7 +22,7 @@ static SPECIAL: [bool; 256] = {
     table
 };
 
-/// Whether a byte ends the part of a text that is a value without escapes (RFC 4514 §3): what is escaped, but for `=`.
+/// Whether a byte ends a value without escapes (RFC 4514 §3). These are the escaped bytes except `=`.
 pub(super) fn ends_plain_text(byte: u8) -> bool {
     special(byte) && byte != b'='
 }
@@ -33,7 +33,7 @@ fn needs_escape(value: &[u8]) -> bool {
         || value.iter().any(|&b| special(b))
 }
 
-/// What the parser takes for space round a value.
+/// Whether the parser takes this byte for a space around a value.
 pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

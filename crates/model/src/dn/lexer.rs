@@ -26,7 +26,7 @@ pub(super) enum RawValue<'a> {
     Plain(&'a [u8]),
     /// With `\`.
     Escaped(&'a [u8]),
-    /// What stood between quotes, with `\`.
+    /// The text between quotes, with `\`.
     Quoted(&'a [u8]),
     /// Digits after `#`.
     Hex(&'a [u8]),
@@ -57,7 +57,7 @@ pub(super) struct Ava<'a> {
     pub(super) separator: Separator,
 }
 
-/// Takes one assertion after the other off a text.
+/// Takes one assertion after the other from a text.
 pub(super) struct Lexer<'a> {
     rest: &'a [u8],
     /// A separator was read, so that another assertion must follow.
@@ -128,7 +128,7 @@ impl<'a> Lexer<'a> {
         head
     }
 
-    /// An attribute type. Options may follow, and are dropped as slapd does.
+    /// An attribute type. Options may follow; they are dropped, as in slapd.
     fn name(&mut self) -> Result<&'a [u8], InvalidDn> {
         let name = match self.rest.first() {
             Some(b) if b.is_ascii_digit() => self.take_while(|b| b.is_ascii_digit() || b == b'.'),
@@ -170,7 +170,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn string(&mut self) -> Result<RawValue<'a>, InvalidDn> {
-        // Nearly all values hold nothing special.
+        // Nearly all values have no special characters.
         let plain = self.rest.iter().position(|byte| ends_plain_text(*byte));
         let plain = plain.unwrap_or(self.rest.len());
         if matches!(self.rest.get(plain), None | Some(b',' | b';' | b'+')) {

@@ -1,7 +1,7 @@
-//! What no name may be.
+//! Limits of names.
 
-/// Most bytes of a DN's text, as in slapd. It bounds the number of RDNs too: the shortest one has four bytes with its
-/// separator.
+/// The greatest length of a DN's text in bytes, as in slapd. It also bounds the number of RDNs: the shortest RDN has
+/// four bytes with its separator.
 pub const MAX_LENGTH: usize = 8192;
 
 /// Not a distinguished name of this schema; maps to `invalidDNSyntax`.

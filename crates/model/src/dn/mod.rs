@@ -25,10 +25,10 @@ pub use limits::{InvalidDn, MAX_LENGTH};
 
 /// A distinguished name that was checked against a schema.
 ///
-/// `pretty` is what is printed (slapd's pretty form: attribute types as given by the schema's first name, values with
-/// the escapes that RFC 4514 needs and no others); `normalized` is the form that is compared and indexed: types
-/// lower-cased, values normalized by their equality rule, RDNs leaf first, joined by `,`, multi-valued RDNs sorted. Two
-/// names are equal exactly when their normal forms are.
+/// `pretty` is the printed form, as slapd prints it: each attribute type by its first name in the schema, and values
+/// with only the escapes that RFC 4514 needs. `normalized` is the form that is compared and indexed: types lower-cased,
+/// values normalized by their equality rule, RDNs leaf first, joined by `,`, multi-valued RDNs sorted. Two names are
+/// equal exactly when their normal forms are equal.
 ///
 /// Both forms escape in one way: `,` `+` `"` `\` `<` `>` `;` `=` and NUL, white space that begins or ends the value,
 /// and a `#` that begins it, are `\` and two upper-case hexadecimal digits.
@@ -72,9 +72,9 @@ impl Dn {
     }
     /// Parses an RFC 4514 string (RFC 2253 and LDAPv2 leniencies as slapd: `;`, spaces round separators, quotes).
     ///
-    /// Beyond slapd it takes `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a boolean, an OID or a
-    /// bit string. Refused: undefined attribute types (but for those of [`Schema::gather_unknown_types`]), values that
-    /// their syntax or UTF-8 forbid, empty values, a type twice in one RDN, more than [`MAX_LENGTH`] bytes.
+    /// Unlike slapd it also accepts `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a boolean, an OID
+    /// or a bit string. It refuses undefined attribute types (except those of [`Schema::gather_unknown_types`]), values
+    /// that their syntax or UTF-8 forbid, empty values, a type twice in one RDN, and more than [`MAX_LENGTH`] bytes.
     pub fn parse(schema: &Schema, text: &[u8]) -> Result<Self, InvalidDn> {
         let mut dn = Self::default();
         dn.parse_into(schema, text)?;
@@ -91,8 +91,8 @@ impl Dn {
     }
     /// The name of an X.509 issuer or subject: the DER of a `Name`, an RDNSequence (RFC 5280 §4.1.2.4).
     ///
-    /// Attribute types that the schema does not know are kept as `oid=#hex`, so that every certificate has a name to
-    /// compare.
+    /// Attribute types that the schema does not know are kept as `oid=#hex`. So every certificate has a name that can
+    /// be compared.
     pub fn from_rdn_sequence(schema: &Schema, der: &[u8]) -> Result<Self, InvalidDn> {
         let mut dn = Self::default();
         der::parse_rdn_sequence(&mut dn, schema, der)?;
@@ -104,11 +104,11 @@ impl Dn {
         self.normalized.clear();
         self.rdns.clear();
     }
-    /// As printed.
+    /// The printed form.
     pub fn pretty(&self) -> &str {
         &self.pretty
     }
-    /// As compared.
+    /// The compared form.
     pub fn normalized(&self) -> &[u8] {
         &self.normalized
     }
@@ -207,8 +207,8 @@ impl Dn {
         });
         assertions
     }
-    /// Whether the leaf RDN has an attribute type without a definition ([`Dn::leaf_assertions`] passes over it): no
-    /// entry is called so.
+    /// Whether the leaf RDN has an attribute type without a definition. [`Dn::leaf_assertions`] leaves such a type out.
+    /// No entry has such a name.
     pub fn has_unknown_leaf_type(&self, schema: &Schema) -> bool {
         if !schema.takes_unknown_types() {
             return false;
@@ -221,7 +221,7 @@ impl Dn {
         }
         false
     }
-    /// Calls `visit` with type and unescaped value of each assertion in the RDNs of `levels` (0 = leaf), until it
+    /// Calls `visit` with type and unescaped value of each assertion in the RDNs of `levels` (0 = leaf), until `visit`
     /// breaks.
     pub fn visit_assertions(
         &self,
@@ -240,7 +240,7 @@ impl Dn {
         ControlFlow::Continue(())
     }
 
-    /// Makes `superior` the superior of this name, whose topmost RDN it goes above; the name keeps its memory.
+    /// Appends `superior` above the topmost RDN of this name. The name keeps its memory.
     pub fn put_below(&mut self, superior: &Dn) {
         self.push_levels(superior, 0..superior.depth());
     }
@@ -263,7 +263,7 @@ impl Dn {
             normalized: moved(range.normalized, first.normalized.0, start.1),
         }));
     }
-    /// Writes the separator and answers where the new RDN begins.
+    /// Writes the separator and returns where the new RDN begins.
     fn begin_rdn(&mut self) -> Result<(u32, u32), InvalidDn> {
         if !self.rdns.is_empty() {
             self.pretty.push(',');

@@ -5,7 +5,7 @@ use crate::Schema;
 
 /// Splits a value into its name and its bit string (`'0101'B`), by form alone.
 ///
-/// What looks like no bit string at its end belongs to the name: `#` need not be escaped in a DN.
+/// A `#` need not be escaped in a DN: if the end of the value is not a bit string, it belongs to the name.
 pub fn split(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     let Some(hash) = memchr::memrchr(b'#', value) else {
         return (value, None);

@@ -14,7 +14,7 @@ impl Clone for Filter<'_> {
 }
 
 impl<'a> Filter<'a> {
-    /// The same with memory of its own.
+    /// A copy of the filter that owns its memory.
     pub fn to_owned(&self) -> Filter<'static> {
         self.copied(|text| Cow::Owned(text.to_vec()))
     }
@@ -22,7 +22,7 @@ impl<'a> Filter<'a> {
     /// A copy, whose texts are made by `copy`.
     fn copied<'c>(&self, copy: Copy<'a, 'c>) -> Filter<'c> {
         let mut copied = Vec::new();
-        // For each connective under way, the copies of what stands before it.
+        // For each open connective: the copies of the operands before the current one.
         let mut before = Vec::new();
         for step in self.steps() {
             match step {
@@ -37,7 +37,7 @@ impl<'a> Filter<'a> {
         copied.pop().unwrap_or(NOTHING)
     }
 
-    /// The same connective of other operands.
+    /// The same connective with other operands.
     fn of_others<'c>(&self, mut children: Vec<Filter<'c>>) -> Filter<'c> {
         match self {
             Self::Or(_) => Filter::Or(children),
@@ -84,5 +84,5 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// A filter that holds nothing, where there can be none.
+/// A filter that holds nothing. It stands where a filter is required but none can be.
 const NOTHING: Filter<'static> = Filter::And(Vec::new());

@@ -12,7 +12,7 @@ use crate::{AttributeDescription, Budget, Filter, Schema, matching::MatchingRule
 pub enum Truth {
     /// The entry matches.
     True,
-    /// It does not.
+    /// The entry does not match.
     False,
     /// Cannot be decided: unknown attribute or rule, malformed assertion value.
     Undefined,
@@ -185,37 +185,36 @@ pub enum AnsweringValue<'v> {
     Normalized(&'v [u8]),
 }
 
-/// Who may be answered by what: how access control takes part in evaluation.
+/// Decides which values may answer: how access control takes part in evaluation.
 ///
-/// Two questions are asked. May there be an item about this description at all (if not, it is Undefined)? And, whatever
-/// was asked for, may the *stored* attribute, and the value, answer it? What may not answer is taken as not there, so
-/// that an answer never depends on it.
+/// A guard answers two questions. May there be an item about this description at all? If not, the item is Undefined.
+/// May the *stored* attribute and its value answer the item, whatever the item asks for? If not, the value is taken as
+/// absent. So an answer never depends on a hidden value.
 pub trait Guard {
-    /// Whether an item about `asked` may be put; `assertion` is the normal form of what it asserts, where it asserts
-    /// one value.
+    /// Whether an item about `asked` is allowed. `assertion` is the normal form of the assertion value, if the item has
+    /// exactly one.
     fn may_ask(&self, asked: &AttributeDescription, assertion: Option<&[u8]>) -> bool;
-    /// Whether [`Guard::may_ask`] depends on what is asserted.
+    /// Whether [`Guard::may_ask`] depends on the assertion value.
     fn asks_by_value(&self, asked: &AttributeDescription) -> bool;
     /// Which values of a stored attribute may answer.
     fn answering(&self, stored: &AttributeDescription) -> Answering;
-    /// Whether this value may, where the answer is [`Answering::Each`].
+    /// Whether this value may answer. Asked where [`Guard::answering`] returns [`Answering::Each`].
     fn may_answer(&self, stored: &AttributeDescription, value: AnsweringValue<'_>) -> bool;
 }
 
 /// Where evaluation gets values from: a stored record or an entry in memory.
 pub trait ValueSource {
-    /// Who may be answered by what; `None`: everything may answer.
+    /// Decides which values may answer. `None`: all.
     fn guard(&self) -> Option<&dyn Guard> {
         None
     }
-    /// What the evaluation may cost; `None`: whatever it costs. Once it is exhausted, the truth that comes out means
-    /// nothing.
+    /// The budget of the evaluation. `None`: no limit. Once it is exhausted, the result means nothing.
     fn budget(&self) -> Option<&Budget> {
         None
     }
     /// Calls `visit` with each value of the attribute of `slot`, its subtypes and its option supersets (RFC 4512 §2.5),
-    /// as stored (not normalized), until it breaks. Like the other functions, with those values alone that the guard
-    /// lets answer.
+    /// as stored (not normalized), until `visit` breaks. Like the other functions, it passes only values that the guard
+    /// allows.
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
     /// Calls `visit` with the values of every attribute whose syntax `rule` applies to.
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
@@ -227,24 +226,24 @@ pub trait ValueSource {
         rule: &'static MatchingRule,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     );
-    /// Whether a value set that is too big to scan holds a value with this normal form. `None`: not such a set, scan
-    /// it.
+    /// Whether a value set that is too big to scan holds a value with this normal form. `None`: the set is not that
+    /// big; scan it.
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool>;
-    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps, by
-    /// values that the guard lets answer.
+    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps,
+    /// through values that the guard allows.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth;
 }
 
 impl CompiledFilter {
-    /// Resolves `filter`. What cannot be resolved becomes `Constant(Undefined)`; this never fails.
+    /// Resolves `filter`. Items that cannot be resolved become `Constant(Undefined)`. This never fails.
     ///
-    /// Every node of `filter` becomes one node here, except that `(&)` and `(|)` are constants, `(objectClass=top)` is
-    /// presence, and in an `|` of at least [`ANY_OF_THRESHOLD`] equalities on one attribute these are one
-    /// [`Node::AnyOf`].
+    /// Every node of `filter` becomes one node here, with these exceptions: `(&)` and `(|)` are constants,
+    /// `(objectClass=top)` is presence, and at least [`ANY_OF_THRESHOLD`] equalities on one attribute in an `|` become
+    /// one [`Node::AnyOf`].
     pub fn compile(&mut self, schema: &Schema, filter: &Filter<'_>) {
         self.compile_within(schema, filter, None);
     }
-    /// As [`CompiledFilter::compile`], within the steps of a budget. When that is exhausted the result means nothing.
+    /// As [`CompiledFilter::compile`], within a budget. If the budget is exhausted, the result means nothing.
     pub fn compile_within(&mut self, schema: &Schema, filter: &Filter<'_>, budget: Option<&Budget>) {
         self.clear();
         let mut compiler = Compiler::new(self, schema);
@@ -279,7 +278,7 @@ impl CompiledFilter {
             self.remove(gathered);
         }
     }
-    /// Forgets the filter and keeps the memory.
+    /// Removes the filter and keeps the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.slots.clear();
@@ -292,13 +291,13 @@ impl CompiledFilter {
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
     }
-    /// The parts of a range of them.
+    /// The parts in a range.
     pub(super) fn parts_of(&self, range: &Range<u32>) -> &[Range<u32>] {
         self.parts
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
     }
-    /// The values of a range of parts: of [`Node::AnyOf`], or the `any` of [`Node::Substrings`].
+    /// The values of a range of parts: those of [`Node::AnyOf`], or the `any` parts of [`Node::Substrings`].
     pub fn part_values(&self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &[u8]> {
         let parts = self
             .parts
@@ -311,7 +310,7 @@ impl CompiledFilter {
         self.slots.get(usize::from(slot.0))
     }
 
-    /// All operands of the connective at `index` are there.
+    /// Completes the connective at `index`, of which all operands are there.
     fn close(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let empty = index + 1 == self.nodes.len();
         if matches!(self.nodes.get(index), Some(Node::Or { .. })) && !empty {
@@ -326,8 +325,8 @@ impl CompiledFilter {
         }
     }
 
-    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`: the first of them.
-    /// The others are noted in `gathered` and stay, so that what is moved is moved once, whatever the nesting.
+    /// Joins the equalities on one attribute among the operands of the `|` at `index` into one node, in the place of
+    /// the first. The others are noted in `gathered` and removed later. So each node moves once, whatever the nesting.
     fn gather(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let mut count = 0;
         self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));
@@ -373,7 +372,7 @@ impl CompiledFilter {
         }
     }
 
-    /// Takes out the nodes at these indexes, which have no descendants.
+    /// Removes the nodes at these indexes. They have no descendants.
     fn remove(&mut self, mut indexes: Vec<u32>) {
         indexes.sort_unstable();
         for node in &mut self.nodes {
@@ -391,7 +390,7 @@ impl CompiledFilter {
         });
     }
 
-    /// Calls `visit` with the index of each operand of the last connective, which begins at `index`, and the operand.
+    /// Calls `visit` with each operand of the last connective, which begins at `index`, and with the operand's index.
     fn operands(&self, index: usize, mut visit: impl FnMut(usize, &Node)) {
         let mut at = index + 1;
         while let Some(node) = self.nodes.get(at) {
@@ -421,14 +420,14 @@ pub(super) fn length<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
-/// From how many equalities on one attribute a [`Node::AnyOf`] is made.
+/// The number of equalities on one attribute from which a [`Node::AnyOf`] is made.
 pub const ANY_OF_THRESHOLD: usize = 4;
 
-/// A filter in the making.
+/// The state of one compilation.
 pub(super) struct Compiler<'c> {
     pub(super) filter: &'c mut CompiledFilter,
     pub(super) schema: &'c Schema,
-    /// Slots by description, once they are too many to look through.
+    /// Slots by description, once there are too many to search one by one.
     numbers: HashMap<AttributeDescription, u16>,
 }
 

@@ -33,7 +33,7 @@ impl From<bool> for Truth {
     }
 }
 
-/// A connective under way: its node, one past its last descendant, and its truth so far.
+/// An open connective: its node, the index one past its last descendant, and its truth so far.
 struct Frame<'f> {
     node: &'f Node,
     end: usize,
@@ -41,7 +41,7 @@ struct Frame<'f> {
 }
 
 impl Frame<'_> {
-    /// Takes in the truth of an operand; `Some` when that decides.
+    /// Adds the truth of an operand. `Some`: the connective is decided.
     fn fold(&mut self, operand: Truth) -> Option<Truth> {
         let deciding = match self.node {
             Node::And { .. } => Truth::False,
@@ -56,7 +56,7 @@ impl Frame<'_> {
 }
 
 impl CompiledFilter {
-    /// Whether there are so many items that each is worth counting.
+    /// Whether the filter has so many items that each one is counted.
     #[inline]
     pub fn is_big(&self) -> bool {
         self.nodes.len() > FEW
@@ -117,8 +117,8 @@ impl CompiledFilter {
         }
     }
 
-    /// Whether one value satisfies this filter, for the matched values control (RFC 3876): the filter is an item or an
-    /// `|` of items, and an item is true of a value when it is about the value's attribute and holds for the value.
+    /// Whether one value satisfies this filter, for the matched values control (RFC 3876). The filter is an item or an
+    /// `|` of items. An item is true of a value when it is about the value's attribute and holds for the value.
     pub fn matches_value(
         &self,
         schema: &Schema,
@@ -136,7 +136,7 @@ impl CompiledFilter {
         self.evaluate(schema, &source, scratch) == Truth::True
     }
 
-    /// The truth of an item that may not be put, or not as a whole; `None` if it may.
+    /// The truth of an item that is forbidden, or partly forbidden; `None` if it is allowed.
     fn guarded(
         &self,
         node: &Node,
@@ -153,7 +153,7 @@ impl CompiledFilter {
         }
     }
 
-    /// An item, of the values that may answer it.
+    /// Evaluates an item on the values that may answer it.
     #[inline]
     fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, memory: &mut Memory<'_>) -> Truth {
         let mut values = Values {
@@ -221,11 +221,11 @@ impl CompiledFilter {
     }
 }
 
-/// Whether an item may be put.
+/// Whether an item is allowed.
 enum Permission<'f> {
     Whole,
     None,
-    /// It stands for several equalities, of which each has to be asked about.
+    /// The item stands for several equalities. Each is checked on its own.
     ByValue(Slot, &'static MatchingRule, &'f Range<u32>),
 }
 
@@ -254,7 +254,7 @@ impl CompiledFilter {
         }
     }
 
-    /// The `|` of several equalities, of which some may not be put.
+    /// Evaluates an `|` of several equalities, some of which are forbidden.
     fn equalities(
         &self,
         (slot, rule, parts): (Slot, &'static MatchingRule, &Range<u32>),
@@ -291,26 +291,26 @@ impl CompiledFilter {
     }
 }
 
-/// Nodes of a filter, values that have been normalized and parts of an assertion that are not worth counting.
+/// Up to this number, nodes of a filter, normalized values and parts of an assertion are not counted.
 const FEW: usize = 16;
-/// Steps for an item of a filter of many.
+/// Steps for one item of a filter with many items.
 const NODE_STEPS: u64 = 2;
-/// Octets of values that are not.
+/// Up to this number, octets of values are not counted.
 const SHORT: usize = 512;
-/// Octets that a value counts for beside its own.
+/// Octets that each value costs in addition to its own.
 const OF_VALUE: usize = 16;
-/// Normal forms that an item is asked about in about one step.
+/// Normal forms that an item compares in about one step.
 const FORMS_PER_STEP: usize = 2;
 /// Steps for finding a value in a big set.
 const LOOK_UP_STEPS: u64 = 10;
 
-/// Takes steps; false: there are none left.
+/// Takes steps. False: none are left.
 pub(super) fn afford(source: &dyn ValueSource, steps: u64) -> bool {
     source.budget().is_none_or(|budget| budget.spend(steps))
 }
 
-/// Takes the steps for normalizing a value, if `seen`, the octets before it, and its own are so many that this is worth
-/// counting.
+/// Takes the steps for normalizing a value. `seen` counts the octets of the values before it; few octets in all cost
+/// nothing.
 #[inline]
 fn afford_value(source: &dyn ValueSource, seen: &mut usize, value: &[u8]) -> bool {
     *seen += value.len() + OF_VALUE;
@@ -325,10 +325,10 @@ fn stop_when(found: bool) -> ControlFlow<()> {
     }
 }
 
-/// What of a value is between its beginning and its end.
+/// The part of a value between its beginning and its end.
 fn between<'v>(value: &'v [u8], initial: &[u8], r#final: &[u8]) -> Option<&'v [u8]> {
-    // A comparison with nothing may cost 100 ns: some processors, asked to compare no octets at an address that is
-    // none, take a fault.
+    // A comparison with an empty slice may cost 100 ns: some processors take a fault when they compare no octets at an
+    // invalid address.
     let rest = match initial {
         [] => value,
         initial => value.strip_prefix(initial)?,
@@ -342,7 +342,7 @@ fn between<'v>(value: &'v [u8], initial: &[u8], r#final: &[u8]) -> Option<&'v [u
 fn contains_in_order<'p>(text: &[u8], parts: impl Iterator<Item = &'p [u8]>, source: &dyn ValueSource) -> bool {
     let mut rest = text;
     for (number, part) in parts.enumerate() {
-        // A long part takes long to be prepared for the search.
+        // Preparing the search for a long part takes long.
         if part.len() > rest.len() || (number >= FEW && !afford(source, 1)) {
             return false;
         }
@@ -354,10 +354,10 @@ fn contains_in_order<'p>(text: &[u8], parts: impl Iterator<Item = &'p [u8]>, sou
     true
 }
 
-/// What one evaluation works with.
+/// The working memory of one evaluation.
 struct Memory<'m> {
     scratch: &'m mut Vec<u8>,
-    /// Of filters of many items.
+    /// Only for filters with many items.
     forms: Option<FormCache>,
 }
 
@@ -379,14 +379,14 @@ impl Values<'_, '_> {
         found
     }
 
-    /// Whether the normal forms of many values are there for several items.
+    /// Whether normal forms of many values have been kept for several items.
     fn are_many(&mut self, slot: Slot, rule: &'static MatchingRule) -> bool {
         let known = self.memory.forms.as_ref().and_then(|forms| forms.made(slot, rule));
         known.is_some_and(|forms| forms.len() > FEW)
     }
 
-    /// Whether `test` holds for the normal form of some value; `slot` is `None` for any attribute that the rule applies
-    /// to.
+    /// Whether `test` holds for the normal form of some value. `slot` is `None` for every attribute that the rule
+    /// applies to.
     fn any(
         &mut self,
         slot: Option<Slot>,
@@ -414,7 +414,7 @@ impl Values<'_, '_> {
             Some(slot) => self.source.values(slot, &mut visit),
             None => self.source.values_for_rule(rule, &mut visit),
         }
-        // Another value stops at once when one was found.
+        // Once a value was found, the search of further values stops at once.
         if dn_attributes {
             self.source.dn_values(slot, rule, &mut visit);
         }
@@ -464,7 +464,7 @@ impl Values<'_, '_> {
         (initial, any, r#final): (&[u8], &Range<u32>, &[u8]),
     ) -> bool {
         let (filter, source) = (self.filter, self.source);
-        // One that many values are asked about is prepared once.
+        // An assertion value that is compared with many values is prepared once.
         if self.are_many(slot, rule)
             && let [part] = filter.parts_of(any)
         {
@@ -495,7 +495,7 @@ impl Values<'_, '_> {
         found
     }
 
-    /// Whether `holds_normalized` speaks of this rule's normal forms.
+    /// Whether `holds_normalized` uses the normal forms of this rule.
     fn is_own_rule(&self, slot: Slot, rule: &'static MatchingRule) -> bool {
         rule.evaluate.is_none()
             && rule.expand.is_none()
@@ -505,7 +505,7 @@ impl Values<'_, '_> {
     }
 }
 
-/// One value as a source.
+/// One value as a value source.
 struct OneValue<'v> {
     filter: &'v CompiledFilter,
     schema: &'v Schema,
@@ -541,7 +541,7 @@ impl ValueSource for OneValue<'_> {
     fn holds_normalized(&self, _: Slot, _: &[u8]) -> Option<bool> {
         None
     }
-    /// One step: whether the value is the target. Further steps are other entries'.
+    /// One step: whether the value is the target. Further steps are in other entries.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         crate::entry::reaches_directly(
             self.schema,

@@ -1,16 +1,16 @@
-//! Normal forms of an entry's values that several items of one filter look at: made once for all of them.
+//! Normal forms of an entry's values that several items of one filter use. They are made once for all these items.
 
 use std::ops::ControlFlow;
 
 use super::compiled::{Slot, ValueSource};
 use crate::{Schema, matching::MatchingRule};
 
-/// Octets of normal forms that are kept of one attribute.
+/// Octets of normal forms that are kept for one attribute.
 const MOST_OCTETS: usize = 8 << 20;
-/// Attributes of which they are.
+/// Number of attributes whose normal forms are kept.
 const MOST_ATTRIBUTES: usize = 4;
 
-/// What one evaluation of a big filter keeps.
+/// The memory of one evaluation of a big filter.
 #[derive(Default)]
 pub(super) struct FormCache {
     known: Vec<Known>,
@@ -23,10 +23,10 @@ struct Known {
 }
 
 enum Forms {
-    /// One item has looked at them; the next one will make them.
+    /// One item has used the values. The next item will make the normal forms.
     AskedOnce,
     Made(NormalForms),
-    /// They are too many.
+    /// There are too many.
     None,
 }
 
@@ -51,7 +51,7 @@ impl NormalForms {
         })
     }
 
-    /// `None`: they are too many.
+    /// `None`: there are too many.
     fn make(schema: &Schema, source: &dyn ValueSource, slot: Slot, rule: &'static MatchingRule) -> Option<Self> {
         let mut forms = Self::default();
         source.values(slot, &mut |value| {
@@ -73,7 +73,7 @@ impl NormalForms {
 }
 
 impl FormCache {
-    /// The forms, if they are there.
+    /// The forms, if they are made already.
     pub(super) fn made(&self, slot: Slot, rule: &'static MatchingRule) -> Option<&NormalForms> {
         let known = self
             .known
@@ -85,7 +85,7 @@ impl FormCache {
         }
     }
 
-    /// The forms, if an item has asked for them before, and they are not too many.
+    /// The forms, if an item has asked for them before and there are not too many.
     pub(super) fn of(
         &mut self,
         schema: &Schema,

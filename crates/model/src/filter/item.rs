@@ -14,7 +14,7 @@ use crate::{
     syntax::{InvalidValue, oid},
 };
 
-/// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its
+/// Whether extensible match may use a rule on an attribute: it is one of the attribute's own rules, or is made for its
 /// syntax.
 pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> bool {
     [attribute.equality, attribute.ordering, attribute.substrings].contains(&Some(rule))
@@ -98,7 +98,7 @@ impl<'c> Compiler<'c> {
         Some((self.slot(description)?, attribute))
     }
 
-    /// Appends a normal form; what an error leaves is cut off.
+    /// Appends a normal form. On an error the buffer is cut back.
     fn append(
         &mut self,
         normalize: impl FnOnce(&crate::Schema, &mut Vec<u8>) -> Result<(), InvalidValue>,
@@ -136,7 +136,7 @@ impl<'c> Compiler<'c> {
         })
     }
 
-    /// Equality with each form that the rule counts up; Undefined when there is none, as for an unknown class.
+    /// Equality with each form that the rule lists. Undefined when it lists none, as for an unknown class.
     fn expanded(&mut self, slot: Slot, rule: &'static MatchingRule, expand: Expand, asserted: &[u8]) -> Option<Node> {
         let CompiledFilter { parts, bytes, .. } = &mut *self.filter;
         let start = length(parts);
@@ -155,7 +155,7 @@ impl<'c> Compiler<'c> {
         })
     }
 
-    /// Approximate match is by sound where the equality rule has a rule for it, and equality for all else.
+    /// Approximate match: by sound where the equality rule has such a rule, otherwise equality.
     fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
         let equality = attribute.equality?;
         if let Some(rule) = approx::rule_of(equality) {
@@ -200,7 +200,7 @@ impl<'c> Compiler<'c> {
             Some(value) => Some(part(self, value, SubstringPart::Final)?),
             None => None,
         };
-        // A prepared value ends with a space (RFC 4518 §2.6.1), which the compact form leaves out.
+        // A prepared value ends with a space (RFC 4518 §2.6.1). The compact form leaves that space out.
         let ends_in_space = |range: &Range<u32>| SPACED.contains(&rule.oid) && self.filter.value(range) == b" ";
         if r#final.as_ref().is_some_and(ends_in_space) {
             if initial.is_none() && any.is_empty() {

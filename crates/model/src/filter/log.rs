@@ -1,5 +1,5 @@
 //! Filters as slapd's stats log prints them: attributes by their first name, assertion values in normal form, and `?`
-//! before what is Undefined.
+//! before items that are Undefined.
 
 use std::{
     borrow::Cow,
@@ -42,8 +42,8 @@ impl<'p, 'a> LogFilter<'p, 'a> {
     }
 }
 
-/// What printing takes at most, as steps of a [`crate::Budget`]: what is behind some 60,000 octets is left out (slapd's
-/// lines end after 4,096).
+/// The most steps of a [`crate::Budget`] that printing takes. Text after some 60,000 octets is left out (slapd's lines
+/// end after 4,096).
 const MOST_STEPS: u64 = 2_000;
 
 impl Display for LogFilter<'_, '_> {
@@ -94,7 +94,7 @@ impl LogFilter<'_, '_> {
         }
     }
 
-    /// The attribute of an item that asserts something of a password: what is asserted may be one.
+    /// The attribute of an item about a password attribute. Its assertion value may be a password.
     fn secret(&self, item: &Filter<'_>) -> Option<Vec<u8>> {
         let attribute = match item {
             Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => {
@@ -112,7 +112,7 @@ impl LogFilter<'_, '_> {
         is_secret.then_some(name)
     }
 
-    /// As it came in, but with the attribute's first name when there is such an attribute.
+    /// The item as it came in, but with the attribute's first name if there is such an attribute.
     fn undefined(&self, item: &Filter<'_>, f: &mut dyn Write) -> fmt::Result {
         let named = |attribute: &[u8]| Cow::Owned(self.name(attribute));
         let assertion = |a: &Assertion<'_>| Assertion {
@@ -141,7 +141,7 @@ impl LogFilter<'_, '_> {
         write_item(&renamed, f)
     }
 
-    /// The text of a description by its first name, or as it is when it is unknown.
+    /// The text of a description by its first name. An unknown description stays as it is.
     fn name(&self, attribute: &[u8]) -> Vec<u8> {
         match self.schema.attribute_description(attribute) {
             Ok(description) => self.schema.description_text(&description).into_bytes(),
@@ -218,7 +218,7 @@ impl LogFilter<'_, '_> {
         }
     }
 
-    /// The normal form where it is text; rules with a binary normal form print the value as it came.
+    /// The normal form where it is text. For rules with a binary normal form, the value as it came in.
     fn value(&self, rule: &'static MatchingRule, value: &[u8], f: &mut dyn Write) -> fmt::Result {
         let mut normal = Vec::new();
         let text = rule.assertion(self.schema, value, &mut normal).is_ok()
@@ -232,7 +232,7 @@ impl LogFilter<'_, '_> {
     }
 }
 
-/// Attributes that hold passwords or what serves as one, of the schema files that come along and of those that sites
+/// Attributes that hold passwords or other secrets. They come from our schema files and from schema files that sites
 /// use.
 const SECRETS: [&str; 9] = [
     "userPassword",
@@ -246,7 +246,7 @@ const SECRETS: [&str; 9] = [
     "unicodePwd",
 ];
 const UUID: &str = "1.3.6.1.1.16.1";
-/// Assertion syntaxes whose rules may have a normal form that is made for order, not for people.
+/// Assertion syntaxes whose rules may have a binary normal form, made for ordering.
 const BINARY_NORMAL_FORMS: [&str; 6] = [
     UUID,
     // Integer, Generalized Time, UTC Time, Boolean

@@ -24,8 +24,8 @@ pub(crate) use text::hex_pair;
 pub use text::{FilterError, FilterErrorKind};
 pub use walk::{Step, Steps};
 
-/// The deepest nesting of `&`, `|` and `!` that a filter ever has: what the compiler writes (dropping, comparing) is
-/// recursive.
+/// The deepest nesting of `&`, `|` and `!` that a filter may have. The functions that the compiler generates (drop,
+/// comparison) are recursive.
 pub const MAX_DEPTH: usize = 4096;
 
 /// A filter as it came in: attribute descriptions and values are not interpreted.
@@ -81,7 +81,7 @@ pub struct Assertion<'a> {
 }
 
 impl Filter<'_> {
-    /// Steps of a [`crate::Budget`] that its values, without those of other filters in it, cost to normalize.
+    /// Steps of a [`crate::Budget`] for normalizing the values of this node, without those of its operands.
     pub(crate) fn cost(&self) -> u64 {
         match self {
             Self::And(_) | Self::Or(_) | Self::Not(_) | Self::Present(_) => 1,
@@ -103,9 +103,9 @@ impl Filter<'_> {
 impl<'a> Filter<'a> {
     /// Parses the text form of RFC 4515.
     ///
-    /// As ldap-utils do, it takes an item without its parentheses, spaces between the parts of a list, and the escapes
-    /// `\(`, `\)`, `\*`, `\\` of RFC 1960. `max_depth` bounds how many `&`, `|`, `!` may be nested; above [`MAX_DEPTH`]
-    /// it acts like it.
+    /// As in ldap-utils, an item may lack its parentheses, spaces may stand between the parts of a list, and the
+    /// escapes `\(`, `\)`, `\*`, `\\` of RFC 1960 are accepted. `max_depth` bounds the nesting of `&`, `|`, `!`. A
+    /// `max_depth` above [`MAX_DEPTH`] acts as [`MAX_DEPTH`].
     pub fn parse(text: &'a [u8], max_depth: usize) -> Result<Self, FilterError> {
         text::parse(text, max_depth.min(MAX_DEPTH))
     }

@@ -83,8 +83,8 @@ fn write_assertion(attribute: &[u8], operator: &str, value: &[u8], f: &mut dyn W
     write_escaped(value, f)
 }
 
-/// Writes an attribute description or rule: it is ASCII if it came from a well-formed filter, and must not break a log
-/// line if not.
+/// Writes an attribute description or rule. In a well-formed filter it is ASCII. In any other case it must not break a
+/// log line.
 pub(super) fn write_raw(name: &[u8], f: &mut dyn Write) -> fmt::Result {
     write_escaped(name, f)
 }

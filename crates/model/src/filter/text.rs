@@ -17,7 +17,7 @@ pub struct FilterError {
 /// Why a text is no filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FilterErrorKind {
-    /// A parenthesis is missing or one too many.
+    /// A parenthesis is missing, or there is one too many.
     #[error("unbalanced parentheses")]
     Unbalanced,
     /// Something else than a filter.
@@ -235,7 +235,7 @@ fn asterisk(value: &[u8]) -> Option<usize> {
     }
 }
 
-/// `type [:dn] [:rule] := value` or `[:dn] :rule := value`; `names` is what stands before `:=`.
+/// `type [:dn] [:rule] := value` or `[:dn] :rule := value`; `names` is the text before `:=`.
 fn extensible<'a>(names: &'a [u8], value: &'a [u8], at: usize, bad: FilterError) -> Result<Filter<'a>, FilterError> {
     let mut fields = names.split(|&b| b == b':');
     let attribute = fields.next().filter(|a| !a.is_empty());

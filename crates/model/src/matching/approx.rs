@@ -1,12 +1,12 @@
-//! Approximate matching (`~=`, RFC 4511 §4.5.1.7.6), and directoryStringApproxMatch and IA5StringApproxMatch, by which
-//! OpenLDAP calls it in extensible filters: words that sound alike have the same code, and all words of the assertion
-//! stand in the value, in order.
+//! Approximate matching (`~=`, RFC 4511 §4.5.1.7.6). Extensible filters reach it as OpenLDAP's
+//! directoryStringApproxMatch and IA5StringApproxMatch. Words that sound alike have the same code. A value matches when
+//! it has all words of the assertion, in order.
 //!
-//! Words are what stands between spaces. The code of a word is the one that slapd finds with its default phonetics, the
-//! Metaphone of the University of Michigan with all its peculiarities (`metaphone`). It comes of the letters A to Z up
-//! to the first other character; letters with marks count as their base letters. Two things are our own choice: a word
-//! without such letters in front is its own code (`10`, `Мир`), where slapd takes `10` for `11` when there is no index
-//! and finds nothing when there is one, and passes over words in other scripts.
+//! Words are separated by spaces. The code of a word is the one that slapd's default phonetics give: the Metaphone of
+//! the University of Michigan with all its peculiarities (`metaphone`). It is made of the letters A to Z up to the
+//! first other character; letters with marks count as their base letters. Words that do not begin with such letters
+//! (`10`, `Мир`) are our own choice: such a word is its own code. slapd takes `10` for `11` when there is no index,
+//! finds nothing when there is one, and ignores words in other scripts.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -39,7 +39,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
     .hidden(),
 ];
 
-/// The rule by which `~=` matches attributes with this equality rule, if it is another one.
+/// The rule that `~=` uses for attributes with this equality rule, if it is another one.
 pub fn rule_of(equality: &MatchingRule) -> Option<&'static MatchingRule> {
     let name = match equality.oid {
         // caseIgnoreMatch, caseExactMatch
@@ -93,7 +93,7 @@ fn evaluate(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     matches(value, assertion)
 }
 
-/// Appends the code of a decomposed word, behind a space unless the codes begin here.
+/// Appends the code of a decomposed word. A space goes before it, unless it is the first code.
 fn code(word: &[u8], start: usize, out: &mut Vec<u8>) {
     if word.is_empty() {
         return;
@@ -106,7 +106,7 @@ fn code(word: &[u8], start: usize, out: &mut Vec<u8>) {
     if out.len() > before {
         return;
     }
-    // No code of letters begins so.
+    // No code made of letters begins with this.
     out.push(OWN);
     match std::str::from_utf8(word) {
         Ok(text) => out.extend(text.chars().flat_map(char::to_lowercase).flat_map(|c| {
@@ -118,7 +118,7 @@ fn code(word: &[u8], start: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// In front of a word that is its own code.
+/// The sign before a word that is its own code.
 const OWN: u8 = b'=';
 
 #[cfg(test)]

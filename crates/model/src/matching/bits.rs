@@ -36,7 +36,7 @@ fn all_bits(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     both(value, assertion).is_some_and(|(value, assertion)| value & assertion == assertion)
 }
 
-/// Both numbers; those of more than 127 bits match nothing.
+/// Both numbers. Numbers of more than 127 bits match nothing.
 fn both(value: &[u8], assertion: &[u8]) -> Option<(i128, i128)> {
     Some((integers::decode(value)?, integers::decode(assertion)?))
 }

@@ -60,7 +60,7 @@ impl MatchingRule {
         }
     }
 
-    /// A rule for extensible match alone.
+    /// A rule that only extensible match uses.
     pub(super) const fn extensible(
         oid: &'static str,
         name: &'static str,
@@ -87,8 +87,8 @@ impl MatchingRule {
         }
     }
 
-    /// For rules whose normal form cannot be made of what does not conform to the assertion syntax: it is not read
-    /// twice.
+    /// For rules whose normalization fails for every value that does not conform to the assertion syntax. The value is
+    /// then not checked a second time.
     pub(super) const fn checked_by_normalizing(self) -> Self {
         Self {
             normalizing_checks: true,

@@ -1,7 +1,7 @@
 //! certificateExactMatch, certificateListExactMatch and attributeCertificateExactMatch (RFC 4523 §2.5, X.509 §11.3).
 //!
 //! Normal form: serial number in decimal (or time of the list), `$`, normal form of the issuer's name. A value is a
-//! certificate or already an assertion; assertions come in GSER (`{ serialNumber 1, issuer rdnSequence:"cn=ca" }`) or
+//! certificate or already an assertion. Assertions come in GSER (`{ serialNumber 1, issuer rdnSequence:"cn=ca" }`) or
 //! as `1$cn=ca`.
 
 use ironbark_ber::tags;
@@ -42,7 +42,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
         "certificateExactMatch",
         oid::CERTIFICATE_EXACT_ASSERTION,
         certificate_or_assertion,
-        // Attributes of the assertion syntax hold serial number and issuer of a certificate that is elsewhere.
+        // Attributes of the assertion syntax hold serial number and issuer of a certificate that is stored elsewhere.
         &[oid::CERTIFICATE, oid::CERTIFICATE_EXACT_ASSERTION],
     )
     .checked_by_normalizing(),
@@ -57,7 +57,7 @@ fn serial_and_issuer(schema: &Schema, serial: &[u8], issuer: &[u8], out: &mut Ve
     })
 }
 
-/// Takes back what a failed step has appended.
+/// Removes the output of a failed step.
 fn undone_on_error(
     out: &mut Vec<u8>,
     step: impl FnOnce(&mut Vec<u8>) -> Result<(), InvalidValue>,
@@ -70,7 +70,7 @@ fn undone_on_error(
     result
 }
 
-/// Values are certificates or assertions, and so are the assertions of compare requests and value deletions.
+/// Values are certificates or assertions. The same holds for assertions of compare requests and value deletions.
 fn certificate_or_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.first() == Some(&tags::SEQUENCE)
         && let Ok(found) = Certificate::parse(value)

@@ -1,6 +1,7 @@
 //! CSNMatch, CSNOrderingMatch and CSNSIDMatch, as OpenLDAP has them.
 //!
-//! Normal form: the present text form, whatever form the value has; of a server identifier, three lower-case digits.
+//! Normal form of a CSN: the present text form, whatever form the value has. Normal form of a server identifier: three
+//! lower-case digits.
 
 use std::io::Write as _;
 

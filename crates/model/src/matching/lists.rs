@@ -1,7 +1,7 @@
 //! caseIgnoreListMatch and caseIgnoreListSubstringsMatch (RFC 4517 §4.2.8, §4.2.9) of postal addresses.
 //!
-//! Normal form: the prepared lines, escapes resolved, with a NUL (which preparation removes from lines) between them,
-//! so that no substring runs over the end of a line.
+//! Normal form: the prepared lines, escapes resolved, with a NUL between them. Preparation removes NULs from lines, so
+//! that no substring crosses the end of a line.
 
 use super::{
     MatchingRule, Normalize, SubstringPart,
@@ -54,7 +54,7 @@ fn lines(schema: &Schema, value: &[u8], normalize: Normalize, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// `\24` is `$` and `\5C` is a backslash; other backslashes stand for themselves.
+/// `\24` is `$` and `\5C` is a backslash. Other backslashes stay.
 fn unescaped(line: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(line.len());
     let mut rest = line;

@@ -1,7 +1,7 @@
 //! Matching rules (RFC 4517 §4): one file a family, one row of the table each.
 //!
-//! A rule normalizes: equality is then byte equality and order is byte order. Rules that are neither have `evaluate`,
-//! and the one by which a class matches its subclasses has `expand`.
+//! A rule normalizes values: equality is then byte equality and order is byte order. Rules that are neither have
+//! `evaluate`. The rule that matches a class with its subclasses has `expand`.
 
 use std::sync::LazyLock;
 
@@ -79,8 +79,8 @@ pub fn find(name: &[u8]) -> Option<&'static MatchingRule> {
     BY_NAME.get(&*lower).copied()
 }
 
-/// The rule that evaluates EQUALITY of an attribute type: for `objectClass` and its like, a class matches its
-/// superclasses too.
+/// The rule that evaluates EQUALITY of an attribute type. For `objectClass` and `structuralObjectClass`, a class also
+/// matches its superclasses.
 pub(crate) fn equality_for(type_oid: &str, rule: &'static MatchingRule) -> &'static MatchingRule {
     match type_oid {
         // objectClass, structuralObjectClass

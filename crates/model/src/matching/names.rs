@@ -1,8 +1,7 @@
 //! Rules of distinguished names: distinguishedNameMatch (RFC 4517 §4.2.15), uniqueMemberMatch (§4.2.31), rdnMatch,
 //! in-chain, and OpenLDAP's dnSubtreeMatch, dnOneLevelMatch, dnSubordinateMatch and dnSuperiorMatch.
 //!
-//! Normal form: `Dn::normalized`, leaf first, in which each comma separates RDNs: those in values are written as
-//! `\\2C`.
+//! Normal form: `Dn::normalized`, leaf first. Each comma in it separates RDNs: commas in values are written as `\\2C`.
 
 use std::cell::RefCell;
 
@@ -51,7 +50,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
     )
     .hidden()
     .checked_by_normalizing(),
-    // Equality is the first step of the chain; the others are taken by `ValueSource::in_chain`.
+    // Equality is the first step of the chain. `ValueSource::in_chain` takes the other steps.
     MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN)
         .hidden()
         .checked_by_normalizing(),
@@ -69,7 +68,7 @@ pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule::equality
 )
 .checked_by_normalizing()];
 
-/// Parses a name of at most `levels` RDNs, in memory that each thread keeps for it.
+/// Parses a name of at most `levels` RDNs, in memory that each thread keeps for this purpose.
 fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     thread_local! {
         static SCRATCH: RefCell<Dn> = RefCell::default();
@@ -77,7 +76,7 @@ fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Re
     SCRATCH.with(|scratch| {
         let mut fresh = Dn::root();
         let mut kept = scratch.try_borrow_mut();
-        // Never borrowed twice, unless a rule comes to parse names while it parses one.
+        // This is borrowed twice only if a rule parses names while it parses a name.
         let dn = match &mut kept {
             Ok(kept) => &mut **kept,
             Err(_) => &mut fresh,
@@ -110,8 +109,8 @@ fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Invali
     Ok(())
 }
 
-/// `~=` on attributes with uniqueMemberMatch, as slapd has it: a bit string on one side only does not count. Not a rule
-/// of its own.
+/// `~=` on attributes with uniqueMemberMatch, as in slapd: a bit string on one side only is ignored. This is not a
+/// published rule.
 pub(crate) static UNIQUE_MEMBER_APPROXIMATE: MatchingRule = MatchingRule {
     evaluate: Some(same_member),
     ..MatchingRule::equality(
@@ -134,27 +133,27 @@ fn equal(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     value == assertion
 }
 
-/// The value is the assertion's name or below it.
+/// Whether the value is the assertion's name or below it.
 fn subtree(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     value == assertion || above(value, assertion).is_some()
 }
 
-/// The value is directly below the assertion's name.
+/// Whether the value is directly below the assertion's name.
 fn one_level(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     above(value, assertion).is_some_and(|rdns| !has_separator(rdns))
 }
 
-/// The value is below the assertion's name.
+/// Whether the value is below the assertion's name.
 fn subordinate(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     above(value, assertion).is_some()
 }
 
-/// The value is above the assertion's name.
+/// Whether the value is above the assertion's name.
 fn superior(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     above(assertion, value).is_some()
 }
 
-/// The RDNs that `low` has before the name `high`; `None` when it is not below it.
+/// The RDNs of `low` in front of the name `high`; `None` when `low` is not below `high`.
 fn above<'a>(low: &'a [u8], high: &[u8]) -> Option<&'a [u8]> {
     let rdns = match high {
         [] => low,

@@ -1,7 +1,7 @@
 //! objectIdentifierMatch (RFC 4517 §4.2.26) and its form for object classes.
 //!
-//! Normal form: the numeric OID; a descriptor that the schema does not know stays, in lower case, in values and is an
-//! error in assertions.
+//! Normal form: the numeric OID. A descriptor that the schema does not know stays, in lower case, in values. In
+//! assertions it is an error.
 
 use super::{MatchingRule, find};
 use crate::{
@@ -18,8 +18,8 @@ pub(super) static ROWS: &[MatchingRule] =
             .checked_by_normalizing(),
     ];
 
-/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed
-/// or not. What is no class matches nothing.
+/// objectIdentifierMatch for `objectClass`. An entry of a class also belongs to the superclasses (RFC 4512 §2.4),
+/// listed or not. A name that is not a class matches nothing.
 pub(super) static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
     expand: Some(subclasses),
     ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID)
@@ -66,7 +66,7 @@ fn oid_of_descriptor<'a>(schema: &'a Schema, name: &[u8]) -> Option<&'a str> {
     Some(find(name)?.oid)
 }
 
-/// The name of what a normal form stands for.
+/// The name of the element that a normal form stands for.
 pub(super) fn written(schema: &Schema, normal: &[u8]) -> Option<Vec<u8>> {
     let class = schema
         .find_object_class(normal)

@@ -31,7 +31,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
     ),
 ];
 
-/// `TRUE` and `FALSE`; lower case is taken in old data.
+/// `TRUE` and `FALSE`. Lower case is accepted in old data.
 fn boolean(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.eq_ignore_ascii_case(b"TRUE") {
         out.extend_from_slice(b"TRUE");
@@ -43,7 +43,7 @@ fn boolean(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidVal
     Ok(())
 }
 
-/// Without spaces and case, outside quotes.
+/// Removes spaces and case outside quotes.
 fn compact(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if !value.is_ascii() {
         return Err(InvalidValue);

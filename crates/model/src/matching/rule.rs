@@ -1,4 +1,4 @@
-//! What a matching rule is, and what is done with one.
+//! The type of a matching rule, and what is done with it.
 
 use crate::{
     Schema,
@@ -27,8 +27,8 @@ pub type NormalizePart = fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Resu
 /// Decides from the normal forms of a value and of an assertion.
 pub type Evaluate = fn(&Schema, &[u8], &[u8]) -> bool;
 
-/// Calls back with each normal form of a value that matches the normal form of an assertion; with none when nothing
-/// ever does.
+/// Calls back with each normal form of a value that matches the normal form of an assertion. If no value ever matches,
+/// it does not call back.
 pub type Expand = fn(&Schema, &[u8], &mut dyn FnMut(&[u8]));
 
 /// Where in a substring assertion a part stands: space handling of RFC 4518 §2.6.1 depends on it.
@@ -54,12 +54,12 @@ pub struct MatchingRule {
     pub kind: RuleKind,
     /// Normal form of an attribute value.
     pub normalize_value: Normalize,
-    /// Normal form of an assertion value that conforms to the assertion syntax: [`MatchingRule::assertion`] sees to
-    /// that.
+    /// Normal form of an assertion value that conforms to the assertion syntax. [`MatchingRule::assertion`] checks that
+    /// first.
     pub(super) normalize_assertion: Normalize,
-    /// Whether a value conforms to the assertion syntax.
+    /// Checks that a value conforms to the assertion syntax.
     pub(super) conforms: Validate,
-    /// `normalize_assertion` refuses whatever does not conform.
+    /// `normalize_assertion` refuses every value that does not conform.
     pub(super) normalizing_checks: bool,
     /// Substrings rules only: normal form of one part of an assertion; see [`MatchingRule::part`].
     pub(super) normalize_part: Option<NormalizePart>,
@@ -71,8 +71,8 @@ pub struct MatchingRule {
     pub extensible: bool,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
-    /// Equality rules whose assertions match values with other normal forms too, which can be counted up: a filter asks
-    /// for all of them by equality, so that indexes and evaluation need to know nothing of the rule. They have no
+    /// For equality rules whose assertions also match values with other normal forms, if these can be listed. A filter
+    /// asks for all of them by equality, so that indexes and evaluation need not know the rule. Such rules have no
     /// `evaluate`.
     pub expand: Option<Expand>,
 }
@@ -91,8 +91,8 @@ impl PartialEq for MatchingRule {
 impl Eq for MatchingRule {}
 
 impl MatchingRule {
-    /// Appends the normal form of an assertion value. This is the one way from what a client asserts to what values are
-    /// held against, so that what the assertion syntax forbids decides nothing, True or False.
+    /// Appends the normal form of an assertion value. Every assertion of a client goes through this function before it
+    /// is compared with values. So a value that the assertion syntax forbids decides nothing, neither True nor False.
     ///
     /// # Errors
     /// The value does not conform to the assertion syntax; the buffer is as it was.
@@ -103,11 +103,11 @@ impl MatchingRule {
         (self.normalize_assertion)(schema, value, out)
     }
 
-    /// Appends the normal form of a part of a substring assertion about an attribute with this equality rule: parts
-    /// have to conform to the assertion syntax of that rule, as in slapd, and are not empty.
+    /// Appends the normal form of a part of a substring assertion about an attribute with this equality rule. As in
+    /// slapd, a part must conform to the assertion syntax of that rule, and must not be empty.
     ///
     /// # Errors
-    /// As of [`MatchingRule::assertion`], and for rules that are not for substrings.
+    /// As [`MatchingRule::assertion`]. Also, the rule is not a substrings rule.
     pub fn part(
         &self,
         schema: &Schema,
@@ -138,13 +138,13 @@ impl MatchingRule {
         }
     }
 
-    /// Whether a tool loads values that have no normal form: slapd makes none by this rule, or one of anything, so data
-    /// that exists may hold such values (`uidNumber: 01`). They are equal to nothing, and have no order.
+    /// Whether a tool loads values that have no normal form. slapd makes no normal form by this rule, or accepts
+    /// anything, so existing data may hold such values (`uidNumber: 01`). They are equal to nothing and have no order.
     pub fn loads_any_value(&self) -> bool {
         LOADED_AS_THEY_ARE.contains(&self.oid)
     }
 
-    /// Whether values are held against patterns as they are, in whatever form they are equal.
+    /// Whether patterns are matched against the values as stored, not against their normal form.
     pub fn reads_values_as_they_are(&self) -> bool {
         [INTEGER_MATCH, OBJECT_IDENTIFIER_MATCH, BOOLEAN_MATCH].contains(&self.oid)
     }
@@ -154,8 +154,8 @@ impl MatchingRule {
         self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
     }
 
-    /// Whether extensible match may use the rule on attributes of this syntax: a country string is a directory string,
-    /// an IA5 string and a printable string too.
+    /// Whether extensible match may use the rule on attributes of this syntax. A country string is also a directory
+    /// string, an IA5 string and a printable string.
     pub fn is_usable_with(&self, syntax: &Syntax) -> bool {
         self.is_for(syntax) || syntax.superiors.contains(&self.assertion_syntax)
     }
@@ -171,7 +171,7 @@ pub(super) const BOOLEAN_MATCH: &str = "2.5.13.13";
 pub(super) const INTEGER_MATCH: &str = "2.5.13.14";
 pub(super) const GENERALIZED_TIME_MATCH: &str = "2.5.13.27";
 
-/// Rules for which slapd has no way to refuse a value that it loads.
+/// Rules of values that slapd loads without a check.
 pub(super) const LOADED_AS_THEY_ARE: [&str; 9] = [
     OBJECT_IDENTIFIER_MATCH,
     BOOLEAN_MATCH,
@@ -186,5 +186,5 @@ pub(super) const LOADED_AS_THEY_ARE: [&str; 9] = [
     "1.3.6.1.4.1.1466.109.114.2",
 ];
 
-/// LDAP_MATCHING_RULE_IN_CHAIN: the one rule that needs other entries, evaluated through `ValueSource::in_chain`.
+/// LDAP_MATCHING_RULE_IN_CHAIN: the only rule that needs other entries. `ValueSource::in_chain` evaluates it.
 pub const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";

@@ -7,7 +7,7 @@ use crate::{
     syntax::{InvalidValue, oid},
 };
 
-/// The syntaxes of directory string rules: the ones of RFC 4517 §3.3.6 and its subsets.
+/// The syntaxes of directory string rules: that of RFC 4517 §3.3.6 and its subsets.
 pub(super) const DIRECTORY_SYNTAXES: &[&str] = &[
     oid::DIRECTORY_STRING,
     oid::COUNTRY_STRING,

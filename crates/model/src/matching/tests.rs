@@ -315,7 +315,7 @@ proptest! {
     }
 }
 
-/// Milliseconds since 2000-01-01 as written in a zone of so many minutes.
+/// This many milliseconds after 2000-01-01, written in a zone of this many minutes.
 fn written(milliseconds: u64, zone: i64) -> String {
     let local = i64::try_from(milliseconds).expect("small") + (zone + 1440) * 60_000;
     let (mut days, of_day) = (local / 86_400_000 - 1, local % 86_400_000);

@@ -1,7 +1,7 @@
 //! wordMatch and keywordMatch (RFC 4517 §4.2.32, §4.2.21).
 //!
-//! Words are what stands between characters that are neither letters nor digits, keywords what stands between white
-//! space and commas; both are compared as caseIgnoreMatch compares.
+//! Words are separated by characters that are neither letters nor digits. Keywords are separated by white space and
+//! commas. Both are compared as caseIgnoreMatch compares.
 
 use super::{
     MatchingRule,

@@ -8,7 +8,7 @@ use super::{
 use crate::Schema;
 
 impl MatchingRule {
-    /// A normal form as text: what patterns are held against, and what is filled into them.
+    /// A normal form as text. Patterns are matched against this text, and it is filled into them.
     pub fn written(&self, schema: &Schema, normal: Vec<u8>) -> Vec<u8> {
         let text = match self.oid {
             INTEGER_MATCH => integers::written(&normal),

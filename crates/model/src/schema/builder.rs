@@ -11,8 +11,7 @@ use crate::attribute_options::AttributeOptions;
 
 /// A batch of definitions, added to a schema in one step.
 ///
-/// Order inside a batch does not matter: references are resolved by [`SchemaBuilder::build`], which reports all that
-/// are wrong.
+/// The order inside a batch does not matter: [`SchemaBuilder::build`] resolves references, and reports all wrong ones.
 #[derive(Clone, Debug)]
 pub struct SchemaBuilder {
     pub(super) base: Schema,
@@ -21,9 +20,9 @@ pub struct SchemaBuilder {
     pub(super) attribute_types: Vec<Sourced<AttributeTypeDefinition>>,
     pub(super) object_classes: Vec<Sourced<ObjectClassDefinition>>,
     pub(super) content_rules: Vec<Sourced<ContentRuleDefinition>>,
-    /// Whether what is added is part of the system schema.
+    /// Whether the definitions belong to the system schema.
     pub(super) built_in: bool,
-    /// Whether what is added from now on is kept out of the subschema subentry.
+    /// Whether the definitions added from now on are kept out of the subschema subentry.
     pub(super) hidden: bool,
 }
 
@@ -34,24 +33,24 @@ impl Default for SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// On top of the system schema.
+    /// Starts from the system schema.
     pub fn new() -> Self {
         Self::from_schema(&Schema::system())
     }
 
-    /// What is added belongs to the server itself: a configuration may say it again.
+    /// Marks the definitions as the server's own. A configuration may repeat them.
     #[must_use]
     pub fn built_in(mut self) -> Self {
         self.built_in = true;
         self
     }
 
-    /// What is added from now on is kept out of the subschema subentry until [`Schema::revealing`] shows it.
+    /// Keeps the definitions added from now on out of the subschema subentry, until [`Schema::revealing`] shows them.
     pub fn hide(&mut self) {
         self.hidden = true;
     }
 
-    /// On top of a schema, whose numbers stay valid in the new one.
+    /// Starts from a schema. Its numbers stay valid in the new schema.
     pub fn from_schema(schema: &Schema) -> Self {
         Self {
             base: schema.clone(),
@@ -126,7 +125,8 @@ impl SchemaBuilder {
         Ok(())
     }
 
-    /// A DIT structure rule or name form, which no slapd enforces: refused, so that nobody believes it is in force.
+    /// Refuses a DIT structure rule or name form. slapd does not enforce these either; a refusal avoids false trust in
+    /// them.
     pub fn unsupported(&self, keyword: &str, text: &str, source: &Source) -> SchemaError {
         SchemaError {
             source_of: source.clone(),
@@ -151,7 +151,7 @@ impl SchemaBuilder {
     /// The new schema.
     ///
     /// # Errors
-    /// Every definition that contradicts another one or refers to something unknown.
+    /// Every definition that contradicts another one or refers to an unknown element.
     pub fn build(self) -> Result<Arc<Schema>, SchemaErrors> {
         resolve::resolve(self).map(Arc::new)
     }
@@ -165,7 +165,7 @@ fn refusal(kind: &str, text: &str, error: &DefinitionError, source: &Source) -> 
     }
 }
 
-/// Enough of a definition to find it by.
+/// The beginning of a definition, long enough to find it.
 fn shortened(text: &str) -> String {
     let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = words.char_indices().nth(60) {

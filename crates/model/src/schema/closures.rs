@@ -1,4 +1,4 @@
-//! What follows from SUP, MUST and MAY, computed once per schema.
+//! The closures of SUP, MUST and MAY, computed once per schema.
 
 use super::{ClassNumber, TypeNumber};
 

@@ -2,7 +2,7 @@
 
 use super::{ClassNumber, TypeNumber};
 
-/// What entries of one structural class may hold besides what their classes say.
+/// What entries of one structural class may hold in addition to what their classes allow.
 #[derive(Clone, Debug)]
 pub struct ContentRule {
     /// The structural class that the rule governs.

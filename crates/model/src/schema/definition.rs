@@ -88,8 +88,8 @@ pub struct SyntaxDefinition {
     pub common: Common,
 }
 
-/// A matching rule (§4.1.3), matching rule use (§4.1.4), name form (§4.1.7.2) or structure rule (§4.1.7.1) description,
-/// which this server validates as values but takes no orders from.
+/// A description of a matching rule (§4.1.3), matching rule use (§4.1.4), name form (§4.1.7.2) or structure rule
+/// (§4.1.7.1). This server validates it as a value; it has no effect.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OtherDefinition {
     /// OID or rule identifier, names and so on.
@@ -114,8 +114,8 @@ pub enum OtherKind {
 /// The most elements that one definition may have, extensions included.
 const MAXIMUM_ELEMENTS: usize = 256;
 
-/// Reads the frame `( oid ... )` and the common elements, and gives every other keyword to `element`, which answers
-/// whether it knows it.
+/// Reads the frame `( oid ... )` and the common elements. Every other keyword goes to `element`, which returns whether
+/// it knows the keyword.
 fn parse<'a>(
     text: &'a str,
     mut element: impl FnMut(&str, &mut Tokens<'a>) -> Result<bool, DefinitionError>,

@@ -23,7 +23,7 @@ pub enum Usage {
 pub enum ClassKind {
     /// Superclass only.
     Abstract,
-    /// The kind every entry has exactly one chain of.
+    /// Every entry has exactly one chain of classes of this kind.
     Structural,
     /// Additional attributes.
     Auxiliary,
@@ -86,7 +86,7 @@ impl AttributeType {
         self.usage != Usage::UserApplications
     }
 
-    /// Why no entry may be named by it; `relax` as of the relax rules control.
+    /// Why the type may not name an entry. `relax`: whether the relax rules control is in force.
     pub fn naming_fault(&self, relax: bool) -> Option<&'static str> {
         if self.is_operational() {
             Some("is operational")

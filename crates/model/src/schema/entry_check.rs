@@ -1,4 +1,4 @@
-//! What the object classes of an entry demand of its attributes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic
+//! Checks the attributes of an entry against its object classes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic
 //! texts.
 
 use super::{AttributeType, ClassKind, ClassNumber, ContentRule, ObjectClass, Schema, TypeNumber};
@@ -30,8 +30,8 @@ pub struct EntryCheck {
     pub former_class: Option<ClassNumber>,
     /// The entry is a collective attribute subentry, or the server itself writes: collective attributes are allowed.
     pub collective_allowed: bool,
-    /// The Relax Rules control (draft-zeilenga-ldap-relax): obsolete classes, another structural class and missing ones
-    /// pass.
+    /// The Relax Rules control (draft-zeilenga-ldap-relax) is in force. It allows obsolete classes, a changed
+    /// structural class and missing classes.
     pub relax: bool,
 }
 
@@ -42,9 +42,9 @@ impl EntryCheck {
     /// included.
     ///
     /// # Errors
-    /// `objectClassViolation` as a rule; `constraintViolation` for values of a single-valued attribute,
-    /// `objectClassModsProhibited` for another structural class, `undefinedAttributeType` never (descriptions are
-    /// resolved).
+    /// `objectClassViolation` in most cases; `constraintViolation` for values of a single-valued attribute;
+    /// `objectClassModsProhibited` for another structural class. Never `undefinedAttributeType`: descriptions are
+    /// resolved.
     pub fn check<'a>(
         self,
         schema: &Schema,
@@ -113,11 +113,10 @@ impl EntryCheck {
     }
 }
 
-/// The structural class of these classes alone, without a look at attributes: for entries whose attributes are not
-/// checked.
+/// The structural class of these classes, without a check of attributes. For entries whose attributes are not checked.
 ///
 /// # Errors
-/// As of [`EntryCheck::check`].
+/// As [`EntryCheck::check`].
 pub fn structural_class_of<'a>(
     schema: &Schema,
     classes: impl IntoIterator<Item = &'a [u8]>,
@@ -153,7 +152,7 @@ fn resolve_classes<'s, 'a>(
     Ok(found)
 }
 
-/// The most specific structural class, of which all other structural ones must be superclasses.
+/// The most specific structural class. All other structural classes must be superclasses of it.
 fn structural_class<'s>(schema: &'s Schema, classes: &[&'s ObjectClass]) -> Result<&'s ObjectClass, EntryError> {
     let mut lowest: Option<&ObjectClass> = None;
     for class in classes.iter().filter(|class| class.kind == ClassKind::Structural) {
@@ -161,7 +160,7 @@ fn structural_class<'s>(schema: &'s Schema, classes: &[&'s ObjectClass]) -> Resu
             None => Some(class),
             Some(known) if schema.is_subclass(class.number, known.number) => Some(class),
             Some(known) if schema.is_subclass(known.number, class.number) => Some(known),
-            // Neither is above the other; a class below both may still come.
+            // Neither is a superclass of the other. A class below both may still follow.
             Some(known) => {
                 let below_both = classes.iter().find(|other| {
                     other.kind == ClassKind::Structural

@@ -9,7 +9,7 @@ use crate::attribute_options::AttributeOptions;
 /// keywords in any case.
 ///
 /// # Errors
-/// All directives that are not schema, and all definitions that cannot be read; the others are in the builder.
+/// All directives that are not schema, and all definitions that cannot be read. The builder has the other definitions.
 pub fn read(builder: &mut SchemaBuilder, text: &str, file: &Arc<str>) -> Result<(), SchemaErrors> {
     let mut errors = Vec::new();
     for (line, directive) in directives(text) {
@@ -61,7 +61,7 @@ pub fn add(builder: &mut SchemaBuilder, keyword: &str, definition: &str, source:
 /// Adds one value of a cn=schema entry (`olcAttributeTypes: {0}( ... )`) or of a subschema subentry
 /// (`attributeTypes: ( ... )`).
 ///
-/// Answers false when the attribute holds no schema.
+/// Returns false when the attribute holds no schema.
 ///
 /// # Errors
 /// A definition that cannot be read.
@@ -93,7 +93,7 @@ fn without_order_prefix(value: &str) -> &str {
     }
 }
 
-/// The directives of a text with the numbers of their first lines.
+/// The directives of a text, each with the number of its first line.
 fn directives(text: &str) -> Vec<(u32, String)> {
     let mut found: Vec<(u32, String)> = Vec::new();
     let mut number = 0;

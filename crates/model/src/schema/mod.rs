@@ -55,7 +55,8 @@ pub struct Schema {
     class_names: NameIndex,
     closures: Closures,
     unknown_types: UnknownTypes,
-    /// What a number of another schema yields (a fault of the caller): a type and a class that nothing refers to.
+    /// A type and a class that nothing refers to. Look-ups by a number of another schema (a fault of the caller) return
+    /// them.
     stray: Box<(AttributeType, ObjectClass)>,
 }
 

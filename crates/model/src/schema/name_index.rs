@@ -59,7 +59,7 @@ impl NameIndex {
     }
 }
 
-/// Where to begin to look. A bit of each byte is left out, so that letters count in any case.
+/// The slot where the search begins. One bit of each byte is left out, so that case does not matter.
 fn start(name: &[u8], mask: usize) -> usize {
     const CASELESS: u64 = u64::from_ne_bytes([b' '; 8]);
     let mut hasher = FxHasher::default();

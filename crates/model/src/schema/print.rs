@@ -10,11 +10,11 @@ use super::{
     },
 };
 
-/// Turns an OID as written into the one to print: itself for cn=config, macros expanded for the subschema subentry.
+/// Turns an OID as written into the printed OID. cn=config prints it unchanged; the subschema subentry expands macros.
 pub type OidText<'a> = &'a dyn Fn(&str) -> String;
 
 impl AttributeTypeDefinition {
-    /// The text, OIDs through `oid_text`.
+    /// The text. OIDs go through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
         let mut out = head(&self.common, oid_text);
         for (keyword, value) in [
@@ -55,7 +55,7 @@ impl AttributeTypeDefinition {
 }
 
 impl ObjectClassDefinition {
-    /// The text, OIDs through `oid_text`.
+    /// The text. OIDs go through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
         let mut out = head(&self.common, oid_text);
         oids(&mut out, " SUP ", &self.superiors);
@@ -71,7 +71,7 @@ impl ObjectClassDefinition {
 }
 
 impl ContentRuleDefinition {
-    /// The text, OIDs through `oid_text`.
+    /// The text. OIDs go through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
         let mut out = head(&self.common, oid_text);
         oids(&mut out, " AUX ", &self.auxiliary);
@@ -83,7 +83,7 @@ impl ContentRuleDefinition {
 }
 
 impl SyntaxDefinition {
-    /// The text, OIDs through `oid_text`.
+    /// The text. OIDs go through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
         // RFC 4512 §4.1.5 has no NAME here; slapd reads one and does not print it.
         let named = Common {
@@ -95,7 +95,7 @@ impl SyntaxDefinition {
 }
 
 impl OtherDefinition {
-    /// The text, OIDs through `oid_text`.
+    /// The text. OIDs go through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
         let mut out = head(&self.common, oid_text);
         for (keyword, values) in &self.elements {

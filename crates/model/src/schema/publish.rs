@@ -1,4 +1,4 @@
-//! The values of the subschema subentry (RFC 4512 §4.2), in slapd's text form and without what slapd hides.
+//! The values of the subschema subentry (RFC 4512 §4.2), in slapd's text form, without the elements that slapd hides.
 
 use super::{AttributeType, Schema, print};
 use crate::matching::{self, MatchingRule};
@@ -40,8 +40,8 @@ impl Schema {
             .map(MatchingRule::definition)
     }
 
-    /// `matchingRuleUse`: rules that extensible match may name, with the attribute types that they apply to; none
-    /// without types.
+    /// `matchingRuleUse`: the rules that extensible match may name, with the attribute types that they apply to. Rules
+    /// that apply to no type are left out.
     pub fn matching_rule_use_definitions(&self) -> impl Iterator<Item = String> {
         matching::all()
             .filter(|rule| rule.extensible && !rule.hidden)

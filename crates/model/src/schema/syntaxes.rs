@@ -24,10 +24,10 @@ pub(super) fn built_in() -> Vec<SyntaxRow> {
         .collect()
 }
 
-/// A syntax that is validated and matched as `substitute` (`X-SUBST`).
+/// A syntax whose values are validated and matched as those of `substitute` (`X-SUBST`).
 ///
-/// Rows are referred to as `&'static`, so each different definition is kept for the life of the process; a definition
-/// that comes again (a schema that is rebuilt) gets the row that it had.
+/// Rows are referred to as `&'static`, so each different definition is kept for the life of the process. A repeated
+/// definition (the schema is rebuilt) gets its former row.
 pub(super) fn substituted(
     oid: &str,
     description: &str,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{attribute_options::AttributeOptions, syntax};
 
-/// When the subschema subentry shows what a text defines.
+/// When the subschema subentry shows the definitions of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Always,
@@ -64,14 +64,14 @@ const MACROS: [&str; 31] = [
 ];
 
 impl Schema {
-    /// The built-in system schema alone (RFC 4512 §4, RFC 4517, RFC 4519 core names that slapd has built in).
+    /// The built-in system schema alone: RFC 4512 §4, RFC 4517, and the names of RFC 4519 that slapd has built in.
     pub fn system() -> Arc<Schema> {
         static SYSTEM: LazyLock<Arc<Schema>> = LazyLock::new(build);
         Arc::clone(&SYSTEM)
     }
 }
 
-/// Builds the system schema. A test holds that its texts are right; should they not be, nothing can be looked up.
+/// Builds the system schema. A test checks that its texts are right. With a wrong text, nothing could be looked up.
 pub(super) fn build() -> Arc<Schema> {
     let built = try_build();
     debug_assert!(built.is_ok(), "{built:?}");
@@ -96,8 +96,8 @@ fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
 }
 
 impl Schema {
-    /// This schema with what the named overlays or modules define shown in the subschema subentry, too, and what
-    /// `texts` define, which were added hidden, in the form of a `.schema` file. Numbers stay as they are.
+    /// This schema, but the subschema subentry also shows the definitions of the named overlays or modules, and those
+    /// of `texts`. `texts` have the form of a `.schema` file, and were added hidden. Numbers stay the same.
     #[must_use]
     pub fn revealing(&self, parts: &[&str], texts: &[&str]) -> Self {
         let mut revealed = self.clone();
@@ -114,7 +114,7 @@ impl Schema {
 
     fn reveal_all_of(&mut self, text: &str) {
         let mut builder = SchemaBuilder::from_schema(&empty());
-        // The system schema was built of it.
+        // The system schema was built from this text.
         let _ = file::read(&mut builder, text, &"built-in".into());
         resolve::reveal(self, &builder);
     }

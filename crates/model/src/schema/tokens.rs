@@ -101,8 +101,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The OID that begins a definition. As slapd reads it, a numeric one ends where its digits end: folded LDIF may
-    /// have lost the blank.
+    /// The OID that begins a definition. As in slapd, a numeric OID ends where its digits end: folded LDIF may have
+    /// lost the blank.
     pub(crate) fn oid(&mut self) -> Result<&'a str, DefinitionError> {
         let text = self.string("an OID")?;
         let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(text));
@@ -122,7 +122,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A word or a quoted string: old files quote OIDs and leave descriptors bare.
+    /// A word or a quoted string. Old files quote OIDs, and do not quote descriptors.
     pub(crate) fn string(&mut self, what: &str) -> Result<&'a str, DefinitionError> {
         match self.required(what)? {
             Token::Word(text) | Token::Quoted(text) => Ok(text),

@@ -1,4 +1,4 @@
-//! Attribute types that names may have and that no definition describes: see `unknown_types.rs`.
+//! Attribute types in names that no definition describes: see `unknown_types.rs`.
 
 use std::{
     collections::BTreeSet,
@@ -10,6 +10,6 @@ use std::{
 pub(super) struct UnknownTypes {
     /// In upper case, as slapd prints them.
     pub(super) taken: BTreeSet<Box<str>>,
-    /// Where new ones go while a configuration is read.
+    /// Collects new types while a configuration is read.
     pub(super) gathered: Option<Arc<Mutex<BTreeSet<Box<str>>>>>,
 }

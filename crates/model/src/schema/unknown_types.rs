@@ -1,7 +1,7 @@
-//! Attribute types that names in the configuration have, and that no definition describes.
+//! Attribute types that occur in names of the configuration and that no definition describes.
 //!
-//! A configuration may name a suffix before the schema that it needs: slapd takes such names when it reads cn=config,
-//! and from then on takes the types in names of requests too. They name nothing: no entry can have them.
+//! A configuration may name a suffix before the schema that the suffix needs. slapd accepts such names when it reads
+//! cn=config. From then on it accepts these types in the names of requests too. No entry can have such a name.
 
 use std::sync::{Arc, PoisonError};
 
@@ -35,12 +35,12 @@ impl Schema {
         may_be_a_type
     }
 
-    /// Takes any attribute type in names from now on, until [`Schema::end_gathering`].
+    /// Accepts any attribute type in names from now on, until [`Schema::end_gathering`].
     pub fn gather_unknown_types(&mut self) {
         self.unknown_types.gathered = Some(Arc::default());
     }
 
-    /// Takes those types in names that it has been asked about meanwhile, and no further ones.
+    /// From now on accepts in names only the types that it was asked about since [`Schema::gather_unknown_types`].
     pub fn end_gathering(&mut self) {
         let UnknownTypes { taken, gathered } = &mut self.unknown_types;
         if let Some(gathered) = gathered.take() {
@@ -48,12 +48,12 @@ impl Schema {
         }
     }
 
-    /// Whether another schema takes the same types in names.
+    /// Whether another schema accepts the same unknown types in names.
     pub fn takes_unknown_types_like(&self, other: &Schema) -> bool {
         self.unknown_types.taken == other.unknown_types.taken
     }
 
-    /// Takes those types in names that another schema takes.
+    /// Accepts in names the unknown types that another schema accepts.
     pub fn take_unknown_types_of(&mut self, other: &Schema) {
         self.unknown_types.taken.clone_from(&other.unknown_types.taken);
     }

@@ -1,6 +1,6 @@
 //! Character tables of RFC 4518 §2.2, §2.4 and §2.6.3.
 
-/// What a character is mapped to: nothing, a space, or itself (RFC 4518 §2.2).
+/// The mapping of a character: nothing, a space, or itself (RFC 4518 §2.2).
 pub(super) fn map(character: char) -> Option<char> {
     match character {
         '\u{9}'..='\u{d}' | '\u{85}' => Some(' '),
@@ -34,9 +34,9 @@ pub(super) fn map(character: char) -> Option<char> {
     }
 }
 
-/// Full case folding (RFC 3454 Table B.2): lower case of upper case, which also unites final sigma, long s and sharp s
-/// (of lower case first, for the capital sharp s has no upper case of two letters). What is folded stays as it is when
-/// folded again.
+/// Full case folding (RFC 3454 Table B.2): the lower case of the upper case. This also unites final sigma, long s and
+/// sharp s. The lower case comes first, because the capital sharp s has no upper case of two letters. Folding twice
+/// gives the same result as folding once.
 pub(super) fn fold(character: char) -> impl Iterator<Item = char> + Clone {
     let alone = match character {
         '\0'..='\x7f' => Some(character.to_ascii_lowercase()),

@@ -113,10 +113,10 @@ proptest! {
     }
 }
 
-/// The shorter ways give what the whole of RFC 4518 gives.
+/// The fast ways give the same result as the whole procedure of RFC 4518.
 #[test]
 fn each_character_is_prepared_as_by_the_whole_procedure() {
-    // Where there are letters with case or compatibility forms, marks and separators.
+    // Blocks that hold letters with case, compatibility forms, marks and separators.
     let blocks = [
         '\u{1}'..='\u{33ff}',
         '\u{a640}'..='\u{abff}',

@@ -1,4 +1,4 @@
-//! OpenLDAP authz (1.3.6.1.4.1.4203.666.2.7): rules of who may act as whom (slapd.conf(5), `authz-policy`).
+//! OpenLDAP authz (1.3.6.1.4.1.4203.666.2.7): rules that say who may act as whom (slapd.conf(5), `authz-policy`).
 
 use super::{InvalidValue, Syntax, oid, require, text};
 use crate::{Dn, Schema};
@@ -12,19 +12,19 @@ enum Form {
     Normal,
 }
 
-/// Appends the form in which a rule is stored: a name in pretty form behind `dn:`, whoever is meant by a star as
+/// Appends the stored form of a rule: a name in pretty form after `dn:`. A star, which stands for anybody, is stored as
 /// `dn:*`.
 ///
 /// # Errors
-/// It is no rule; nothing is appended then.
+/// The value is not a rule. Nothing is appended then.
 pub fn pretty(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     write(schema, value, Form::Pretty, out)
 }
 
-/// Appends the form in which rules are compared.
+/// Appends the compared form of a rule.
 ///
 /// # Errors
-/// As of [`pretty`].
+/// As [`pretty`].
 pub(crate) fn normalize(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     write(schema, value, Form::Normal, out)
 }
@@ -57,7 +57,7 @@ fn rewritten(schema: &Schema, rule: &str, form: Form) -> Result<String, InvalidV
         "dn" => match lower.as_str() {
             "dn" | "dn.exact" => named(schema, "dn", name, form),
             "dn.onelevel" | "dn.children" | "dn.subtree" => named(schema, &lower, name, form),
-            // A regular expression is compiled where it is used.
+            // The user of the rule compiles the regular expression.
             "dn.regex" if name.trim_start_matches(' ') != "*" => {
                 Ok(format!("dn.regex:{}", name.trim_start_matches(' ')))
             }
@@ -78,7 +78,7 @@ fn rewritten(schema: &Schema, rule: &str, form: Form) -> Result<String, InvalidV
     }
 }
 
-/// `kind:name`, where a star is anybody, whatever the kind.
+/// `kind:name`. A star stands for anybody, whatever the kind.
 fn named(schema: &Schema, kind: &str, name: &str, form: Form) -> Result<String, InvalidValue> {
     let name = name.trim_start_matches(' ');
     if name == "*" {

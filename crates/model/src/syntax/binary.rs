@@ -23,7 +23,7 @@ fn any(_: &Schema, _: &[u8]) -> Result<(), InvalidValue> {
     Ok(())
 }
 
-/// Any octets: RFC 4517 §3.3.17 asks for JFIF, but servers hold PNG and EXIF photos and slapd takes them.
+/// Any octets. RFC 4517 §3.3.17 asks for JFIF, but servers hold PNG and EXIF photos, and slapd accepts them.
 #[allow(clippy::unnecessary_wraps, reason = "the type of a table entry")]
 fn jpeg(_: &Schema, _: &[u8]) -> Result<(), InvalidValue> {
     Ok(())

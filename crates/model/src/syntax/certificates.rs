@@ -20,7 +20,7 @@ pub(super) static ROWS: &[Syntax] = &[
         "X.509 AttributeCertificate",
         attribute_certificate,
     ),
-    // Values may travel with `;binary`, though slapd publishes no requirement.
+    // Values may have `;binary`, but slapd does not publish it as a requirement.
     Syntax {
         binary_transfer: true,
         ..Syntax::text(oid::PRIVATE_KEY, "PKCS#8 PrivateKeyInfo", private_key)
@@ -56,7 +56,7 @@ pub(super) static ROWS: &[Syntax] = &[
     .hidden(),
 ];
 
-/// What names a certificate.
+/// The parts of a certificate that identify it.
 #[derive(Clone, Copy, Debug)]
 pub struct Certificate<'a> {
     /// Content of the INTEGER.
@@ -67,7 +67,7 @@ pub struct Certificate<'a> {
     pub subject: &'a [u8],
 }
 
-/// What `certificateListExactMatch` compares.
+/// The parts that `certificateListExactMatch` compares.
 pub(crate) struct CertificateList<'a> {
     /// DER of the Name.
     pub(crate) issuer: &'a [u8],
@@ -75,7 +75,7 @@ pub(crate) struct CertificateList<'a> {
     pub(crate) this_update: (u8, &'a [u8]),
 }
 
-/// What `attributeCertificateExactMatch` compares.
+/// The parts that `attributeCertificateExactMatch` compares.
 pub(crate) struct AttributeCertificate<'a> {
     /// Content of the INTEGER.
     pub(crate) serial: &'a [u8],
@@ -91,7 +91,7 @@ impl<'a> Certificate<'a> {
     /// Reads the DER of a certificate (RFC 5280 §4.1).
     ///
     /// # Errors
-    /// It is none.
+    /// The value is not a certificate.
     pub fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
         let mut outer = der::whole(value, tags::SEQUENCE)?;
         let mut inner = outer.sequence()?;
@@ -220,7 +220,7 @@ fn private_key(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     Ok(key.finish()?)
 }
 
-/// Algorithm and bits behind what is signed.
+/// Algorithm and bits after the signed part.
 fn signature(mut rest: Reader<'_>) -> Result<(), InvalidValue> {
     algorithm(rest.sequence()?)?;
     rest.element(tags::BIT_STRING)?;

@@ -29,8 +29,8 @@ pub(crate) struct Csn<'a> {
 }
 
 impl<'a> Csn<'a> {
-    /// Reads the present form, the one of OpenLDAP 2.3 (no fraction, two digits of server) and the one of 2.1 and 2.2
-    /// (`2004013112:00:00Z#0x0001#0#0000`).
+    /// Reads three forms: the present one; that of OpenLDAP 2.3 (no fraction, two digits of server); that of 2.1 and
+    /// 2.2 (`2004013112:00:00Z#0x0001#0#0000`).
     pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
         let mut parts = value.split(|byte| *byte == b'#');
         let (Some(time), Some(count), Some(sid), Some(modification), None) =

@@ -1,4 +1,4 @@
-//! DER (X.690), as much as certificate syntaxes and rules need beyond [`ironbark_ber`].
+//! The parts of DER (X.690) that certificate syntaxes and rules need in addition to [`ironbark_ber`].
 
 use ironbark_ber::{Reader, Tlv};
 
@@ -10,7 +10,7 @@ impl From<ironbark_ber::Error> for InvalidValue {
     }
 }
 
-/// The content of the one element that a value consists of.
+/// The content of a value that consists of one element.
 pub(crate) fn whole(value: &[u8], tag: u8) -> Result<Reader<'_>, InvalidValue> {
     let mut reader = Reader::new(value);
     let content = reader.nested(tag)?;
@@ -18,7 +18,7 @@ pub(crate) fn whole(value: &[u8], tag: u8) -> Result<Reader<'_>, InvalidValue> {
     Ok(content)
 }
 
-/// The next element with its tag and length, which must have this tag.
+/// The next element with its tag and length. It must have this tag.
 pub(crate) fn raw<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<&'a [u8], InvalidValue> {
     let found: Tlv<'a> = reader.read_any()?;
     require(found.is(tag))?;
@@ -29,7 +29,7 @@ pub(crate) fn raw<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<&'a [u8], Inva
 pub(crate) fn integer_text(content: &[u8]) -> Result<String, InvalidValue> {
     require(!content.is_empty() && content.len() <= 64)?;
     let negative = content.first().is_some_and(|first| first & 0x80 != 0);
-    // The magnitude, by two's complement.
+    // The magnitude, from two's complement.
     let mut magnitude: Vec<u8> = content
         .iter()
         .map(|octet| if negative { !octet } else { *octet })

@@ -1,4 +1,4 @@
-//! Generic String Encoding Rules (RFC 3641), as much as assertions and subtree specifications use.
+//! The parts of the Generic String Encoding Rules (RFC 3641) that assertions and subtree specifications use.
 
 use std::borrow::Cow;
 
@@ -17,10 +17,10 @@ pub(crate) enum Gser<'a> {
     Word(&'a str),
 }
 
-/// Braces and choices inside each other.
+/// Greatest depth of nested braces and choices.
 const MAXIMUM_DEPTH: usize = 16;
 
-/// Most bytes of a value: a tree of one-letter words takes some twenty times as many as its text.
+/// Greatest length of a value in bytes. The tree of one-letter words takes about twenty times the memory of its text.
 const MAXIMUM_LENGTH: usize = 65_536;
 
 impl<'a> Gser<'a> {
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
             let value = self.value(depth + 1)?;
             self.space();
             match value {
-                // A word that something other than a separator follows is the name of a field.
+                // A word is the name of a field, unless a separator follows it.
                 Gser::Word(name) if !self.rest.starts_with([',', '}']) => {
                     let value = self.value(depth + 1)?;
                     fields.push((name, value));

@@ -8,7 +8,7 @@ pub(super) static ROWS: &[Syntax] = &[
     Syntax::text("1.3.6.1.4.1.1466.115.121.1.25", "Guide", guide).hidden(),
 ];
 
-/// Parentheses inside each other; more are refused.
+/// Greatest depth of nested parentheses.
 const MAXIMUM_DEPTH: usize = 64;
 
 /// `class # criteria # subset`.
@@ -35,7 +35,7 @@ fn guide(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(criteria(found.trim_ascii()))
 }
 
-/// Terms with `!`, `&` and `|` and parentheses, read with a counter in place of recursion.
+/// Terms with `!`, `&`, `|` and parentheses. A counter replaces recursion.
 fn criteria(text: &[u8]) -> bool {
     let mut rest = text;
     let mut depth = 0;

@@ -1,4 +1,4 @@
-//! What a syntax is.
+//! The type of a syntax.
 
 use crate::Schema;
 
@@ -18,23 +18,23 @@ pub struct Syntax {
     pub validated_as: &'static str,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
-    /// OIDs of the syntaxes whose values these values are too: rules for them may be used by extensible match.
+    /// OIDs of other syntaxes to which these values also conform. Extensible match may use rules for them.
     pub(crate) superiors: &'static [&'static str],
     /// How values stand in names.
     pub(crate) name_form: NameForm,
 }
 
-/// How values of a syntax stand in the pretty and in the normal form of a name.
+/// The form of a syntax's values in the pretty and in the normal form of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameForm {
-    /// As written, and normalized by the attribute's equality rule.
+    /// As written in the pretty form; normalized by the attribute's equality rule in the normal form.
     ByRule,
-    /// As written, and in lower case. Each value has one text but for its case, which says what the rules' binary
-    /// normal form says; access rules match regular expressions against it.
+    /// As written in the pretty form; in lower case in the normal form. Each value has one text except for its case, so
+    /// the text says the same as the rule's binary normal form. Access rules match regular expressions against it.
     Text,
-    /// As [`NameForm::Text`], but in lower case in both.
+    /// As [`NameForm::Text`], but in lower case in both forms.
     Uuid,
-    /// As [`NameForm::ByRule`], but values of `objectClass` by the first name of the class.
+    /// As [`NameForm::ByRule`], but values of `objectClass` take the first name of the class.
     ObjectIdentifier,
     /// A name in a name.
     Name,
@@ -76,7 +76,7 @@ impl Syntax {
         }
     }
 
-    /// A syntax whose values are not for reading.
+    /// A syntax whose values people cannot read.
     pub(super) const fn octets(oid: &'static str, description: &'static str, validate: Validate) -> Self {
         Self {
             human_readable: false,
@@ -84,7 +84,7 @@ impl Syntax {
         }
     }
 
-    /// A DER syntax that travels with `;binary`.
+    /// A DER syntax whose values need `;binary`.
     pub(super) const fn der(oid: &'static str, description: &'static str, validate: Validate) -> Self {
         Self {
             binary_transfer: true,

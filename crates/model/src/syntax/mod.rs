@@ -59,7 +59,7 @@ pub fn all() -> impl Iterator<Item = &'static Syntax> {
     static SORTED: LazyLock<Vec<&'static Syntax>> = LazyLock::new(|| {
         let mut rows: Vec<&'static Syntax> = FAMILIES.iter().copied().flatten().collect();
         rows.sort_by_key(|syntax| {
-            // Those of RFC 4517 first.
+            // The OIDs of RFC 4517 come first.
             let foreign = !syntax.oid.starts_with("1.3.6.1.4.1.1466.");
             let arcs: Vec<u64> = syntax.oid.split('.').map(|arc| arc.parse().unwrap_or(0)).collect();
             (foreign, arcs)
@@ -74,7 +74,7 @@ pub fn find(oid: &str) -> Option<&'static Syntax> {
     all().find(|syntax| syntax.oid == oid)
 }
 
-/// The check of a built-in syntax, for the rows of matching rules, which are made at compile time.
+/// The check of a built-in syntax. The rows of matching rules use it at compile time.
 ///
 /// # Panics
 /// At compile time, when there is no such syntax.
@@ -94,7 +94,7 @@ pub(crate) const fn validator(oid: &str) -> Validate {
     panic!("a matching rule has an unknown assertion syntax")
 }
 
-/// Equality that the compiler can work out.
+/// Equality as a `const fn`.
 const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
     while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
         if *first != *other {

@@ -28,7 +28,7 @@ fn name_and_optional_uid(schema: &Schema, value: &[u8]) -> Result<(), InvalidVal
     name_and_uid::parse(schema, value).map(|_| ()).map_err(|_| InvalidValue)
 }
 
-/// A numeric OID, or the descriptor of something that the schema knows: slapd refuses others.
+/// A numeric OID, or the descriptor of an element that the schema knows. slapd refuses other descriptors.
 fn known_object_identifier(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     object_identifier(schema, value)?;
     require(

@@ -13,7 +13,7 @@ fn integer(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     integer_parts(value).map(|_| ())
 }
 
-/// Sign (true: negative) and digits without leading zeros; zero has no digits. Any number of digits.
+/// Sign (true: negative) and digits without leading zeros. Zero has no digits. The number of digits has no limit.
 ///
 /// Leading zeros, `+` and `-0` are errors.
 pub(crate) fn integer_parts(value: &[u8]) -> Result<(bool, &[u8]), InvalidValue> {

@@ -40,7 +40,7 @@ fn numeric_string(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(!value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b' '))
 }
 
-/// Lines between `$`, in which `$` is `\24` and `\` is `\5C`. Lines may be empty, also the only one, as in slapd.
+/// Lines between `$`. In them `$` is `\24` and `\` is `\5C`. As in slapd, lines may be empty, even the only one.
 fn postal_address(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     text(value)?;
     require(has_only_escapes(value, &[b"24", b"5C"]))

@@ -6,7 +6,8 @@ use crate::Schema;
 pub(super) static ROWS: &[Syntax] =
     &[Syntax::text(oid::SUBSTRING_ASSERTION, "Substring Assertion", substring_assertion).hidden()];
 
-/// Parts between asterisks, of which there is at least one; not two in a row. `*` is `\2A` and `\` is `\5C` in a part.
+/// Parts between asterisks. There is at least one asterisk, and never two in a row. In a part `*` is `\2A` and `\` is
+/// `\5C`.
 fn substring_assertion(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(text(value).is_ok() && has_only_escapes(value, &[b"2A", b"5C"]))?;
     let parts = value.split(|byte| *byte == b'*').count();

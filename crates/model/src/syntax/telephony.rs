@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Syntax] = &[
     Syntax::text("1.3.6.1.4.1.1466.115.121.1.55", "Modify Rights", directory_string).hidden(),
 ];
 
-/// `number $ parameter $ ...`. Any parameter is taken, as in slapd: people write remarks there.
+/// `number $ parameter $ ...`. As in slapd, any parameter is accepted: people write remarks there.
 fn facsimile_telephone_number(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(value.split(|byte| *byte == b'$').all(is_printable_string))
 }
@@ -49,7 +49,7 @@ fn teletex(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     }))
 }
 
-/// `number $ country code $ answerback`; fewer parts are taken, as in slapd.
+/// `number $ country code $ answerback`. As in slapd, parts may be missing.
 fn telex_number(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     let mut parts = 0;
     for part in value.split(|byte| *byte == b'$') {

@@ -273,7 +273,7 @@ fn each_syntax_has_one_row() {
     oids.dedup();
     assert_eq!(oids.len(), count);
     for arc in 1..=58 {
-        // Never assigned, or not of LDAP: 18, 46, 47, 48.
+        // 18, 46, 47 and 48 were never assigned, or are not used by LDAP.
         if !matches!(arc, 18 | 46..=48) {
             assert!(
                 find(&format!("1.3.6.1.4.1.1466.115.121.1.{arc}")).is_some(),

@@ -21,12 +21,12 @@ pub(crate) struct Time<'a> {
     pub(crate) fraction: Fraction<'a>,
 }
 
-/// What follows the seconds, or a finer part of an hour or minute.
+/// The digits after the seconds, or the rest of a fraction of an hour or minute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fraction<'a> {
-    /// Digits behind the separator, of a second.
+    /// The digits of a fraction of a second, without the separator.
     OfSecond(&'a [u8]),
-    /// Nanoseconds: what remains of a fraction of an hour or a minute.
+    /// Nanoseconds: the remainder of a fraction of an hour or a minute.
     Nanoseconds(u32),
 }
 
@@ -85,7 +85,7 @@ impl<'a> Time<'a> {
             self.fraction = Fraction::OfSecond(fraction);
             return Ok(());
         }
-        // Twelve digits of an hour are finer than a nanosecond needs.
+        // Twelve digits of an hour are finer than a nanosecond.
         let mut billionths: u64 = 0;
         for position in 0..12 {
             let digit = fraction.get(position).map_or(0, |digit| u64::from(digit - b'0'));
@@ -100,7 +100,7 @@ impl<'a> Time<'a> {
         Ok(())
     }
 
-    /// Moves the time by minutes. The years stay within 0000 to 9999.
+    /// Moves the time by minutes. The result must stay within the years 0000 to 9999.
     fn shift(&mut self, minutes: i32) -> Result<(), InvalidValue> {
         if minutes == 0 {
             return Ok(());
@@ -110,7 +110,7 @@ impl<'a> Time<'a> {
         let of_day = u32::try_from(of_day.rem_euclid(24 * 60)).map_err(|_| InvalidValue)?;
         self.hour = of_day / 60;
         self.minute = of_day % 60;
-        // An offset is below a day, so the date moves by one day at most.
+        // An offset is less than a day, so the date moves by one day at most.
         if days > 0 {
             self.day += 1;
             if self.day > days_in_month(self.year, self.month) {
@@ -141,7 +141,7 @@ impl<'a> Time<'a> {
 fn utc_time(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     let mut digits = Digits(value);
     let year = digits.number(2)?;
-    // RFC 5280 §4.1.2.5.1: 50 to 99 are of the twentieth century.
+    // RFC 5280 §4.1.2.5.1: 50 to 99 belong to the twentieth century.
     let year = if year < 50 { 2000 + year } else { 1900 + year };
     let (month, day) = (digits.number(2)?, digits.number(2)?);
     let (hour, minute) = (digits.number(2)?, digits.number(2)?);
@@ -177,7 +177,7 @@ impl Digits<'_> {
         Ok(number)
     }
 
-    /// The zone, which ends the value: minutes east of Greenwich.
+    /// The zone at the end of the value: minutes east of Greenwich.
     fn zone(&mut self) -> Result<i32, InvalidValue> {
         let (sign, rest) = match self.0 {
             b"Z" => return Ok(0),

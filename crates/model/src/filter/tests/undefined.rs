@@ -58,7 +58,7 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     builder.build().unwrap()
 });
 
-/// Values that some syntax takes and others do not, or nearly.
+/// Values that some syntax accepts and others refuse, and values that are nearly valid.
 const VALUES: &[&[u8]] = &[
     b"",
     b" ",
@@ -122,7 +122,7 @@ fn value() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A filter item about a value, and the rule to whose assertion syntax the value has to conform.
+/// A filter item about a value, and the rule to whose assertion syntax the value must conform.
 fn items(number: usize, value: &[u8]) -> Vec<(Filter<'_>, &'static MatchingRule)> {
     let Rules {
         equality,

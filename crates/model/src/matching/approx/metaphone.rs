@@ -1,9 +1,9 @@
-//! The code of a word of English letters, letter for letter as slapd's default phonetics give it, so that `~=` finds
-//! what it finds there.
+//! The code of a word of English letters, exactly as slapd's default phonetics give it, so that `~=` finds the same
+//! entries.
 //!
-//! A code has four signs at most, of consonants (`0` is "th", `X` is "sh") and a vowel that begins the word. Not all of
-//! it is what Metaphone means elsewhere: B counts at the end of a word alone, X takes the place of the letter behind
-//! it, and GH is K.
+//! A code has at most four signs. They stand for consonants (`0` is "th", `X` is "sh") and for a vowel at the beginning
+//! of the word. Some rules differ from Metaphone elsewhere: B counts only at the end of a word, X replaces the letter
+//! after it, and GH is K.
 
 /// Signs of a code.
 const MAXIMUM_LENGTH: usize = 4;
@@ -33,7 +33,7 @@ pub(super) fn code(text: impl Iterator<Item = u8>, out: &mut Vec<u8>) {
         };
         out.extend((sign != SILENT).then_some(sign));
         if letter == b'X' && out.len() < end {
-            // "ks", whose second half stands where the next letter would.
+            // "ks". Its second sound takes the place of the next letter.
             out.push(b'S');
             at += 1;
         }
@@ -80,7 +80,7 @@ impl Word {
         }
     }
 
-    /// Changes what is spoken otherwise at the beginning of a word; where the word begins then.
+    /// Changes letters that sound different at the beginning of a word. Returns where the word then begins.
     fn without_silent_start(&mut self) -> usize {
         match (self.letter(0), self.letter(1)) {
             (b'P' | b'K' | b'G', b'N') | (b'A', b'E') | (b'W', b'R') => {}
@@ -95,7 +95,7 @@ impl Word {
         1
     }
 
-    /// The sign of the letter at a place, which is no vowel that begins the word.
+    /// The sign of the letter at a place. The letter is not a vowel at the beginning of the word.
     fn sign(&self, at: usize, first: usize, (before, letter, next): (u8, u8, u8)) -> u8 {
         let behind_next = self.letter(at + 2);
         match letter {
@@ -151,7 +151,7 @@ fn is_vowel(letter: u8) -> bool {
     matches!(letter, b'A' | b'E' | b'I' | b'O' | b'U')
 }
 
-/// Before which C and G are soft.
+/// Whether C and G are soft before this letter.
 fn is_front_vowel(letter: u8) -> bool {
     matches!(letter, b'E' | b'I' | b'Y')
 }

@@ -20,7 +20,7 @@ pub(super) fn asserted(schema: &Schema, name: &str, out: &mut Vec<u8>) -> Result
     put(schema, name, out)
 }
 
-/// Certificates come from outside: a name with types that the schema does not know is compared as prepared text.
+/// Certificates come from outside. A name with types that the schema does not know is compared as prepared text.
 fn put(schema: &Schema, name: &str, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     match Dn::parse(schema, name.as_bytes()) {
         Ok(dn) => {

@@ -127,7 +127,8 @@ fn real_certificates() {
                 Ok(&stored),
                 "the value is an assertion too"
             );
-            // Without the types `o` and `c` names are compared as text, in which unknown types have hexadecimal values.
+            // Without the types `o` and `c` names are compared as text. In that text unknown types have hexadecimal
+            // values.
             if schema.find_attribute_type(b"o").is_some() {
                 assert_eq!(normal(asserted.as_bytes(), true), Ok(stored));
             } else {

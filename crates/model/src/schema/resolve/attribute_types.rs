@@ -41,7 +41,7 @@ impl Element for AttributeType {
             next = found.superior.map(|superior| superior.0 as usize);
         }
     }
-    /// What the known type inherits counts as said.
+    /// Elements that the known type inherits count as written.
     fn says(&self, schema: &Schema, new: &AttributeTypeDefinition, strictness: Strictness) -> bool {
         let expand = |oid: &str| published(schema, oid);
         new.syntax.as_deref().is_none_or(|oid| expand(oid) == self.syntax.oid)
@@ -53,7 +53,7 @@ impl Element for AttributeType {
     }
 }
 
-/// A definition that got a number, and what has become of it.
+/// A definition that has a number, and its state.
 struct Slot {
     pending: super::register::Pending<AttributeTypeDefinition>,
     built: Option<AttributeType>,
@@ -76,7 +76,7 @@ pub(super) fn add(
             failed: false,
         })
         .collect();
-    // A superior may come later in the batch: rounds, until one builds nothing.
+    // A superior may come later in the batch. So there are rounds, until a round builds nothing.
     loop {
         let mut progress = false;
         for position in 0..slots.len() {
@@ -127,15 +127,15 @@ fn type_number(schema: &Schema, name: &str) -> Option<u32> {
     direct.or_else(|| schema.type_names.find(expand(schema, name)?.as_bytes()))
 }
 
-/// What became of a definition in one round.
+/// The result of one round for a definition.
 enum Outcome {
-    /// Done before, or its superior is not there yet.
+    /// Built before, or its superior is not built yet.
     Waiting,
     Built(Box<AttributeType>),
     Refused(String),
 }
 
-/// Builds the type at `position` if its superior is there.
+/// Builds the type at `position` if its superior is built.
 fn attempt(schema: &Schema, slots: &[Slot], position: usize, base: usize, built_in: bool) -> Outcome {
     let Some(slot) = slots.get(position).filter(|slot| !slot.failed && slot.built.is_none()) else {
         return Outcome::Waiting;
@@ -241,7 +241,7 @@ fn syntax_of(
     }
 }
 
-/// Resolves a rule and checks that it is of the right kind and, where a syntax is given, made for it.
+/// Resolves a rule and checks its kind. If a syntax is given, the rule must be made for it.
 fn rule(name: Option<&str>, kind: RuleKind, syntax: Option<&Syntax>) -> Result<Option<&'static MatchingRule>, String> {
     let Some(name) = name else {
         return Ok(None);

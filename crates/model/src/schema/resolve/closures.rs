@@ -1,4 +1,4 @@
-//! Works out what follows from SUP, MUST and MAY.
+//! Computes the closures of SUP, MUST and MAY.
 
 use super::super::{AttributeType, ClassNumber, ObjectClass, TypeNumber, closures::Closures};
 

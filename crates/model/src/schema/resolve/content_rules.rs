@@ -52,7 +52,7 @@ fn add_one(schema: &mut Schema, definition: &ContentRuleDefinition) -> Result<()
     Ok(())
 }
 
-/// The rule's identifier is the OID of its class, which slapd also lets one write as the class's name.
+/// The rule's identifier is the OID of its class. As in slapd it may be the class's name.
 fn class_oid(schema: &Schema, text: &str) -> String {
     let found = object_classes::class(schema, text).and_then(|number| schema.object_classes.get(number.0 as usize));
     found.map_or_else(|| text.to_owned(), |class| class.oid.to_string())

@@ -1,4 +1,4 @@
-//! When two definitions of one element say the same.
+//! Decides whether two definitions of one element are the same.
 
 use super::super::definition::{AttributeTypeDefinition, Common, ContentRuleDefinition, ObjectClassDefinition};
 
@@ -7,7 +7,7 @@ use super::super::definition::{AttributeTypeDefinition, Common, ContentRuleDefin
 pub(super) enum Strictness {
     /// All but DESC and extensions.
     Same,
-    /// A file beside a built-in element (an old ppolicy.schema): it may say less, but nothing else.
+    /// A file that repeats a built-in element (an old ppolicy.schema). It may leave elements out, but not contradict.
     NoContradiction,
 }
 

@@ -63,7 +63,7 @@ pub(super) fn resolve(builder: SchemaBuilder) -> Result<Schema, SchemaErrors> {
     Ok(schema)
 }
 
-/// Macros may refer to later ones, so they are taken in rounds until a round adds nothing.
+/// Macros may refer to later ones. So they are added in rounds, until a round adds nothing.
 fn add_macros(schema: &mut Schema, mut pending: Vec<Sourced<MacroDefinition>>, refusals: &mut Refusals) {
     loop {
         let before = pending.len();

@@ -68,8 +68,8 @@ pub(super) fn add(
 ) {
     let base = schema.object_classes.len();
     let pending = register::<ObjectClass>(schema, definitions, refusals);
-    // Forward references inside the batch are numbers already, so that one pass builds everything; cycles and kinds
-    // come after.
+    // Forward references inside the batch are already numbers, so one pass builds everything. Cycles and kinds are
+    // checked afterwards.
     let mut built = Vec::with_capacity(pending.len());
     for (position, slot) in pending.iter().enumerate() {
         let number = ClassNumber(u32::try_from(base + position).unwrap_or(u32::MAX));
@@ -145,8 +145,8 @@ pub(super) fn class(schema: &Schema, name: &str) -> Option<ClassNumber> {
         .map(ClassNumber)
 }
 
-/// RFC 4512 §2.4: an abstract class has abstract superclasses, a structural one no auxiliary superclass and the other
-/// way round; no cycles.
+/// RFC 4512 §2.4: an abstract class has only abstract superclasses, a structural class has no auxiliary superclass, an
+/// auxiliary class has no structural superclass, and there are no cycles.
 fn check_superiors(schema: &Schema, position: usize, slot: &Pending, refusals: &mut Refusals) {
     let Some(class) = schema.object_classes.get(position) else {
         return;

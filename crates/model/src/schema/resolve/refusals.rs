@@ -1,4 +1,4 @@
-//! What is refused, and how OIDs are read meanwhile.
+//! Collects refusals, and reads OIDs while definitions are resolved.
 
 use super::super::{Schema, SchemaError, Source, definition::is_numeric_oid};
 
@@ -16,7 +16,7 @@ impl Refusals {
     }
 }
 
-/// The numeric OID that a definition's OID stands for; `None` when it is a macro that nobody defined.
+/// The numeric OID of a definition; `None` when its OID is an undefined macro.
 pub(super) fn expand(schema: &Schema, text: &str) -> Option<String> {
     if is_numeric_oid(text.as_bytes()) {
         return Some(text.to_owned());
@@ -24,7 +24,7 @@ pub(super) fn expand(schema: &Schema, text: &str) -> Option<String> {
     schema.expand_oid_macro(text)
 }
 
-/// The text of an OID for publication: expanded where it can be.
+/// The text of an OID for publication: expanded if possible.
 pub(super) fn published(schema: &Schema, text: &str) -> String {
     expand(schema, text).unwrap_or_else(|| text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What attribute types and object classes of a batch have in common: numbers, names, duplicates and contradictions.
+//! The common part for attribute types and object classes of a batch: numbers, names, duplicates and contradictions.
 
 use super::{
     super::{Schema, definition::Common, name_index::NameIndex},
@@ -7,40 +7,39 @@ use super::{
 };
 use crate::schema::sourced::Sourced;
 
-/// An element that is referred to by number.
+/// An element that has a number.
 pub(super) trait Element: Sized {
-    /// What it is resolved from.
+    /// The definition that it is resolved from.
     type Definition;
-    /// What refusals call it.
+    /// The name of the kind in refusals.
     const KIND: &'static str;
 
     fn common(definition: &Self::Definition) -> &Common;
     fn names(schema: &mut Schema) -> &mut NameIndex;
     fn elements(schema: &mut Schema) -> &mut Vec<Self>;
     fn identity(&self) -> Identity<'_>;
-    /// Lets the subschema subentry show the element of this number, and what its definition refers to.
+    /// Lets the subschema subentry show the element of this number and the elements that its definition refers to.
     fn reveal(schema: &mut Schema, number: usize);
-    /// Whether a definition says what a resolved element says already.
+    /// Whether a resolved element already says all that a definition says.
     fn says(&self, schema: &Schema, new: &Self::Definition, strictness: Strictness) -> bool;
     /// Whether two definitions of one batch say the same.
     fn same(schema: &Schema, known: &Self::Definition, new: &Self::Definition) -> bool;
 }
 
-/// What refusals say about a resolved element.
+/// The parts of a resolved element that refusals name.
 pub(super) struct Identity<'e> {
     pub(super) name: &'e str,
     pub(super) oid: &'e str,
     pub(super) built_in: bool,
 }
 
-/// A definition that is no duplicate, with its numeric OID. Its number is its position behind the elements of the
-/// schema.
+/// A definition that is no duplicate, with its numeric OID. Its number follows the numbers of the schema's elements.
 pub(super) struct Pending<D> {
     pub(super) entry: Sourced<D>,
     pub(super) oid: String,
 }
 
-/// Gives the definitions their numbers and names, but for duplicates and contradictions.
+/// Gives the definitions their numbers and names. Duplicates and contradictions get none.
 pub(super) fn register<E: Element>(
     schema: &mut Schema,
     definitions: Vec<Sourced<E::Definition>>,
@@ -57,13 +56,13 @@ pub(super) fn register<E: Element>(
     pending
 }
 
-/// What refusals call a definition.
+/// The name of a definition in refusals.
 pub(super) fn element<E: Element>(definition: &E::Definition) -> String {
     let common = E::common(definition);
     format!("{} {}", E::KIND, common.names.first().unwrap_or(&common.oid))
 }
 
-/// The numeric OID of a definition that got the next number; `None` for a duplicate.
+/// The numeric OID of a definition that gets the next number; `None` for a duplicate.
 fn numbered<E: Element>(
     schema: &mut Schema,
     entry: &Sourced<E::Definition>,
@@ -96,7 +95,7 @@ fn numbered<E: Element>(
     Ok(Some(oid))
 }
 
-/// Refuses a definition whose OID is known, unless it says what is known already.
+/// Refuses a definition whose OID is known, unless both definitions are the same.
 fn check_duplicate<E: Element>(
     schema: &mut Schema,
     number: usize,
@@ -127,7 +126,7 @@ fn check_duplicate<E: Element>(
     if !same {
         return Err(format!("inconsistent duplicate of {} {name}", E::KIND));
     }
-    // A file that defines it wants it seen.
+    // A file that defines the element wants it shown.
     E::reveal(schema, number);
     Ok(())
 }
