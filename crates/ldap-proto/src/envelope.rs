@@ -1,4 +1,4 @@
-//! What encloses an operation (RFC 4511 §4.1.1): message ID before it, controls behind it.
+//! The parts around an operation (RFC 4511 §4.1.1): the message ID before it, the controls after it.
 
 use ironbark_ber::{Error, Reader, Writer, tags};
 
@@ -34,7 +34,7 @@ pub trait EncodeControl {
     fn write_value(&self, writer: &mut Writer<'_>);
 }
 
-/// Appends a message whose operation `operation` writes.
+/// Appends a message. `operation` writes its operation.
 pub(crate) fn encode_message(
     out: &mut Vec<u8>,
     id: MessageId,

@@ -1,4 +1,4 @@
-//! Why a message cannot be decoded, and what the server answers.
+//! Why a message cannot be decoded, and how the server answers.
 
 use ironbark_model::ResultCode;
 
@@ -7,8 +7,8 @@ use crate::{MessageId, Operation};
 /// A message that cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Not an `LDAPMessage`, or its operation is unknown: nobody can be answered. The server sends a notice of
-    /// disconnection (RFC 4511 §4.1.1) and closes.
+    /// Not an `LDAPMessage`, or an unknown operation. There is no request to answer. The server sends a notice of
+    /// disconnection (RFC 4511 §4.1.1) and closes the connection.
     #[error("{}", fault.diagnostic)]
     Envelope {
         /// What is wrong.
@@ -17,9 +17,9 @@ pub enum DecodeError {
     /// The message ID and the operation are known; the request is malformed or refused.
     #[error("{}", fault.diagnostic)]
     Operation {
-        /// Whom to answer.
+        /// Message ID of the answer.
         id: MessageId,
-        /// Which request it was; [`Operation::response_tag`] says whether it has a response.
+        /// The kind of request. [`Operation::response_tag`] says whether it has a response.
         operation: Operation,
         /// What is wrong.
         fault: Fault,
@@ -34,7 +34,7 @@ pub struct Fault {
     pub code: ResultCode,
     /// Diagnostic message, as slapd words it.
     pub diagnostic: &'static str,
-    /// Whether slapd sends a notice of disconnection instead of an answer: the encoding is broken, not only refused.
+    /// Whether slapd sends a notice of disconnection instead of an answer, because the encoding is broken.
     pub disconnect: bool,
     /// Offset of the fault in the message, where it is known.
     pub position: Option<usize>,
@@ -68,7 +68,7 @@ impl Fault {
         }
     }
 
-    /// Well encoded, but not a request of the protocol: answered, and the connection goes on.
+    /// A fault in a well encoded request. It gets an answer, and the connection stays open.
     pub const fn refused(code: ResultCode, diagnostic: &'static str) -> Self {
         Self {
             code,
@@ -82,7 +82,7 @@ impl Fault {
         Self::refused(ResultCode::PROTOCOL_ERROR, diagnostic)
     }
 
-    /// Another wording of the same fault.
+    /// The same fault with another text.
     pub(crate) const fn worded(self, diagnostic: &'static str) -> Self {
         Self { diagnostic, ..self }
     }

@@ -20,8 +20,8 @@ use crate::{DecodeLimits, Fault};
 /// [`Fault::FILTER_TOO_DEEP`], [`Fault::FILTER_TOO_BIG`], or `error decoding filter`.
 pub fn decode<'a>(reader: &mut Reader<'a>, limits: &DecodeLimits) -> Result<Filter<'a>, Fault> {
     let depth = limits.filter_depth.min(DecodeLimits::MAX_FILTER_DEPTH);
-    // Composite filters that are being filled, outermost first: a loop, because the depth limit may exceed what a stack
-    // can hold.
+    // The open composite filters, outermost first. This is a loop, because the depth limit may exceed what a stack can
+    // hold.
     let mut open: SmallVec<[Open<'a>; 4]> = SmallVec::new();
     let mut elements = Budget(limits.filter_elements);
     loop {
@@ -46,7 +46,7 @@ pub fn decode<'a>(reader: &mut Reader<'a>, limits: &DecodeLimits) -> Result<Filt
             }
             _ => leaf(identifier, content, &mut elements)?,
         };
-        // Closes every composite that this completes.
+        // Closes every composite filter that is now complete.
         loop {
             let Some(mut composite) = open.pop() else {
                 return Ok(complete);
@@ -81,7 +81,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// How many more elements a message may have.
+/// The number of further elements that a message may have.
 pub(crate) struct Budget(pub(crate) usize);
 
 impl Budget {
@@ -139,7 +139,7 @@ fn substrings<'a>(mut content: Reader<'a>, elements: &mut Budget) -> Result<Filt
         let (identifier, part) = parts.nested_any().map_err(malformed)?;
         let part = Cow::Borrowed(part.remaining());
         match identifier {
-            // Only the first part may be the initial, only the last the final one.
+            // Only the first part may be initial. Only the last part may be final.
             INITIAL if initial.is_none() && any.is_empty() && r#final.is_none() => initial = Some(part),
             ANY if r#final.is_none() => any.push(part),
             FINAL if r#final.is_none() => r#final = Some(part),
@@ -158,7 +158,7 @@ fn malformed(error: ironbark_ber::Error) -> Fault {
     Fault::from(error).worded(ERROR.diagnostic)
 }
 
-/// Appends a filter. A loop, as decoding is.
+/// Appends a filter. This is a loop, as in decoding.
 pub fn write(filter: &Filter<'_>, writer: &mut Writer<'_>) {
     let mut open: SmallVec<[Mark; 4]> = SmallVec::new();
     for step in filter.steps() {

@@ -21,17 +21,17 @@ pub enum FrameError {
     },
 }
 
-/// Length of the first message in `buffer`, header included; `None` when it has not arrived whole.
+/// Length of the first message in `buffer`, header included; `None` when the message is not complete yet.
 ///
-/// `limit` is the longest message accepted, in octets without the header, as slapd's `sockbuf_max_incoming` counts. The
-/// header alone decides, so a message over the limit is refused before anything is kept of it.
+/// `limit` is the longest accepted message in octets, without the header, as in slapd's `sockbuf_max_incoming`. The
+/// header alone decides, so a message over the limit is refused before any of it is stored.
 #[inline]
 pub fn frame(buffer: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
     Ok(needed(buffer, limit)?.filter(|length| *length <= buffer.len()))
 }
 
-/// Length of the first message in `buffer`, header included, as soon as its header has arrived; how much to make room
-/// for.
+/// Length of the first message in `buffer`, header included, as soon as its header is complete. The caller makes room
+/// for this many octets.
 #[inline]
 pub fn needed(buffer: &[u8], limit: usize) -> Result<Option<usize>, FrameError> {
     match buffer.first() {

@@ -19,11 +19,11 @@ use crate::{
     frame,
 };
 
-/// Decodes `data` as a request and as a response with everything in it, and checks that what decodes also encodes to
-/// the same message.
+/// Decodes `data` as a request and as a response with all their parts. Checks that a decoded message encodes to the
+/// same message.
 ///
 /// # Panics
-/// When an encoded message does not decode to what it was encoded from: that is the property under test.
+/// When an encoded message does not decode to the original: that is the property under test.
 pub fn ldap_message(data: &[u8]) {
     let limits = DecodeLimits::default();
     let _ = frame(data, 1 << 18);
@@ -90,10 +90,10 @@ macro_rules! control_values {
     };
 }
 
-/// Decodes `data` as the value of a control or extended operation, which its first octet chooses.
+/// Decodes `data` as the value of a control or extended operation. The first octet chooses which.
 ///
 /// # Panics
-/// When an encoded value does not decode to what it was encoded from: that is the property under test.
+/// When an encoded value does not decode to the original: that is the property under test.
 pub fn control(data: &[u8]) {
     let Some((choice, value)) = data.split_first() else {
         return;
@@ -138,7 +138,7 @@ fn password_modify_request(value: &[u8]) {
     }
 }
 
-/// Walks `data` as nested elements, as certificates are read, and reads it as each primitive type.
+/// Reads `data` as nested elements, as for certificates, and as each primitive type.
 pub fn ber(data: &[u8]) {
     let _ = Header::parse(data);
     let mut levels = vec![Tlvs::new(data)];

@@ -21,7 +21,7 @@ mod operation;
 pub mod request;
 pub mod response;
 
-/// What messages are made of, for crates that see this one only.
+/// The types that messages consist of, for crates that only depend on this crate.
 pub use ironbark_model::{Filter, ResultCode, filter::Assertion};
 
 pub use envelope::{EncodeControl, RawControl, RawControls};

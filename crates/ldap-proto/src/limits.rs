@@ -1,7 +1,6 @@
 //! Limits that decoding checks before it takes memory.
 
-/// What a message may ask for at most. Lists that are read lazily take no memory; their limits bound the work behind
-/// them.
+/// The limits of a message. Lists that are read lazily take no memory; their limits bound the work on them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeLimits {
     /// Nesting of a filter: a filter without `&`, `|` and `!` has depth 0 (slapd's `maxfilterdepth`, default 1000).

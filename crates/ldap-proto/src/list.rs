@@ -1,5 +1,5 @@
-//! Lists of a message: checked once when it is decoded, then read lazily from its bytes; or, for encoding, a slice of
-//! ready elements.
+//! Lists of a message. A decoded list is checked once and then read lazily from its bytes. A list to be encoded is a
+//! slice of elements.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct List<'a, T> {
 
 #[derive(Clone, Copy)]
 enum Inner<'a, T> {
-    /// Content octets of which every element has been checked, and how many there are.
+    /// Content octets whose elements have all been checked, and the number of elements.
     Encoded(&'a [u8], usize),
     Slice(&'a [T]),
 }
@@ -109,8 +109,8 @@ impl<'a, T: Element<'a>> List<'a, T> {
         self.iter().next()
     }
 
-    /// The content octets as they came in, if this list was decoded: for a [`ValueSet`], concatenated
-    /// `04 length value`, in which lengths need not have their shortest form.
+    /// The content octets as they came in, if this list was decoded. For a [`ValueSet`] these are concatenated `04
+    /// length value`; the lengths need not have their shortest form.
     pub const fn encoded(&self) -> Option<&'a [u8]> {
         match self.inner {
             Inner::Encoded(content, _) => Some(content),

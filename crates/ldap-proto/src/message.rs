@@ -13,7 +13,7 @@ use crate::{
 pub struct Message<'a, T> {
     /// ID.
     pub id: MessageId,
-    /// What is asked or answered.
+    /// The request or the response.
     pub operation: T,
     /// The controls as they came in; [`crate::controls::RequestControls::decode`] interprets them.
     pub controls: RawControls<'a>,
@@ -23,7 +23,7 @@ pub struct Message<'a, T> {
 pub type RequestMessage<'a> = Message<'a, Request<'a>>;
 /// A message from a server.
 pub type ResponseMessage<'a> = Message<'a, Response<'a>>;
-/// Message ID, identifier octet and content of the operation, what follows the operation.
+/// Message ID, identifier octet and content of the operation, and the rest after the operation.
 type Envelope<'a> = (MessageId, u8, Reader<'a>, Reader<'a>);
 
 fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, Fault> {
@@ -36,7 +36,7 @@ fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, Fault> {
     Ok((id, identifier, operation, content))
 }
 
-/// The controls behind the operation. Other elements there are ignored: `LDAPMessage` is extensible (RFC 4511 §4).
+/// The controls after the operation. Other elements there are ignored: `LDAPMessage` is extensible (RFC 4511 §4).
 fn controls<'a>(mut rest: Reader<'a>, limits: &DecodeLimits) -> Result<RawControls<'a>, Fault> {
     let mut found = RawControls::default();
     while !rest.is_empty() {

@@ -56,7 +56,7 @@ fn request(operation: Operation) -> Request<'static> {
     }
 }
 
-/// Sends controls with a request and decodes them; the bytes are leaked so that results can be compared.
+/// Sends controls with a request and decodes them. The bytes are leaked so that results can be compared.
 fn sent(operation: Operation, controls: &[&dyn EncodeControl]) -> Result<RequestControls<'static>, Fault> {
     sent_under(operation, controls, ControlPolicy::default())
 }
@@ -222,7 +222,7 @@ fn inappropriate_controls_are_ignored_unless_critical() {
             if row.applies_to(operation, extended) || operation == Operation::Unbind {
                 continue;
             }
-            // Not even the value is looked at.
+            // Not even the value is checked.
             assert_eq!(
                 sent(operation, &[&raw(row.oid, false, Some(b"junk"))]),
                 Ok(RequestControls::default()),
@@ -240,7 +240,7 @@ fn inappropriate_controls_are_ignored_unless_critical() {
     }
 }
 
-/// For every row: duplicates, values that must not be there, values that must, values that are junk.
+/// For every row: duplicates, forbidden values, missing values, malformed values.
 #[test]
 fn value_rules_hold() {
     for row in REGISTRY.iter().map(|row| row.descriptor) {
@@ -266,7 +266,7 @@ fn value_rules_hold() {
                 assert!(refused(Some(b"\x30\x05junk")).is_err(), "{}", row.name);
             }
         }
-        // slapd does not mind the account usability control twice.
+        // slapd accepts the account usability control twice.
         if row.value == ValueRule::Absent && row.oid != account_usability::DESCRIPTOR.oid {
             let twice = raw(row.oid, false, None);
             let fault = sent(operation, &[&twice, &twice]).unwrap_err();

@@ -1,4 +1,4 @@
-//! The deepest filters that are accepted need a part of the stack that a thread has.
+//! The deepest accepted filters need only a part of a thread's stack.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
 
 use std::thread;
@@ -7,7 +7,7 @@ use ironbark_ber::Reader;
 use ironbark_ldap_proto::{DecodeLimits, filter};
 use ironbark_model::Filter;
 
-/// Half of what a thread has; dropping is recursive.
+/// Half of a thread's stack. Dropping is recursive.
 const STACK: usize = 1024 * 1024;
 
 #[test]

@@ -403,7 +403,7 @@ fn the_message_id_is_known_once_the_operation_is() {
     }
 }
 
-/// RFC 4511 §4: where the ASN.1 has `...`, elements that are not known are ignored.
+/// RFC 4511 §4: where the ASN.1 has `...`, unknown elements are ignored.
 #[test]
 fn unknown_elements_are_ignored_where_sequences_are_extensible() {
     let compare = message(0x6e, &[4, 0, 0x30, 6, 4, 1, b'a', 4, 1, b'b']);

@@ -1,11 +1,11 @@
-//! Base64 in place: the decoded bytes take the room of their text.
+//! Base64 in place: the decoded bytes replace their text.
 
 use base64::{
     Engine,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// Padding may be missing: OpenLDAP's writers always pad, others do not.
+/// Padding may be missing: OpenLDAP's writers always pad, but others do not.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -25,7 +25,7 @@ const TEXT_PIECE: usize = 4096;
 /// Plain bytes of a full piece.
 const PLAIN_PIECE: usize = TEXT_PIECE / 4 * 3;
 
-/// Decodes `text` and leaves the result at its start. White space is passed over.
+/// Decodes `text` in place. The result is at its start. White space is skipped.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> Option<&mut [u8]> {
     let text = squeeze(text);
     let (mut read, mut written) = (0, 0);

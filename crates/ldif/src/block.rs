@@ -26,8 +26,7 @@ impl Block {
 
 /// Splits an input into blocks.
 ///
-/// Memory: one block of about `block_size` bytes, or of the size of the one record that is bigger, at most
-/// `max_record`.
+/// Memory: one block of about `block_size` bytes. A bigger record makes a bigger block, of at most `max_record` bytes.
 #[derive(Debug)]
 pub struct Blocks<R> {
     reader: R,
@@ -131,7 +130,7 @@ pub struct Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// `line` and `offset` are where `bytes` begins.
+    /// `line` and `offset` say where `bytes` begins.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
         Self {
             carriage_returns: memchr(b'\r', bytes).is_some(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}line {line}: {kind}", .file.as_deref().map(|f| format!("{f}: ")).unwrap_or_default())]
 pub struct LdifError {
-    /// The included file, when it is not in the input itself.
+    /// The included file, if the error is in one.
     pub file: Option<Arc<str>>,
     /// Line, from 1.
     pub line: u64,
@@ -25,10 +25,10 @@ pub enum LdifErrorKind {
     /// Nothing before the `:`.
     #[error("empty attribute description")]
     EmptyName,
-    /// Base64 that does not decode, or none after `::`.
+    /// Base64 that does not decode, or no text after `::`.
     #[error("bad base64 value of {0:?}")]
     BadBase64(String),
-    /// `:<` without URL, or one that could not be read.
+    /// `:<` without URL, or a URL that could not be read.
     #[error("URL value {url:?}: {reason}")]
     BadUrl {
         /// The URL as written.
@@ -56,10 +56,10 @@ pub enum LdifErrorKind {
         /// The one found.
         found: String,
     },
-    /// A line that has no place in this kind of record.
+    /// A line that is not allowed in this kind of record.
     #[error("unexpected line {0:?}")]
     UnexpectedLine(String),
-    /// A line that this kind of record needs.
+    /// A line that is missing in this kind of record.
     #[error("{0}: is missing")]
     MissingLine(&'static str),
     /// `deleteoldrdn:` neither 0 nor 1.
@@ -74,7 +74,7 @@ pub enum LdifErrorKind {
     /// Too many bytes in one record.
     #[error("record longer than {0} bytes")]
     RecordTooLong(usize),
-    /// `include:` within includes too deep.
+    /// Includes that are nested too deeply.
     #[error("includes nested deeper than {0}")]
     IncludeTooDeep(usize),
     /// The input could not be read.

@@ -1,12 +1,12 @@
-//! LDIF (RFC 2849): a streaming reader, a borrowed reader over blocks for bulk loads, and a writer with slapcat's
-//! bytes.
+//! LDIF (RFC 2849): a streaming reader, a borrowed reader over blocks for bulk loads, and a writer with the same output
+//! as slapcat.
 //!
 //! The reader knows no schema: names and values are bytes. It opens no file by itself: values and includes given as
 //! URLs go through a [`Resolver`]. Memory is bounded by [`Limits`]: one record at a time, or one block at a time.
 //!
-//! As OpenLDAP's tools take it: comments anywhere between lines (the folded lines that follow belong to the comment),
-//! CRLF, a missing last newline, `version:` before the first record, a line that begins with a digit before a record,
-//! `include:`.
+//! As in OpenLDAP's tools, the reader accepts comments anywhere between lines (folded lines after a comment belong to
+//! the comment), CRLF, a missing last newline, `version:` before the first record, a line that begins with a digit
+//! before a record, and `include:`.
 
 mod base64_text;
 mod block;

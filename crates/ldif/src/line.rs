@@ -1,4 +1,5 @@
-//! The lines of one record, borrowed: unfolding and base64 are undone in the buffer itself, so that no value is copied.
+//! The lines of one record, borrowed. Lines are unfolded and base64 is decoded in the buffer itself, so no value is
+//! copied.
 
 use memchr::memchr;
 
@@ -10,7 +11,7 @@ use crate::{
 /// The value part of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value<'b> {
-    /// Text, or what base64 stood for.
+    /// Text, or decoded base64.
     Plain(&'b [u8]),
     /// `:<`: the URL of the value.
     Url(&'b [u8]),
@@ -23,9 +24,9 @@ pub struct Line<'b> {
     pub number: u64,
     /// Byte offset of its first byte.
     pub offset: u64,
-    /// What stands before the colon, without spaces round it; not empty.
+    /// The text before the colon, without spaces around it; not empty.
     pub name: &'b [u8],
-    /// What stands after it.
+    /// The value after it.
     pub value: Value<'b>,
 }
 
@@ -43,7 +44,7 @@ pub enum Item<'b> {
 pub enum Start<'b> {
     /// Comments and `version:` only.
     Empty,
-    /// `include:` and its URL; the rest of the record is what follows the included file.
+    /// `include:` and its URL. The rest of the record follows the included file.
     Include(Line<'b>),
     /// `dn:`.
     Dn(Line<'b>),
@@ -58,7 +59,7 @@ pub struct RecordLines<'b> {
 }
 
 impl<'b> RecordLines<'b> {
-    /// `bytes` is one record without blank lines, `line` and `offset` where it begins. The bytes are overwritten.
+    /// `bytes` is one record without blank lines. `line` and `offset` say where it begins. The bytes are overwritten.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
         Self {
             rest: bytes,
@@ -66,24 +67,24 @@ impl<'b> RecordLines<'b> {
             offset,
         }
     }
-    /// Line number of what comes next.
+    /// Line number of the next line.
     pub fn line(&self) -> u64 {
         self.line
     }
-    /// Byte offset of what comes next.
+    /// Byte offset of the next line.
     pub fn offset(&self) -> u64 {
         self.offset
     }
-    /// What was not read yet.
+    /// The unread rest.
     pub fn into_rest(self) -> &'b [u8] {
         self.rest
     }
-    /// An error at what comes next.
+    /// An error at the next line.
     pub fn error(&self, kind: LdifErrorKind) -> LdifError {
         LdifError::at(self.line, self.offset, kind)
     }
 
-    /// Reads the beginning of the record: to be called first.
+    /// Reads the beginning of the record. Call this first.
     pub fn start(&mut self) -> Result<Start<'b>, LdifError> {
         self.skip_number_line();
         loop {
@@ -192,7 +193,7 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
     let colon = memchr(b':', line).ok_or(LdifErrorKind::MissingColon)?;
     let (name, value) = line.split_at_mut(colon);
     let name = name.trim_ascii();
-    // A tab before '#' makes no comment of it, but no attribute either.
+    // A line with a tab before '#' is not a comment, but it has no attribute either.
     if name.is_empty() || name.first() == Some(&b'#') {
         return Err(LdifErrorKind::EmptyName);
     }

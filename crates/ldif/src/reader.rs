@@ -9,7 +9,7 @@ use memchr::memchr;
 
 use crate::{LdifError, Record, RecordLines, Resolver, Start, Value, error::LdifErrorKind, record};
 
-/// What a reader takes into memory at most.
+/// The most memory that a reader takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Bytes of one line, its folded lines included.
@@ -35,13 +35,13 @@ struct Source<'r> {
     file: Option<Arc<str>>,
     line: u64,
     offset: u64,
-    /// What followed `include:` in its record: lines, and where they begin.
+    /// The rest of a record after `include:`: its lines, and where they begin.
     pending: Option<(Vec<u8>, u64, u64)>,
 }
 
 /// Reads records from an input and the files that it includes.
 ///
-/// After an error in a record the next call goes on with the next record; after a read error it ends.
+/// After an error in a record the next call continues with the next record. After a read error reading ends.
 pub struct Reader<'r, V> {
     sources: Vec<Source<'r>>,
     resolver: V,
@@ -77,14 +77,14 @@ impl<'r, V: Resolver> Reader<'r, V> {
             raw: Vec::new(),
         }
     }
-    /// With other limits.
+    /// Sets other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
-    /// As ldapmodify: a record without `changetype:` that begins with `add:`, `delete:`, `replace:` or `increment:` is
-    /// a modify.
+    /// As in ldapmodify: a record without `changetype:` that begins with `add:`, `delete:`, `replace:` or `increment:`
+    /// is a modify.
     #[must_use]
     pub fn with_modify_by_default(mut self) -> Self {
         self.modify_by_default = true;
@@ -137,7 +137,7 @@ impl<'r, V: Resolver> Reader<'r, V> {
         }
     }
 
-    /// Reads the bytes of the next record into `raw`; answers where it begins.
+    /// Reads the bytes of the next record into `raw`. Returns where it begins.
     fn read_raw(&mut self) -> Result<Option<(u64, u64)>, LdifError> {
         loop {
             let Some(source) = self.sources.last_mut() else {
@@ -174,8 +174,8 @@ impl<V: Resolver> Iterator for Reader<'_, V> {
 }
 
 impl Source<'_> {
-    /// Appends the lines up to the next blank line or the end to `raw`. Past a limit the record is read to its end but
-    /// not kept.
+    /// Appends the lines up to the next blank line or the end to `raw`. Past a limit the rest of the record is read but
+    /// not stored.
     fn read_record(&mut self, raw: &mut Vec<u8>, limits: Limits) -> Result<Option<(u64, u64)>, LdifError> {
         let mut start = (self.line, self.offset);
         let mut logical_line = (start, 0);

@@ -17,7 +17,7 @@ pub struct Record {
     pub offset: u64,
     /// The DN as written, decoded.
     pub dn: Vec<u8>,
-    /// What it says.
+    /// Its content or change.
     pub kind: RecordKind,
 }
 
@@ -40,13 +40,13 @@ pub enum RecordKind {
 pub struct Control {
     /// Dotted-decimal OID.
     pub oid: String,
-    /// `true` or, the default, `false`.
+    /// `true` or `false` (the default).
     pub critical: bool,
     /// Its value, if any.
     pub value: Option<Vec<u8>>,
 }
 
-/// What `changetype:` says.
+/// The change of a `changetype:`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// `add`.
@@ -198,7 +198,7 @@ impl<'b> Body<'_, 'b, '_> {
         Ok(attributes)
     }
 
-    /// `control: oid [true|false] [: value]`, where the value may be base64 or a URL as in any line.
+    /// `control: oid [true|false] [: value]`. As in any line, the value may be base64 or a URL.
     fn control(&mut self, line: Line<'_>) -> Result<Control, LdifError> {
         let bad = || LdifError::at(line.number, line.offset, LdifErrorKind::BadControl);
         let Value::Plain(text) = line.value else {

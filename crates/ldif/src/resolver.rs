@@ -1,4 +1,4 @@
-//! Where values and includes given as URLs come from.
+//! The source of values and includes that are given as URLs.
 
 use std::{
     fs::File,
@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Reads what a URL names.
+/// Reads the content of a URL.
 pub trait Resolver {
     /// The bytes of `name:< url`. The text of the error is shown to the user.
     fn value(&mut self, url: &str) -> Result<Vec<u8>, String>;
@@ -14,7 +14,7 @@ pub trait Resolver {
     fn open(&mut self, url: &str) -> Result<Box<dyn BufRead>, String>;
 }
 
-/// Refuses every URL: for LDIF that comes from strangers.
+/// Refuses every URL. For LDIF from untrusted sources.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoFiles;
 
@@ -27,10 +27,10 @@ impl Resolver for NoFiles {
     }
 }
 
-/// Opens `file:` URLs of this machine: for command line tools.
+/// Opens `file:` URLs of this machine. For command line tools.
 #[derive(Clone, Copy, Debug)]
 pub struct FileResolver {
-    /// Most bytes that one value may have.
+    /// Greatest length of one value in bytes.
     pub max_value: u64,
 }
 

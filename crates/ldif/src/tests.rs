@@ -37,7 +37,7 @@ fn change(record: Record) -> Change {
     }
 }
 
-/// The URLs of these tests: a value is its own path, an include is one of two texts.
+/// The resolver of these tests: a value is its own path, an include is one of two texts.
 struct Memory;
 
 impl Resolver for Memory {

@@ -1,4 +1,4 @@
-//! The writer: byte for byte what slapcat, ldapsearch -LLL and the auditlog overlay write.
+//! The writer. Its output equals that of slapcat, ldapsearch -LLL and the auditlog overlay byte for byte.
 
 use ironbark_model::{Entry, Schema};
 
@@ -7,7 +7,7 @@ use crate::{Change, Control, Record, RecordKind, base64_text::encode_pieces};
 /// Where lines are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wrap {
-    /// Lines of at most so many columns; continuation lines hold at least one character.
+    /// Lines of at most this many columns. A continuation line holds at least one character.
     Columns(usize),
     /// `ldif_wrap=no`.
     No,
@@ -31,22 +31,22 @@ impl Wrap {
     }
 }
 
-/// Appends LDIF to a buffer. It holds only the wrap column and costs nothing to make.
+/// Appends LDIF to a buffer. A writer only holds the wrap column and costs nothing to make.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Writer {
     /// Folding.
     pub wrap: Wrap,
 }
 
-/// Whether a value is written in base64: OpenLDAP's rule.
+/// Whether a value is written in base64, by OpenLDAP's rule.
 ///
-/// That is RFC 2849's SAFE-STRING, and beyond it passwords, `;binary` values, and values that begin with white space or
-/// end with it.
+/// A value is written in base64 unless it is a SAFE-STRING of RFC 2849. So are passwords, `;binary` values, and values
+/// that begin or end with white space.
 pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return false;
     };
-    // The greatest distance from a space: computed without a branch for each byte.
+    // The greatest distance from a space, computed without a branch for each byte.
     let greatest = value
         .iter()
         .fold(0, |greatest, byte| byte.wrapping_sub(b' ').max(greatest));
@@ -81,7 +81,8 @@ impl Writer {
         encode_pieces(value, &mut |text| fold.push(out, text));
         out.push(b'\n');
     }
-    /// `# text`. A comment line may be one column longer than others, as OpenLDAP's; its own line ends become folds.
+    /// `# text`. As in OpenLDAP, a comment line may be one column longer than others. Line ends inside the text become
+    /// folds.
     pub fn comment(self, out: &mut Vec<u8>, text: &[u8]) {
         out.push(b'#');
         if !text.is_empty() {
@@ -165,7 +166,7 @@ impl Writer {
         }
     }
 
-    /// Values are always in base64: within `control:` lines readers disagree about text.
+    /// Values are always in base64, because readers disagree about text in `control:` lines.
     fn control(self, out: &mut Vec<u8>, control: &Control) {
         let mut line = format!("{} {}", control.oid, control.critical).into_bytes();
         if let Some(value) = &control.value {

@@ -1,4 +1,4 @@
-//! Account usability (Sun Directory Server): whether the password of each entry that a search finds could be used.
+//! Account usability (Sun Directory Server): whether the password of each entry that a search finds is usable.
 
 use ironbark_ber::{Reader, Writer, tags};
 
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::{DecodeLimits, Fault};
 
-/// The request: tell me of each entry.
+/// The request: return this control with each entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AccountUsabilityRequest;
 
 /// The control of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccountUsability {
-    /// It can be used; seconds until it expires, -1 for never.
+    /// The password is usable. The number is the seconds until it expires; -1: never.
     Available(i64),
-    /// It cannot.
+    /// The password is not usable.
     Unavailable {
         /// Locked for the time being.
         inactive: bool,
@@ -25,9 +25,9 @@ pub enum AccountUsability {
         reset: bool,
         /// Has expired.
         expired: bool,
-        /// How often it may be used all the same; -1: not known.
+        /// How often the expired password may still be used; -1: not known.
         remaining_grace: i64,
-        /// -1: not known.
+        /// Seconds until the account is unlocked; -1: not known.
         seconds_before_unlock: i64,
     },
 }

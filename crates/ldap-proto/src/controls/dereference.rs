@@ -1,5 +1,5 @@
-//! Dereference (draft-masarati-ldap-deref): attributes of the entries that DN values of an entry name, in the same
-//! answer.
+//! Dereference (draft-masarati-ldap-deref): returns attributes of the entries that an entry's DN values name, in the
+//! same answer.
 
 use ironbark_ber::{Error, Reader, Writer, tags};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{AttributeList, AttributeSelection, DecodeLimits, Fault, List, list::Element};
 
-/// Specifications of one request, each of which every entry is asked about.
+/// Specifications of one request. Each one is evaluated for every entry.
 const MOST_SPECIFICATIONS: usize = 100;
 
 /// What to dereference.
@@ -36,7 +36,7 @@ pub struct DereferenceResult<'a> {
     pub attribute: &'a [u8],
     /// The value: a name.
     pub value: &'a [u8],
-    /// Attributes of the entry it names; empty when there is none to see.
+    /// Attributes of the named entry; empty when there is no visible entry.
     pub attributes: AttributeList<'a>,
 }
 
@@ -48,13 +48,13 @@ impl<'a> DereferenceResponse<'a> {
 }
 
 impl DereferenceResult<'_> {
-    /// Appends its encoding: those of several, one after the other, are what [`EncodedDereferences`] sends.
+    /// Appends its encoding. [`EncodedDereferences`] sends several of these, one after the other.
     pub fn append(&self, out: &mut Vec<u8>) {
         self.write(&mut Writer::new(out));
     }
 }
 
-/// A response of results that are encoded already.
+/// A response made of encoded results.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EncodedDereferences(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! What there is to know of a control.
+//! The description of a control.
 
 use crate::{Fault, Operation, extended};
 
@@ -23,13 +23,13 @@ pub enum Criticality {
 /// What a control's value must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueRule {
-    /// Absent.
+    /// Without value.
     Absent,
-    /// Absent or without octets: some clients send an empty one.
+    /// Without value or with an empty one: some clients send an empty one.
     AbsentOrEmpty,
-    /// Present; no octets are a value too.
+    /// With a value, which may be empty.
     Present,
-    /// Present and not without octets.
+    /// With a value that is not empty.
     NotEmpty,
 }
 
@@ -62,7 +62,7 @@ macro_rules! texts {
 }
 pub(crate) use texts;
 
-/// What there is to know of a control. Its row in the table adds its kind.
+/// The description of a control. Its row in the table adds its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
     /// OID.
@@ -105,7 +105,7 @@ impl Descriptor {
         Err(Fault::protocol(text))
     }
 
-    /// The fault of a value that cannot be decoded: it is answered, the connection goes on.
+    /// The fault of a value that cannot be decoded. It gets an answer, and the connection stays open.
     pub(crate) const fn malformed(&self) -> Fault {
         Fault::protocol(self.texts.malformed)
     }
@@ -129,7 +129,7 @@ pub(crate) const ACCESSES: &[Operation] = &[
     Operation::Modify,
     Operation::ModifyDn,
 ];
-/// The same and bind.
+/// The same, and bind.
 pub(crate) const ACCESSES_AND_BIND: &[Operation] = &[
     Operation::Bind,
     Operation::Compare,

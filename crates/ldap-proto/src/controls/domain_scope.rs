@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{DecodeLimits, Fault};
 
-/// No continuation references, please.
+/// Asks for no continuation references.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DomainScope;
 

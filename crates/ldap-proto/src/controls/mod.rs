@@ -1,4 +1,4 @@
-//! Controls (RFC 4511 §4.1.11), one file each, both directions; the table says what a request may carry.
+//! Controls (RFC 4511 §4.1.11), one file each, both directions. The table says what a request may carry.
 
 pub mod account_usability;
 pub mod assertion;
@@ -62,7 +62,7 @@ pub use tree_delete::TreeDelete;
 pub use value_sort::ValueSort;
 pub use virtual_list_view::{ListTarget, VirtualListView, VirtualListViewResponse};
 
-/// The typed value of a control, as it is encoded.
+/// The typed value of a control, for encoding.
 pub trait ControlValue {
     /// OID of the control.
     const OID: &'static str;
@@ -77,17 +77,18 @@ pub trait ControlValue {
 pub trait RequestControl<'a>: ControlValue + Sized {
     /// Its row in the registry.
     const DESCRIPTOR: &'static Descriptor;
-    /// Whether it may come twice: the last one counts.
+    /// Whether a request may carry it twice. If so, the last one counts.
     const MAY_REPEAT: bool = false;
 
-    /// Decodes the value's content octets; empty when there is none and the descriptor's [`ValueRule`] allows that.
+    /// Decodes the value's content octets. They are empty when there is no value and the descriptor's [`ValueRule`]
+    /// allows that.
     fn decode(value: &'a [u8], limits: &DecodeLimits) -> Result<Self, Fault>;
 }
 
 /// A control: its value and its criticality. Controls of responses are never critical.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Control<T> {
-    /// Whether the operation must fail rather than go on without it.
+    /// Whether the operation must fail if the control is not supported.
     pub critical: bool,
     /// The value.
     pub value: T,

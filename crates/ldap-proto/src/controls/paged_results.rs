@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{DecodeLimits, Fault};
 
-/// Request: page size and where to go on. Response: estimate of the total, or 0, and the next cookie.
+/// Request: page size and where to continue. Response: estimate of the total, or 0, and the next cookie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PagedResults<'a> {
     /// Entries.

@@ -1,4 +1,4 @@
-//! Netscape's controls of a bind response: the password has expired, or will. Their values are digits, not BER.
+//! Netscape's controls of a bind response: the password has expired, or will expire. Their values are digits, not BER.
 
 use ironbark_ber::Writer;
 
@@ -8,7 +8,7 @@ use super::ControlValue;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PasswordExpired;
 
-/// The password will expire in so many seconds.
+/// The password will expire after this many seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PasswordExpiring(pub i64);
 

@@ -1,4 +1,4 @@
-//! Password policy (draft-behera-ldap-password-policy-10 §6): asks for, and tells, the state of the password.
+//! Password policy (draft-behera-ldap-password-policy-10 §6): asks for the state of the password, and returns it.
 
 use ironbark_ber::{Reader, Writer, tags};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{DecodeLimits, Fault, Operation, extended};
 
-/// The request: tell me of the password's state.
+/// The request: return the password's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PasswordPolicyRequest;
 
@@ -35,15 +35,15 @@ pub enum PasswordPolicyError {
     PasswordModNotAllowed = 3,
     /// The old password is missing or wrong.
     MustSupplyOldPassword = 4,
-    /// The quality of the new one is too low.
+    /// The quality of the new password is too low.
     InsufficientPasswordQuality = 5,
-    /// The new one is too short.
+    /// The new password is too short.
     PasswordTooShort = 6,
-    /// It was changed too short a time ago.
+    /// The last change was too recent.
     PasswordTooYoung = 7,
-    /// The new one was used before.
+    /// The new password was used before.
     PasswordInHistory = 8,
-    /// The new one is too long.
+    /// The new password is too long.
     PasswordTooLong = 9,
 }
 

@@ -1,11 +1,12 @@
-//! Permissive modify (Microsoft, MS-ADTS §3.1.1.3.4.1.8): adding what is there and deleting what is not are no errors.
+//! Permissive modify (Microsoft, MS-ADTS §3.1.1.3.4.1.8): it is no error to add an existing value or to delete a
+//! missing one.
 
 use ironbark_ber::Writer;
 
 use super::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{DecodeLimits, Fault, Operation};
 
-/// Adding a value that is there and deleting one that is not succeed.
+/// Adding an existing value and deleting a missing value succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PermissiveModify;
 

@@ -1,4 +1,4 @@
-//! Relax rules (draft-zeilenga-ldap-relax): let a manager write what users may not.
+//! Relax rules (draft-zeilenga-ldap-relax): lets a manager write what users may not write.
 
 use ironbark_ber::Writer;
 

@@ -8,9 +8,9 @@ use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 /// What the configuration says about controls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ControlPolicy {
-    /// Controls that are there at all; others are not recognized.
+    /// The controls that exist under this configuration. Others are not recognized.
     pub available: ControlSet,
-    /// Controls whose criticality FALSE is refused, for those with [`Criticality::ShouldBeTrue`].
+    /// The controls with [`Criticality::ShouldBeTrue`] whose criticality FALSE is refused.
     pub must_be_critical: ControlSet,
 }
 
@@ -26,8 +26,9 @@ impl Default for ControlPolicy {
 impl<'a> RequestControls<'a> {
     /// Decodes the controls that came with `request`.
     ///
-    /// Unknown and inappropriate ones are ignored, or when critical refused with `unavailableCriticalExtension` (RFC
-    /// 4511 §4.1.11); the criticality of an unbind request's controls has no meaning.
+    /// An unknown or inappropriate control is ignored. If it is critical, it is refused with
+    /// `unavailableCriticalExtension` (RFC 4511 §4.1.11). The criticality of an unbind request's controls has no
+    /// meaning.
     ///
     /// # Errors
     /// `unavailableCriticalExtension`; `protocolError` for duplicates and malformed values; `adminLimitExceeded`.
@@ -64,12 +65,12 @@ impl<'a> RequestControls<'a> {
         Ok(decoded)
     }
 
-    /// Which controls came along.
+    /// The controls of the request.
     pub fn present(&self) -> ControlSet {
         self.those(|_| true)
     }
 
-    /// Which of them are critical.
+    /// The critical controls of the request.
     pub fn critical(&self) -> ControlSet {
         self.those(|is_critical| is_critical)
     }
@@ -103,8 +104,8 @@ fn check_criticality(row: &Row, critical: bool, policy: ControlPolicy) -> Result
     }
 }
 
-/// The domain scope flag of the search options is the domain scope control once more; flags that nobody knows are
-/// refused when critical.
+/// The domain scope flag of the search options is a second form of the domain scope control. Unknown flags are refused
+/// when the control is critical.
 fn search_options_and_domain_scope(decoded: &RequestControls<'_>) -> Result<(), Fault> {
     let Some(options) = decoded.search_options else {
         return Ok(());

@@ -19,12 +19,12 @@ impl SearchOptions {
     /// The flag of [`SearchOptions::domain_scope`].
     pub const DOMAIN_SCOPE: i32 = 1;
 
-    /// Whether no continuation references are wanted. A set that holds unknown flags is ignored as a whole.
+    /// Whether the client wants no continuation references. A set with unknown flags is ignored as a whole.
     pub const fn domain_scope(self) -> bool {
         self.flags == Self::DOMAIN_SCOPE
     }
 
-    /// Whether there are flags that nobody here knows.
+    /// Whether there are unknown flags.
     pub const fn has_unknown_flags(self) -> bool {
         self.flags & !Self::DOMAIN_SCOPE != 0
     }

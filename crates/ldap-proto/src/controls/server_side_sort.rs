@@ -27,7 +27,7 @@ pub struct SortKey<'a> {
     pub reverse: bool,
 }
 
-/// What became of the sort request; comes with the search result done.
+/// The result of the sort. It comes with the search result done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SortResponse<'a> {
     /// Result of the sort.

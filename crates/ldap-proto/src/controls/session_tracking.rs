@@ -1,4 +1,4 @@
-//! Session tracking (draft-wahl-ldap-session-03): on whose behalf the client asks, for the log.
+//! Session tracking (draft-wahl-ldap-session-03): tells the log for whom the client asks.
 
 use ironbark_ber::{Error, Reader, Writer, tags};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{DecodeLimits, Fault};
 
-/// Where a request comes from. Untrusted text: not for decisions.
+/// The origin of a request. The text is not trusted: no decision may depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionTracking<'a> {
     /// Address of the end user's host; may be empty. At most 128 octets.
@@ -34,7 +34,7 @@ impl<'a> SessionTracking<'a> {
         Ok(tracking)
     }
 
-    /// The name that logs use for the identifier's format: the draft's own three by name, others by OID.
+    /// The name of the identifier's format in logs: the draft's three formats by name, others by OID.
     pub fn format_name(&self) -> &'a [u8] {
         match self.format_oid {
             b"1.3.6.1.4.1.21008.108.63.1.1" => b"RADIUS-Acct-Session-Id",

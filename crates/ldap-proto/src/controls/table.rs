@@ -1,4 +1,5 @@
-//! The table of controls of requests: a row for each. Everything that goes through all of them is made of it.
+//! The table of controls of requests, with one row for each. All code that handles every control is made from this
+//! table.
 
 use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
@@ -11,12 +12,12 @@ use super::{
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
-/// A control of requests: which, and what there is to know of it.
+/// A control of requests: its kind and its description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// Which.
+    /// The kind.
     pub kind: ControlKind,
-    /// The rest.
+    /// The description.
     pub descriptor: &'static Descriptor,
 }
 
@@ -25,7 +26,7 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Row> {
     REGISTRY.iter().find(|row| row.descriptor.oid.as_bytes() == oid)
 }
 
-/// A row: what people call it, its kind, its field and type, its descriptor.
+/// A row: the control's documentation, kind, field and type, descriptor.
 macro_rules! table {
     (
         always { $($(#[$doc:meta])* $kind:ident, $field:ident: $type:ty, $row:path;)* }
@@ -46,7 +47,7 @@ macro_rules! table {
         ];
 
         impl ControlSet {
-            /// Those that are there only if an overlay is.
+            /// The controls that exist only with their overlay.
             pub const OF_OVERLAYS: Self = Self::NONE$(.with(ControlKind::$its_kind))*;
         }
 
@@ -58,7 +59,7 @@ macro_rules! table {
         }
 
         impl<'a> RequestControls<'a> {
-            /// Those of which, by their criticality, something holds.
+            /// The controls whose criticality satisfies a condition.
             pub(super) fn those(&self, holds: impl Fn(bool) -> bool) -> ControlSet {
                 let mut set = ControlSet::NONE;
                 $(if self.$field.as_ref().is_some_and(|control| holds(control.critical)) {
@@ -70,7 +71,7 @@ macro_rules! table {
                 set
             }
 
-            /// As if these had not come along.
+            /// Removes these controls, as if the request had not carried them.
             pub fn remove(&mut self, removed: ControlSet) {
                 if removed == ControlSet::NONE {
                     return;
@@ -171,7 +172,7 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // What slapd 2.5 answers without overlays, then sssvlv, deref and ppolicy.
+        // slapd 2.5's list without overlays, then sssvlv, deref and ppolicy.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",

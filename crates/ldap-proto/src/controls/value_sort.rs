@@ -1,4 +1,4 @@
-//! Value sort (OpenLDAP's slapo-valsort(5)): whether a search wants values as they are stored.
+//! Value sort (OpenLDAP's slapo-valsort(5)): whether a search gets values as they are stored.
 
 use ironbark_ber::{Reader, Writer};
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{DecodeLimits, Fault};
 
-/// What a search wants of overlay valsort.
+/// What a search asks of overlay valsort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueSort {
-    /// Values as they are stored, weights and all, in their order.
+    /// Return values as they are stored, with their weights, in their order.
     pub raw: bool,
 }
 

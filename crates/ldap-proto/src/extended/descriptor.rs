@@ -1,4 +1,4 @@
-//! What a row of the registry says of an extended operation.
+//! The description of an extended operation.
 
 /// The extended operations that are known here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,7 +11,7 @@ pub enum ExtendedOperation {
     PasswordModify,
     /// RFC 3909.
     Cancel,
-    /// There only if an overlay is, which executes it.
+    /// An operation that its overlay executes. It exists only with the overlay.
     OfOverlay,
 }
 

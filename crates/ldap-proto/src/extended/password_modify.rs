@@ -12,16 +12,16 @@ pub const OID: &str = "1.3.6.1.4.1.4203.1.11.1";
 /// A password modify request. Its debug form hides the passwords.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct PasswordModifyRequest<'a> {
-    /// Whose password; absent for the user of the session.
+    /// The user whose password changes; absent for the user of the session.
     pub user_identity: Option<&'a [u8]>,
     /// The password that is replaced.
     pub old_password: Option<&'a [u8]>,
-    /// The new password; absent when the server is to make one.
+    /// The new password; absent when the server must generate one.
     pub new_password: Option<&'a [u8]>,
 }
 
 impl<'a> PasswordModifyRequest<'a> {
-    /// Decodes the value of a request; an absent one asks for nothing in particular.
+    /// Decodes the value of a request. An absent value has no fields.
     pub fn decode(value: Option<&'a [u8]>) -> Result<Self, Fault> {
         let request = match value {
             None => return Ok(Self::default()),
@@ -78,12 +78,12 @@ impl std::fmt::Debug for PasswordModifyRequest<'_> {
     }
 }
 
-/// Appends the value of a response that tells the password the server made.
+/// Appends the value of a response, with the password that the server generated.
 pub fn encode_generated_password(out: &mut Vec<u8>, password: &[u8]) {
     Writer::new(out).constructed(tags::SEQUENCE, |writer| writer.element(GENERATED_PASSWORD, password));
 }
 
-/// The password the server made, from the value of a response.
+/// The password that the server generated, from the value of a response.
 pub fn decode_generated_password(value: &[u8]) -> Result<Option<&[u8]>, Fault> {
     Ok(Reader::new(value).sequence()?.optional(GENERATED_PASSWORD)?)
 }

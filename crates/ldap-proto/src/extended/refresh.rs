@@ -11,7 +11,7 @@ pub const OID: &str = "1.3.6.1.4.1.1466.101.119.1";
 /// Longest time to live, in seconds: a year and a day.
 pub const MAX_TTL_S: i64 = 31_557_600;
 
-/// The diagnostic for a time to live that cannot be.
+/// The diagnostic for an invalid time to live.
 pub const INVALID_TTL: &str = "invalid time-to-live for dynamicObject";
 
 /// A refresh request.
@@ -19,7 +19,7 @@ pub const INVALID_TTL: &str = "invalid time-to-live for dynamicObject";
 pub struct RefreshRequest<'a> {
     /// The name of the dynamic entry.
     pub entry: &'a [u8],
-    /// How long it is to live from now on, in seconds: 0 to [`MAX_TTL_S`].
+    /// The new time to live, in seconds: 0 to [`MAX_TTL_S`].
     pub ttl_s: i64,
 }
 
@@ -61,12 +61,12 @@ impl<'a> RefreshRequest<'a> {
     }
 }
 
-/// Appends the value of a response: how long the entry will live.
+/// Appends the value of a response: the time to live of the entry.
 pub fn encode_response(out: &mut Vec<u8>, ttl_s: i64) {
     Writer::new(out).constructed(tags::SEQUENCE, |writer| writer.integer_of(RESPONSE_TTL, ttl_s));
 }
 
-/// How long the entry will live, from the value of a response.
+/// The time to live of the entry, from the value of a response.
 ///
 /// # Errors
 /// `protocolError`.

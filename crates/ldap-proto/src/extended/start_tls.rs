@@ -14,7 +14,7 @@ pub const fn request() -> ExtendedRequest<'static> {
     }
 }
 
-/// Checks the value of a request: there is none.
+/// Checks that a request has no value.
 pub fn decode_request(value: Option<&[u8]>) -> Result<(), Fault> {
     match value {
         None => Ok(()),

@@ -14,7 +14,7 @@ pub const fn request() -> ExtendedRequest<'static> {
     }
 }
 
-/// Checks the value of a request: there is none.
+/// Checks that a request has no value.
 pub fn decode_request(value: Option<&[u8]>) -> Result<(), Fault> {
     match value {
         None => Ok(()),
@@ -22,7 +22,7 @@ pub fn decode_request(value: Option<&[u8]>) -> Result<(), Fault> {
     }
 }
 
-/// The response of success.
+/// The response for a success.
 pub fn response(authorization_identity: &[u8]) -> ExtendedResponse<'_> {
     ExtendedResponse {
         result: LdapResult::new(ironbark_model::ResultCode::SUCCESS),

@@ -9,7 +9,8 @@ use crate::Fault;
 /// A bind request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BindRequest<'a> {
-    /// Protocol version; 3 for LDAPv3. Other numbers decode, so that the server can say that it does not speak them.
+    /// Protocol version; 3 for LDAPv3. Other numbers decode too, so that the server can answer that it does not support
+    /// them.
     pub version: i32,
     /// Name to bind as; empty for anonymous and SASL binds.
     pub name: &'a [u8],
@@ -24,12 +25,12 @@ pub enum Authentication<'a> {
     Simple(&'a [u8]),
     /// One step of a SASL exchange.
     Sasl {
-        /// Mechanism; empty gives up an exchange under way.
+        /// Mechanism; an empty name ends an exchange under way.
         mechanism: &'a [u8],
         /// Credentials; absent is not the same as empty (RFC 4513 §5.2.1).
         credentials: Option<&'a [u8]>,
     },
-    /// A choice that nobody here knows, such as the Kerberos ones of LDAPv2: answered with `authMethodNotSupported`.
+    /// An unknown choice, such as the Kerberos ones of LDAPv2. The answer is `authMethodNotSupported`.
     Other {
         /// Identifier octet of the choice.
         identifier: u8,
@@ -47,7 +48,7 @@ impl<'a> BindRequest<'a> {
                 mechanism: choice.octet_string()?,
                 credentials: choice.optional(tags::OCTET_STRING)?,
             },
-            // A tag number of several octets is no choice of any version of the protocol.
+            // No protocol version has a choice whose tag number takes several octets.
             _ if Tag::from_identifier(identifier).is_none() => return Err(Fault::malformed("decoding error")),
             identifier => Authentication::Other { identifier },
         };

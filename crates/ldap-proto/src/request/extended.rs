@@ -1,4 +1,4 @@
-//! Extended requests (RFC 4511 §4.12); [`crate::extended`] knows what is in them.
+//! Extended requests (RFC 4511 §4.12); [`crate::extended`] knows their values.
 
 use ironbark_ber::{Reader, Writer, tags};
 

@@ -40,7 +40,7 @@ pub enum Request<'a> {
     ModifyDn(ModifyDnRequest<'a>),
     /// RFC 4511 §4.10.
     Compare(CompareRequest<'a>),
-    /// RFC 4511 §4.11: which operation to give up.
+    /// RFC 4511 §4.11: the operation to abandon.
     Abandon(MessageId),
     /// RFC 4511 §4.12.
     Extended(ExtendedRequest<'a>),

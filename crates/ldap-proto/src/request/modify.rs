@@ -32,9 +32,9 @@ pub struct Modification<'a> {
 pub enum ModifyOperation {
     /// Adds the values.
     Add,
-    /// Deletes the values, or without values the attribute.
+    /// Deletes the values; without values it deletes the attribute.
     Delete,
-    /// Replaces all values, or without values deletes the attribute if it is there.
+    /// Replaces all values; without values it deletes the attribute if there is one.
     Replace,
     /// Adds a number to each value (RFC 4525).
     Increment,

@@ -14,9 +14,9 @@ pub struct SearchRequest<'a> {
     pub scope: Scope,
     /// Whether aliases are followed.
     pub deref_aliases: DerefAliases,
-    /// Most entries the client wants; 0 for no limit of its own.
+    /// Most entries that the client wants; 0: the client sets no limit.
     pub size_limit: u32,
-    /// Most seconds the client wants to wait; 0 for no limit of its own.
+    /// Most seconds that the client wants to wait; 0: the client sets no limit.
     pub time_limit: u32,
     /// Attribute descriptions only, no values.
     pub types_only: bool,
@@ -35,7 +35,7 @@ pub enum Scope {
     SingleLevel,
     /// The base object and all its subordinates.
     WholeSubtree,
-    /// All its subordinates without itself (draft-sermersheim-ldap-subordinate-scope).
+    /// All subordinates, without the base object (draft-sermersheim-ldap-subordinate-scope).
     SubordinateSubtree,
 }
 
@@ -60,7 +60,7 @@ impl<'a> SearchRequest<'a> {
         let size_limit = content.integer()?;
         let time_limit = content.integer()?;
         let types_only = content.boolean()?;
-        // slapd looks at the limits and enumerations before the filter, in this order.
+        // slapd checks the limits and enumerations before the filter, in this order.
         let time_limit = u32::try_from(time_limit).map_err(|_| Fault::protocol("invalid time limit"))?;
         let size_limit = u32::try_from(size_limit).map_err(|_| Fault::protocol("invalid size limit"))?;
         let scope = Scope::from_number(scope).ok_or(Fault::protocol("invalid scope"))?;

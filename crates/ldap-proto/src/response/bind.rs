@@ -10,7 +10,7 @@ use crate::{EncodeControl, Fault, LdapResult, MessageId, envelope::encode_messag
 pub struct BindResponse<'a> {
     /// Result; `saslBindInProgress` asks for the next step.
     pub result: LdapResult<'a>,
-    /// What the SASL mechanism has for the client.
+    /// The SASL mechanism's data for the client.
     pub server_sasl_credentials: Option<&'a [u8]>,
 }
 

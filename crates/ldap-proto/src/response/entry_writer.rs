@@ -46,7 +46,7 @@ impl<'o> SearchEntryWriter<'o> {
         Self::begin_entry(writer, start, Some(message), dn)
     }
 
-    /// Begins an entry without a message around it, as the values of the read-entry controls need it (RFC 4527).
+    /// Begins an entry without a message around it, for the values of the read-entry controls (RFC 4527).
     #[inline]
     pub fn begin_value(out: &'o mut Vec<u8>, dn: &[u8]) -> Self {
         let start = out.len();
@@ -75,7 +75,7 @@ impl<'o> SearchEntryWriter<'o> {
         self.attribute_header(description, 0);
     }
 
-    /// Where attributes that are `PartialAttribute`s already are appended.
+    /// The buffer for attributes that are already encoded as `PartialAttribute`s.
     #[inline]
     pub fn attributes(&mut self) -> &mut Vec<u8> {
         self.writer.buffer()
@@ -116,7 +116,7 @@ impl<'o> SearchEntryWriter<'o> {
         self.writer.octet_string(value);
     }
 
-    /// Ends the attribute begun last; if it got no value, it is taken back. Answers whether it stays.
+    /// Ends the attribute begun last. An attribute without a value is removed. Returns whether it stays.
     #[inline]
     pub fn end_attribute(&mut self, mark: AttributeMark) -> bool {
         if self.writer.position() == mark.first_value {

@@ -61,7 +61,7 @@ pub fn encode_extended_response(
     encode_message(out, id, controls, |writer| response.write(writer));
 }
 
-/// Appends the notice of disconnection that goes before the server closes a connection (RFC 4511 §4.4.1).
+/// Appends the notice of disconnection. The server sends it before it closes a connection (RFC 4511 §4.4.1).
 pub fn encode_notice_of_disconnection(out: &mut Vec<u8>, code: ResultCode, diagnostic: &str) {
     let response = ExtendedResponse {
         result: LdapResult::new(code).with_diagnostic(diagnostic),

@@ -38,7 +38,7 @@ impl<'a> LdapResult<'a> {
         }
     }
 
-    /// Reads the components of the result and leaves what follows them.
+    /// Reads the components of the result. The rest stays in `content`.
     pub(crate) fn decode(content: &mut Reader<'a>) -> Result<Self, Fault> {
         let before = *content;
         let code = u32::try_from(content.enumerated()?)

@@ -15,7 +15,7 @@ pub struct SearchResultEntry<'a> {
 }
 
 impl<'a> SearchResultEntry<'a> {
-    /// Decodes a whole entry, tag included, as the values of the read-entry controls hold it (RFC 4527).
+    /// Decodes a whole entry, tag included. The values of the read-entry controls have this form (RFC 4527).
     pub fn decode_value(value: &'a [u8]) -> Result<Self, Fault> {
         let mut reader = Reader::new(value);
         // RFC 4527 §3.1 says `SearchResultEntry`; some servers drop its application tag.
