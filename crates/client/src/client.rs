@@ -12,12 +12,12 @@ use tokio::{
 
 use crate::{Error, ExtendedReply, Pending, connection::Connection};
 
-/// How a client behaves.
+/// Settings of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
-    /// Longest wait for the next response to an operation; past it the operation is abandoned.
+    /// Longest wait for the next response to an operation. After that the operation is abandoned.
     pub operation_timeout: Duration,
     /// Longest message accepted from the server, in octets.
     pub max_message: usize,
@@ -59,7 +59,7 @@ impl Client {
     /// Connects over TCP; `address` is `host:port`.
     pub async fn connect_tcp(address: &str, options: Options) -> Result<Self, Error> {
         let stream = within(options, address, TcpStream::connect(address)).await?;
-        // Small requests must not wait for each other's acknowledgement; without the option they are only slower.
+        // Small requests must not wait for each other's acknowledgement. If the option fails, they are only slower.
         let _ = stream.set_nodelay(true);
         Ok(Self::from_stream(stream, options))
     }
@@ -70,8 +70,7 @@ impl Client {
         Ok(Self::from_stream(stream, options))
     }
 
-    /// Speaks LDAP over a stream that is connected already, such as one with TLS. Must be called within a tokio
-    /// runtime.
+    /// Uses a stream that is already connected, such as one with TLS. Must be called within a tokio runtime.
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + 'static, options: Options) -> Self {
         let (read_half, write_half) = tokio::io::split(stream);
         let (sender, notifications) = mpsc::channel(NOTIFICATIONS);
@@ -94,21 +93,21 @@ impl Client {
         Ok(Pending::new(self.clone(), id, request.operation(), receiver))
     }
 
-    /// The next unsolicited notification (RFC 4511 §4.4); waits for one. `None` when the connection is closed and all
-    /// have been read.
+    /// Waits for the next unsolicited notification (RFC 4511 §4.4). `None` when the connection is closed and all
+    /// notifications have been read.
     ///
-    /// At most 16 are kept; what arrives while the queue is full is dropped.
+    /// At most 16 are kept. Further ones are dropped.
     pub async fn notification(&self) -> Option<ExtendedReply> {
         let mut notifications = self.inner.notifications.lock().await;
         tokio::select! {
-            // What arrived before the end comes first.
+            // Notifications from before the end come first.
             biased;
             found = notifications.recv() => found,
             () = self.inner.connection.wait_closed() => None,
         }
     }
 
-    /// Sends unbind and waits until the server has closed the connection, as long as an operation may take.
+    /// Sends unbind and waits until the server closes the connection, at most for the operation timeout.
     pub async fn unbind(self) -> Result<(), Error> {
         self.inner.connection.send(&Request::Unbind, &[])?;
         let timeout = self.inner.options.operation_timeout;

@@ -1,4 +1,4 @@
-//! One connection: a task that reads and hands out responses, a task that writes what has gathered.
+//! One connection: one task reads responses and hands them out, one task writes the gathered requests.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use crate::{
     reply::{owned_controls, text},
 };
 
-/// What arrives for one request.
+/// A message for one request.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// Part of the answer to a search.
@@ -45,10 +45,10 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct State {
     last_id: i32,
-    /// Unbounded: a search that nobody reads must not block the answers of others.
+    /// Unbounded: a search that nobody reads must not block the responses of others.
     waiting: HashMap<i32, mpsc::UnboundedSender<Incoming>>,
     out: Vec<u8>,
-    /// No request is accepted any more; what is in `out` still leaves.
+    /// No further request is accepted. The content of `out` is still sent.
     closing: bool,
     closed: Option<Error>,
     notifications: mpsc::Sender<ExtendedReply>,
@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Queues a request and says where its responses arrive.
+    /// Queues a request and returns the channel of its responses.
     pub(crate) fn send(
         &self,
         request: &Request<'_>,
@@ -91,11 +91,11 @@ impl Connection {
         Ok((id, receiver))
     }
 
-    /// Forgets an operation; `abandon` tells the server so (RFC 4511 §4.11).
+    /// Removes an operation. With `abandon` the server is told so (RFC 4511 §4.11).
     pub(crate) fn forget(&self, id: MessageId, abandon: bool) {
         let was_waiting = self.lock().waiting.remove(&id.value()).is_some();
         if abandon && was_waiting {
-            // A connection that is closed has nothing to abandon.
+            // There is nothing to abandon on a closed connection.
             let _ = self.send(&Request::Abandon(id), &[]);
         }
     }
@@ -108,7 +108,7 @@ impl Connection {
     fn close(&self, reason: Error) {
         let mut state = self.lock();
         state.closed.get_or_insert(reason);
-        // Whoever waits learns it from the end of its channel.
+        // Waiting operations see the end of their channels.
         state.waiting.clear();
         drop(state);
         self.is_closed.send_replace(true);
@@ -121,7 +121,7 @@ impl Connection {
         let _ = self.is_closed.subscribe().wait_for(|closed| *closed).await;
     }
 
-    /// Writes what gathers until the connection is closed.
+    /// Writes the gathered requests until the connection is closed.
     pub(crate) async fn write(&self, mut socket: impl AsyncWrite + Unpin) {
         let mut out = Vec::new();
         loop {
@@ -136,7 +136,7 @@ impl Connection {
             }
             out.clear();
             if closing {
-                // The peer may have closed before; there is nobody to tell.
+                // The peer may have closed first. Then there is nobody to tell.
                 let _ = socket.shutdown().await;
                 return;
             }
@@ -176,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// Hands one message to whom it is for.
+    /// Hands one message to its operation.
     fn dispatch(&self, bytes: &[u8]) -> Result<(), Error> {
         let limits = DecodeLimits::default();
         let message =
@@ -192,7 +192,7 @@ impl Connection {
         } else {
             state.waiting.get(&id.value()).cloned()
         };
-        // Responses to abandoned operations may still arrive (RFC 4511 §4.11); they are for nobody.
+        // Responses to abandoned operations may still arrive (RFC 4511 §4.11). They are dropped.
         if let Some(sender) = sender {
             let _ = sender.send(incoming);
         }
@@ -205,7 +205,7 @@ impl Connection {
         };
         let disconnect = notification.name.as_deref() == Some(NOTICE_OF_DISCONNECTION);
         let reason = format!("notice of disconnection: {}", notification.result);
-        // A queue that nobody reads fills; later notifications are dropped then.
+        // If nobody reads the queue, it fills up. Later notifications are dropped then.
         let _ = self.lock().notifications.try_send(notification);
         if disconnect {
             return Err(Error::Closed { reason });
@@ -230,7 +230,7 @@ impl State {
         }
     }
 
-    /// A message ID that no operation under way has.
+    /// A message ID that is not in use.
     fn next_id(&mut self) -> MessageId {
         loop {
             self.last_id = self.last_id.checked_add(1).unwrap_or(1);

@@ -1,4 +1,4 @@
-//! What can go wrong, by who is at fault.
+//! Errors, by who is at fault.
 
 use std::{io, time::Duration};
 
@@ -18,13 +18,13 @@ pub enum Error {
     /// The connection is closed.
     #[error("connection closed: {reason}")]
     Closed {
-        /// By whom and why.
+        /// Who closed it and why.
         reason: String,
     },
     /// No answer in time; the operation has been abandoned.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// The server sent something that is no answer to the request.
+    /// The server sent a message that does not answer the request.
     #[error("protocol violation by the server: {0}")]
     Protocol(String),
     /// The server refused the operation.

@@ -1,11 +1,11 @@
 //! A small asynchronous LDAP client on tokio, for tools, tests and replication.
 //!
-//! Requests leave when a method is called, not when its future is awaited; many may be under way on one connection, and
-//! responses find their request by message ID. A [`Client`] is cheap to clone; the connection closes when the last
-//! clone and the last [`Pending`] are gone.
+//! A request is sent when a method is called, not when its future is awaited. Many requests may be under way on one
+//! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
+//! the last clone and the last [`Pending`] are dropped.
 //!
-//! A result code is not an error: methods give the [`LdapResult`], and [`LdapResult::success`] turns what is not
-//! success into an error.
+//! A result code is not an error: methods return the [`LdapResult`]. [`LdapResult::success`] turns a failure into an
+//! error.
 
 mod client;
 mod connection;

@@ -1,4 +1,4 @@
-//! Every operation but search as a method. Requests leave at the call; the future only waits.
+//! Every operation except search, as a method. The call sends the request; the future only waits.
 
 use ironbark_ldap_proto::{
     AddRequest, Attribute, Authentication, BindRequest, CompareRequest, EncodeControl, ExtendedRequest, List,
@@ -23,7 +23,7 @@ pub struct Change<'a> {
 }
 
 impl Client {
-    /// Binds with name and password; both empty: anonymously.
+    /// Binds with name and password. If both are empty, the bind is anonymous.
     pub fn simple_bind(
         &self,
         dn: &str,
@@ -160,7 +160,7 @@ impl Client {
         async { pending?.extended_reply().await }
     }
 
-    /// Asks who the server takes us for (RFC 4532); empty for anonymous.
+    /// Asks which identity the server assigns to this connection (RFC 4532); empty for anonymous.
     pub fn who_am_i(&self) -> impl Future<Output = Result<String, Error>> + Send + use<> {
         let reply = self.extended(who_am_i::OID, None, &[]);
         async {
@@ -170,7 +170,7 @@ impl Client {
         }
     }
 
-    /// Changes a password (RFC 3062); answers the one that the server made, if it made one.
+    /// Changes a password (RFC 3062). Returns the password that the server generated, if it generated one.
     pub fn password_modify(
         &self,
         request: &PasswordModifyRequest<'_>,

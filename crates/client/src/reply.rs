@@ -1,4 +1,4 @@
-//! Answers, owned.
+//! Responses as owned values.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub struct Control {
 pub struct BindReply {
     /// Result; `saslBindInProgress` asks for the next step.
     pub result: LdapResult,
-    /// What the SASL mechanism has for the client.
+    /// The SASL mechanism's data for the client.
     pub server_sasl_credentials: Option<Vec<u8>>,
 }
 
@@ -64,12 +64,12 @@ pub struct SearchEntry {
 }
 
 impl LdapResult {
-    /// Whether the operation succeeded: `success`, or one of the two answers of a compare.
+    /// Whether the operation succeeded: `success`, `compareTrue` or `compareFalse`.
     pub fn is_success(&self) -> bool {
         [ResultCode::SUCCESS, ResultCode::COMPARE_TRUE, ResultCode::COMPARE_FALSE].contains(&self.code)
     }
 
-    /// The result itself when it is a success.
+    /// Returns the result itself if it is a success.
     ///
     /// # Errors
     /// [`Error::Refused`] otherwise.
@@ -116,7 +116,8 @@ impl fmt::Display for LdapResult {
 }
 
 impl SearchEntry {
-    /// The values of an attribute, by the description that the server sent, case ignored; empty when it is not there.
+    /// The values of an attribute, by the description that the server sent; case is ignored. Empty when there is no
+    /// such attribute.
     pub fn values(&self, description: &str) -> &[Vec<u8>] {
         self.attributes
             .iter()

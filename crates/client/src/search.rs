@@ -13,9 +13,9 @@ pub struct Search<'a> {
     pub scope: Scope,
     /// Whether aliases are followed.
     pub deref_aliases: DerefAliases,
-    /// Most entries wanted; 0 for no limit of one's own.
+    /// Most entries wanted; 0: the client sets no limit.
     pub size_limit: u32,
-    /// Most seconds to wait; 0 for no limit of one's own.
+    /// Most seconds to wait; 0: the client sets no limit.
     pub time_limit: u32,
     /// Attribute descriptions only, no values.
     pub types_only: bool,
@@ -40,7 +40,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The same for these attributes only.
+    /// The same search for these attributes only.
     #[must_use]
     pub fn with_attributes(self, attributes: &'a [&'a str]) -> Self {
         Self { attributes, ..self }
@@ -89,7 +89,7 @@ pub struct SearchOutcome {
 }
 
 impl SearchStream {
-    /// The next part of the answer; `None` when the result has come.
+    /// The next part of the answer; `None` after the result.
     pub async fn next(&mut self) -> Result<Option<SearchItem>, Error> {
         if self.result.is_some() {
             return Ok(None);
@@ -104,7 +104,7 @@ impl SearchStream {
         }
     }
 
-    /// The result, once [`SearchStream::next`] has said `None`.
+    /// The result, after [`SearchStream::next`] has returned `None`.
     pub const fn result(&self) -> Option<&LdapResult> {
         self.result.as_ref()
     }

@@ -31,7 +31,7 @@ use tokio::process::{Child, Command};
 
 const MANAGER: &str = "cn=manager,dc=example,dc=com";
 
-/// A slapd with an empty database; it ends with this value.
+/// A slapd with an empty database. It ends when this value is dropped.
 struct Slapd {
     /// Killed on drop.
     child: Child,
@@ -48,7 +48,7 @@ impl Slapd {
         let configuration = folder.path().join("slapd.conf");
         std::fs::write(&configuration, configuration_text(&database)).unwrap();
         let socket = folder.path().join("ldapi");
-        // Free a moment ago; nobody else takes a port of this range without asking the system.
+        // The port was free a moment ago. Other programs take a port of this range only through the system.
         let port = TcpListener::bind(("127.0.0.1", 0))
             .unwrap()
             .local_addr()
@@ -115,7 +115,7 @@ impl Slapd {
             .unwrap()
             .success()
             .unwrap();
-        // Pipelined: all three leave before the first answer; slapd may work on them in any order.
+        // Pipelined: all three are sent before the first answer. slapd may execute them in any order.
         let people: Vec<_> = ["Ann", "Bob", "Cid"]
             .into_iter()
             .map(|name| {
@@ -314,7 +314,7 @@ async fn many_requests_share_one_connection() {
             (name, client.search(&search, &[]).unwrap())
         })
         .collect();
-    // Read in the opposite order: answers find their request.
+    // The answers are read in the opposite order: each finds its request.
     for (name, stream) in streams.into_iter().rev() {
         let outcome = stream.collect().await.unwrap();
         assert_eq!(names(&outcome.entries), [name]);
@@ -343,7 +343,7 @@ async fn pages_follow_each_other() {
     assert_eq!(pages, [2, 1]);
 }
 
-// Not together with paging: slapd 2.5 sends a page before it has put its sort state away, and answers `busy` to a quick
+// Not combined with paging: slapd 2.5 sends a page before it has stored its sort state, and answers `busy` to a quick
 // client.
 #[tokio::test]
 async fn the_server_sorts() {

@@ -40,7 +40,7 @@ impl UtcTime {
         }
     }
 
-    /// The point of time; `None` when a field is out of its range or the day does not exist in its month.
+    /// The point of time. `None` when a field is out of range or the month has no such day.
     pub fn wall(self) -> Option<WallTime> {
         let in_range = (1..=12).contains(&self.month)
             && self.day >= 1
@@ -52,7 +52,7 @@ impl UtcTime {
             return None;
         }
         let days = day_of_date(self.year, self.month, self.day);
-        // The 31st of a short month comes back as a day of the next.
+        // The 31st of a short month comes back as a day of the next month.
         if date_of_day(days) != (self.year, self.month, self.day) {
             return None;
         }
@@ -63,10 +63,10 @@ impl UtcTime {
     }
 }
 
-/// The date of the day that lies `days` after 1970-01-01.
+/// The date that lies `days` after 1970-01-01.
 ///
-/// Years are counted from 1 March, so that the leap day is the last day of a year and each month starts at a day that
-/// is a linear function of its number; 400 years are one era of a fixed number of days.
+/// Years are counted from 1 March. So the leap day is the last day of a year, and the first day of each month is a
+/// linear function of its number. 400 years are one era of a fixed number of days.
 fn date_of_day(days: i64) -> (i32, u8, u8) {
     let shifted = days + DAYS_FROM_MARCH_0_TO_EPOCH;
     let era = shifted.div_euclid(DAYS_PER_ERA);
@@ -84,7 +84,7 @@ fn date_of_day(days: i64) -> (i32, u8, u8) {
     (i32::try_from(year).unwrap_or(i32::MAX), small(month), small(day))
 }
 
-/// Days from 1970-01-01 to a date; a day past its month's end counts on into the next month.
+/// Days from 1970-01-01 to a date. Days past the end of the month count into the next month.
 fn day_of_date(year: i32, month: u8, day: u8) -> i64 {
     let (month, day) = (i64::from(month), i64::from(day));
     let year = i64::from(year) - i64::from(month <= 2);

@@ -1,4 +1,4 @@
-//! Wall time for timestamps, monotonic time for limits; from the machine or from a test.
+//! Wall time for timestamps and monotonic time for limits, from the machine or from a test.
 
 use std::ops::Add;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::UtcTime;
 
-/// The source of time. A clone shows the same time.
+/// The source of time. All clones show the same time.
 ///
 /// Reading never allocates and never enters the kernel on Linux; the coarse readings cost a few nanoseconds.
 #[derive(Debug, Clone)]
@@ -27,15 +27,15 @@ struct ManualState {
     monotonic_ns: AtomicU64,
 }
 
-/// A point of wall time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
+/// A point in wall time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WallTime(i64);
 
-/// A point of time that never goes back: nanoseconds since an origin that is fixed while the machine runs.
+/// A point in time that never goes back: nanoseconds since an origin that is fixed while the machine runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MonotonicTime(u64);
 
-/// The hand that moves a manual [`Clock`].
+/// Moves a manual [`Clock`].
 #[derive(Debug, Clone)]
 pub struct ManualClock(Arc<ManualState>);
 
@@ -53,7 +53,7 @@ impl Clock {
         }
     }
 
-    /// The wall time as of the last timer tick: up to 10 ms old, and the cheapest reading there is.
+    /// The wall time of the last timer tick. It is up to 10 ms old, and is the cheapest reading.
     pub fn coarse_now(&self) -> WallTime {
         match &self.0 {
             Source::System => wall_time(clock_gettime(COARSE_WALL)),
@@ -69,8 +69,8 @@ impl Clock {
         }
     }
 
-    /// The monotonic time as of the last timer tick: up to 10 ms old, for time limits and idle timeouts. It has the
-    /// origin of [`Clock::monotonic`].
+    /// The monotonic time of the last timer tick. It is up to 10 ms old; use it for time limits and idle timeouts. Its
+    /// origin is that of [`Clock::monotonic`].
     pub fn coarse_monotonic(&self) -> MonotonicTime {
         match &self.0 {
             Source::System => monotonic_time(clock_gettime(COARSE_MONOTONIC)),
@@ -88,7 +88,7 @@ impl ManualClock {
         }))
     }
 
-    /// The clock to hand to the code under test.
+    /// The clock for the code under test.
     pub fn clock(&self) -> Clock {
         Clock(Source::Manual(Arc::clone(&self.0)))
     }
@@ -101,14 +101,14 @@ impl ManualClock {
         self.0.monotonic_ns.fetch_add(nanos, Ordering::AcqRel);
     }
 
-    /// Sets the wall time alone, forward or back, as an administrator or NTP does.
+    /// Sets only the wall time, forward or back, as an administrator or NTP does.
     pub fn set_wall(&self, to: WallTime) {
         self.0.wall_us.store(to.0, Ordering::Release);
     }
 }
 
 impl WallTime {
-    /// The point that lies so many microseconds after 1970-01-01T00:00:00Z.
+    /// The point this many microseconds after 1970-01-01T00:00:00Z.
     pub const fn from_unix_micros(micros: i64) -> Self {
         Self(micros)
     }
@@ -128,14 +128,14 @@ impl WallTime {
         UtcTime::from_wall(self)
     }
 
-    /// The time from `earlier` to this point; zero when `earlier` is the later one.
+    /// The time from `earlier` to this point; zero when `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 }
 
 impl MonotonicTime {
-    /// The point that lies so many nanoseconds after the origin.
+    /// The point this many nanoseconds after the origin.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -145,7 +145,7 @@ impl MonotonicTime {
         self.0
     }
 
-    /// The time from `earlier` to this point; zero when `earlier` is the later one.
+    /// The time from `earlier` to this point; zero when `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -154,7 +154,7 @@ impl MonotonicTime {
 impl Add<Duration> for MonotonicTime {
     type Output = Self;
 
-    /// The point `rhs` later; the end of time when that cannot be expressed.
+    /// The point `rhs` later, or the end of time if that point cannot be represented.
     fn add(self, rhs: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX)))
     }

@@ -1,7 +1,7 @@
-//! Clock, randomness, threads, signals and process life: what a server takes from the machine, behind one seam.
+//! Clock, randomness, threads, signals and process life: the resources that a server takes from the machine.
 //!
-//! Everything above asks these types and never the operating system, so that a test can hold time still and repeat
-//! randomness. The crate knows nothing of LDAP.
+//! The other crates use these types and never the operating system. So a test can stop time and repeat randomness. This
+//! crate knows nothing of LDAP.
 
 mod civil;
 mod clock;

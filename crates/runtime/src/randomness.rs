@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::{Builder, Uuid};
 
-/// The source of randomness. A clone draws from the same source.
+/// The source of randomness. All clones draw from the same source.
 #[derive(Debug, Clone)]
 pub struct Randomness(Source);
 
@@ -15,13 +15,13 @@ enum Source {
     Seeded(Arc<AtomicU64>),
 }
 
-/// The operating system has no random bytes to give.
+/// The operating system gave no random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system's source of random bytes failed: {0}")]
 pub struct RandomnessError(#[from] getrandom::Error);
 
 impl Randomness {
-    /// The operating system's cryptographic source: fit for salts, generated passwords and identifiers.
+    /// The operating system's cryptographic source. It is suitable for salts, generated passwords and identifiers.
     pub fn system() -> Self {
         Self(Source::System)
     }
@@ -34,8 +34,8 @@ impl Randomness {
     /// Fills `buffer` with random bytes.
     ///
     /// # Errors
-    /// [`RandomnessError`] when the operating system refuses, which Linux does not do once it has booted. There is no
-    /// weaker source to go on with: the caller must refuse its request.
+    /// [`RandomnessError`] when the operating system refuses. Linux does not refuse once it has booted. There is no
+    /// weaker source: the caller must refuse its request.
     pub fn fill(&self, buffer: &mut [u8]) -> Result<(), RandomnessError> {
         match &self.0 {
             Source::System => getrandom::fill(buffer)?,
@@ -63,7 +63,7 @@ impl Randomness {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function, so that threads may share it without a lock.
+/// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function. Threads may share it without a lock.
 fn next_seeded(state: &AtomicU64) -> u64 {
     let counter = state
         .fetch_add(GOLDEN_GAMMA, Ordering::Relaxed)

@@ -21,7 +21,7 @@ pub enum Signal {
     Hangup,
 }
 
-/// The signals as they arrive. Their default action is off from [`Signals::install`] to the end of the process.
+/// The signals as they arrive. Their default action is disabled from [`Signals::install`] to the end of the process.
 #[derive(Debug)]
 pub struct Signals {
     terminate: unix::Signal,
@@ -36,7 +36,7 @@ pub struct Signals {
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl Signals {
-    /// Takes over SIGTERM, SIGINT and SIGHUP. To be called inside a tokio runtime that has I/O enabled.
+    /// Takes over SIGTERM, SIGINT and SIGHUP. Call this inside a tokio runtime that has I/O enabled.
     ///
     /// # Errors
     /// The operating system refused a handler.
@@ -48,8 +48,8 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal. Signals of one kind that arrive before they are awaited count as one. May be dropped
-    /// and called again without losing a signal.
+    /// Waits for the next signal. Several signals of one kind that arrive before the call count as one. The future may
+    /// be dropped without losing a signal.
     pub async fn next(&mut self) -> Signal {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -76,7 +76,7 @@ impl StopFlag {
     pub fn install() -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT, SIGHUP] {
-            // Handlers run in this order: the default action only when an earlier signal has set the flag.
+            // Handlers run in this order. The default action happens only when an earlier signal has set the flag.
             flag::register_conditional_default(signal, Arc::clone(&stop))?;
             flag::register(signal, Arc::clone(&stop))?;
         }

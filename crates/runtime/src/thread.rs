@@ -22,13 +22,13 @@ where
     Builder::new().name(name.to_owned()).spawn(body)
 }
 
-/// Makes the calling thread give way to the other threads of the process, as `nice` does: it gets what they leave, and
-/// a tenth or so of a core that is contended.
+/// Makes the calling thread give way to the other threads of the process, as `nice` does. It gets the time that the
+/// others leave, and about a tenth of a busy core.
 ///
 /// # Errors
 /// The system refuses it.
 pub fn give_way() -> io::Result<()> {
-    // For Linux, nobody's number is the calling thread's, and the priority a thread's.
+    // On Linux `None` means the calling thread, and the priority belongs to a thread.
     Ok(rustix::process::setpriority_process(None, NICENESS)?)
 }
 

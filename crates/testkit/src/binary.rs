@@ -1,4 +1,4 @@
-//! Which server is under test, and where its programs are.
+//! The server under test, and where its programs are.
 
 use std::env;
 use std::fmt;
@@ -85,8 +85,8 @@ fn ironbark() -> Result<&'static PathBuf, String> {
         .map_err(Clone::clone)
 }
 
-/// Builds the binary into the target directory and profile that this test program came from. cargo itself sees that
-/// nothing is to be done when it is fresh.
+/// Builds the binary into the target directory and profile of this test program. cargo itself sees when the binary is
+/// already up to date.
 fn build() -> Result<PathBuf, String> {
     let test = env::current_exe().map_err(|error| error.to_string())?;
     let folder = profile_folder(&test).ok_or_else(|| format!("{} lies in no target directory", test.display()))?;
@@ -128,7 +128,7 @@ fn profile_folder(test: &Path) -> Option<&Path> {
     }
 }
 
-/// What the binary is built with beyond its defaults.
+/// Features of the binary in addition to its defaults.
 const FEATURES: &[&str] = if cfg!(feature = "gssapi") {
     &["--features", "gssapi"]
 } else {

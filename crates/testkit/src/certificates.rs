@@ -1,4 +1,4 @@
-//! Certificates for tests: an authority, and what it has signed.
+//! Certificates for tests: an authority, and the certificates that it signs.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub struct Identity {
     pub key: String,
     /// DER.
     pub key_der: Vec<u8>,
-    /// By which a revocation list names it.
+    /// The number that a revocation list uses.
     pub serial: u64,
 }
 
@@ -73,7 +73,7 @@ impl Authority {
         })
     }
 
-    /// `cn=` of its name.
+    /// The `cn` of its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -165,7 +165,7 @@ impl Identity {
             .map(|_: std::path::PathBuf| ())
     }
 
-    /// What a client of ldap-utils is told to show it: the files that [`Identity::write`] has written.
+    /// Environment variables that make a client of ldap-utils present the files of [`Identity::write`].
     pub fn environment(layout: &Layout, file: &str) -> [(&'static str, String); 2] {
         let text = |path: &Path| path.display().to_string();
         [

@@ -5,10 +5,10 @@ use std::process::Command;
 use crate::binary::installed;
 use crate::{Outcome, Server, TestkitError, command};
 
-/// Who a client binds as.
+/// The identity of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials<'a> {
-    /// Nobody.
+    /// Anonymous.
     Anonymous,
     /// A DN and its password.
     Simple {
@@ -17,7 +17,7 @@ pub enum Credentials<'a> {
         /// The password.
         password: &'a str,
     },
-    /// The user that runs the test, by SASL EXTERNAL over the socket.
+    /// The user that runs the test, through SASL EXTERNAL over the socket.
     External,
 }
 
@@ -52,7 +52,7 @@ impl Server {
         command::run(command.args(arguments), input.as_bytes())
     }
 
-    /// Runs a program of ldap-utils with these arguments and settings (`LDAPTLS_CACERT`, ...) alone. ldapsearch gets
+    /// Runs a program of ldap-utils with only these arguments and settings (`LDAPTLS_CACERT`, ...). ldapsearch gets
     /// `-LLL`.
     pub fn client_with(
         &self,
@@ -77,7 +77,7 @@ impl Server {
     /// Runs a Python script that may `import ldap`. It finds `LDAP_URL`, `LDAPI_URL`, `ROOT_DN` and `ROOT_PASSWORD` in
     /// its environment.
     pub fn python(&self, script: &str) -> Result<Outcome, TestkitError> {
-        // Not the first python3 of PATH: python3-ldap belongs to the system's.
+        // Not the first python3 of PATH: python3-ldap belongs to the system's python3.
         let mut command = Command::new(installed("/usr/bin/python3")?);
         command.env_clear().env("LDAPNOINIT", "1").env("LC_ALL", "C.UTF-8");
         command.env("LDAP_URL", self.url()).env("LDAPI_URL", self.ldapi_url());

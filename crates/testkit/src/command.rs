@@ -6,16 +6,16 @@ use std::thread;
 
 use crate::TestkitError;
 
-/// What a program wrote and how it ended.
+/// The output of a program and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The command line, for messages.
     pub command: String,
     /// How it ended.
     pub status: ExitStatus,
-    /// What it wrote; bytes that are not UTF-8 are replaced.
+    /// Its standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// What it complained.
+    /// Its standard error.
     pub stderr: String,
 }
 
@@ -55,10 +55,11 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Outcome, Testki
         .spawn()
         .map_err(failed())?;
     let stdin = child.stdin.take();
-    // Written beside reading, because a program that answers while it reads would fill its pipe and wait for us.
+    // Writing and reading run in parallel: a program that answers while it reads would otherwise fill its pipe and
+    // wait.
     let output = thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that ends before it has read all closes its stdin; its status says why.
+            // A program that ends before it has read everything closes its stdin. Its status says why.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
         child.wait_with_output()
@@ -72,7 +73,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Outcome, Testki
     })
 }
 
-/// The command as one would type it.
+/// The command as typed in a shell.
 pub(crate) fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let quoted = words.map(|word| {

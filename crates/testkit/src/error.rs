@@ -1,10 +1,10 @@
-//! What can go wrong around a test.
+//! Failures of the surroundings of a test.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// The surroundings of a test failed; the message has what a reader needs to see why.
+/// The surroundings of a test failed. The message contains all that a reader needs.
 #[derive(Debug, thiserror::Error)]
 pub enum TestkitError {
     /// A program that the tests need is not installed.
@@ -16,7 +16,7 @@ pub enum TestkitError {
     /// A file or process operation failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
         /// What the operating system says.
         source: io::Error,
@@ -26,7 +26,7 @@ pub enum TestkitError {
     EndedEarly {
         /// How it ended.
         status: ExitStatus,
-        /// What it said.
+        /// Its log.
         log: String,
     },
     /// A condition did not come true in time.
@@ -34,9 +34,9 @@ pub enum TestkitError {
     Deadline {
         /// The condition.
         what: String,
-        /// How long was waited.
+        /// How long the test waited.
         seconds: u64,
-        /// What the server said.
+        /// The server's log.
         log: String,
     },
     /// A program ended with another status than the test needs.
@@ -46,15 +46,15 @@ pub enum TestkitError {
         command: String,
         /// How it ended.
         status: ExitStatus,
-        /// What it wrote.
+        /// Its standard output.
         stdout: String,
-        /// What it complained.
+        /// Its standard error.
         stderr: String,
     },
 }
 
 impl TestkitError {
-    /// Says what was tried when `source` came.
+    /// Adds the attempted operation to the error `source`.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::Io { what, source }

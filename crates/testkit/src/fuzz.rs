@@ -1,11 +1,11 @@
-//! What the tests run of fuzzing: a target's seed corpus, and mutations of it that are the same on every machine.
+//! The part of fuzzing that tests run: a target's seed corpus and mutations of it. They are the same on every machine.
 
 use std::fs;
 
 use crate::{TestkitError, repository_root};
 
-/// Runs a fuzz target on its seeds and on a few thousand mutations of them, into which bytes of `tokens` are put: the
-/// characters that mean something to the target. A panic of the target is the caller's.
+/// Runs a fuzz target on its seeds and on a few thousand mutations of them. The bytes of `tokens`, which have a meaning
+/// for the target, are put into the mutations. A panic of the target reaches the caller.
 ///
 /// # Errors
 /// The corpus cannot be read.
@@ -16,7 +16,7 @@ pub fn smoke(target: &str, tokens: &[u8], run: fn(&[u8])) -> Result<(), TestkitE
 /// The same with another number of mutations, for targets whose cases take long.
 ///
 /// # Errors
-/// As of [`smoke`].
+/// As [`smoke`].
 pub fn smoke_of(mutations: usize, target: &str, tokens: &[u8], run: fn(&[u8])) -> Result<(), TestkitError> {
     let corpus = corpus(target)?;
     for seed in &corpus {
@@ -74,7 +74,7 @@ fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], tokens: &[u8], random: &mut R
 
 const MUTATIONS: usize = 4000;
 
-/// xorshift64*: the same numbers on every machine.
+/// xorshift64*. It gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// What a smoke run covers, a long one covers too.
+    /// Smoke runs and long runs cover the same targets.
     #[test]
     fn every_corpus_has_a_target_and_every_target_a_corpus() {
         let names = |folder: &str| -> BTreeSet<String> {

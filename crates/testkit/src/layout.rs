@@ -7,9 +7,9 @@ use tempfile::TempDir;
 
 use crate::{Flavor, TestkitError};
 
-/// A temporary directory that goes away with the value.
+/// A temporary directory that is removed when the value is dropped.
 ///
-/// It lies in `/tmp` with a short name, because the path of a socket may have 107 bytes only.
+/// It lies in `/tmp` and has a short name, because the path of a socket may have only 107 bytes.
 #[derive(Debug)]
 pub struct Layout {
     dir: TempDir,
@@ -37,7 +37,7 @@ impl Layout {
         self.path().join(name)
     }
 
-    /// Makes a directory in it; that it exists is no error.
+    /// Makes a directory in it. It is no error if the directory exists.
     pub fn make_dir(&self, name: &str) -> Result<PathBuf, TestkitError> {
         let path = self.join(name);
         fs::create_dir_all(&path).map_err(TestkitError::io(format!("cannot make {}", path.display())))?;

@@ -1,4 +1,4 @@
-//! LDIF as tests compare it: read on its own terms, not with the code under test.
+//! LDIF for comparison in tests. This reader is independent of the code under test.
 
 use std::fmt;
 
@@ -6,8 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use similar::TextDiff;
 
-/// LDIF records without what differs between two good answers: folding, comments, the version line, needless base64 and
-/// the number of blank lines. The order of records, attributes and values is kept until [`NormalizedLdif::sorted`].
+/// LDIF records without the differences between two correct outputs: folding, comments, the version line, needless
+/// base64 and the number of blank lines. The order of records, attributes and values is kept until
+/// [`NormalizedLdif::sorted`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalizedLdif {
     records: Vec<Record>,
@@ -21,7 +22,7 @@ struct Record {
 }
 
 impl NormalizedLdif {
-    /// Attributes that differ between two servers by their nature.
+    /// Attributes whose values always differ between two servers.
     pub const VOLATILE: [&str; 5] = [
         "entryUUID",
         "entryCSN",
@@ -46,7 +47,7 @@ impl NormalizedLdif {
         Self { records }
     }
 
-    /// Without the lines of some attributes, whatever their options.
+    /// Removes the lines of some attributes, whatever their options.
     #[must_use]
     pub fn without(mut self, attributes: &[&str]) -> Self {
         for record in &mut self.records {
@@ -58,7 +59,7 @@ impl NormalizedLdif {
         self
     }
 
-    /// Records in the order of their DNs; attributes and values in theirs.
+    /// Sorts records by DN, and the attributes and values in each record.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         for record in &mut self.records {
@@ -75,7 +76,7 @@ impl NormalizedLdif {
         self.records.len()
     }
 
-    /// True without records.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -104,8 +105,7 @@ impl fmt::Display for NormalizedLdif {
     }
 }
 
-/// Fails with a readable difference when two texts of LDIF differ, the order of records, attributes and values
-/// included.
+/// Fails with a readable difference when two texts of LDIF differ. The order of records, attributes and values counts.
 #[track_caller]
 pub fn assert_ldif_eq(expected: &str, actual: &str) {
     let (expected, actual) = (
@@ -128,7 +128,7 @@ pub fn difference(left_name: &str, left: &str, right_name: &str, right: &str) ->
         .to_string()
 }
 
-/// Joins folded lines (RFC 2849: a line that starts with a blank goes on with the line before).
+/// Joins folded lines (RFC 2849: a line that starts with a blank continues the line before).
 fn unfold(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -140,7 +140,7 @@ fn unfold(text: &str) -> Vec<String> {
     lines
 }
 
-/// Writes a value that is in base64 without need as it reads.
+/// Writes a value in base64 as plain text if it needs no base64.
 fn plain(line: &str) -> String {
     let decoded = line
         .split_once(":: ")

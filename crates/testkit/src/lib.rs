@@ -1,8 +1,8 @@
 //! Support for tests: running servers (ours or Debian's slapd), real clients, comparison of LDIF, fuzz targets on their
 //! corpus.
 //!
-//! A test states its configuration once and runs against either [`Flavor`]; [`assert_same`] runs it against both and
-//! compares what came out, which proves that the expectation itself is right:
+//! A test states its configuration once and runs against either [`Flavor`]. [`assert_same`] runs it against both and
+//! compares the results. This proves that the expectation itself is right:
 //!
 //! ```no_run
 //! use ironbark_testkit::{Flavor, Server, assert_same};
@@ -15,8 +15,7 @@
 //! ```
 //!
 //! Nothing here sleeps for a fixed time: [`wait::until`] polls for a condition and has a deadline. Servers listen on
-//! loopback or on a socket in the test's own directory, and a value that is dropped ends its own server and no other
-//! process.
+//! loopback or on a socket in the test's own directory. A dropped value ends its own server and no other process.
 
 mod binary;
 mod certificates;

@@ -2,7 +2,7 @@
 
 use crate::{Flavor, Server, TestkitError, Transcript, difference};
 
-/// Runs a scenario against each flavor and fails when what it returns differs: the expectation is what slapd does.
+/// Runs a scenario against each flavor and fails when the results differ. slapd's result is the expectation.
 ///
 /// The scenario returns text that does not depend on ports, times and identifiers; [`crate::NormalizedLdif`] helps.
 #[track_caller]
@@ -11,8 +11,8 @@ pub fn assert_same(scenario: impl FnMut(Flavor) -> Result<String, TestkitError>)
     assert!(problem.is_none(), "{}", problem.unwrap_or_default());
 }
 
-/// Starts a server of each flavor with this slapd.conf and the LDIF in its database, plays the same steps, and fails
-/// when an exit status, an output or a complaint of a client differs.
+/// Starts a server of each flavor with this slapd.conf and the LDIF in its database, and runs the same steps. Fails
+/// when an exit status, an output or an error message of a client differs.
 #[track_caller]
 pub fn assert_same_answers(
     configuration: &str,
@@ -31,7 +31,7 @@ pub fn assert_same_answers(
     });
 }
 
-/// What differs between the flavors, or which of them failed.
+/// The difference between the flavors, or the flavor that failed.
 fn compare(flavors: [Flavor; 2], scenario: impl FnMut(Flavor) -> Result<String, TestkitError>) -> Option<String> {
     let outcomes = flavors.map(scenario);
     let failed = flavors

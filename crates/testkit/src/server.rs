@@ -64,8 +64,8 @@ directory {dir}/db
 index objectClass,cn,uid eq
 ";
 
-    /// A server that does not run yet. In `template`, a slapd.conf, `{schema}`, `{dir}` and `{port}` are filled in;
-    /// `{dir}` has an empty directory `db`.
+    /// A server that is not started yet. `template` is a slapd.conf; its `{schema}`, `{dir}` and `{port}` are filled
+    /// in. `{dir}` has an empty directory `db`.
     pub fn prepare(flavor: Flavor, template: &str) -> Result<Self, TestkitError> {
         let server = Self {
             flavor,
@@ -106,7 +106,7 @@ index objectClass,cn,uid eq
         self
     }
 
-    /// It will read a configuration directory (`-F`) instead of its file.
+    /// Makes the server read a configuration directory (`-F`) instead of its file.
     #[must_use]
     pub fn from_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -121,14 +121,14 @@ index objectClass,cn,uid eq
         self
     }
 
-    /// Adds to the environment of its process.
+    /// Adds a variable to the environment of its process.
     #[must_use]
     pub fn environment(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// It will be another program than the flavor's: one that is built otherwise.
+    /// Uses another program than the flavor's, with another build.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
@@ -136,8 +136,8 @@ index objectClass,cn,uid eq
     }
 
     /// Starts the process, also again after [`Server::stop`] or [`Server::kill`], and waits until it accepts
-    /// connections. A port that somebody else took meanwhile is replaced by another; one that was in use before is
-    /// kept.
+    /// connections. If another process has taken the port, another port is chosen. A port that this server used before
+    /// is kept.
     pub fn launch(&mut self) -> Result<(), TestkitError> {
         for attempt in 1.. {
             match self.try_launch() {
@@ -152,7 +152,7 @@ index objectClass,cn,uid eq
         Ok(())
     }
 
-    /// Asks the process by SIGTERM to end and waits for it; its exit status must be 0.
+    /// Sends SIGTERM and waits until the process ends. Its exit status must be 0.
     pub fn stop(&mut self) -> Result<(), TestkitError> {
         self.signal(Signal::SIGTERM)?;
         let status = self.wait_for_end()?;
@@ -167,7 +167,7 @@ index objectClass,cn,uid eq
         })
     }
 
-    /// Ends the process as kill -9 does, and waits for its end.
+    /// Kills the process with SIGKILL, and waits for its end.
     pub fn kill(&mut self) -> Result<(), TestkitError> {
         self.signal(Signal::SIGKILL)?;
         self.wait_for_end().map(|_| ())
@@ -183,7 +183,7 @@ index objectClass,cn,uid eq
         result.map_err(TestkitError::io(format!("cannot send {signal}")))
     }
 
-    /// Waits until the process has ended by itself or by a signal; how it ended.
+    /// Waits until the process has ended by itself or by a signal. Returns how it ended.
     pub fn wait_for_end(&mut self) -> Result<ExitStatus, TestkitError> {
         let Some(child) = self.child.as_mut() else {
             return Err(TestkitError::io("cannot wait")(io::Error::other(
@@ -247,7 +247,7 @@ index objectClass,cn,uid eq
         format!("ldapi://{}/", self.socket_path().to_string_lossy().replace('/', "%2F"))
     }
 
-    /// What the server has logged so far.
+    /// The server's log so far.
     pub fn log(&self) -> String {
         self.layout.read(LOG).unwrap_or_default()
     }
@@ -271,7 +271,7 @@ index objectClass,cn,uid eq
         self.tool(Tool::Add, &[], ldif)?.success().map(|_| ())
     }
 
-    /// ldapsearch as nobody, with unfolded LDIF as its output.
+    /// ldapsearch as anonymous, with unfolded LDIF as its output.
     pub fn search(&self, arguments: &[&str]) -> Result<Outcome, TestkitError> {
         self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
     }
@@ -378,24 +378,24 @@ index objectClass,cn,uid eq
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended by itself, which is the test's business and not ours.
+            // The process may have ended by itself. That is for the test to check.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Whether an anonymous bind is answered, with whatever result: slapd takes connections before it has read its
+/// Whether an anonymous bind is answered, with any result. slapd accepts connections before it has read its
 /// configuration.
 fn answers(mut stream: impl Read + Write) -> bool {
     const ANONYMOUS_BIND: [u8; 14] = [0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0];
     stream.write_all(&ANONYMOUS_BIND).is_ok() && stream.read_exact(&mut [0]).is_ok()
 }
 
-/// A port that nobody listens on at the moment.
+/// A port that is free at the moment.
 ///
-/// It lies below the ports that the system gives to outgoing connections, and each server of a test program gets
-/// another one, so that a server that is down for a moment finds its port still free.
+/// The port lies below the ports that the system gives to outgoing connections. Each server of a test program gets a
+/// different port, so that a stopped server finds its port still free.
 fn free_port() -> Result<u16, TestkitError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);

@@ -1,11 +1,11 @@
-//! What clients were answered, as text that two servers can be compared by.
+//! The answers to clients, as text that can be compared between two servers.
 
 use std::fmt;
 
 use crate::{Credentials, Outcome, Server, TestkitError};
 
-/// Steps of a scenario with the exit status, the output and the complaints of each. Ports and directories are replaced
-/// by fixed words, so that two servers give the same text when they answer the same.
+/// The steps of a scenario with their exit status, output and error messages. Ports and directories are replaced by
+/// fixed words, so that two servers give the same text when they answer the same.
 #[derive(Debug)]
 pub struct Transcript<'a> {
     server: &'a Server,
@@ -14,7 +14,7 @@ pub struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// An empty transcript of what is said to `server`.
+    /// An empty transcript for `server`.
     pub fn new(server: &'a Server) -> Self {
         Self {
             server,
@@ -23,13 +23,13 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// From here on, notes the entries of an answer in the order of their text: slapd walks a database from parent to
-    /// child, and Ironbark in the order in which entries were added.
+    /// From now on, sorts the entries of an answer by their text. slapd walks a database from parent to child; Ironbark
+    /// returns entries in the order in which they were added.
     pub fn ignore_order(&mut self) {
         self.is_unordered = true;
     }
 
-    /// Runs ldapsearch as nobody and notes its answer; the arguments are the title.
+    /// Runs ldapsearch as anonymous and records its answer. The arguments are the title.
     pub fn search(&mut self, arguments: &[&str]) -> Result<(), TestkitError> {
         self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
     }
@@ -46,17 +46,17 @@ impl<'a> Transcript<'a> {
         Ok(())
     }
 
-    /// Runs ldapsearch as [`Credentials::ROOT`] and notes its answer.
+    /// Runs ldapsearch as [`Credentials::ROOT`] and records its answer.
     pub fn root_search(&mut self, arguments: &[&str]) -> Result<(), TestkitError> {
         self.client("ldapsearch", &Credentials::ROOT, arguments, "")
     }
 
-    /// Runs ldapmodify as [`Credentials::ROOT`]; the change is the title.
+    /// Runs ldapmodify as [`Credentials::ROOT`]. The change is the title.
     pub fn modify(&mut self, change: &str) -> Result<(), TestkitError> {
         self.client("ldapmodify", &Credentials::ROOT, &[], change)
     }
 
-    /// Runs a program of ldap-utils and notes its answer.
+    /// Runs a program of ldap-utils and records its answer.
     pub fn client(
         &mut self,
         program: &str,
@@ -75,14 +75,14 @@ impl<'a> Transcript<'a> {
         Ok(())
     }
 
-    /// Runs a Python script and notes its answer.
+    /// Runs a Python script and records its answer.
     pub fn python(&mut self, script: &str) -> Result<(), TestkitError> {
         let outcome = self.server.python(script)?;
         self.note("python", &outcome);
         Ok(())
     }
 
-    /// Notes an outcome under a title.
+    /// Records an outcome under a title.
     pub fn note(&mut self, title: &str, outcome: &Outcome) {
         let code = outcome
             .code()

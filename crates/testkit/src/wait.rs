@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long tests wait for what should take milliseconds: a loaded machine must not fail a test.
+/// How long tests wait for a condition that should take milliseconds. A busy machine must not fail a test.
 pub const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Polls `condition` until it is `Some`, at first each millisecond and later each 20; `None` after [`DEADLINE`].
+/// Polls `condition` until it is `Some`, first every millisecond and later every 20; `None` after [`DEADLINE`].
 pub fn until<T>(condition: impl FnMut() -> Option<T>) -> Option<T> {
     until_deadline(DEADLINE, condition)
 }

@@ -1,4 +1,4 @@
-//! The support itself, tried on Debian's slapd and on the build of our own binary.
+//! Tests of the test support, on Debian's slapd and on the build of our own binary.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Flavor, Listen, NormalizedLdif, Server, TestkitError, Tool, assert_ldif_eq};
@@ -130,7 +130,7 @@ fn tools_load_and_dump_under_both_names() {
         .stdout;
     let config = server.config_path();
     let config = config.to_str().unwrap();
-    // slapd reads what stands before its -T and does not pass it on to the tool.
+    // slapd reads the options before its -T and does not pass them to the tool.
     let by_option = Tool::Cat.run_by_option(Flavor::OpenLdap, &["-s0"], &["-f", config, "-o", "ldif-wrap=no"], "");
     let by_option = by_option.unwrap().success().unwrap();
     assert_ldif_eq(&dump, &by_option.stdout);

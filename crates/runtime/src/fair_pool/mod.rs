@@ -1,8 +1,8 @@
-//! A few threads for work that takes milliseconds, shared fairly among those who ask for it.
+//! A few threads for work that takes milliseconds, shared fairly among those that submit work.
 //!
-//! Sources (addresses) take turns, and within a source its connections. However much one of them asks for, another one
-//! waits for a thread, not for the work that came before. No source has all threads, and no connection more than half
-//! of the cores. What waits is bounded: past that, the source with the most work waiting gives way.
+//! Sources (addresses) take turns, and within a source its connections take turns. A source never waits behind all the
+//! work of another source; it only waits for a thread. No source gets all threads, and no connection more than half of
+//! the cores. The queue is bounded: when it is full, the source with the most waiting work gives way.
 
 mod queue;
 
@@ -18,43 +18,43 @@ use crate::{available_cores, spawn_named};
 
 /// A piece of work.
 pub trait Task: Send + 'static {
-    /// Octets that it keeps while it waits.
+    /// Octets that the task keeps while it waits.
     fn octets(&self) -> usize;
-    /// Whether anybody still waits for it. One that nobody waits for is dropped without being run.
+    /// Whether the result is still wanted. An unwanted task is dropped without being run.
     fn is_wanted(&self) -> bool;
     /// Does the work.
     fn run(self);
-    /// Says that there is no room for it: it has given way to others, who have less work waiting.
+    /// Tells the task that it was refused: it gave way to a source with less waiting work.
     fn refuse(self);
 }
 
-/// Who asks for work.
+/// The submitter of work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Claimant<S> {
-    /// Where it comes from.
+    /// The source.
     pub source: S,
-    /// Which of the source's connections it is.
+    /// The connection of the source.
     pub connection: u64,
 }
 
-/// How much of a pool there is, and for whom.
+/// The size of a pool, and how it is shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shares {
-    /// Threads. They are started when there is work for them, and stay.
+    /// Number of threads. They are started when there is work, and stay.
     pub threads: usize,
-    /// Tasks of one source that run at once.
+    /// Tasks of one source that run at the same time.
     pub per_source: usize,
-    /// Tasks of one connection that run at once.
+    /// Tasks of one connection that run at the same time.
     pub per_connection: usize,
-    /// Octets that may wait. Each task counts for [`Shares::TASK_OCTETS`] more than it keeps; one may always wait.
+    /// Octets that may wait. Each task counts [`Shares::TASK_OCTETS`] more than it keeps. One task may always wait.
     pub waiting_octets: usize,
 }
 
 impl Shares {
-    /// What a task counts for beside what it keeps.
+    /// Octets that each task counts in addition to those that it keeps.
     pub const TASK_OCTETS: usize = 16 << 10;
 
-    /// One thread more than there are cores, which no source alone can take: who comes next finds it free.
+    /// One thread more than there are cores. No source alone can take all threads, so a new source finds one free.
     pub fn of_cores(waiting_octets: usize) -> Self {
         let cores = available_cores().max(1);
         Self {
@@ -66,7 +66,7 @@ impl Shares {
     }
 }
 
-/// The pool. Its threads end when it is dropped, after what waits.
+/// The pool. When it is dropped, the waiting tasks are run, and then its threads end.
 #[derive(Debug)]
 pub struct FairPool<S, T> {
     shared: Arc<Shared<S, T>>,
@@ -83,14 +83,14 @@ struct Shared<S, T> {
 struct State<S, T> {
     queue: Queue<S, T>,
     threads: usize,
-    /// Threads that wait for work, and those of them that have been told of some.
+    /// Idle threads, and how many of them have been woken for a task.
     idle: usize,
     told: usize,
     is_closed: bool,
 }
 
 impl<S: Clone + Eq + Hash + Send + 'static, T: Task> FairPool<S, T> {
-    /// A pool whose threads are called by this name and a number.
+    /// A pool whose threads have this name and a number.
     pub fn new(name: &'static str, shares: Shares) -> Self {
         let state = State {
             queue: Queue::new(shares),
@@ -108,10 +108,10 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> FairPool<S, T> {
         }
     }
 
-    /// Has a task run by one of the threads, in its turn.
+    /// Queues a task. A thread runs it in its turn.
     ///
     /// # Errors
-    /// There is no room for it, or there are no threads: here it is again.
+    /// There is no room for the task, or there are no threads. The task is returned.
     pub fn submit(&self, claimant: Claimant<S>, task: T) -> Result<(), T> {
         let mut state = self.shared.lock();
         let (admitted, gave_way) = state.queue.push(claimant, task);
@@ -124,7 +124,7 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> FairPool<S, T> {
         admitted
     }
 
-    /// Drops what waits for a claimant that has gone.
+    /// Drops the waiting tasks of a claimant that has gone.
     pub fn forget(&self, claimant: &Claimant<S>) {
         let dropped = self.shared.lock().queue.forget(claimant);
         drop(dropped);
@@ -136,10 +136,10 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> Shared<S, T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the task which was queued last is found.
+    /// Makes sure that a thread takes the task which was queued last.
     ///
     /// # Errors
-    /// There is no thread, and there can be none: the task again.
+    /// There is no thread, and none can be started. The task is returned.
     fn find_thread(self: &Arc<Self>, state: &mut State<S, T>) -> Result<(), T> {
         if state.idle > state.told {
             state.told += 1;
@@ -147,9 +147,9 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> Shared<S, T> {
         } else if state.threads < state.queue.shares().threads {
             match self.start_thread(state.threads) {
                 Ok(()) => state.threads += 1,
-                // Alone, so that it is the one which comes next.
+                // The task is the only one in the queue, so it is the one that comes next.
                 Err(_) if state.threads == 0 => return state.queue.take().map_or(Ok(()), |(_, task)| Err(task)),
-                // The others serve it.
+                // The other threads take it.
                 Err(_) => {}
             }
         }
@@ -167,7 +167,7 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> Shared<S, T> {
             if let Some((claimant, task)) = state.queue.take() {
                 drop(state);
                 if task.is_wanted() {
-                    // One that panics ends without an answer, and the thread serves the next.
+                    // A task that panics ends without an answer. The thread takes the next task.
                     drop(catch_unwind(AssertUnwindSafe(|| task.run())));
                 }
                 state = self.lock();

@@ -1,7 +1,7 @@
-//! What waits, and whose turn it is.
+//! The waiting tasks, and whose turn it is.
 //!
-//! Invariants: `turns` names each source, and within it each connection, that has something waiting, once, the next one
-//! first. A source or connection is kept while something of it waits or runs.
+//! Invariants: `turns` names each source that has waiting tasks exactly once, the next one first. Within a source the
+//! same holds for its connections. A source or connection is kept while one of its tasks waits or runs.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -33,7 +33,7 @@ struct Connection<T> {
     weight: usize,
 }
 
-/// What a task counts for while it waits.
+/// The octets that a waiting task counts.
 fn weight_of(task: &impl Task) -> usize {
     task.octets().saturating_add(Shares::TASK_OCTETS)
 }
@@ -52,7 +52,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         &self.shares
     }
 
-    /// Queues a task, or gives it back if there is no room; and what has to give way to it.
+    /// Queues a task, or returns it if there is no room. Also returns the tasks that have given way to it.
     pub(super) fn push(&mut self, claimant: Claimant<S>, task: T) -> (Result<(), T>, Vec<T>) {
         let weight = weight_of(&task);
         let mut gave_way = Vec::new();
@@ -77,7 +77,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
     /// The task whose turn it is. It counts as running until [`Queue::ended`].
     pub(super) fn take(&mut self) -> Option<(Claimant<S>, T)> {
         let shares = self.shares;
-        // Those that are passed over have something running, so that they are few.
+        // The sources that are skipped have running tasks, so there are few of them.
         let is_next = |source: &S| self.sources.get(source).is_some_and(|source| source.may_run(&shares));
         let place = self.turns.iter().position(is_next)?;
         let name = self.turns.remove(place)?;
@@ -111,7 +111,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         }
     }
 
-    /// Takes out what waits for a claimant.
+    /// Removes the waiting tasks of a claimant.
     pub(super) fn forget(&mut self, claimant: &Claimant<S>) -> VecDeque<T> {
         let Some(source) = self.sources.get_mut(&claimant.source) else {
             return VecDeque::new();
@@ -132,7 +132,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         self.weight == 0 || self.weight.saturating_add(weight) <= self.shares.waiting_octets
     }
 
-    /// Drops the tasks that nobody waits for any more.
+    /// Drops the tasks whose result is no longer wanted.
     fn forget_unwanted(&mut self) {
         for source in self.sources.values_mut() {
             source.forget_unwanted();
@@ -140,11 +140,11 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         self.settle();
     }
 
-    /// Takes a task from who has most waiting, for the sake of one who would have less even with a task of `weight`
-    /// more; `None`: there is nobody who has.
+    /// Takes a task from the source with the most waiting work. The claimant must have less waiting work even with its
+    /// new task of `weight`. `None`: no source has more.
     fn make_way(&mut self, claimant: &Claimant<S>, weight: usize) -> Option<T> {
         let own = self.sources.get(&claimant.source).map_or(0, |source| source.weight);
-        // Among sources that have equally much, its own: its other connections give way first.
+        // Among equal sources the claimant's own comes first: its other connections give way first.
         let order = |name: &S, source: &Source<T>| (source.weight, *name == claimant.source);
         let (name, source) = self
             .sources
@@ -163,7 +163,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         task
     }
 
-    /// After tasks have been taken out of order.
+    /// Restores the invariants after tasks were removed out of order.
     fn settle(&mut self) {
         self.sources.retain(|_, source| !source.connections.is_empty());
         let sources = &self.sources;
@@ -221,7 +221,7 @@ impl<T: Task> Source<T> {
         Some((name, task))
     }
 
-    /// Takes the last task of the connection that has most waiting, if that is more than `least`.
+    /// Takes the last task of the connection with the most waiting work, if that is more than `least`.
     fn drop_last(&mut self, least: usize) -> Option<T> {
         let heaviest = self
             .connections

@@ -1,4 +1,4 @@
-//! Whose turn it is, in a queue alone and with threads.
+//! Whose turn it is: in a queue alone, and with threads.
 
 use std::sync::{
     atomic::{AtomicBool, Ordering},
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A task of the queue alone.
+/// A task for tests of the queue alone.
 #[derive(Debug)]
 struct Numbered {
     octets: usize,
@@ -55,7 +55,7 @@ fn queue(tasks: usize) -> Queue<u8, Numbered> {
     Queue::new(shares(tasks))
 }
 
-/// Who is served next, each one to the end.
+/// Serves the next task to its end. Returns whose it was.
 fn served(queue: &mut Queue<u8, Numbered>) -> Option<(u8, u64)> {
     let (claimant, _) = queue.take()?;
     queue.ended(&claimant);
@@ -77,7 +77,7 @@ fn who_asks_for_little_does_not_wait_for_who_asks_for_much() {
         push(&mut queue, source, connection);
     }
     let order: Vec<_> = (0..7).map_while(|_| served(&mut queue)).collect();
-    // The sources in turn, and within a source its connections.
+    // The sources take turns, and within a source its connections.
     assert_eq!(order, [(1, 1), (2, 3), (1, 2), (1, 4), (1, 1), (1, 1), (1, 1)]);
 }
 
@@ -197,7 +197,7 @@ proptest! {
     }
 }
 
-/// A task that says when it begins, and ends when it is told to.
+/// A task that reports its beginning, and ends when the test says so.
 struct Told {
     number: u32,
     begun: Sender<u32>,

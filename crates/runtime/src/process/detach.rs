@@ -1,14 +1,14 @@
 //! Becoming a daemon: the command returns when the daemon listens, or says why it does not.
 //!
-//! The process forks twice, with a new session in between, so that the daemon has no controlling terminal and can get
-//! none. The first process waits on a pipe for the daemon's report:
+//! The process forks twice, with a new session in between. So the daemon has no controlling terminal and cannot get
+//! one. The first process waits on a pipe for the daemon's report:
 //!
 //! - one zero byte: it listens; exit status 0
 //! - text: why it does not; the text goes to stderr, exit status 1
-//! - end of file: the daemon died without a word; exit status 1
+//! - end of file: the daemon ended without a report; exit status 1
 //!
 //! The working directory stays, because paths of a configuration are relative to it. stderr stays the caller's until
-//! the daemon is ready, so that its complaints are seen; then stdin, stdout and stderr become /dev/null.
+//! the daemon is ready, so that its messages are seen. Then stdin, stdout and stderr become /dev/null.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -17,19 +17,19 @@ use std::process::exit;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, dup2_stderr, dup2_stdin, dup2_stdout, fork, pipe, setsid};
 
-/// The report that the process which the user started is waiting for.
+/// The report to the process that the user started, which waits for it.
 ///
 /// Dropping it without a report makes that process say that the daemon ended early.
 #[derive(Debug)]
 #[must_use = "the starting process waits for the report"]
 pub struct Readiness {
-    /// `None` in the foreground, where nobody waits.
+    /// `None` in the foreground: no process waits.
     waiting: Option<Waiting>,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// Where the report is written to.
+    /// The pipe for the report.
     report: File,
     /// /dev/null, opened early: a chroot may not have it.
     null: File,
@@ -38,10 +38,10 @@ struct Waiting {
 /// Why a process could not become a daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum DetachError {
-    /// We are at fault: threads would vanish in the fork while holding locks.
+    /// We are at fault: a fork would drop the other threads while they hold locks.
     #[error("cannot detach: the process already has {0} threads")]
     ThreadsRunning(usize),
-    /// Without /proc it cannot be known that there are no threads.
+    /// Without /proc the number of threads is unknown.
     #[error("cannot detach without /proc ({0}); stay in the foreground with -d 0")]
     ThreadsUnknown(#[source] io::Error),
     /// The operating system refused.
@@ -49,14 +49,14 @@ pub enum DetachError {
     System(#[from] io::Error),
 }
 
-/// Goes on as a daemon. Returns in the daemon only: the process that the user started waits for the report of the
-/// returned [`Readiness`] and exits with it.
+/// Becomes a daemon. Returns in the daemon only: the process that the user started waits for the report of the returned
+/// [`Readiness`] and exits with it.
 ///
 /// # Errors
-/// Returned in the process that the user started, which is then still what it was.
+/// Errors are returned in the process that the user started. That process is then unchanged.
 pub fn detach() -> Result<Readiness, DetachError> {
     require_single_thread()?;
-    // What is still buffered would be written once by each process.
+    // Otherwise each process would write the buffered text once.
     io::stdout().flush()?;
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     let (reader, writer) = pipe().map_err(io::Error::from)?;
@@ -71,7 +71,7 @@ pub fn detach() -> Result<Readiness, DetachError> {
     let readiness = Readiness {
         waiting: Some(Waiting { report, null }),
     };
-    // From here on we are not the process that the caller's error would be seen in.
+    // From here on the caller would not see an error of this process.
     if let Err(error) = setsid() {
         readiness.failed(&format!("cannot start a session: {error}"));
         exit(1);
@@ -97,7 +97,7 @@ impl Readiness {
         self.waiting.is_some()
     }
 
-    /// Reports that the server listens; from here on stdin, stdout and stderr are /dev/null.
+    /// Reports that the server listens. From now on stdin, stdout and stderr are /dev/null.
     ///
     /// # Errors
     /// The descriptors cannot be replaced. A waiting process that has been killed meanwhile is no error.
@@ -112,11 +112,11 @@ impl Readiness {
         Ok(())
     }
 
-    /// Reports that the server will not listen, and why: one line without a line feed. In the foreground the caller has
-    /// to say it himself.
+    /// Reports that the server will not listen, and why, in one line without a line feed. In the foreground the caller
+    /// must print the message itself.
     pub fn failed(self, message: &str) {
         if let Some(Waiting { mut report, .. }) = self.waiting {
-            // An empty report would read as a silent death.
+            // An empty report would look like an end without a report.
             let text = if message.is_empty() {
                 "the server could not start"
             } else {
@@ -127,20 +127,20 @@ impl Readiness {
     }
 }
 
-/// Waits for the daemon's report and says on `stderr` what went wrong; the exit status.
+/// Waits for the daemon's report and writes a failure to `stderr`. Returns the exit status.
 fn await_report(report: &mut impl Read, stderr: &mut impl Write) -> i32 {
     let mut first = [0];
     let message = match report.read_exact(&mut first) {
         Ok(()) if first == [READY] => return 0,
         Ok(()) => {
             let mut text = first.to_vec();
-            // A report that breaks off is shown as far as it came.
+            // A report that breaks off is shown as far as it was received.
             let _ = report.take(MAX_MESSAGE_BYTES).read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         }
         Err(_) => "the server ended before it was listening; its log may say why".to_owned(),
     };
-    // Nobody is left to hear that stderr is closed; the exit status still tells.
+    // stderr is closed, so nobody can be told. The exit status still tells.
     let _ = writeln!(stderr, "{message}");
     1
 }
@@ -159,8 +159,9 @@ fn require_single_thread() -> Result<(), DetachError> {
 #[allow(unsafe_code)]
 fn fork_single_threaded() -> Result<ForkResult, DetachError> {
     require_single_thread()?;
-    // SAFETY: only the calling thread lives on in the child. It was just counted to be the only one, and as it is in
-    // this function nobody else can start another; so no lock and no half-made state of another thread is inherited.
+    // SAFETY: only the calling thread lives on in the child. The count has just shown that it is the only thread. It
+    // runs this function, so no thread can start another one. So the child inherits no lock and no half-made state of
+    // another thread.
     Ok(unsafe { fork() }.map_err(io::Error::from)?)
 }
 

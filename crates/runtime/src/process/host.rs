@@ -1,6 +1,6 @@
 //! The name of the machine.
 
-/// The host name, as log lines show it; `localhost` when the system tells none.
+/// The host name, as log lines show it; `localhost` when the system has none.
 pub fn host_name() -> String {
     nix::unistd::gethostname()
         .ok()

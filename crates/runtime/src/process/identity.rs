@@ -7,12 +7,12 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist, setgid, setgroups, setuid
 
 /// A user and groups to run as, looked up but not yet assumed.
 ///
-/// It is looked up apart, because the user database is out of reach inside a chroot.
+/// The look-up is a separate step, because a chroot cannot reach the user database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     uid: Option<Uid>,
     gid: Option<Gid>,
-    /// The groups of the user beside `gid`; `None` leaves them alone.
+    /// The user's groups in addition to `gid`; `None` leaves the groups unchanged.
     groups: Option<Vec<Gid>>,
 }
 
@@ -36,19 +36,20 @@ pub enum IdentityError {
     /// The operating system refused; usually the process is not root.
     #[error("cannot {step}: {source}")]
     Refused {
-        /// What was tried.
+        /// The attempted step.
         step: &'static str,
         /// What the operating system says.
         source: Errno,
     },
-    /// Root could be taken back: the change did not hold.
+    /// The change did not hold: the process could become root again.
     #[error("root privileges could be regained after they were dropped")]
     NotDropped,
 }
 
-/// Runs the process from here on as `user` and `group`, each a name or a number; all its threads at once.
+/// From now on all threads of the process run as `user` and `group`, each a name or a number.
 ///
-/// Without `group` it is the user's own group; the user's further groups come along. `None` for both changes nothing.
+/// Without `group` the user's own group is used. The user's further groups are set too. `None` for both changes
+/// nothing.
 pub fn drop_privileges(user: Option<&str>, group: Option<&str>) -> Result<(), IdentityError> {
     Identity::look_up(user, group)?.assume()
 }
@@ -70,12 +71,12 @@ impl Identity {
         })
     }
 
-    /// The user's number and the group's, for handing files over before the change.
+    /// The numbers of user and group. Files are given to them before the change.
     pub fn ids(&self) -> (Option<u32>, Option<u32>) {
         (self.uid.map(Uid::as_raw), self.gid.map(Gid::as_raw))
     }
 
-    /// Assumes the identity, for all threads of the process and for good.
+    /// Assumes the identity, for all threads of the process, permanently.
     pub fn assume(&self) -> Result<(), IdentityError> {
         let refused = |step| move |source| IdentityError::Refused { step, source };
         if let Some(groups) = &self.groups
@@ -96,8 +97,7 @@ impl Identity {
     }
 }
 
-/// A name service says in several ways that it knows nobody of that name (getpwnam(3)), or that it has not been
-/// started.
+/// Name services have several ways to say that a name is unknown (getpwnam(3)), or that the service is not running.
 fn means_unknown(error: Errno) -> bool {
     [Errno::ENOENT, Errno::ESRCH, Errno::EBADF, Errno::EPERM].contains(&error)
 }

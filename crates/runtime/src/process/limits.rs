@@ -7,13 +7,13 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 /// How many files and sockets the process may have open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFilesLimit {
-    /// The soft limit that was in force before.
+    /// The former soft limit.
     pub before: u64,
-    /// The soft limit that is in force now.
+    /// The soft limit now.
     pub now: u64,
 }
 
-/// Raises the soft limit of open files to the hard limit. Connections take memory when they come, so that a high limit
+/// Raises the soft limit of open files to the hard limit. Connections take memory only when they come, so a high limit
 /// costs nothing.
 ///
 /// # Errors
@@ -29,8 +29,8 @@ pub fn raise_open_files_limit() -> io::Result<OpenFilesLimit> {
     })
 }
 
-/// Forbids core files: they would hold passwords and keys. Whoever has to find a fault allows them again from outside
-/// (prlimit(1)): the hard limit stays.
+/// Forbids core files: they would hold passwords and keys. The hard limit stays, so an administrator can allow core
+/// files from outside (prlimit(1)) to find a fault.
 ///
 /// # Errors
 /// The operating system refused.

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Octets of memory that the process and what it reads from files may take: those of the machine, or fewer when a
-/// control group has a limit. `None`: the system does not tell.
+/// The octets of memory that the process and its cached files may take: the memory of the machine, or the lower limit
+/// of a control group. `None`: the system does not say.
 pub fn memory_limit() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().as_deref().and_then(total);
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -16,16 +16,16 @@ pub fn memory_limit() -> Option<u64> {
         .min()
 }
 
-/// From here on blocks of [`LARGE_OCTETS`] and more go back to the system when they are freed: those that slow password
-/// hashes work on, the longest messages, big sorts. Otherwise the C library keeps blocks of up to 32 MiB, several for
-/// each thread that has had some.
+/// From now on freed blocks of [`LARGE_OCTETS`] and more go back to the system: memory of slow password hashes, the
+/// longest messages, big sorts. Otherwise the C library keeps blocks of up to 32 MiB, several for each thread that used
+/// them.
 ///
 /// Does nothing where the C library is not glibc.
 pub fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (parameter, octets) in [
         (nix::libc::M_MMAP_THRESHOLD, LARGE_OCTETS),
-        // What glibc would set it to beside that threshold.
+        // The value that glibc itself would set for that threshold.
         (nix::libc::M_TRIM_THRESHOLD, 2 * LARGE_OCTETS),
     ] {
         #[expect(unsafe_code, reason = "there is no safe form")]
@@ -34,7 +34,7 @@ pub fn give_back_large_blocks() {
     }
 }
 
-/// More than the buffers of a connection, less than the memory of a slow hash.
+/// This is more than the buffers of a connection and less than the memory of a slow hash.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_OCTETS: nix::libc::c_int = 4 << 20;
 
@@ -63,7 +63,7 @@ fn group_limit(root: &Path, groups: &str) -> Option<u64> {
         loop {
             for name in ["memory.max", "memory.limit_in_bytes"] {
                 let limit = read_to_string(folder.join(name)).ok();
-                // `max` is none.
+                // `max` means no limit.
                 let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
                 lowest = lowest.into_iter().chain(limit).min();
             }
@@ -107,7 +107,7 @@ mod tests {
             group_limit(root.path(), "9:name=systemd:/\n4:cpu,memory:/x\n"),
             Some(4000)
         );
-        // Seen from inside of a container, the path leads nowhere.
+        // Inside a container the path does not exist.
         assert_eq!(group_limit(root.path(), "4:memory:/docker/0123\n"), Some(9000));
         assert_eq!(group_limit(root.path(), "nonsense\n"), None);
     }

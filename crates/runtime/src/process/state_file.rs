@@ -1,4 +1,4 @@
-//! Pid and argument files, by which init scripts find a running server.
+//! Pid and argument files. Init scripts find a running server by them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,8 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A file that says something of the running process. It goes away with the value, unless somebody else has written to
-/// it since.
+/// A file about the running process. It is removed when the value is dropped, unless another process has written to it.
 #[derive(Debug)]
 #[must_use = "the file is removed when the value is dropped"]
 pub struct StateFile {
@@ -17,12 +16,12 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Writes the process number and a line feed to `path`. To be called after detaching.
+    /// Writes the process number and a line feed to `path`. Call this after detaching.
     pub fn pid(path: &Path) -> io::Result<Self> {
         Self::write(path, format!("{}\n", process::id()).into_bytes())
     }
 
-    /// Writes the command line to `path`: each argument with a blank behind it, then a line feed, as slapd does.
+    /// Writes the command line to `path`: a blank after each argument, then a line feed, as slapd does.
     pub fn arguments(path: &Path, arguments: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
         let mut content = Vec::new();
         for argument in arguments {

@@ -1,4 +1,4 @@
-//! What the process takes of the machine.
+//! The resources that the process uses.
 
 use std::{fs, time::Duration};
 
@@ -7,7 +7,7 @@ use nix::sys::{
     time::TimeVal,
 };
 
-/// Figures of the process. What the system does not tell is zero.
+/// Figures of the process. A figure is zero when the system does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Processor time of all threads, in the kernel too.
@@ -22,7 +22,7 @@ pub struct Usage {
     pub threads: u64,
 }
 
-/// As of now.
+/// The present figures.
 pub fn usage() -> Usage {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| -> u64 {
@@ -37,7 +37,7 @@ pub fn usage() -> Usage {
         processor,
         resident_bytes: field("VmRSS:") * 1024,
         virtual_bytes: field("VmSize:") * 1024,
-        // The directory that is being read is one of them.
+        // The directory that is being read is one of the open files.
         open_files: fs::read_dir("/proc/self/fd").map_or(0, |files| files.count().saturating_sub(1) as u64),
         threads: field("Threads:"),
     }
