@@ -1,12 +1,12 @@
-//! A load generator for LDAP servers: workloads, measured closed or open loop, and reports of the results.
+//! A load generator for LDAP servers: workloads, measurements in a closed or open loop, and reports.
 //!
-//! A [`workload::Workload`] says what the connections of a run ask; the [`engine`] asks it, over many connections from
-//! few threads, and measures; [`steps`] runs it with one number of connections after another; [`result`] is what is
-//! kept of it, as JSON; [`report`] makes pages of results. [`generate`] makes the data sets that the workloads expect
-//! on the server.
+//! A [`workload::Workload`] makes the requests of the connections. The [`engine`] sends them over many connections from
+//! few threads, and measures. [`steps`] runs a workload with one number of connections after another. [`result`] is the
+//! stored result, as JSON; [`report`] makes pages of results. [`generate`] makes the data sets that the workloads
+//! expect on the server.
 //!
-//! Requests are encoded beforehand wherever they can be, and of responses only the framing, the message ID, the tag and
-//! the result code are looked at, so that the generator takes a fraction of the processor time of any server.
+//! Requests are encoded in advance where possible. Of responses only the framing, the message ID, the tag and the
+//! result code are read. So the generator takes a fraction of the processor time of any server.
 
 pub mod engine;
 pub mod generate;

@@ -1,16 +1,16 @@
-//! What the machine is, for reports.
+//! The description of the machine, for reports.
 
 use std::fs;
 
 use crate::result::Machine;
 
-/// The machine that this program runs on; what cannot be found out stays empty.
+/// The machine that runs this program. Unknown parts stay empty.
 pub fn describe() -> Machine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");
     Machine {
         processor: field(&processors, "model name").unwrap_or_default(),
-        // This program may have been given one of them alone.
+        // /proc/cpuinfo also lists processors that this program may not use.
         processors: processors.lines().filter(|line| line.starts_with("processor")).count(),
         system: system(&read("/etc/os-release"), &read("/proc/sys/kernel/osrelease")),
         memory_bytes: memory(&read("/proc/meminfo")),

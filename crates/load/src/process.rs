@@ -91,7 +91,7 @@ impl Usage {
         seconds(self.user) + seconds(self.system)
     }
 
-    /// The same as it is reported, for so many operations or entries.
+    /// The use in the form of a report, per operation or entry.
     pub(crate) fn of(self, operations: u64, memory: Memory) -> ServerUse {
         let total = self.total_seconds();
         #[expect(clippy::cast_precision_loss, reason = "a rate, rounded anyway")]

@@ -1,4 +1,4 @@
-//! What is kept of a run, as JSON. Rates are per second, latencies in microseconds.
+//! The stored result of a run, as JSON. Rates are per second, latencies in microseconds.
 
 use std::{collections::BTreeMap, io};
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 pub struct RunResult {
     /// Version of this format: 1.
     pub format: u32,
-    /// What the run is called in a report, such as the server's name.
+    /// The name of the run in a report, such as the server's name.
     pub label: String,
-    /// Workload, with what distinguishes its variants.
+    /// The workload and its variant.
     pub workload: String,
-    /// What is counted as the rate.
+    /// What the rate counts.
     pub unit: Unit,
     /// URL of the server.
     pub server: String,
     /// When it began, UTC.
     pub started: String,
-    /// The command line.
+    /// The command line that made it.
     pub command: Vec<String>,
-    /// Options that matter, by name.
+    /// The relevant options, by name.
     pub settings: BTreeMap<String, String>,
     /// The machine of the load generator.
     pub machine: Machine,
@@ -44,7 +44,7 @@ pub enum Unit {
 pub struct Machine {
     /// Processor.
     pub processor: String,
-    /// How many there are.
+    /// Number of processors.
     pub processors: usize,
     /// Operating system and its version.
     pub system: String,
@@ -77,11 +77,11 @@ pub struct Point {
     pub series: Series,
     /// Why connections were lost, and how many for each reason.
     pub lost_connections: BTreeMap<String, u64>,
-    /// Requests without an answer at the end.
+    /// Requests that were still unanswered at the end.
     pub unanswered: u64,
-    /// Requests of an open loop that could not leave before the end.
+    /// Requests of an open loop that could not be sent before the end.
     pub unsent: u64,
-    /// The server's process, when its number was given.
+    /// The use of the server's process, if its number was given.
     pub server: Option<ServerUse>,
     /// Processor time of the load generator.
     pub load_cpu_seconds: f64,
@@ -132,20 +132,20 @@ pub struct Latency {
 pub struct Series {
     /// Distance of its values in seconds.
     pub interval: f64,
-    /// What the workload counts, a second.
+    /// The rate of each interval, in the unit of the workload.
     pub rates: Vec<f64>,
 }
 
-/// What the server's process used during a measurement.
+/// The use of the server's process during a measurement.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ServerUse {
     /// User time.
     pub user_seconds: f64,
     /// System time.
     pub system_seconds: f64,
-    /// What the workload counts (operations or entries), for each second of processor time.
+    /// Operations or entries (the workload's unit) for each second of processor time.
     pub rate_per_cpu_second: Option<f64>,
-    /// Processor time for each of them, in microseconds.
+    /// Processor time for each operation or entry, in microseconds.
     pub cpu_us_per_operation: Option<f64>,
     /// Resident memory at the end, mapped files included.
     pub resident_bytes: u64,
@@ -159,7 +159,7 @@ impl RunResult {
         self.points.iter().max_by(|a, b| self.rate(a).total_cmp(&self.rate(b)))
     }
 
-    /// What the workload counts, a second.
+    /// The rate in the workload's unit.
     pub fn rate(&self, point: &Point) -> f64 {
         match self.unit {
             Unit::Operations => point.rate,
@@ -176,10 +176,10 @@ impl RunResult {
         out.write_all(b"\n")
     }
 
-    /// Reads what [`RunResult::write`] has written.
+    /// Reads the output of [`RunResult::write`].
     ///
     /// # Errors
-    /// Not JSON, not a result, or one of another format.
+    /// The text is not JSON, is not a result, or has another format.
     pub fn read(text: &[u8]) -> Result<Self, String> {
         let result: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if result.format != FORMAT {
@@ -190,7 +190,7 @@ impl RunResult {
 }
 
 impl Point {
-    /// What went wrong, in words; codes in `allowed` are as good as expected ones.
+    /// The failures in words. Codes in `allowed` are treated as expected.
     pub fn problems(&self, allowed: &[u32]) -> Vec<String> {
         let mut problems = Vec::new();
         for operation in &self.operations {

@@ -1,4 +1,4 @@
-//! One workload with one number of clients after the other.
+//! Runs one workload with one number of clients after the other.
 
 use std::collections::VecDeque;
 
@@ -9,23 +9,23 @@ use crate::{
     workload::Workload,
 };
 
-/// Which numbers of clients are measured.
+/// The numbers of clients that are measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Steps {
     /// These, in this order.
     Given(Vec<u32>),
-    /// More and more, until three steps bring no gain, as SLAMD's optimizing jobs do.
+    /// More and more clients, until three steps bring no gain, as in SLAMD's optimizing jobs.
     Optimize {
         /// Clients of the first measurement.
         start: u32,
-        /// Clients that each further one has more.
+        /// Clients that each next measurement adds.
         increment: u32,
-        /// Clients of the last one, if there is always a gain.
+        /// The greatest number of clients, if every step brings a gain.
         most: u32,
     },
 }
 
-/// Numbers of clients, one after the other; hears the rates that they give.
+/// Gives the numbers of clients one after the other, and learns the rates that they reach.
 #[derive(Clone, Debug)]
 struct Walk {
     left: VecDeque<u32>,
@@ -41,11 +41,11 @@ struct Optimize {
     without_gain: u32,
 }
 
-/// Measures each step; `each` sees its result before the next one begins, `progress` hears the number of clients and
-/// how far it is.
+/// Measures each step. `each` gets its result before the next step begins. `progress` gets the number of clients and
+/// the progress of the step.
 ///
 /// # Errors
-/// Those of [`engine::run`]; what was measured before is lost.
+/// Those of [`engine::run`]. Earlier measurements are then lost.
 pub fn run(
     workload: &dyn Workload,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Where the load goes: the server's address, and the name that connections bind as.
+//! The target of the load: the server's address, and the name that connections bind as.
 
 use std::{
     io::{self, Read, Write},
@@ -16,7 +16,7 @@ use ironbark_model::ldap_url::{LdapUrl, Scheme};
 
 use crate::wire::{Answer, Slot, encode, next_answer};
 
-/// A server, and who its clients are.
+/// A server and the identity of its clients.
 #[derive(Clone, Debug)]
 pub struct Target {
     url: String,
@@ -42,7 +42,7 @@ enum Address {
 /// Why there is no connection, or no target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// The URL is wrong, or of a kind that is not supported.
+    /// The URL is wrong, or its scheme is not supported.
     #[error("{url}: {reason}")]
     Url {
         /// As given.
@@ -50,7 +50,7 @@ pub enum TargetError {
         /// What is wrong.
         reason: String,
     },
-    /// No connection, or it ended.
+    /// There is no connection, or it ended.
     #[error("{url}: {source}")]
     Io {
         /// As given.
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Target {
-    /// A target; the host's name is looked up now.
+    /// A target. The host's name is resolved now.
     ///
     /// # Errors
     /// [`TargetError::Url`].
@@ -133,7 +133,7 @@ impl Target {
         self.credentials.as_ref()
     }
 
-    /// A connection on which the bind has succeeded, not blocking.
+    /// A connection with a successful bind. It does not block.
     ///
     /// # Errors
     /// [`TargetError::Io`], [`TargetError::Bind`].
@@ -237,7 +237,7 @@ impl Write for Stream {
     }
 }
 
-/// Where slapd puts its socket.
+/// The usual place of slapd's socket.
 const DEFAULT_SOCKET: &str = "/var/run/slapd/ldapi";
 const BIND_TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -1,4 +1,4 @@
-//! Servers that stall, close or answer nonsense: what is measured and told of them.
+//! Servers that stall, close or send nonsense: how they are measured and reported.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::{
@@ -15,8 +15,8 @@ use ironbark_load::{
     workload::Scan,
 };
 
-/// Measures a server that is the function `serve`, called once with the first connection. The connection that it
-/// returns stays open until all is measured.
+/// Measures the server function `serve`, which is called once with the first connection. The connection that it returns
+/// stays open until the measurement ends.
 fn measured(plan: &Plan, serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send) -> Point {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("ldap://{}/", listener.local_addr().unwrap());
@@ -65,13 +65,13 @@ fn done([high, low]: [u8; 2]) -> [u8; 15] {
 fn an_open_loop_charges_a_stall_to_all_who_would_have_waited() {
     const STALL: Duration = Duration::from_millis(300);
     let plan = Plan {
-        // All are due within 50 ms, and only one at a time is under way.
+        // All requests are due within 50 ms, and only one at a time is under way.
         arrival: Arrival::Open { rate: 1_000.0 },
         ..plan(50)
     };
     let point = measured(&plan, |mut stream| {
         let first = receive(&mut stream);
-        // Nothing else comes: the wait ends by its limit.
+        // No further request comes: the wait ends by its limit.
         stream.set_read_timeout(Some(STALL)).unwrap();
         assert!(stream.read(&mut [0]).is_err());
         stream.set_read_timeout(None).unwrap();
@@ -84,7 +84,7 @@ fn an_open_loop_charges_a_stall_to_all_who_would_have_waited() {
     });
     assert_eq!(point.problems(&[]), Vec::<String>::new());
     assert_eq!(point.answered_in_window(), 50);
-    // The last one was due 49 ms after the first and could not leave before the stall's end.
+    // The last request was due 49 ms after the first, and could not be sent before the end of the stall.
     let least = point.latency.curve.first().unwrap().1;
     assert!(least >= 240_000.0, "{least} us");
 }

@@ -1,4 +1,4 @@
-//! Waiting for a time that is less than a millisecond away: the poll's own timeout counts in milliseconds.
+//! Waits for less than a millisecond. The poll's own timeout counts in milliseconds.
 
 use std::{
     io,
@@ -11,12 +11,12 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-/// A timer that a poll waits for.
+/// A timer that wakes a poll.
 #[derive(Debug)]
 pub(super) struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// A timer that is not set yet. The events of its poll bear `token`.
+    /// A timer that is not set yet. Its poll events have `token`.
     pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         let timer = timerfd_create(
             TimerfdClockId::Monotonic,
@@ -31,7 +31,7 @@ impl Alarm {
         const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timer = Itimerspec {
             it_interval: NEVER,
-            // No time at all would switch it off.
+            // A time of zero would disable the timer.
             it_value: Timespec {
                 tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
                 tv_nsec: i64::from(wait.subsec_nanos()).max(1),

@@ -15,12 +15,12 @@ pub(super) struct Connection {
     requests: Box<dyn Requests>,
     slots: Vec<UnderWay>,
     free: Vec<Slot>,
-    /// Encoded requests, from `written` on to be sent.
+    /// Encoded requests. Those from `written` on are not sent yet.
     output: Vec<u8>,
     written: usize,
-    /// Start of a message whose rest has not arrived.
+    /// The start of a message whose rest has not arrived.
     partial: Vec<u8>,
-    /// Octets of an entry that are still to come.
+    /// Octets of an entry that have not arrived yet.
     skip: usize,
     /// The workload has no more requests for it.
     has_ended: bool,
@@ -34,14 +34,14 @@ struct UnderWay {
     start_ns: u64,
 }
 
-/// What one read brought.
+/// The result of one read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Received {
     pub(super) answers: u64,
     pub(super) entries: u64,
 }
 
-/// What became of an attempt to send one more request.
+/// The result of an attempt to send one more request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sent {
     /// It is in the output buffer.
@@ -89,7 +89,7 @@ impl Connection {
         !self.has_ended && !self.free.is_empty()
     }
 
-    /// Puts one request into the output buffer; its latency counts from `start_ns`.
+    /// Puts one request into the output buffer. Its latency counts from `start_ns`.
     #[inline]
     pub(super) fn send(&mut self, start_ns: u64) -> Sent {
         if self.has_ended {
@@ -121,7 +121,7 @@ impl Connection {
         Sent::Yes
     }
 
-    /// Writes what the socket takes.
+    /// Writes as much as the socket takes.
     pub(super) fn flush(&mut self) -> Result<(), Lost> {
         while self.written < self.output.len() {
             match self.stream.write(self.output.get(self.written..).unwrap_or_default()) {
@@ -137,7 +137,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads once into `buffer`: the octets, or `None` when nothing is there.
+    /// Reads once into `buffer`. Returns the number of octets, or `None` when there are none.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
         loop {
             return match self.stream.read(buffer) {
@@ -150,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Takes the answers off what has been read at `now_ns`.
+    /// Takes the answers from the data read at `now_ns`.
     pub(super) fn take(
         &mut self,
         octets: &[u8],
@@ -173,7 +173,7 @@ impl Connection {
         Ok(received)
     }
 
-    /// Returns what is left: the start of a message.
+    /// Returns the rest: the start of a message.
     fn answers<'b>(
         &mut self,
         mut octets: &'b [u8],

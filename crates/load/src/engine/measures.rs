@@ -1,4 +1,4 @@
-//! What a thread counts: answers, entries, codes, latencies, and the rate over time.
+//! The counts of a thread: answers, entries, codes, latencies, and the rate over time.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ impl Measures {
         })
     }
 
-    /// Rates and latencies count from now on.
+    /// From now on rates and latencies count.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.window = Some(Window {
             begin: now_ns,
@@ -86,7 +86,7 @@ impl Measures {
         });
     }
 
-    /// Rates count no more. Latencies go on: the slowest answers of the window come after it.
+    /// From now on rates do not count. Latencies still count: the slowest answers of the window arrive after it.
     pub(super) fn end(&mut self, now_ns: u64) {
         if let Some(window) = &mut self.window {
             window.end.get_or_insert(now_ns.max(window.begin + 1));
@@ -97,7 +97,7 @@ impl Measures {
         self.window.is_some_and(|window| window.end.is_none())
     }
 
-    /// Entries and octets that have come in one read.
+    /// Counts the entries and octets of one read.
     pub(super) fn received(&mut self, now_ns: u64, entries: u64, octets: u64) {
         if self.is_open() {
             self.entries += entries;
@@ -114,7 +114,7 @@ impl Measures {
         self.entries
     }
 
-    /// An answer.
+    /// Counts an answer.
     #[inline]
     pub(super) fn answered(&mut self, now_ns: u64, answered: Answered, kinds: &[Kind]) {
         let kind = usize::from(answered.kind);
@@ -139,7 +139,7 @@ impl Measures {
         }
     }
 
-    /// A connection has ended with requests under way on it.
+    /// Counts a connection that has ended with requests under way.
     pub(super) fn lost(&mut self, reason: String, under_way: u64) {
         *self.lost.entry(reason).or_default() += 1;
         self.unanswered += under_way;
@@ -153,10 +153,10 @@ impl Measures {
         self.unsent += count;
     }
 
-    /// Takes the counts of another thread. The window is that of all together.
+    /// Adds the counts of another thread. The window covers the windows of all threads.
     pub(super) fn add(&mut self, other: &Self) {
         for (to, from) in self.operations.iter_mut().zip(&other.operations) {
-            // The bounds are the same.
+            // Both histograms have the same bounds.
             let _ = to.histogram.add(&from.histogram);
             to.count += from.count;
             to.entries += from.entries;
@@ -229,7 +229,7 @@ impl Measures {
         }
     }
 
-    /// Whole intervals only: a part of one would look like a drop.
+    /// Only whole intervals: a part of one would look like a drop.
     fn rates(&self, counts: &[u64], length_ns: u64) -> Series {
         let interval = float(self.interval_ns) / 1e9;
         let intervals = usize::try_from(length_ns / self.interval_ns).unwrap_or(usize::MAX);
@@ -248,7 +248,7 @@ impl Measures {
         let mut histograms = self.operations.iter().map(|operation| &operation.histogram);
         let mut total = histograms.next()?.clone();
         for histogram in histograms {
-            // The bounds are the same.
+            // Both histograms have the same bounds.
             let _ = total.add(histogram);
         }
         Some(total)
@@ -310,7 +310,7 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// An hour: nothing is waited for so long.
+/// An hour. No answer is awaited longer.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 const MOST_INTERVALS: usize = 1_000_000;
 const CURVE: [f64; 16] = [
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(point.series.rates, [4.0, 4.0, 0.0, 0.0]);
         assert_eq!(point.operations[0].count, 1);
         assert_eq!(point.operations[0].codes, BTreeMap::from([(0, 3)]));
-        // The answer that came late is among the latencies: 12 ms and 500 ms.
+        // The late answer is among the latencies: 12 ms and 500 ms.
         let max = point.operations[0].latency.max;
         assert!((499_000.0..502_000.0).contains(&max), "{max}");
         assert!(point.problems(&[]).is_empty());
@@ -417,7 +417,7 @@ mod tests {
         let point = sum.point(&plan, &kinds);
         assert!((point.seconds - 1.0).abs() < 1e-9);
         assert_eq!(point.operations[0].codes, BTreeMap::from([(32, 2)]));
-        // A refused search is told once, by its code.
+        // A refused search is reported once, by its code.
         assert_eq!(point.operations[0].too_few_entries, 0);
         assert_eq!((point.lost_connections["closed"], point.unanswered), (2, 4));
     }

@@ -1,9 +1,9 @@
 //! Runs a workload over many connections and measures it.
 //!
-//! Each thread owns its connections and serves them from one poll: what has arrived on a connection is read at once,
-//! the answers are taken off, and their successors are written together. In a closed loop an answer is followed by the
-//! next request; in an open loop requests leave by a schedule, and latency counts from the scheduled time, however late
-//! the request could leave.
+//! Each thread owns its connections and serves them from one poll. It reads all data that has arrived on a connection
+//! at once, takes the answers, and writes the next requests together. In a closed loop the next request follows an
+//! answer. In an open loop requests leave by a schedule. Latency then counts from the scheduled time, even if the
+//! request left later.
 
 mod alarm;
 mod connection;
@@ -31,7 +31,7 @@ use crate::{
     workload::Workload,
 };
 
-/// One measurement: so many connections for so long.
+/// One measurement: the number of connections and the length.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Connections.
@@ -44,29 +44,30 @@ pub struct Plan {
     pub warm_up: Duration,
     /// Length of the measurement.
     pub duration: Duration,
-    /// Requests after which it ends, if they come first; those of the warm-up are among them.
+    /// The measurement ends after this many requests, if they come first. Those of the warm-up count too.
     pub requests: Option<u64>,
-    /// How long nothing may come while requests are under way; then they are given up, and the measurement ends.
+    /// Longest time without any answer while requests are under way. After that the requests are given up, and the
+    /// measurement ends.
     pub patience: Duration,
     /// Threads that generate the load.
     pub threads: u32,
-    /// The server's process, if its use of the processor is to be measured.
+    /// The server's process, if its processor time is measured.
     pub server: Option<u32>,
 }
 
 /// When requests leave.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Arrival {
-    /// As soon as an answer makes room.
+    /// As soon as an answer frees a slot.
     Closed,
     /// At a fixed rate.
     Open {
-        /// Requests a second, of all connections together.
+        /// Requests a second of all connections together.
         rate: f64,
     },
 }
 
-/// How far a measurement has come.
+/// The progress of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Progress {
     /// Requests answered, the warm-up included.
@@ -84,7 +85,7 @@ pub enum EngineError {
     /// The system refuses a thread, a poll, or the figures of a process.
     #[error("{what}: {source}")]
     System {
-        /// What was wanted.
+        /// The attempted operation.
         what: String,
         /// What the system says.
         source: std::io::Error,
@@ -94,27 +95,26 @@ pub enum EngineError {
     Plan(String),
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Debug, Default)]
 struct Shared {
     answered: AtomicU64,
     entries: AtomicU64,
-    /// Requests that have left, when their number is limited.
+    /// Requests that have been sent, when their number is limited.
     sent: AtomicU64,
 }
 
-/// What a thread has to tell at its end.
+/// The result of a thread.
 struct Outcome {
     measures: Measures,
     server: Option<(Usage, Usage)>,
     own: (Usage, Usage),
 }
 
-/// Runs a workload once; `progress` hears some times a second how far it is.
+/// Runs a workload once. `progress` is called some times a second.
 ///
 /// # Errors
-/// No connection, or the plan cannot be carried out. Answers other than those expected are counted and are no error
-/// here.
+/// There is no connection, or the plan cannot be carried out. Unexpected answers are counted; they are no error here.
 pub fn run(
     workload: &dyn Workload,
     plan: &Plan,
@@ -123,7 +123,7 @@ pub fn run(
 ) -> Result<Point, EngineError> {
     check(plan)?;
     if let Some(pid) = plan.server {
-        // Before anything is asked of a server whose figures cannot be had.
+        // The server gets no request if its figures are not available.
         Process::new(pid).memory().map_err(system("the server's process"))?;
     }
     let clock = Clock::system();
@@ -142,7 +142,7 @@ pub fn run(
     for (index, worker) in workers.into_iter().enumerate() {
         let sender = sender.clone();
         let body = move || {
-            // The receiver waits for every thread; nobody is left to be told otherwise.
+            // The receiver waits for every thread, so this does not fail.
             let _ = sender.send(worker.run());
         };
         spawn_named(&format!("load-{index}"), body).map_err(system("a thread"))?;

@@ -1,6 +1,6 @@
 //! When requests of an open loop leave.
 
-/// Points of time at even distances. Which of them have passed does not depend on when it is asked.
+/// Points of time at equal distances. Late calls do not move them.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     start_ns: u64,
@@ -10,7 +10,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// `rate` requests a second; the first one after a share `phase` (0 to 1) of their distance.
+    /// `rate` requests a second. The first one leaves after a share `phase` (0 to 1) of the distance between two
+    /// requests.
     pub(super) fn new(start_ns: u64, rate: f64, phase: f64) -> Self {
         Self {
             start_ns: start_ns.saturating_add(whole(phase * NANOSECONDS / rate)),
@@ -19,12 +20,12 @@ impl Schedule {
         }
     }
 
-    /// When the next request should leave.
+    /// When the next request is due.
     pub(super) fn next_ns(&self) -> u64 {
         self.time_of(self.taken)
     }
 
-    /// The scheduled time of the next request, if it has come; the one after it is the next then.
+    /// The scheduled time of the next request, if it is due. The request after it is next then.
     pub(super) fn take(&mut self, now_ns: u64) -> Option<u64> {
         let due = self.next_ns();
         (due <= now_ns).then(|| {
@@ -33,11 +34,11 @@ impl Schedule {
         })
     }
 
-    /// How many requests should have left before `end_ns` and have not been taken.
+    /// The number of requests that were due before `end_ns` and have not been taken.
     pub(super) fn overdue(&self, end_ns: u64) -> u64 {
         let mut later = self.clone();
         let elapsed = end_ns.saturating_sub(self.start_ns);
-        // An estimate that is one too low at most, made exact.
+        // The estimate is too low by one at most. This makes it exact.
         later.taken = later
             .taken
             .max(whole(float(elapsed) * self.rate / NANOSECONDS).saturating_sub(1));

@@ -23,7 +23,7 @@ use crate::{
     workload::{Kind, Requests},
 };
 
-/// Of the events of the timer; connections are numbered from 0.
+/// The token of the timer's events. Connections are numbered from 0.
 const ALARM: Token = Token(usize::MAX >> 1);
 /// One thread's share of a measurement.
 pub(super) struct Worker {
@@ -34,18 +34,18 @@ pub(super) struct Worker {
     poll: Poll,
     connections: Vec<Option<Connection>>,
     measures: Measures,
-    /// Read from every connection in turn.
+    /// The read buffer of all connections.
     buffer: Vec<u8>,
-    /// Number of this thread, and of threads.
+    /// Number of this thread, and number of threads.
     place: (u32, u32),
     phase: Phase,
     schedule: Option<Schedule>,
-    /// For an open loop.
+    /// Only in an open loop.
     alarm: Option<Alarm>,
     /// The connection that an open loop tries next.
     turn: usize,
     under_way: usize,
-    /// When something was received last, or sent while nothing was under way.
+    /// When data was last received, or sent while nothing was under way.
     last_sign_ns: u64,
     before: Option<(Usage, Option<Usage>)>,
     after: Option<(Usage, Option<Usage>)>,
@@ -57,7 +57,7 @@ enum Phase {
     WarmUp(u64),
     /// Until the given time.
     Measuring(u64),
-    /// Nothing leaves; answers are awaited until the given time.
+    /// No requests are sent. Answers are awaited until the given time.
     Draining(u64),
 }
 
@@ -104,7 +104,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Carries the measurement out.
+    /// Carries out the measurement.
     pub(super) fn run(mut self) -> Result<Outcome, EngineError> {
         let start = self.now();
         self.phase = Phase::WarmUp(start + nanos(self.plan.warm_up));
@@ -149,7 +149,7 @@ impl Worker {
         self.clock.monotonic().nanos()
     }
 
-    /// Goes into the next phase when it is time.
+    /// Enters the next phase when it is time.
     fn advance(&mut self, now: u64) -> Result<(), EngineError> {
         if let Phase::WarmUp(end) = self.phase
             && now >= end
@@ -174,7 +174,7 @@ impl Worker {
     fn close_window(&mut self, end: u64) -> Result<(), EngineError> {
         if self.after.is_none() {
             self.after = Some(self.usage()?);
-            // The processor time is that of the window, however late this thread looked at the clock.
+            // The processor time is that of the window, even if this thread reads the clock late.
             self.measures.end(self.now().max(end));
         }
         Ok(())
@@ -188,7 +188,7 @@ impl Worker {
         Ok((own, server.map_err(system("the server's processor time"))?))
     }
 
-    /// Whether something is still to come.
+    /// Whether answers or requests are still to come.
     fn goes_on(&self) -> bool {
         match self.phase {
             Phase::Draining(end) => self.under_way > 0 && self.now() < end.min(self.silence_ends()),
@@ -197,12 +197,12 @@ impl Worker {
         }
     }
 
-    /// When answers are given up, if nothing comes until then.
+    /// When answers are given up, if none comes until then.
     fn silence_ends(&self) -> u64 {
         self.last_sign_ns.saturating_add(nanos(self.plan.patience))
     }
 
-    /// A request has left.
+    /// Counts a sent request.
     fn count_sent(&mut self, now: u64) {
         if self.under_way == 0 {
             self.last_sign_ns = now;
@@ -210,7 +210,7 @@ impl Worker {
         self.under_way += 1;
     }
 
-    /// Whether requests may leave some time, now or by the schedule.
+    /// Whether requests may still be sent, now or later by the schedule.
     fn may_send(&self) -> bool {
         self.schedule.is_some()
             && self.within_budget()
@@ -227,14 +227,14 @@ impl Worker {
             .is_none_or(|most| self.shared.sent.load(Ordering::Relaxed) < most)
     }
 
-    /// Takes one request off the number that is allowed.
+    /// Takes one request from the allowed number.
     fn spend(&self) -> bool {
         self.plan
             .requests
             .is_none_or(|most| self.shared.sent.fetch_add(1, Ordering::Relaxed) < most)
     }
 
-    /// Gives back what [`Worker::spend`] took.
+    /// Returns the request that [`Worker::spend`] took.
     fn unspend(&self) {
         if self.plan.requests.is_some() {
             self.shared.sent.fetch_sub(1, Ordering::Relaxed);
@@ -254,7 +254,7 @@ impl Worker {
             && !matches!(self.phase, Phase::Draining(_))
         {
             let next = schedule.next_ns();
-            // Without room for what is due, only an answer helps.
+            // If no slot is free for a due request, only an answer helps.
             if next > now || self.connections.iter().flatten().any(Connection::has_room) {
                 until = until.min(next);
             }
@@ -262,7 +262,7 @@ impl Worker {
         Duration::from_nanos(until.saturating_sub(now))
     }
 
-    /// Sends what the schedule of an open loop says.
+    /// Sends the requests that are due in an open loop.
     fn dispatch(&mut self) {
         let Some(mut schedule) = self.schedule.take() else {
             return;
@@ -301,7 +301,7 @@ impl Worker {
         }
     }
 
-    /// The next connection in turn on which a slot is free.
+    /// The next connection in turn with a free slot.
     fn next_with_room(&mut self) -> Option<usize> {
         let count = self.connections.len();
         let found = (0..count).map(|step| (self.turn + step) % count).find(|index| {
@@ -322,7 +322,7 @@ impl Worker {
             match read {
                 Err(lost) => return self.lose(index, lost),
                 Ok(None) => break,
-                // The poll tells of what comes later, so a read that leaves room has emptied the socket.
+                // The poll reports later data, so a read that leaves room has emptied the socket.
                 Ok(Some(_)) if !is_full && !until_closed => break,
                 Ok(Some(_)) => {}
             }
@@ -385,7 +385,7 @@ impl Worker {
         if let Some(connection) = self.connections.get_mut(index).and_then(Option::take) {
             let lost = u64::try_from(connection.under_way()).unwrap_or(0);
             self.measures.lost(reason, lost);
-            // Some of its requests may have been answered by the read that brought its end.
+            // The read that ended the connection may have answered some of its requests.
             self.under_way = self.connections.iter().flatten().map(Connection::under_way).sum();
         }
     }
@@ -393,7 +393,7 @@ impl Worker {
     fn finish(mut self) -> Result<Outcome, EngineError> {
         let now = self.now();
         if self.before.is_none() {
-            // Everything was answered during the warm-up: there is a window, and it is empty.
+            // Everything was answered during the warm-up, so the window is empty.
             self.before = Some(self.usage()?);
             self.measures.begin(now);
         }
@@ -414,5 +414,5 @@ fn nanos(duration: Duration) -> u64 {
 }
 
 const BUFFER: usize = 256 << 10;
-/// How long the answers to what is under way at the end are waited for.
+/// How long the answers to the last requests are awaited.
 const DRAIN: Duration = Duration::from_secs(30);

@@ -27,7 +27,7 @@ pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) 
     (dn, uid)
 }
 
-/// What the DN of an entry is made of: the first numbers that its generator draws.
+/// The parts of an entry's DN: the first numbers that its generator draws.
 fn identity(random: &mut Random) -> (Person, &'static str) {
     let person = person(random);
     (person, random.pick(UNITS))

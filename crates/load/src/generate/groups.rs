@@ -1,10 +1,11 @@
-//! Groups of names without entries, each ten times as large as the one before.
+//! Groups whose members have no entries. Each group is ten times as large as the one before.
 
 use super::ldif::{Ldif, push_number};
 use super::suffix::Suffix;
 use std::io::{self, Write};
 
-/// Writes `ou=groups`, and groups of 1,000, 10,000, ... members up to `largest`; that one is there in any case.
+/// Writes `ou=groups`, and groups of 1,000, 10,000, ... members up to `largest`. A group of `largest` members is always
+/// written.
 pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, largest: u64) -> io::Result<()> {
     suffix.write_unit(ldif, "ou=groups", "groups")?;
     let mut number = 0;
@@ -51,5 +52,5 @@ fn write_group(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, size: u64) -> i
     ldif.end()
 }
 
-/// Members of group 0; each further one has ten times as many.
+/// Members of group 0. Each next group has ten times as many.
 pub const MEMBERS_OF_SMALLEST: u64 = 1_000;

@@ -15,7 +15,7 @@ pub(super) struct Ldif<'a, W: Write> {
 }
 
 impl<'a, W: Write> Ldif<'a, W> {
-    /// Starts the stream, without a version line: slapadd takes it for the first record.
+    /// Starts the stream, without a version line: slapadd would take that line for the first record.
     pub(super) fn new(out: &'a mut W, passwords: Passwords, progress: &'a mut dyn FnMut(u64)) -> Self {
         Self {
             out,
@@ -32,7 +32,7 @@ impl<'a, W: Write> Ldif<'a, W> {
         self.passwords
     }
 
-    /// `userPassword`. Whatever its form, the generator gives the same numbers afterwards.
+    /// `userPassword`. The generator is in the same state afterwards, whatever the form of the password.
     pub(super) fn password(&mut self, random: &mut Random, password: &str) {
         let form = self.passwords;
         self.compose("userPassword", |text| {
@@ -45,24 +45,24 @@ impl<'a, W: Write> Ldif<'a, W> {
         });
     }
 
-    /// An attribute with its value, in base64 where LDIF asks for it.
+    /// An attribute with its value, in base64 where LDIF needs it.
     pub(super) fn line(&mut self, attribute: &str, value: &str) {
         append(&mut self.buffer, attribute, value);
     }
 
-    /// An attribute whose value the closure puts together.
+    /// An attribute whose value `build` writes.
     pub(super) fn compose(&mut self, attribute: &str, build: impl FnOnce(&mut String)) {
         self.value.clear();
         build(&mut self.value);
         append(&mut self.buffer, attribute, &self.value);
     }
 
-    /// Lines that are the same for many entries, rendered once by [`block`].
+    /// Lines that many entries share, rendered once by [`block`].
     pub(super) fn raw(&mut self, lines: &[u8]) {
         self.buffer.extend_from_slice(lines);
     }
 
-    /// Ends the record; writes the buffer out when it is full.
+    /// Ends the record. Writes the buffer to the output when it is full.
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.buffer.push(b'\n');
         self.entries = self.entries.saturating_add(1);
@@ -74,7 +74,7 @@ impl<'a, W: Write> Ldif<'a, W> {
         Ok(())
     }
 
-    /// Writes what is left and reports the final number of entries.
+    /// Writes the rest and reports the final number of entries.
     pub(super) fn finish(self) -> io::Result<()> {
         self.out.write_all(&self.buffer)?;
         (self.progress)(self.entries);
@@ -91,7 +91,7 @@ pub(super) fn block(lines: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// Appends a number in decimal, with zeros in front up to `width` digits.
+/// Appends a number in decimal, padded with zeros up to `width` digits.
 pub(super) fn push_number(text: &mut String, number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut rest = number;

@@ -89,12 +89,12 @@ pub struct DataSet {
     common: Vec<Vec<u8>>,
 }
 
-/// How an entry of a data set is called.
+/// The name of an entry of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryName {
     /// The distinguished name.
     pub dn: String,
-    /// The uid, the IMSI of a subscriber, or the cn of a group; it is also the password of those who have one.
+    /// The uid, the IMSI of a subscriber, or the cn of a group. It is also the password, if the entry has one.
     pub login: String,
 }
 
@@ -137,9 +137,9 @@ impl DataSet {
         &self.suffix.dn
     }
 
-    /// Writes the suffix entry, its containers and `count` people, subscribers or records (and, for the university, a
-    /// group for each fifty people; [`Kind::Groups`] has groups alone, the largest of them of `count` members), parents
-    /// first; `progress` hears the number of entries written so far.
+    /// Writes the suffix entry, its containers and `count` people, subscribers or records, parents first. The
+    /// university also has a group for each fifty people. [`Kind::Groups`] has only groups; the largest has `count`
+    /// members. `progress` is called with the number of entries written so far.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -157,8 +157,8 @@ impl DataSet {
         ldif.finish()
     }
 
-    /// The name of entry `number` (from 0; containers and groups of the university are not counted), without making the
-    /// data set.
+    /// The name of entry `number`, without making the data set. Numbers start at 0; containers and groups of the
+    /// university are not counted.
     pub fn name(&self, number: u64) -> EntryName {
         let (dn, login) = match self.kind {
             Kind::Zimbra => zimbra::name(&self.suffix, number, self.seed),
@@ -174,7 +174,7 @@ impl DataSet {
     /// Entry `number`, as [`DataSet::write`] writes it, without making the data set.
     ///
     /// # Errors
-    /// None that can be caused from outside: the text is our own.
+    /// None from outside: the text is our own.
     pub fn entry(&self, number: u64) -> io::Result<Entry> {
         let mut text = Vec::new();
         let mut ignore = |_| {};

@@ -1,6 +1,6 @@
 //! Names of people in several languages and scripts, each with an ASCII form for addresses and user names.
 //!
-//! The lists begin with the frequent names; drawing from them is skewed towards the front.
+//! The lists begin with the frequent names. Names near the front are drawn more often.
 
 use super::random::Random;
 

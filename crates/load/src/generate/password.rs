@@ -1,4 +1,4 @@
-//! Salted SHA-1 passwords, `{SSHA}` (RFC 2307 §5.3 with a salt), as directories of the time hold them.
+//! Salted SHA-1 passwords, `{SSHA}` (RFC 2307 §5.3 with a salt), as many directories hold them.
 
 use super::ldif::push_base64;
 use super::random::Random;
@@ -46,7 +46,7 @@ pub(super) fn push_ssha(text: &mut String, random: &mut Random, password: &str) 
     push_base64(&mut Ascii(text), &bytes);
 }
 
-/// Lets base64 digits be appended to a `String`.
+/// A `String` to which base64 digits can be appended.
 struct Ascii<'a>(&'a mut String);
 
 impl Extend<u8> for Ascii<'_> {

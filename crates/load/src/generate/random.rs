@@ -1,7 +1,7 @@
 //! A small deterministic random number generator (SplitMix64).
 //!
-//! Each entry has a generator of its own, made from the seed and the entry's number, so that an entry is the same
-//! whatever the number of entries, and can be made again without the ones before it.
+//! Each entry has its own generator, made from the seed and the entry's number. So an entry is the same whatever the
+//! number of entries, and can be made again without the entries before it.
 
 /// SplitMix64; the same sequence on every machine.
 pub(crate) struct Random(u64);
@@ -28,7 +28,7 @@ impl Random {
         u64::try_from((u128::from(self.next()) * u128::from(limit)) >> 64).unwrap_or(0)
     }
 
-    /// One of the items, all equally often; the default of the type when there are none.
+    /// One of the items, each with the same probability; the type's default when there are none.
     pub(crate) fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let index = self.below(u64::try_from(items.len()).unwrap_or(0));
         usize::try_from(index)
@@ -38,7 +38,7 @@ impl Random {
             .unwrap_or_default()
     }
 
-    /// One of the items, the first ones more often, as names of people are distributed.
+    /// One of the items. The first ones are drawn more often, as names of people are distributed.
     pub(crate) fn pick_skewed<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let limit = u64::try_from(items.len()).unwrap_or(0);
         let bound = self.below(limit).saturating_add(1);

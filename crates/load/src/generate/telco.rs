@@ -51,7 +51,7 @@ fn push_imsi(text: &mut String, number: u64) {
     push_number(text, spread(number, 7_368_787_601), 10);
 }
 
-/// Writes one subscriber, who has a password only when passwords are asked for.
+/// Writes one subscriber. A subscriber has a password only when passwords are requested.
 pub(super) fn write_entry(
     ldif: &mut Ldif<'_, impl Write>,
     suffix: &Suffix,
@@ -117,7 +117,8 @@ pub(super) fn write_entry(
     ldif.end()
 }
 
-/// A number of ten digits for each entry, each one once: multiplication by a number without common factor with 10^10.
+/// A number of ten digits that is different for each entry: multiplication by a number that has no common factor with
+/// 10^10.
 fn spread(number: u64, factor: u64) -> u64 {
     u64::try_from(u128::from(number) * u128::from(factor) % 10_000_000_000).unwrap_or(0)
 }

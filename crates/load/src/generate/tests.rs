@@ -1,4 +1,4 @@
-//! Data sets are repeatable, of the stated size, and hold what they promise.
+//! Data sets are repeatable, have the stated size, and have the documented content.
 
 use super::*;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ fn data(kind: Kind, count: u64, seed: u64) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The records that are no containers.
+/// The records that are not containers.
 fn leaves(text: &str) -> Vec<&str> {
     let leaf = |record: &&str| {
         ["inetOrgPerson", "telcoSubscriber"]

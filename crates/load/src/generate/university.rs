@@ -32,7 +32,7 @@ pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) 
     (dn, uid)
 }
 
-/// What the DN of a person is made of: the first numbers that the person's generator draws.
+/// The parts of a person's DN: the first numbers that the person's generator draws.
 struct Identity {
     person: Person,
     department: &'static str,
@@ -209,7 +209,7 @@ fn write_group(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, group: u64, cou
         let words = 3 + random.below(6);
         push_sentence(text, random, words);
     });
-    // A step through all people from a random start names each member once.
+    // Steps through all people from a random start, so that each member is named once.
     let members = (10 + random.below(140)).min(count);
     let start = random.below(count);
     let step = count / members.max(1);

@@ -1,4 +1,4 @@
-//! Key-value records as YCSB has them: a key and ten fields of 400 bytes. Any server with inetOrgPerson takes them.
+//! Key-value records as in YCSB: a key and ten fields of 400 bytes. Any server with inetOrgPerson accepts them.
 
 use super::ldif::{Ldif, push_number};
 use super::random::Random;
@@ -29,7 +29,7 @@ pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, numb
     ldif.end()
 }
 
-/// DN and key of a record. Keys have a fixed length, so that an initial substring is a range of them.
+/// DN and key of a record. Keys have a fixed length, so an initial substring selects a range of keys.
 pub(super) fn name(suffix: &Suffix, number: u64) -> (String, String) {
     let mut key = "user".to_owned();
     push_number(&mut key, number, 12);

@@ -1,4 +1,5 @@
-//! Zimbra mail accounts: what is unique to an account, and the defaults of its class of service, repeated in each.
+//! Zimbra mail accounts: the account's own attributes, and the defaults of its class of service, repeated in each
+//! account.
 
 use super::ldif::{Ldif, block, push_number, push_time, push_uuid};
 use super::names::{Person, person, push_lower};
@@ -7,7 +8,8 @@ use super::suffix::Suffix;
 use super::words::{PLACES, Place, TITLES, push_sentence, push_street, push_telephone};
 use std::io::{self, Write};
 
-/// Writes the classes of service, ten domains with `ou=people`, and the accounts, spread over the domains in turn.
+/// Writes the classes of service, ten domains with `ou=people`, and the accounts. The accounts go to the domains in
+/// turn.
 pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64, seed: u64) -> io::Result<()> {
     write_services(ldif, suffix, seed)?;
     let services = common(seed);
@@ -182,7 +184,7 @@ impl Account {
         self.write_person(ldif, random);
         self.write_mail(ldif, suffix, random);
         Self::write_state(ldif, random);
-        // Most accounts are of the default class.
+        // Most accounts belong to the default class.
         let class = if random.percent(80) { 0 } else { 1 + random.below(2) };
         let service = usize::try_from(class).ok().and_then(|class| services.get(class));
         ldif.raw(service.map(Vec::as_slice).unwrap_or_default());
@@ -278,7 +280,7 @@ const DOMAIN_SEED: u64 = 0x646f_6d61_696e;
 const SERVICE_SEED: u64 = 0x0063_6f73;
 const ALIAS_PREFIXES: &[&str] = &["m", "info.", "x"];
 
-/// What differs between the classes of service.
+/// The attributes that differ between classes of service.
 type Service = (&'static str, &'static [(&'static str, &'static str)]);
 
 const SERVICES: &[Service] = &[
@@ -305,7 +307,7 @@ const SERVICES: &[Service] = &[
     ),
 ];
 
-/// What all classes of service have in common.
+/// The attributes that all classes of service share.
 const DEFAULTS: &[(&str, &str)] = &[
     ("zimbraPrefLocale", "en_US"),
     ("zimbraPrefTimeZoneId", "America/Los_Angeles"),

@@ -1,7 +1,7 @@
-//! Reports: one HTML page, with everything in it, of one run or of several compared.
+//! Reports: one self-contained HTML page about one run or several compared runs.
 //!
-//! Results of the same workload share a section: what each run reaches, plots of rate, latency, processor time and rate
-//! over time, and a table with every figure and its ratio to that of the first run.
+//! Results of the same workload share a section: the best rate of each run, plots of rate, latency, processor time and
+//! rate over time, and a table with every figure and its ratio to the first run.
 
 mod plot;
 mod rounds;
@@ -18,8 +18,8 @@ pub use self::{
 };
 use crate::result::{Machine, RunResult};
 
-/// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with.
-/// Results labelled `limit` show the limit: of the others it is said which part of it they reach.
+/// The page. Each label keeps its colour. The first run of a workload is the base of comparison. Results with the label
+/// `limit` show the limit: the page says which part of it the other runs reach.
 pub fn page(title: &str, results: &[RunResult], limit: Option<&str>) -> String {
     let mut labels: Vec<&str> = Vec::new();
     let mut workloads: Vec<&str> = Vec::new();
@@ -66,7 +66,7 @@ pub fn page(title: &str, results: &[RunResult], limit: Option<&str>) -> String {
     html
 }
 
-/// When, where, and which runs.
+/// Date, place and runs.
 fn heading(html: &mut String, results: &[RunResult], labels: &[&str]) {
     let Some(first) = results.first() else {
         html.push_str("<p>No results.</p>\n");
@@ -128,7 +128,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}");
         }
-        // Everything is in the page itself.
+        // The page loads nothing from outside.
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"));
         assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
         assert_eq!(html.matches("<section").count(), 2);

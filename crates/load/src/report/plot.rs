@@ -17,9 +17,9 @@ pub(super) struct Lines<'a> {
 /// One line.
 pub(super) struct Line {
     pub(super) name: String,
-    /// Number of its colour; runs keep theirs on the whole page.
+    /// Number of its colour. A run has the same colour on the whole page.
     pub(super) color: usize,
-    /// Whether it is drawn in dashes, beside another of the same colour.
+    /// Whether it is dashed, to tell it from another line of the same colour.
     pub(super) is_dashed: bool,
     pub(super) points: Vec<(f64, f64)>,
 }
@@ -172,7 +172,7 @@ fn begin(title: &str) -> String {
     )
 }
 
-/// Horizontal lines, their labels, and what they count.
+/// Horizontal lines, their labels, and the axis title.
 fn grid(svg: &mut String, y: &Scale, title: &str) {
     for (tick, label) in y.ticks() {
         let at = TOP + (1.0 - y.position(tick)) * HEIGHT;
@@ -192,7 +192,7 @@ fn grid(svg: &mut String, y: &Scale, title: &str) {
     );
 }
 
-/// A name in rows that fit below its bar; what is left out is marked by an ellipsis, and is in the tooltip.
+/// A name in rows that fit below its bar. An ellipsis marks omitted text; the tooltip has the whole name.
 fn wrapped(name: &str, room: f64) -> Vec<String> {
     let fits = |text: &str| float(text.chars().count()) * LETTER <= room;
     let mut rows: Vec<String> = Vec::new();
@@ -238,7 +238,7 @@ fn float(number: usize) -> f64 {
     number as f64
 }
 
-/// How many colours the style has.
+/// The number of colours in the style.
 pub(super) const COLORS: usize = 8;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 18.0;
@@ -247,7 +247,7 @@ const BOTTOM: f64 = 48.0;
 const WIDTH: f64 = 516.0;
 const HEIGHT: f64 = 234.0;
 const MOST_MARKS: usize = 32;
-/// Width of a letter of a label, about.
+/// Approximate width of a letter of a label.
 const LETTER: f64 = 6.4;
 /// Rows of a label below a bar.
 const MOST_ROWS: usize = 3;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::scale::precise;
 use crate::result::{Point, RunResult, Unit};
 
-/// One result for each label and workload. Of measurements with the same shape, that with the median rate stands for
-/// all rounds.
+/// One result for each label and workload. Among measurements with the same shape, the one with the median rate stands
+/// for all rounds.
 pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
     let mut merged: Vec<RunResult> = Vec::new();
     for result in results {
@@ -30,9 +30,9 @@ pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
     merged
 }
 
-/// A table with a row for each workload and shape: rate and server's processor time of each run, and the median of the
-/// ratios to the first run, round by round. Results labelled `limit` have no such columns: it is said which part of
-/// them the last run reaches.
+/// A table with a row for each workload and shape: the rate and the server's processor time of each run, and the median
+/// of the ratios to the first run, round by round. Results with the label `limit` have no such columns: the table says
+/// which part of the limit the last run reaches.
 pub fn markdown(results: &[RunResult], limit: Option<&str>) -> String {
     let mut labels = distinct(results.iter().map(|result| result.label.as_str()));
     let limit = limit.filter(|limit| labels.contains(limit));
@@ -86,7 +86,7 @@ pub fn markdown(results: &[RunResult], limit: Option<&str>) -> String {
     table
 }
 
-/// The cells behind the name of a workload.
+/// The cells after the name of a workload.
 fn row(columns: &[(&str, Vec<&Point>)], limit: Option<&[&Point]>, unit: Unit) -> String {
     let rate = |point: &Point| match unit {
         Unit::Operations => Some(point.rate),
@@ -109,7 +109,7 @@ fn row(columns: &[(&str, Vec<&Point>)], limit: Option<&[&Point]>, unit: Unit) ->
     push(median(base.iter().filter_map(|point| cpu(point))));
     for (_, points) in others {
         push(median(points.iter().filter_map(|point| cpu(point))));
-        // Less is better: how many times less.
+        // Less is better, so the ratio is inverted.
         push(ratio(base, points, &cpu));
     }
     let p99: Vec<String> = columns
@@ -146,7 +146,7 @@ fn ratio(own: &[&Point], base: &[&Point], value: &dyn Fn(&Point) -> Option<f64>)
     }))
 }
 
-/// The middle one; of an even number, the lower of the two.
+/// The median. For an even number of values, the lower middle one.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_limit_has_columns_of_its_own() {
         let mut results = rounds();
-        // Parts of the rounds are a half, a quarter and a third.
+        // The parts in the rounds are a half, a quarter and a third.
         for rate in [400.0, 1_000.0, 990.0] {
             results.push(sample("bare", "search", &[(1, rate)]));
         }
@@ -240,7 +240,7 @@ mod tests {
         assert!(rows[2].ends_with(" 3.00 | 0.40 / 0.40 | 990 | 33 % |"), "{}", rows[2]);
         assert!(rows[3].ends_with(" | 0.40 / 0.40 | - | - |"), "{}", rows[3]);
         assert_eq!(rows[1].matches('|').count(), rows[2].matches('|').count());
-        // One that was not measured is not mentioned.
+        // A limit that was not measured is not mentioned.
         assert_eq!(markdown(&rounds(), Some("bare")), markdown(&rounds(), None));
     }
 

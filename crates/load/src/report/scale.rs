@@ -1,6 +1,6 @@
-//! Axes: from values to places, ticks at round numbers, and numbers in words.
+//! Axes: from values to positions, ticks at round numbers, and numbers as text.
 
-/// How values lie along an axis.
+/// The kind of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Evenly, from 0.
@@ -23,8 +23,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale on which all these values have a place. Values that are no finite numbers are passed over, as are those
-    /// that a logarithm has none for.
+    /// A scale for all these values. It skips values that are not finite, and values that have no logarithm on a
+    /// logarithmic scale.
     pub(super) fn new(kind: Kind, values: impl Iterator<Item = f64>) -> Self {
         let usable = values.filter(|value| value.is_finite() && (kind != Kind::Logarithmic || *value > 0.0));
         let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -46,7 +46,7 @@ impl Scale {
         Self { kind, from, to, ticks }
     }
 
-    /// Where a value lies: 0 at the start, 1 at the end.
+    /// The position of a value: 0 at the start, 1 at the end.
     pub(super) fn position(&self, value: f64) -> f64 {
         let width = self.to - self.from;
         if width > 0.0 {
@@ -75,13 +75,13 @@ impl Kind {
         match self {
             Self::Linear => value,
             Self::Logarithmic => value.max(f64::MIN_POSITIVE).log10(),
-            // The largest value of all stands one nine behind the last percentile shown.
+            // The maximum stands one nine after the last percentile shown.
             Self::Percentiles => -(1.0 - value / 100.0).max(1e-6).log10(),
         }
     }
 }
 
-/// Four to nine ticks from 0 to the first one that is not under `high`, at distances of 1, 2 or 5 times a power of ten.
+/// Four to nine ticks, from 0 to the first one that is at least `high`, at distances of 1, 2 or 5 times a power of ten.
 fn linear_ticks(high: f64) -> Vec<f64> {
     let high = if high > 0.0 { high } else { 1.0 };
     let magnitude = 10_f64.powf((high / 5.0).log10().floor());
@@ -102,14 +102,14 @@ fn linear_ticks(high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// From the power of ten (or twice or five times one) under `low` to the one over `high`; over four decades, powers of
-/// ten alone.
+/// Ticks from the power of ten (or twice or five times one) below `low` to the one above `high`. Beyond four decades,
+/// only powers of ten.
 fn logarithmic_ticks(low: f64, high: f64) -> Vec<f64> {
     let factors: &[f64] = if high / low > 1e4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let all: Vec<f64> = (-9..=15)
         .flat_map(|exponent| factors.iter().map(move |factor| factor * 10_f64.powi(exponent)))
         .collect();
-    // Room for rounding: 1000 as ten to the third must serve a value of 1000.
+    // A tolerance for rounding: 1000 computed as ten to the third must fit a value of 1000.
     let below = all.iter().rposition(|tick| *tick <= low * (1.0 + 1e-9)).unwrap_or(0);
     let above = all
         .iter()
@@ -129,7 +129,7 @@ pub(super) fn short(value: f64) -> String {
     plain(value)
 }
 
-/// A number with two significant digits at least and thousands set apart: `0.012`, `1.25`, `12.3`, `123`, `12,345`.
+/// A number with at least two significant digits and separated thousands: `0.012`, `1.25`, `12.3`, `123`, `12,345`.
 pub fn precise(value: f64) -> String {
     let size = value.abs();
     if size >= 99.95 {

@@ -12,7 +12,7 @@ use crate::result::{Point, RunResult, Unit};
 /// A run with the number of its colour.
 pub(super) type Run<'a> = (usize, &'a RunResult);
 
-/// Writes it; `runs` are those of one workload, among them perhaps one with the label `limit`.
+/// Writes the section. `runs` are the runs of one workload, perhaps with one that has the label `limit`.
 pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&str>) {
     best(html, runs);
     html.push_str("<div class=\"plots\">\n");
@@ -35,7 +35,7 @@ pub(super) fn unit(runs: &[Run<'_>]) -> &'static str {
     }
 }
 
-/// What each run reaches at best.
+/// The best rate of each run.
 fn best(html: &mut String, runs: &[Run<'_>]) {
     let base = runs
         .first()
@@ -67,7 +67,7 @@ fn first_label(runs: &[Run<'_>]) -> String {
     runs.first().map(|(_, run)| escape(&run.label)).unwrap_or_default()
 }
 
-/// Against the number of clients when there are several, as bars otherwise.
+/// Plotted against the number of clients when there are several, otherwise as bars.
 fn rate(runs: &[Run<'_>]) -> String {
     by_clients(runs, "Rate", unit(runs), Kind::Linear, &|run, point| {
         Some(run.rate(point))
@@ -85,11 +85,11 @@ fn processor(runs: &[Run<'_>]) -> String {
     by_clients(runs, &title, "microseconds", Kind::Linear, &value)
 }
 
-/// The measurements of a run that have as many requests in flight on each client.
+/// The measurements of a run with the same number of requests in flight on each client.
 struct Shape<'a> {
     run: &'a RunResult,
     color: usize,
-    /// None when all measurements of the workload have the same.
+    /// None when all measurements of the workload have the same number.
     in_flight: Option<u16>,
     /// By number of clients.
     points: Vec<&'a Point>,
@@ -104,7 +104,7 @@ impl Shape<'_> {
     }
 }
 
-/// Shape by shape, and the runs within each.
+/// The measurements ordered by shape, and by run within each shape.
 fn shapes<'a>(runs: &[Run<'a>]) -> Vec<Shape<'a>> {
     let all: BTreeSet<u16> = runs
         .iter()
@@ -170,7 +170,7 @@ fn by_clients(
     plot.svg()
 }
 
-/// Numbers of clients that grow by factors are shown so.
+/// Numbers of clients that grow by factors get a logarithmic axis.
 fn clients_kind(runs: &[Run<'_>]) -> Kind {
     let clients = || {
         runs.iter()
@@ -182,7 +182,7 @@ fn clients_kind(runs: &[Run<'_>]) -> Kind {
     }
 }
 
-/// The whole distribution at the best rate of each run.
+/// The whole latency distribution at the best rate of each run.
 fn percentiles(runs: &[Run<'_>]) -> String {
     let lines = runs.iter().filter_map(|(color, run)| {
         let point = run.best()?;
@@ -209,7 +209,7 @@ fn percentiles(runs: &[Run<'_>]) -> String {
     plot.svg()
 }
 
-/// Median and 99th percentile against clients; nothing when there is one number of clients only.
+/// Median and 99th percentile against clients. Nothing when there is only one number of clients.
 fn latency(runs: &[Run<'_>]) -> String {
     let shapes = shapes(runs);
     if shapes.iter().all(|shape| shape.points.len() < 2) {

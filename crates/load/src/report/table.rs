@@ -17,7 +17,7 @@ pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResul
     problems(html, runs);
 }
 
-/// Shapes of load that were measured: clients and requests in flight on each.
+/// The measured shapes of load: clients and requests in flight on each.
 fn shapes(runs: &[Run<'_>]) -> Vec<(u32, u16)> {
     let mut shapes: Vec<(u32, u16)> = Vec::new();
     for point in runs.iter().flat_map(|(_, run)| &run.points) {
@@ -68,7 +68,7 @@ fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) 
     html.push_str("</table></div>\n");
 }
 
-/// `limit`: the limit's rate, 0 when it was not measured; without it there is no column for the part of it.
+/// `limit`: the limit's rate, or 0 if it was not measured. `None`: there is no column for the part of the limit.
 fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResult, &Point)>, limit: Option<f64>) {
     let rate = run.rate(point);
     let cell = |text: String| format!("<td>{text}</td>");

@@ -1,13 +1,13 @@
-//! Responses, as far as a load generator looks at them.
+//! Responses, read only as much as a load generator needs.
 
 use ironbark_ber::{Header, tags};
 
-/// What is at the start of a receive buffer.
+/// The first message of a receive buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Too few octets to tell.
+    /// Too few octets to decide.
     Incomplete,
-    /// An entry, a reference or an intermediate response: the request goes on. The message need not have arrived whole.
+    /// An entry, a reference or an intermediate response: the request continues. The message may be incomplete.
     Part {
         /// Message ID.
         id: u32,
@@ -27,15 +27,15 @@ pub enum Answer {
     },
 }
 
-/// The server sent something that is no response of LDAP.
+/// The server sent something that is not an LDAP response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the server sent what is no LDAP response")]
 pub struct Malformed;
 
-/// Looks at the first message of `buffer`.
+/// Reads the first message of `buffer`.
 ///
 /// # Errors
-/// [`Malformed`]; also for a message other than an entry that is longer than a megabyte.
+/// [`Malformed`]. Also for a message longer than a megabyte that is not an entry.
 #[inline]
 pub fn next_answer(buffer: &[u8]) -> Result<Answer, Malformed> {
     let Some(outer) = header(buffer)? else {
@@ -75,7 +75,7 @@ fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
     Header::parse(bytes).map_err(|_| Malformed)
 }
 
-/// A number of at most four octets, and what follows it; `None` when it has not arrived whole.
+/// A number of at most four octets, and the rest after it. `None`: it has not arrived completely.
 #[inline]
 fn number(bytes: &[u8], identifier: u8) -> Result<Option<(u32, &[u8])>, Malformed> {
     let Some(header) = header(bytes)? else {

@@ -1,4 +1,4 @@
-//! Messages as the load generator needs them: requests that are encoded once, responses that are hardly decoded.
+//! Messages as the load generator needs them: requests that are encoded once, responses that are only partly decoded.
 
 mod answer;
 mod pool;

@@ -1,4 +1,4 @@
-//! Requests encoded beforehand, one after the other in one piece of memory.
+//! Requests that are encoded in advance, one after the other in one piece of memory.
 
 use ironbark_ldap_proto::Request;
 
@@ -18,17 +18,17 @@ impl Pool {
         self.ends.push(self.bytes.len());
     }
 
-    /// How many there are.
+    /// The number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Appends request `number` to `out`, with the message ID of `slot`. Nothing when there is no such request.
+    /// Appends request `number` to `out`, with the message ID of `slot`. Appends nothing if there is no such request.
     #[inline]
     pub fn copy(&self, number: usize, slot: Slot, out: &mut Vec<u8>) {
         let begin = number

@@ -2,18 +2,18 @@
 
 use ironbark_ldap_proto::{MessageId, Request, message::encode_request};
 
-/// A place for a request under way on a connection, from 0. Its message ID takes two octets whatever the slot.
+/// A slot for a request under way on a connection, from 0. Its message ID always takes two octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u16);
 
 impl Slot {
-    /// Slots of a connection at most.
+    /// The most slots of a connection.
     pub const MOST: u16 = 32_000;
 
     /// The first one.
     pub const FIRST: Self = Self(0);
 
-    /// `None` when there are not so many.
+    /// `None` for a number that is too large.
     pub const fn new(number: u16) -> Option<Self> {
         if number < Self::MOST { Some(Self(number)) } else { None }
     }

@@ -19,10 +19,10 @@ use crate::{
     wire::{Pool, Slot, encode},
 };
 
-/// Which scenario.
+/// The scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
-    /// Exact searches with one answer, as a mail server asks.
+    /// Exact searches with one answer, as of a mail server.
     Messaging,
     /// Exact and initial-substring searches over the attributes of an address book, with up to 200 answers.
     Addressing,
@@ -30,7 +30,7 @@ pub enum Mix {
     Mixed,
 }
 
-/// A scenario on a population of DirectoryMark's people.
+/// A scenario on a population of people from the `directorymark` data set.
 #[derive(Debug)]
 pub struct DirectoryMark {
     population: Population,
@@ -39,7 +39,7 @@ pub struct DirectoryMark {
     pools: Arc<Pools>,
 }
 
-/// Requests encoded beforehand.
+/// Requests that are encoded in advance.
 #[derive(Debug, Default)]
 struct Pools {
     exact: Pool,
@@ -49,7 +49,7 @@ struct Pools {
 }
 
 impl DirectoryMark {
-    /// Encodes what can be encoded beforehand.
+    /// Encodes requests in advance where possible.
     ///
     /// # Errors
     /// The data set is not `directorymark`.
@@ -112,7 +112,7 @@ impl Pools {
                 .values(attribute)
                 .first()
                 .map(|value| String::from_utf8_lossy(value));
-            // Half of a short value, five characters of a long one.
+            // Half of a short value, or five characters of a long one.
             let initial = text.map(|text| {
                 let length = text.chars().count().div_ceil(2).min(5);
                 text.chars().take(length).collect::<String>()
@@ -163,7 +163,7 @@ struct Stream {
     random: Random,
     /// Names of entries that are being added, by slot.
     adding: Vec<(Slot, Vec<u8>)>,
-    /// Names of entries that this connection has added and not deleted.
+    /// Names of entries that this connection has added and has not deleted.
     added: Vec<Vec<u8>>,
 }
 
@@ -178,7 +178,7 @@ impl Stream {
                     encode(out, slot, &Request::Delete(&dn));
                     Next::Sent(3)
                 }
-                // Adds are twice as frequent; there is nothing to delete at the very beginning only.
+                // Adds are twice as frequent as deletes, so only at the very beginning there is nothing to delete.
                 None => self.add(slot, out),
             },
             _ => self.copy(&self.pools.clone().compare, slot, out, 4),
@@ -231,7 +231,7 @@ impl Requests for Stream {
     }
 }
 
-/// Adds the entries of a data set over the protocol. Its containers must be there.
+/// Adds the entries of a data set over the protocol. Its containers must exist.
 #[derive(Debug)]
 pub struct Load {
     set: Arc<DataSet>,
@@ -311,6 +311,6 @@ impl FromStr for Mix {
     }
 }
 
-/// What an address book searches for.
+/// The attributes that an address book searches.
 const ADDRESS_BOOK: [&str; 5] = ["cn", "sn", "givenName", "uid", "mail"];
 const SIZE_LIMIT: u32 = 200;

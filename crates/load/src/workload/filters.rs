@@ -1,4 +1,4 @@
-//! Searches by filters that are given, or made from a data set: substrings, ranges, AND and OR.
+//! Searches with given filters, or with filters made from a data set: substrings, ranges, AND and OR.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -20,9 +20,9 @@ pub enum FilterMix {
     Substring,
     /// `(&(attribute>=a)(attribute<=b))`: a day, or a hundred numbers.
     Range,
-    /// A selective equality among two that nearly all entries answer.
+    /// A selective equality and two items that nearly all entries match.
     And,
-    /// So many equalities.
+    /// This many equalities.
     Or(u32),
 }
 
@@ -36,10 +36,10 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// A search below `base` for each line of `text`; empty lines and those that begin with `#` are left out.
+    /// A search below `base` for each line of `text`. Empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
-    /// A line is no filter, or there is none.
+    /// A line is not a filter, or there is no line.
     pub fn from_lines(text: &str, base: &str, size_limit: u32, seed: u64) -> Result<Self, WorkloadError> {
         let mut pool = Pool::default();
         for (number, line) in (1..)
@@ -62,7 +62,7 @@ impl Filters {
         let mut pool = Pool::default();
         let mut random = population.random(0);
         if let FilterMix::Or(terms) = mix {
-            // As many requests as terms fit into the sample, at least 16.
+            // As many requests as the sample has terms for, at least 16.
             let count = (population.numbers().count() / usize::try_from(terms.max(1)).unwrap_or(1)).clamp(16, 1_000);
             for _ in 0..count {
                 pool.push(&search(
@@ -112,7 +112,7 @@ fn substring(entry: &Entry, kind: generate::Kind, random: &mut Random) -> Option
         _ => "uid",
     };
     let value = entry.values(attribute).first()?;
-    // Of an address the part before the domain, which is much the same for all.
+    // Of an address only the part before the domain: the domain is nearly the same for all.
     let value = value.split(|octet| *octet == b'@').next()?;
     let start = place(random, value.len().checked_sub(SUBSTRING)? + 1);
     let part = value.get(start..start + SUBSTRING)?;

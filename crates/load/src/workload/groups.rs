@@ -1,4 +1,4 @@
-//! Group churn: one member is added to a group and taken out again, in groups of 1,000 members and more.
+//! Group churn: one member is added to a group and removed again, in groups of 1,000 members and more.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Churn in the groups of the data set whose size is from `smallest` to `largest`. Members are called by `tag`,
-    /// which differs from run to run, so that what an interrupted run has left is in nobody's way.
+    /// Churn in the groups of the data set whose size is from `smallest` to `largest`. The names of members contain
+    /// `tag`, which differs from run to run. So members left by an interrupted run do no harm.
     ///
     /// # Errors
-    /// The data set is not `groups`, or no group has such a size.
+    /// The data set is not `groups`, or no group has a size in this range.
     pub fn new(set: &DataSet, smallest: u64, largest: u64, tag: u64) -> Result<Self, WorkloadError> {
         if set.kind() != generate::Kind::Groups {
             return Err(WorkloadError("this workload is for the data set groups".to_owned()));

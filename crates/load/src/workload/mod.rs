@@ -1,4 +1,4 @@
-//! Workloads: what the connections of a run ask. One file each.
+//! Workloads: the requests of the connections of a run. One file each.
 
 mod directorymark;
 mod filters;
@@ -25,19 +25,18 @@ pub use scan::Scan;
 pub use search::Search;
 pub use ycsb::{Ycsb, YcsbMix};
 
-/// What the connections of a run ask. It may be run several times in one process.
+/// The requests of the connections of a run. A workload may run several times in one process.
 pub trait Workload: Send + Sync {
-    /// Its name, with what distinguishes its variants.
+    /// The workload's name and its variant.
     fn name(&self) -> String;
 
-    /// The kinds of operation that it measures; requests refer to them by their place here.
+    /// The kinds of operation that it measures. Requests refer to them by their index.
     fn kinds(&self) -> &[Kind];
 
-    /// The requests of connection `number` out of `connections`. Those of one connection never collide with those of
-    /// another.
+    /// The requests of connection `number` out of `connections`. Requests of different connections never collide.
     fn requests(&self, number: u32, connections: u32) -> Box<dyn Requests>;
 
-    /// What its rate counts.
+    /// The unit of its rate.
     fn unit(&self) -> Unit {
         if self.kinds().iter().any(|kind| kind.counts_entries) {
             Unit::Entries
@@ -52,11 +51,11 @@ pub trait Workload: Send + Sync {
 pub struct Kind {
     /// Its name in reports.
     pub name: String,
-    /// Result codes that it is answered with when all is well.
+    /// Result codes of a successful answer.
     pub expected_codes: &'static [u32],
-    /// Entries that such an answer has at least.
+    /// The fewest entries that such an answer has.
     pub least_entries: u32,
-    /// Whether entries are what counts, and not operations.
+    /// Whether the rate counts entries, not operations.
     pub counts_entries: bool,
 }
 
@@ -65,22 +64,22 @@ pub trait Requests: Send {
     /// Appends the next request, with the message ID of `slot`.
     fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next;
 
-    /// Hears of the answer to the request that had that slot.
+    /// Reports the answer to the request that had that slot.
     fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {}
 }
 
-/// What [`Requests::next`] has done.
+/// The result of [`Requests::next`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// A request of this kind is in the buffer.
     Sent(u8),
-    /// Nothing; there will be more when an answer has come.
+    /// Nothing. There will be more requests after an answer.
     Wait,
-    /// Nothing, for ever.
+    /// Nothing, and there will be no more requests.
     End,
 }
 
-/// Why a workload cannot be made.
+/// Why a workload cannot be created.
 #[derive(Debug)]
 pub struct WorkloadError(pub String);
 
@@ -95,21 +94,21 @@ impl Kind {
         }
     }
 
-    /// The same with other codes.
+    /// The same kind with other codes.
     #[must_use]
     pub fn expecting(mut self, codes: &'static [u32]) -> Self {
         self.expected_codes = codes;
         self
     }
 
-    /// The same, with so many entries in each answer.
+    /// The same kind, with at least this many entries in each answer.
     #[must_use]
     pub fn least_entries(mut self, entries: u32) -> Self {
         self.least_entries = entries;
         self
     }
 
-    /// The same, counted in entries.
+    /// The same kind, counted in entries.
     #[must_use]
     pub fn counting_entries(mut self) -> Self {
         self.counts_entries = true;

@@ -20,24 +20,24 @@ use crate::{
     wire::{Pool, Slot},
 };
 
-/// Which operation.
+/// The operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperationKind {
     /// New entries.
     Add,
     /// An equality search for the login.
     Search,
-    /// A comparison with the login, which is true.
+    /// A comparison with the login. It is true.
     Compare,
     /// Simple binds as the entry, with its password.
     Bind,
-    /// Simple binds as the name that the connections bind as, such as the rootdn.
+    /// Simple binds with the connections' own bind name, such as the rootdn.
     BindAdmin,
     /// A replaced value.
     Modify,
 }
 
-/// In which order entries are taken.
+/// The order in which entries are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// One after the other.
@@ -55,16 +55,15 @@ pub struct Operations {
     kinds: [Kind; 1],
     pool: Arc<Pool>,
     names: Arc<Vec<EntryName>>,
-    /// The next entry of a sequential order.
+    /// The index of the next entry in sequential order.
     turn: Arc<AtomicUsize>,
 }
 
 impl Operations {
-    /// Encodes the requests, where they can be encoded beforehand; `credentials` are those of
-    /// [`OperationKind::BindAdmin`].
+    /// Encodes the requests in advance where possible. [`OperationKind::BindAdmin`] uses `credentials`.
     ///
     /// # Errors
-    /// Nobody to bind as.
+    /// There are no credentials to bind with.
     pub fn new(
         population: Population,
         operation: OperationKind,
@@ -138,7 +137,7 @@ fn login_attribute(kind: generate::Kind) -> &'static str {
     }
 }
 
-/// An attribute that every entry may have, without an index in the usual configurations.
+/// An attribute that every entry may have, and that has no index in the usual configurations.
 fn changed_attribute(kind: generate::Kind) -> &'static str {
     match kind {
         generate::Kind::Telco => "servingNode",
@@ -183,7 +182,7 @@ struct Stream {
     names: Arc<Vec<EntryName>>,
     turn: Arc<AtomicUsize>,
     random: Random,
-    /// Nothing may follow a bind until it is answered (RFC 4511 §4.2.1): slapd leaves what does without an answer.
+    /// No request may follow a bind until it is answered (RFC 4511 §4.2.1): slapd does not answer such requests.
     is_binding: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Replay of LDIF change records, each once and in their order; and such records for a data set.
+//! Replay of LDIF change records, each once and in order. Also writes such records for a data set.
 
 use std::{
     collections::HashMap,
@@ -15,8 +15,8 @@ use crate::{
     wire::{Slot, encode},
 };
 
-/// The workload: the changes of a file, encoded. Changes of one entry stay on one connection, so that they keep their
-/// order (as long as one request is in flight on it).
+/// The workload: the encoded changes of a file. Changes of one entry stay on one connection. So they keep their order,
+/// if one request is in flight on each connection.
 #[derive(Debug)]
 pub struct Replay {
     name: String,
@@ -29,15 +29,15 @@ pub struct Replay {
 struct Encoded {
     request: Vec<u8>,
     kind: u8,
-    /// Which entry: numbers in order of appearance.
+    /// The entry: numbered in order of appearance.
     entry: usize,
 }
 
 impl Replay {
-    /// Reads and encodes all changes; a record without `changetype` is an entry to add.
+    /// Reads and encodes all changes. A record without `changetype` is an entry to add.
     ///
     /// # Errors
-    /// Not LDIF, controls, or no change at all.
+    /// The input is not LDIF, has controls, or has no change at all.
     pub fn new(name: &str, input: impl BufRead) -> Result<Self, WorkloadError> {
         let mut reader = Reader::new(input, NoFiles);
         let mut changes = Vec::new();
@@ -58,12 +58,12 @@ impl Replay {
         })
     }
 
-    /// How many changes there are.
+    /// The number of changes.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether there is none: never.
+    /// Whether there are no changes. This is never true.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
@@ -183,9 +183,9 @@ impl Requests for Stream {
     }
 }
 
-/// Writes `count` modifications of the entries of a population, which succeed in any order and any number of times: a
-/// value without an index replaced (half of them), an indexed one replaced, a value added (a quarter each, the latter
-/// once only).
+/// Writes `count` modifications of the entries of a population. They succeed in any order. Half of them replace a value
+/// without an index and a quarter replace an indexed value; these succeed any number of times. A quarter add a value,
+/// which succeeds only once.
 ///
 /// # Errors
 /// Errors of `out`.

@@ -1,4 +1,4 @@
-//! The entries on the server that a workload asks for, and requests about them.
+//! The entries on the server that a workload uses, and requests about them.
 
 use std::{
     borrow::Cow,
@@ -19,23 +19,23 @@ use crate::{
     wire::{Slot, encode},
 };
 
-/// A data set that the server holds, and what is to be done with it.
+/// A data set on the server, and how a workload uses it.
 #[derive(Clone, Debug)]
 pub struct Population {
     set: Arc<DataSet>,
     entries: u64,
     sample: u64,
     seed: u64,
-    /// The number of the next entry that is added; shared by all connections and runs, so that none is added twice.
+    /// The number of the next entry to add. All connections and runs share it, so that no entry is added twice.
     next_new: Arc<AtomicU64>,
 }
 
 impl Population {
-    /// `entries` people of the data set are on the server; at most `sample` of them are asked for, chosen by `seed`.
+    /// `entries` people of the data set are on the server. A workload uses at most `sample` of them, chosen by `seed`.
     /// New entries get numbers from `first_new` on.
     ///
     /// # Errors
-    /// There is nobody, or numbers of new entries are taken.
+    /// There are no entries, or numbers of new entries are in use.
     pub fn new(set: DataSet, entries: u64, sample: u64, seed: u64, first_new: u64) -> Result<Self, WorkloadError> {
         if entries == 0 || sample == 0 {
             return Err(WorkloadError("entries and sample must be at least 1".to_owned()));
@@ -58,7 +58,7 @@ impl Population {
         &self.set
     }
 
-    /// How many entries are there.
+    /// The number of entries on the server.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -68,8 +68,8 @@ impl Population {
         self.seed
     }
 
-    /// Numbers of the entries that are asked for: all of them in order when the sample is everybody, random ones
-    /// otherwise.
+    /// Numbers of the entries that are used: all entries in order when the sample covers them all, otherwise random
+    /// ones.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let (entries, sample, seed) = (self.entries, self.sample, self.seed);
         let mut random = Random::for_entry(seed ^ SAMPLE_SEED, 0);
@@ -82,7 +82,7 @@ impl Population {
         })
     }
 
-    /// The entries that are asked for.
+    /// The entries that are used.
     pub(super) fn sample(&self) -> impl Iterator<Item = Result<Entry, WorkloadError>> {
         self.numbers().map(|number| Ok(self.set.entry(number)?))
     }
@@ -92,7 +92,7 @@ impl Population {
         self.numbers().map(|number| self.set.name(number))
     }
 
-    /// A new entry, which nobody has had before.
+    /// An entry that was never added before.
     pub(super) fn new_entry(&self) -> Result<Entry, WorkloadError> {
         Ok(self.set.entry(self.next_new.fetch_add(1, Ordering::Relaxed))?)
     }
@@ -116,7 +116,7 @@ pub(super) fn assertion(attribute: &'static str, value: &[u8]) -> Assertion<'sta
     }
 }
 
-/// `(attribute=initial*any*final)`; what is empty is left out.
+/// `(attribute=initial*any*final)`; empty parts are left out.
 pub(super) fn substrings(attribute: &'static str, initial: &[u8], any: &[u8], r#final: &[u8]) -> Filter<'static> {
     let part = |bytes: &[u8]| (!bytes.is_empty()).then(|| Cow::Owned(bytes.to_vec()));
     Filter::Substrings {

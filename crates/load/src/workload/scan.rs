@@ -7,7 +7,7 @@ use ironbark_ldap_proto::Filter;
 use super::{Kind, Next, Requests, Workload, sample::search};
 use crate::wire::{Slot, encode};
 
-/// `(objectClass=*)` below a name, all user attributes, again and again on each connection.
+/// `(objectClass=*)` below a name, all user attributes, repeated on each connection.
 #[derive(Debug)]
 pub struct Scan {
     base: String,
@@ -15,7 +15,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Searches below `base`; an answer has at least `entries` entries.
+    /// Searches below `base`. An answer has at least `entries` entries.
     pub fn new(base: &str, entries: u32) -> Self {
         Self {
             base: base.to_owned(),

@@ -1,5 +1,5 @@
-//! Key-value workloads as YCSB defines them, on records of 4,000 bytes: a read is a search of one entry by its name, an
-//! update replaces one of its ten fields, a scan is an initial substring of keys.
+//! Key-value workloads as YCSB defines them, on records of 4,000 bytes. A read is a search of one entry by its name. An
+//! update replaces one of its ten fields. A scan is an initial substring of keys.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     wire::{Slot, encode},
 };
 
-/// Which of the workloads.
+/// The workload's mix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum YcsbMix {
     /// Reads 50 %, updates 50 %.
@@ -94,22 +94,22 @@ struct Stream {
     mix: YcsbMix,
     zipf: Arc<Zipf>,
     random: Random,
-    /// Names that answers are awaited for, of inserts and of reads before an update.
+    /// Names in unanswered requests: inserts, and reads before an update.
     asked: Vec<(Slot, Vec<u8>)>,
-    /// Records that have been read and are to be updated.
+    /// Records that have been read and will be updated.
     to_update: Vec<Vec<u8>>,
     /// Records that this connection has inserted.
     inserted: Vec<Vec<u8>>,
 }
 
 impl Stream {
-    /// The name of a record that was there from the beginning.
+    /// The name of a record that existed from the beginning.
     fn popular(&mut self) -> Vec<u8> {
         let number = self.zipf.scattered(&mut self.random);
         self.population.set().name(number).dn.into_bytes()
     }
 
-    /// The name of a record, the last ones more often: those inserted here, then the others from the end.
+    /// The name of a record; late records are more frequent: those inserted here, then the others from the end.
     fn latest(&mut self) -> Vec<u8> {
         let back = self.zipf.rank(&mut self.random);
         let index = usize::try_from(back)

@@ -3,7 +3,7 @@
 
 use crate::generate::random::Random;
 
-/// Ranks 0 to n-1, the first ones more often: rank r with a probability proportional to 1 / (r + 1)^0.99, as in YCSB.
+/// Ranks 0 to n-1. Low ranks are more frequent: rank r has a probability proportional to 1 / (r + 1)^0.99, as in YCSB.
 #[derive(Clone, Debug)]
 pub(super) struct Zipf {
     count: u64,
@@ -38,7 +38,7 @@ impl Zipf {
         rank.min(self.count.saturating_sub(1))
     }
 
-    /// A number whose popularity has nothing to do with its neighbours': the rank, hashed.
+    /// The hashed rank, so that the popularity of neighbouring numbers is independent.
     pub(super) fn scattered(&self, random: &mut Random) -> u64 {
         let rank = self.rank(random);
         let hash = Random::for_entry(SCATTER_SEED, rank).next();
