@@ -1,11 +1,11 @@
-//! Why a configuration or a log cannot be looked at.
+//! Why a review cannot be made.
 
 use std::{io, path::PathBuf};
 
-/// What keeps a review from being made; what is wrong with a configuration is a finding.
+/// A failure of the review itself. Faults of the configuration are findings.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// Configuration files have names in UTF-8.
+    /// A file name is not UTF-8.
     #[error("{}: the name is not UTF-8", .0.display())]
     Name(PathBuf),
     /// A log cannot be read.

@@ -1,21 +1,21 @@
-//! What is found in a configuration.
+//! The findings of a review.
 
 use std::cmp::Ordering;
 
-/// What kind of thing was found.
+/// The class of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
-    /// Wrong as it stands.
+    /// The setting is wrong and cannot be loaded.
     Wrong,
-    /// Something that Ironbark does not know or does not have yet.
+    /// Ironbark does not know it, or does not have it yet.
     Unknown,
-    /// Accepted, and without meaning here.
+    /// It is accepted, and has no meaning here.
     Ignored,
-    /// Endangers passwords, data or the service.
+    /// It endangers passwords, data or the service.
     Unsafe,
-    /// Not there, and needed.
+    /// It is needed and missing.
     Missing,
-    /// An old form of something that has a new one.
+    /// It is an old form that has a successor.
     Old,
 }
 
@@ -43,10 +43,10 @@ impl Class {
     }
 }
 
-/// Where something was found.
+/// The place of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Place {
-    /// Entries of cn=config have an order of their own; 0 elsewhere.
+    /// The order of entries of cn=config; 0 elsewhere.
     pub order: usize,
     /// The file, or the directory as a whole.
     pub file: String,
@@ -77,9 +77,9 @@ pub struct Finding {
     pub place: Place,
     /// The keyword or the attribute.
     pub setting: String,
-    /// Why, as a clause without a period.
+    /// The reason, as a clause without a period.
     pub reason: String,
-    /// What to do, as a clause without a period; empty where the reason says it.
+    /// The advice, as a clause without a period; empty where the reason implies it.
     pub advice: String,
     /// Whether the server refuses to start with it.
     pub blocks: bool,
@@ -95,7 +95,7 @@ impl Findings {
         self.0.push(finding);
     }
 
-    /// Adds a finding about a configuration that loads all the same.
+    /// Adds a finding about a configuration that still loads.
     pub(crate) fn note(
         &mut self,
         class: Class,
@@ -114,7 +114,7 @@ impl Findings {
         });
     }
 
-    /// By place, as an editor would go through them; each once.
+    /// Sorts by place and removes duplicates.
     pub fn sort(&mut self) {
         self.0.sort_by(compare);
         self.0.dedup();
@@ -135,7 +135,7 @@ impl Findings {
         self.count(Class::Unsafe) > 0
     }
 
-    /// How many there are of a class.
+    /// The number of findings of a class.
     pub fn count(&self, class: Class) -> usize {
         self.0.iter().filter(|finding| finding.class == class).count()
     }

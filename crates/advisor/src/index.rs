@@ -1,19 +1,19 @@
-//! Which indexes would have spared which work.
+//! Which indexes would have saved work.
 //!
-//! An item of a conjunction serves the whole, all operands of a disjunction together do, and a negation is served by
-//! nothing. What an index would have spared is at most what was looked at in vain.
+//! One item of a conjunction serves the whole conjunction. A disjunction needs all its operands. Nothing serves a
+//! negation. An index saves at most the entries that were read in vain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironbark_model::Filter;
 
-/// Entries that a search must look at in vain, on average, to be worth an index.
+/// Average number of entries that a search must read in vain to be worth an index.
 pub const THRESHOLD: u64 = 100;
 
-/// A kind of index, in the order in which one is preferred for a conjunction.
+/// The kind of an index. Earlier kinds are preferred for a conjunction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// `eq`, for order too.
+    /// `eq`. It serves order too.
     Equality,
     /// `sub`.
     Substring,
@@ -23,45 +23,45 @@ pub enum Kind {
     Presence,
 }
 
-/// An index that is there or not.
+/// An index, whether it exists or not.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Term {
     /// The attribute type's name.
     pub attribute: String,
-    /// What it serves.
+    /// The kind of match that it serves.
     pub kind: Kind,
 }
 
-/// An index that is configured, and how many searches have used it.
+/// A configured index, and how many searches have used it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Index {
-    /// Which it is.
+    /// The index.
     pub term: Term,
     /// Searches that have used it.
     pub uses: u64,
 }
 
-/// Searches with the same filter but for values.
+/// Searches whose filters differ only in their values.
 #[derive(Clone, Debug)]
 pub struct SearchStatistics {
     /// The filter without values: `(sn=?)`.
     pub filter: String,
-    /// What the planner looked up, and whether an index had it.
+    /// The planner's look-ups, and whether an index served them.
     pub terms: Vec<(Term, bool)>,
-    /// How many there were.
+    /// The number of searches.
     pub searches: u64,
-    /// Entries that were looked at; `None`: nobody counted, and a search that is here was too slow.
+    /// Entries that were read. `None`: they were not counted, and the searches were too slow.
     pub candidates: Option<u64>,
     /// Entries that were returned.
     pub entries: u64,
 }
 
-/// A database, and what was asked of it.
+/// A database and its searches.
 #[derive(Clone, Debug)]
 pub struct DatabaseStatistics {
     /// Its suffix.
     pub suffix: String,
-    /// As in `olcDatabase={1}mdb`.
+    /// The number, as in `olcDatabase={1}mdb`.
     pub number: String,
     /// Entries that it holds.
     pub entries: u64,
@@ -71,14 +71,14 @@ pub struct DatabaseStatistics {
     pub searches: Vec<SearchStatistics>,
 }
 
-/// Indexes that belong together, and what they would have spared.
+/// Indexes that belong together, and the work that they would have saved.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Proposal {
     /// The indexes.
     pub indexes: BTreeSet<Term>,
     /// Searches that they would serve.
     pub searches: u64,
-    /// Entries that those searches looked at, where they were counted.
+    /// Entries that those searches read, where they were counted.
     pub candidates: u64,
     /// Entries that those searches returned.
     pub entries: u64,
@@ -87,17 +87,17 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Entries that were looked at in vain.
+    /// Entries that were read in vain.
     pub fn gain(&self) -> u64 {
         self.candidates.saturating_sub(self.entries)
     }
 }
 
 impl Kind {
-    /// The kind that serves a kind of match, as the log names it.
+    /// The kind of index for a kind of match, by its word in the log.
     pub fn of_match(word: &str) -> Option<Self> {
         Some(match word {
-            // Keys in order serve both.
+            // Ordered keys serve both.
             "equality" | "inequality" => Self::Equality,
             "substring" => Self::Substring,
             "approximate" => Self::Approximate,
@@ -144,9 +144,9 @@ impl Index {
 pub struct IndexLine {
     /// The attribute type's name.
     pub attribute: String,
-    /// What is there; nothing: the line is new.
+    /// The existing kinds. Empty: the line is new.
     pub before: BTreeSet<Kind>,
-    /// What is there and what would pay.
+    /// The existing kinds and those that would pay.
     pub after: BTreeSet<Kind>,
 }
 
@@ -162,7 +162,7 @@ pub fn words(kinds: &BTreeSet<Kind>) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",")
 }
 
-/// The lines that proposals make. An attribute has one, so that one that is there is replaced.
+/// The lines of proposals. An attribute has one line, so an existing line is replaced.
 pub fn lines(database: &DatabaseStatistics, proposals: &[Proposal]) -> Vec<IndexLine> {
     let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
     for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
@@ -183,14 +183,14 @@ pub fn lines(database: &DatabaseStatistics, proposals: &[Proposal]) -> Vec<Index
     wanted.into_iter().map(line).collect()
 }
 
-/// The items of a filter, as an index would serve them.
+/// The items of a filter, as indexes serve them.
 pub(crate) fn terms(filter: &Filter<'_>) -> Vec<Term> {
     let mut found = Vec::new();
     collect_terms(filter, &mut found);
     found
 }
 
-/// Filters nest as deep as their parser lets them.
+/// The nesting is bounded by the parser.
 fn collect_terms(filter: &Filter<'_>, found: &mut Vec<Term>) {
     match filter {
         Filter::And(operands) | Filter::Or(operands) => {
@@ -211,7 +211,7 @@ fn type_of(attribute: &[u8]) -> &[u8] {
     attribute.split(|&byte| byte == b';').next().unwrap_or_default()
 }
 
-/// What an item asks of an index.
+/// The attribute and the kind of index that serve an item.
 fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
     Some(match item {
         Filter::Equality(item) | Filter::GreaterOrEqual(item) | Filter::LessOrEqual(item) => {
@@ -228,7 +228,7 @@ fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
     })
 }
 
-/// Proposals for each database, those first that would have spared most.
+/// Proposals for each database. Those with the greatest gain come first.
 pub fn advise(databases: &[DatabaseStatistics], threshold: u64) -> Vec<Vec<Proposal>> {
     databases
         .iter()
@@ -236,9 +236,9 @@ pub fn advise(databases: &[DatabaseStatistics], threshold: u64) -> Vec<Vec<Propo
         .collect()
 }
 
-/// What would pay for one database, the greatest gain first.
+/// Proposals for one database, the greatest gain first.
 ///
-/// `threshold`: entries that a search must look at in vain, on average, to count.
+/// `threshold`: entries that a search must read in vain, on average, to count.
 pub fn proposals(database: &DatabaseStatistics, threshold: u64) -> Vec<Proposal> {
     let mut found: BTreeMap<BTreeSet<Term>, Proposal> = BTreeMap::new();
     for asked in &database.searches {
@@ -267,13 +267,13 @@ pub fn proposals(database: &DatabaseStatistics, threshold: u64) -> Vec<Proposal>
     proposals
 }
 
-/// The indexes that would serve a filter better than those that are there.
+/// The indexes that would serve a filter better than the existing ones.
 fn wanted(asked: &SearchStatistics) -> Option<BTreeSet<Term>> {
-    /// More are not shown by the server.
+    /// The server does not show deeper filters.
     const MOST_DEPTH: usize = 64;
     let lacking = match Filter::parse(asked.filter.as_bytes(), MOST_DEPTH) {
         Ok(filter) => lack(&filter, &asked.terms, true),
-        // Cut off: any of its items may be the one.
+        // The filter was cut off. Each of its items may be the right one.
         Err(_) => best(
             asked.terms.iter().map(|(term, indexed)| Lack::of_item(term, *indexed)),
             true,
@@ -285,12 +285,12 @@ fn wanted(asked: &SearchStatistics) -> Option<BTreeSet<Term>> {
     }
 }
 
-/// What a filter lacks to be served by indexes.
+/// What indexes lack to serve a filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Lack {
     Nothing,
     Indexes(BTreeSet<Term>),
-    /// No index helps, as far as is known.
+    /// No index is known to help.
     Hope,
 }
 
@@ -304,8 +304,8 @@ impl Lack {
     }
 }
 
-/// `improves`: an index that serves better than one that is there is wanted too. The server shows 64 items at most, so
-/// that the recursion has an end.
+/// `improves`: an index that serves better than an existing one is wanted too. The server shows 64 items at most, so
+/// the recursion is bounded.
 fn lack(filter: &Filter<'_>, terms: &[(Term, bool)], improves: bool) -> Lack {
     match filter {
         Filter::And(operands) => best(operands.iter().map(|operand| lack(operand, terms, improves)), improves),
@@ -332,7 +332,7 @@ fn lack(filter: &Filter<'_>, terms: &[(Term, bool)], improves: bool) -> Lack {
     }
 }
 
-/// The operand of a conjunction that needs least.
+/// The operand of a conjunction that needs the fewest indexes.
 fn best(operands: impl Iterator<Item = Lack>, improves: bool) -> Lack {
     let mut best: Option<BTreeSet<Term>> = None;
     let mut is_served = false;
@@ -356,7 +356,7 @@ fn best(operands: impl Iterator<Item = Lack>, improves: bool) -> Lack {
     }
 }
 
-/// What was found for an item; one that the planner did not look up tells nothing.
+/// The lack of an item. An item that the planner did not look up gives no information.
 fn of_item(attribute: &[u8], kind: Kind, terms: &[(Term, bool)]) -> Lack {
     let name = type_of(attribute);
     let same = |term: &Term| term.kind == kind && term.attribute.as_bytes().eq_ignore_ascii_case(name);
@@ -405,7 +405,7 @@ mod tests {
             ("(mail=*?*)", &[mail], "mail sub"),
             ("(sn=*)", &[("sn", Presence, false)], "sn pres"),
             ("(!(sn=?))", &[sn], ""),
-            // A class is served and yet leads to too many.
+            // The class has an index, but finds too many entries.
             ("(&(objectClass=?)(sn=?))", &[class, sn], "sn eq"),
             ("(&(mail=?*)(sn=?))", &[mail, sn], "sn eq"),
             ("(|(mail=?*)(sn=?))", &[mail, sn], "mail sub, sn eq"),
@@ -416,7 +416,7 @@ mod tests {
                 &[class, sn, mail],
                 "mail sub, sn eq",
             ),
-            // What the planner did not look at is unknown.
+            // Items that the planner did not look up are unknown.
             ("(&(uid=?)(sn=?))", &[("uid", Equality, true)], ""),
             ("(sn;lang-en=?)", &[sn], "sn eq"),
             ("(&(sn=?)(cn=?)...", &[sn, ("cn", Equality, true)], "sn eq"),

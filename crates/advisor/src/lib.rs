@@ -1,8 +1,7 @@
-//! What is to be said of a configuration, and of what is asked of its databases.
+//! Reviews a configuration, and the searches on its databases.
 //!
-//! [`review`] takes a configuration as it is written, and logs of a server that had it, and gives [`Findings`];
-//! [`index`] takes what searches have cost, and gives the indexes that would have spared it. Nothing is printed and
-//! nothing is changed here.
+//! [`review`] takes a configuration as written, and logs of a server that used it, and returns [`Findings`]. [`index`]
+//! takes the cost of searches, and returns the indexes that would have saved it. Nothing is printed or changed here.
 
 mod error;
 mod finding;

@@ -1,4 +1,4 @@
-//! A configuration as it is written: a slapd.conf file or a configuration directory, read to its end.
+//! A configuration as written: a slapd.conf file or a configuration directory, read to its end.
 
 use std::{
     collections::HashMap,
@@ -13,16 +13,16 @@ use ironbark_model::schema::Source;
 
 use crate::{error::ReviewError, finding::Place};
 
-/// A configuration, and where its parts stand.
+/// A configuration, and the places of its parts.
 #[derive(Debug)]
 pub struct WrittenConfiguration {
     pub(crate) configuration: Configuration,
     pub(crate) statements: Vec<Surveyed>,
-    /// Errors beside statements.
+    /// Errors that belong to no statement.
     pub(crate) errors: Vec<ironbark_config::ConfigError>,
-    /// Files of a configuration directory that cannot be read, or make no sense.
+    /// Files of a configuration directory that cannot be read or understood.
     pub(crate) file_errors: Vec<FolderError>,
-    /// What the log would say.
+    /// The notices that the log would show.
     pub(crate) notices: Vec<Notice>,
     /// The main file, or the directory.
     main: String,
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 impl WrittenConfiguration {
-    /// A slapd.conf file, with all that it includes. That it cannot be read is among what is found.
+    /// A slapd.conf file, with all included files. If it cannot be read, that is a finding.
     ///
     /// # Errors
     /// The name is not UTF-8.
@@ -114,7 +114,7 @@ impl WrittenConfiguration {
         }
     }
 
-    /// What a directive is called where the configuration is written: by itself, or as an attribute of cn=config.
+    /// The name of a directive in this configuration: the directive itself, or the attribute of cn=config.
     pub(crate) fn name<'k>(&self, keyword: &'k str) -> &'k str {
         let registry = &self.configuration.registry;
         let attribute = registry.with_keyword(keyword).find_map(|row| row.attributes.first());
@@ -123,7 +123,7 @@ impl WrittenConfiguration {
             .map_or(keyword, |attribute| attribute)
     }
 
-    /// A statement as it is written there: `index sn eq`, or `olcDbIndex: sn eq`.
+    /// A statement in this configuration: `index sn eq`, or `olcDbIndex: sn eq`.
     pub(crate) fn line(&self, keyword: &str, value: &str) -> String {
         let colon = if self.is_tree { ":" } else { "" };
         format!("{}{colon} {value}", self.name(keyword))
@@ -140,7 +140,7 @@ impl WrittenConfiguration {
         found.map_or_else(|| self.whole(), |database| self.place(&database.location))
     }
 
-    /// The statements that mean the row with this name, as far as they were accepted.
+    /// The accepted statements of the row with this name.
     pub(crate) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
         self.statements.iter().filter(move |statement| {
             statement.refusal.is_none() && statement.section != SurveyedSection::Refused && statement.means(name)

@@ -1,20 +1,20 @@
-//! One line of a log: what it says of a search.
+//! One line of a log about a search.
 
 use serde_json::Value;
 
 use crate::index::Kind;
 
-/// A search, by its connection and its number there.
+/// A search: the number of its connection, and its number on the connection.
 pub(super) type Key = (u64, u64);
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Event {
     /// `SRCH base="..." ... filter="..."`.
     Search { key: Key, base: String, filter: String },
     /// `SEARCH RESULT ... etime=... nentries=...`.
     Result { key: Key, micros: u64, entries: u64 },
-    /// `SLOW SRCH ... examined=... filter="..."`, whose filter has no values.
+    /// `SLOW SRCH ... examined=... filter="..."`. The filter has no values.
     Slow {
         key: Key,
         entries: u64,
@@ -25,7 +25,7 @@ pub(super) enum Event {
     NotIndexed { attribute: String, kind: Kind },
 }
 
-/// Reads a line, whatever stands before its message; `None` for a line that is about something else.
+/// Reads a line, with any text before its message. `None` for a line about something else.
 pub(super) fn parse(line: &str) -> Option<Event> {
     if line.starts_with('{') {
         let object: Value = serde_json::from_str(line).ok()?;
@@ -45,7 +45,7 @@ pub(super) fn parse(line: &str) -> Option<Event> {
 }
 
 fn of_search(key: Key, message: &str) -> Option<Event> {
-    // What the session tracking control says stands before it.
+    // The text of the session tracking control stands before the message.
     let tracked = message.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     let message = tracked.map_or(message, |(_, message)| message);
     if let Some(rest) = message.strip_prefix("SRCH base=\"") {
@@ -80,7 +80,7 @@ fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.split(' ').find_map(|word| word.strip_prefix(name))
 }
 
-/// `0.025139`; old slapd has whole seconds.
+/// `0.025139`. Old slapd versions write whole seconds.
 fn micros(text: &str) -> Option<u64> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = fraction.chars().chain("000000".chars()).take(6).collect();

@@ -1,4 +1,4 @@
-//! Indexes that a log shows to be needed: slapd's, or ours in any format.
+//! Finds the indexes that a log shows to be needed. The log is slapd's, or ours in any format.
 
 mod line;
 mod record;
@@ -22,7 +22,7 @@ use crate::{
     written::WrittenConfiguration,
 };
 
-/// Longer lines are no lines of a log; what is behind this is not looked at.
+/// A longer line is not from a log. The rest of it is ignored.
 const MOST_LINE_BYTES: u64 = 64 << 10;
 /// Filters that are shown for one index.
 const MOST_FILTERS: usize = 3;
@@ -42,7 +42,7 @@ pub(super) fn find(
             path: path.clone(),
             source,
         })?;
-        // The next file may be of another server, whose connections have the same numbers.
+        // The next file may come from another server, whose connections have the same numbers.
         record.end_of_log();
     }
     for (position, searches) in record.into_searches() {
@@ -64,7 +64,7 @@ pub(super) fn find(
 
 fn read(path: &Path, record: &mut Record<'_>) -> std::io::Result<()> {
     let file = File::open(path)?;
-    // A pipe is what a decompressor gives; a device may have no end.
+    // The output of a decompressor is a pipe. A device may have no end.
     let kind = file.metadata()?.file_type();
     if !kind.is_file() && !kind.is_fifo() {
         let text = "a file or a pipe is expected";
@@ -86,7 +86,7 @@ fn read(path: &Path, record: &mut Record<'_>) -> std::io::Result<()> {
     }
 }
 
-/// Goes to the next line without keeping anything.
+/// Skips to the next line without storing anything.
 fn skip_line(reader: &mut impl BufRead) -> std::io::Result<()> {
     loop {
         let held = reader.fill_buf()?;
@@ -105,7 +105,7 @@ fn memchr_newline(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte == b'\n')
 }
 
-/// The indexes of the configuration as the adviser knows them.
+/// The indexes of the configuration in the adviser's form.
 fn indexes(database: &DatabaseConfig) -> Vec<Index> {
     let mut found = Vec::new();
     for index in &database.mdb.indexes {
@@ -122,7 +122,7 @@ fn indexes(database: &DatabaseConfig) -> Vec<Index> {
     found
 }
 
-/// The kinds of index that serve.
+/// The kinds of index that serve a kind of match.
 fn kinds_of(kind: Kind) -> IndexKinds {
     match kind {
         Kind::Equality => IndexKinds::EQUALITY,

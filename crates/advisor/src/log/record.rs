@@ -1,7 +1,7 @@
-//! What a log says, gathered: searches that found no index, added up by their filters.
+//! Collects the searches of a log that found no index, and adds them up by filter.
 //!
-//! A line of what is not indexed does not name its search: it belongs to the latest one that asks for the attribute.
-//! What a search has cost is known when all its lines have been read, which is when others have pushed it out.
+//! A "not indexed" line does not name its search. It belongs to the latest search that asks for the attribute. The cost
+//! of a search is known when all its lines have been read: that is, when newer searches have pushed it out.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::index::{self, Kind, SearchStatistics, Term};
 
-/// Searches whose lines may still come.
+/// Searches that may still have further lines.
 const MOST_OPEN: usize = 4096;
-/// Latest searches that a line of what is not indexed may belong to.
+/// A "not indexed" line may belong to one of this many latest searches.
 const MOST_RECENT: usize = 64;
-/// Different filters that are remembered.
+/// The number of different filters that are remembered.
 const MOST_SHAPES: usize = 4096;
-/// Nesting of filters.
+/// Greatest nesting of filters.
 const MOST_DEPTH: usize = 64;
-/// A search that takes so long, and so long for each entry that it returns, has looked at many in vain.
+/// A search that takes this long, overall and per returned entry, has read many entries in vain.
 const SLOW_MICROS: u64 = 100_000;
 const SLOW_MICROS_EACH: u64 = 1_000;
 
-/// A search as far as it is known.
+/// A search, as far as its lines were read.
 #[derive(Default)]
 struct Open {
     base: Option<String>,
@@ -38,10 +38,11 @@ struct Open {
     examined: Option<u64>,
 }
 
-/// What tells searches apart: the database by its position, the filter, and whether the entries examined are known.
+/// The key of a group of searches: the position of the database, the filter, and whether the number of examined entries
+/// is known.
 type Shape = (Option<usize>, String, bool);
 
-/// The record.
+/// The collected searches.
 pub(super) struct Record<'a> {
     configuration: &'a Configuration,
     open: HashMap<Key, Open>,
@@ -99,7 +100,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What is open has no more lines.
+    /// The open searches have no further lines.
     pub(super) fn end_of_log(&mut self) {
         self.order.clear();
         for (_, open) in std::mem::take(&mut self.open) {
@@ -107,7 +108,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What was asked of each database; `None`: nobody knows of which.
+    /// The searches of each database. `None`: the database is unknown.
     pub(super) fn into_searches(self) -> BTreeMap<Option<usize>, Vec<SearchStatistics>> {
         let mut found: BTreeMap<Option<usize>, Vec<SearchStatistics>> = BTreeMap::new();
         for ((database, _, _), asked) in self.shapes {
@@ -118,7 +119,7 @@ impl<'a> Record<'a> {
 
     fn begin(&mut self, key: Key, open: Open) {
         match self.open.insert(key, open) {
-            // The server was started anew.
+            // The server was restarted.
             Some(earlier) => self.count(&earlier),
             None => self.order.push_back(key),
         }
@@ -150,7 +151,7 @@ impl<'a> Record<'a> {
         });
     }
 
-    /// Adds a search to those with the same filter, if it was costly.
+    /// Adds a costly search to those with the same filter.
     fn count(&mut self, open: &Open) {
         let each = open.micros / open.entries.saturating_add(1);
         let is_slow = open.micros >= SLOW_MICROS && each >= SLOW_MICROS_EACH;
@@ -186,7 +187,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The stored database that a search is about: by its base, or the only one. `Ok(None)`: nobody knows.
+    /// The stored database of a search: by its base, or the only one. `Ok(None)`: unknown.
     fn database(&self, base: Option<&str>) -> Result<Option<usize>, Elsewhere> {
         let databases = &self.configuration.databases;
         let is_stored = |at: &usize| databases.get(*at).is_some_and(|one| one.kind.has_indexes());
@@ -200,7 +201,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A search is about no stored database of this configuration.
+/// The search is not about a stored database of this configuration.
 struct Elsewhere;
 
 /// Whether an item of a filter, as text, is about an attribute.
@@ -214,7 +215,7 @@ fn asks_for(filter: &str, attribute: &str) -> bool {
     })
 }
 
-/// The items of a filter that an index could serve, and whether the configuration has it.
+/// The items of a filter that an index could serve, and whether the configuration has that index.
 fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -> Vec<(Term, bool)> {
     let Ok(filter) = Filter::parse(filter.as_bytes(), MOST_DEPTH) else {
         return Vec::new();
@@ -232,14 +233,14 @@ fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -
         .collect()
 }
 
-/// Whether the server takes such an index, and would ever use it.
+/// Whether the server accepts such an index, and would ever use it.
 fn may_be_indexed(configuration: &Configuration, term: &Term) -> bool {
     let schema = &*configuration.schema;
     let Ok(description) = schema.attribute_description(term.attribute.as_bytes()) else {
         return false;
     };
     let attribute_type = schema.attribute_type(description.attribute_type);
-    // Computed when they are asked for, and never stored.
+    // These attributes are computed and never stored.
     let is_computed = ["entryDN", "hasSubordinates", "numSubordinates", "subschemaSubentry"]
         .iter()
         .any(|name| attribute_type.name().eq_ignore_ascii_case(name));

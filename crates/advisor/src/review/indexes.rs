@@ -1,4 +1,4 @@
-//! Indexes that the configuration itself shows to be needed.
+//! Indexes that are needed because of the configuration itself.
 
 use ironbark_config::{IndexKinds, Setting, overlay};
 
@@ -7,10 +7,10 @@ use crate::{
     written::WrittenConfiguration,
 };
 
-/// What replication looks up. What has changed since a CSN, the log of changes tells.
+/// The attribute that replication looks up. The log of changes tells what has changed since a CSN.
 const REPLICATED: &str = "entryUUID";
 
-/// Adds the indexes that overlays and replication look values up in, and that are not there.
+/// Adds the missing indexes that overlays and replication need for their look-ups.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     let schema = &*written.configuration.schema;
     for (position, database) in written.configuration.databases.iter().enumerate() {
@@ -50,7 +50,7 @@ fn advice(written: &WrittenConfiguration, attribute: &str) -> String {
     format!("write {}", written.line("index", &format!("{attribute} eq")))
 }
 
-/// Whether a database is a provider or a consumer, even if the server does not have that part yet.
+/// Whether a database is a provider or a consumer. This counts even if the server does not support it yet.
 fn is_replicated(written: &WrittenConfiguration, position: usize) -> bool {
     written.of_database(position).any(|statement| {
         let argument = statement.line.arguments.first().map(String::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! All that is found in a configuration.
+//! All findings about a configuration.
 
 mod indexes;
 mod old;
@@ -11,10 +11,9 @@ use std::path::PathBuf;
 
 use crate::{error::ReviewError, finding::Findings, log, written::WrittenConfiguration};
 
-/// All that is found in a configuration, by place.
+/// All findings about a configuration, sorted by place.
 ///
-/// `listeners`: the URLs that the server will have, if they are known. `logs`: files that a server under this
-/// configuration has logged to.
+/// `listeners`: the URLs of the server, if they are known. `logs`: log files of a server with this configuration.
 ///
 /// # Errors
 /// A log that cannot be read.

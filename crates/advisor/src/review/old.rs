@@ -1,4 +1,4 @@
-//! Old directives and old forms, and what has taken their place.
+//! Old directives and old forms, and their successors.
 
 use ironbark_config::Surveyed;
 
@@ -35,7 +35,7 @@ const REMOVED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Directives without meaning that have a successor.
+/// Directives without meaning here that have a successor.
 const SUCCEEDED: &[(&str, &str)] = &[
     ("replica", "configure syncrepl on the replica"),
     ("olcReplica", "configure syncrepl on the replica"),
@@ -50,7 +50,7 @@ const SUCCEEDED: &[(&str, &str)] = &[
     ("ucdata-path", "leave it out"),
 ];
 
-/// Old names of settings that are obeyed.
+/// Old names of settings that still work.
 const RENAMED: &[(&str, &str)] = &[
     ("sasl-regexp", "authz-regexp"),
     ("saslRegexp", "authz-regexp"),
@@ -72,17 +72,17 @@ fn of<'a>(table: &[(&str, &'a str)], keyword: &str) -> Option<&'a str> {
     found.map(|(_, instead)| *instead)
 }
 
-/// What to write in place of a directive that nobody knows any more.
+/// The successor of a directive that was removed.
 pub(super) fn removed(keyword: &str) -> Option<&'static str> {
     of(REMOVED, keyword)
 }
 
-/// What to write in place of a directive that is accepted and has no meaning, if anything has taken its place.
+/// The successor of an accepted directive without meaning, if there is one.
 pub(super) fn instead_of_meaningless(keyword: &str) -> Option<&'static str> {
     of(SUCCEEDED, keyword)
 }
 
-/// What to write in place of a statement that is refused for its old form.
+/// The new form for a statement that is refused because of its old form.
 pub(super) fn wrong_form(statement: &Surveyed) -> Option<&'static str> {
     let is_access = statement.means("access");
     let has_old_pattern = || statement.line.arguments.iter().any(|word| is_old_pattern(word));
@@ -91,13 +91,13 @@ pub(super) fn wrong_form(statement: &Surveyed) -> Option<&'static str> {
     )
 }
 
-/// `dn=".*,dc=example,dc=com"`: no name has an asterisk behind a period.
+/// `dn=".*,dc=example,dc=com"`: in a name no asterisk follows a period.
 fn is_old_pattern(word: &str) -> bool {
     let value = word.strip_prefix("dn=");
     value.is_some_and(|value| value.contains(".*") || value.contains(".+") || value.contains("[^,]"))
 }
 
-/// Adds the old forms among what is obeyed, or would be but for a part that is missing.
+/// Adds the old forms among the accepted statements, and among those that are refused only because a part is missing.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     for statement in &written.statements {
         let Some((reason, advice)) = form(statement) else {
@@ -137,7 +137,7 @@ fn is_berkeley(argument: &str) -> bool {
     matches!(name.trim_start_matches("back-"), "hdb" | "bdb")
 }
 
-/// `dn.regex=.*` where a word says the same.
+/// `dn.regex=.*`, where a keyword has the same meaning.
 fn trivial_pattern(words: &[String]) -> Option<(String, String)> {
     words.iter().find_map(|word| {
         let pattern = word.strip_prefix("dn.regex=")?;
@@ -155,7 +155,7 @@ fn trivial_pattern(words: &[String]) -> Option<(String, String)> {
     })
 }
 
-/// Versions of TLS that nobody should speak: those before 1.2, which is 3.3 in the protocol.
+/// Insecure versions of TLS: those before 1.2, which is 3.3 in the protocol.
 fn old_protocol(argument: &str) -> Option<(String, String)> {
     let (major, minor) = argument.split_once('.').unwrap_or((argument, "0"));
     let version = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
@@ -167,7 +167,7 @@ fn old_protocol(argument: &str) -> Option<(String, String)> {
     })
 }
 
-/// Names of ciphers and protocols that no TLS library of today offers.
+/// Names of ciphers and protocols that no TLS library offers today.
 fn old_ciphers(words: &[String]) -> Option<(String, String)> {
     const OLD: &[&str] = &[
         "SSLV2",
@@ -185,7 +185,7 @@ fn old_ciphers(words: &[String]) -> Option<(String, String)> {
         "VERS-SSL3.0",
         "ARCFOUR-128",
     ];
-    // A colon separates; what is not behind `!` or `-` is asked for.
+    // A colon separates the words. A word without `!` or `-` before it is enabled.
     let asked = words.iter().flat_map(|word| word.split([':', ',', ' ']));
     let mut found: Vec<&str> = asked
         .filter(|cipher| !cipher.starts_with(['!', '-']))

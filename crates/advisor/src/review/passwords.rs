@@ -1,8 +1,8 @@
-//! Who may read, search or change the passwords of others: the access rules, asked by their own evaluator about sample
-//! entries.
+//! Who may read, search or change the passwords of others. The server's own evaluator applies the access rules to
+//! sample entries.
 //!
-//! A sample stands below the suffix and below each name that a rule is about, but not at these names: the entry of a
-//! suffix or a container has no password, and `dn.base=` rules open exactly these.
+//! There is a sample below the suffix and below each name in a rule, but not at these names. The entry of a suffix or a
+//! container has no password, and `dn.base=` rules open exactly these entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,13 +35,13 @@ const PASSWORDS: &[&str] = &[
     "radiusTunnelPassword",
     "oathSecret",
 ];
-/// What overlay ppolicy remembers of old passwords; without it no entry has the attribute, which is always in the
-/// schema.
+/// The old passwords that overlay ppolicy stores. The schema always has this attribute, but without the overlay no
+/// entry has it.
 const PASSWORD_HISTORY: &str = "pwdHistory";
-/// The one of cn=config.
+/// The password attribute of cn=config.
 const ROOT_PASSWORD: &str = "olcRootPW";
 
-/// Who gets at something; the first is the worst.
+/// Who has access. The first is the worst.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     /// Without a bind.
@@ -52,7 +52,7 @@ enum Who {
     UsersBelow(String),
 }
 
-/// What somebody may do with a password of somebody else; the first is the worst.
+/// What a subject may do with another subject's password. The first is the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Deed {
     Change,
@@ -60,17 +60,17 @@ enum Deed {
     Search,
 }
 
-/// What one rule lets somebody do, and with which attributes.
+/// What one rule allows a subject to do, and with which attributes.
 #[derive(Default)]
 struct Leak {
     attributes: BTreeSet<String>,
     example: String,
 }
 
-/// Adds what the access rules give away.
+/// Adds the passwords that the access rules expose.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     let configuration = &written.configuration;
-    // Fails for a schema without what is built in, which no configuration has.
+    // This fails only for a schema without the built-in part. No configuration has such a schema.
     let Ok(appraisal) = Appraisal::new(configuration) else {
         return;
     };
@@ -79,7 +79,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         if database.disabled || !matches!(database.kind, DatabaseKind::Mdb | DatabaseKind::Config) {
             continue;
         }
-        // Without all of its rules nobody can tell what they grant.
+        // If a rule is missing, the effect of the others is unknown.
         if !is_complete(written, number) {
             continue;
         }
@@ -102,7 +102,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     }
 }
 
-/// Whether overlay ppolicy is asked for anywhere.
+/// Whether overlay ppolicy is configured anywhere.
 fn has_policy(written: &WrittenConfiguration) -> bool {
     written.statements.iter().any(|statement| {
         let is_overlay = statement.means("overlay");
@@ -135,29 +135,29 @@ fn without_rules(written: &WrittenConfiguration, database: &DatabaseConfig, find
     findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
 }
 
-/// The rule that keeps passwords.
+/// A rule that protects passwords.
 fn rule_for(attributes: &str) -> String {
     format!("to attrs={attributes} by self =xw by anonymous auth by * none")
 }
 
-/// Whether `require` keeps those who have not authenticated from everything.
+/// Whether `require` refuses everything to clients without authentication.
 fn is_closed_to_anonymous(configuration: &Configuration, database: &DatabaseConfig) -> bool {
     [database.require, configuration.frontend.require]
         .iter()
         .any(|require| require.contains(Require::AUTHENTICATION) || require.contains(Require::STRONG))
 }
 
-/// The rule (its position, the frontend's behind the database's), what it lets do, and whom.
+/// The rule (its position; the frontend's rules follow the database's), the deed, and the subject.
 type LeakKey = (Option<usize>, Deed, Who);
 
-/// One database whose rules are asked.
+/// One database whose rules are evaluated.
 struct Sampling<'a> {
     appraisal: &'a Appraisal,
     configuration: &'a Configuration,
     database: &'a DatabaseConfig,
     /// 0: cn=config.
     number: usize,
-    /// Whether overlay ppolicy is asked for.
+    /// Whether overlay ppolicy is configured.
     has_policy: bool,
 }
 
@@ -176,7 +176,7 @@ impl Sampling<'_> {
         leaks
     }
 
-    /// What anybody may do is not said of those once more who have authenticated.
+    /// A right of everybody is not reported again for authenticated users.
     fn leaks_of(
         &self,
         entry: &Entry,
@@ -279,7 +279,7 @@ impl Sampling<'_> {
         deeds
     }
 
-    /// Those who are not meant by name: nobody, anybody, and a neighbour of the entry.
+    /// The subjects that no rule names: anonymous, any user, and a neighbour of the entry.
     fn subjects(&self, entry: &Dn) -> Vec<(Who, Dn)> {
         let schema = &*self.configuration.schema;
         let mut subjects = Vec::new();
@@ -321,7 +321,7 @@ impl Sampling<'_> {
             .collect()
     }
 
-    /// Adds a size limit that lets those who may read take everything at once.
+    /// Adds a size limit that lets readers take everything at once.
     fn unlimited(&self, written: &WrittenConfiguration, findings: &mut Findings) {
         let Some(position) = self.number.checked_sub(1) else {
             return;
@@ -340,7 +340,7 @@ impl Sampling<'_> {
     }
 }
 
-/// More places than rules that anybody wrote by hand are about.
+/// More places than the rules of any configuration written by hand.
 const MOST_PLACES: usize = 500;
 const SAMPLE: &str = "cn=sample";
 const OTHER: &str = "cn=somebody else";
@@ -349,7 +349,7 @@ fn below(schema: &Schema, rdn: &str, parent: &Dn) -> Option<Dn> {
     Some(parent.child(&Dn::parse(schema, rdn.as_bytes()).ok()?))
 }
 
-/// Those of the attributes that the schema has, and their subtypes.
+/// The attributes of this list that the schema has, and their subtypes.
 fn password_attributes(schema: &Schema, names: &[&str]) -> Vec<AttributeDescription> {
     let known: Vec<AttributeDescription> = names
         .iter()

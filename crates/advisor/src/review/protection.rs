@@ -1,4 +1,4 @@
-//! What endangers data or service besides passwords: files, flushing, what clients may do unasked.
+//! Dangers for data or service besides passwords: files, flushing, dangerous rights of clients.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ const ALLOWED: &[(Allow, &str, &str)] = &[
     ),
 ];
 
-/// Adds what endangers data and service. `listeners`: the URLs that the server will have, if they are known.
+/// Adds the dangers for data and service. `listeners`: the URLs of the server, if they are known.
 pub(super) fn find(written: &WrittenConfiguration, listeners: Option<&str>, findings: &mut Findings) {
     allowed(written, findings);
     flushing(written, findings);
@@ -74,7 +74,7 @@ fn allowed(written: &WrittenConfiguration, findings: &mut Findings) {
     }
 }
 
-/// Writes that a crash takes back, or that break the database with it.
+/// Settings under which a crash loses writes or damages the database.
 fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
     for (position, database) in stored(written) {
         let flags = database.mdb.flags;
@@ -175,7 +175,7 @@ fn files(written: &WrittenConfiguration, findings: &mut Findings) {
                 "write 0600",
             );
         }
-        // slapd does not care; whoever may write here can put another database in place.
+        // slapd accepts this. A user who may write here can replace the database.
         if is_writable_by_others(directory) {
             let reason = format!("every user of the machine may put files into {}", directory.display());
             let advice = format!("run chmod o-w {}", directory.display());
@@ -196,7 +196,7 @@ fn is_writable_by_others(folder: &Path) -> bool {
     mode.is_ok_and(|mode| mode & 0o002 != 0) && is_enterable_by_others(folder)
 }
 
-/// Databases in the store that are served.
+/// The stored databases that are served.
 fn stored(written: &WrittenConfiguration) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
     let all = written.configuration.databases.iter().enumerate();
     all.filter(|(_, database)| database.kind.has_indexes() && !database.disabled)
@@ -276,7 +276,7 @@ fn encryption(written: &WrittenConfiguration, listeners: Option<&str>, findings:
     }
 }
 
-/// Whether clients of other machines reach a listener without TLS.
+/// Whether clients on other machines reach a listener without TLS.
 fn is_open(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else {
         return false;
@@ -293,7 +293,7 @@ fn is_open(url: &str) -> bool {
     scheme.eq_ignore_ascii_case("ldap") && !is_loopback
 }
 
-/// Adds a size limit that lets anybody take a whole database with one search.
+/// Adds a size limit that allows everybody to take a whole database with one search.
 pub(super) fn unlimited(
     written: &WrittenConfiguration,
     position: usize,

@@ -1,4 +1,4 @@
-//! Passwords in the configuration: in clear text, badly hashed, or in a file that everybody reads.
+//! Passwords in the configuration: in clear text, badly hashed, or in a file that everybody may read.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +16,7 @@ use crate::{
 
 const INSTEAD: &str = "put the output of slappasswd -h {ARGON2} in its place";
 
-/// Adds what endangers passwords that stand in the configuration, and those that the server will store.
+/// Adds the dangers for passwords in the configuration and for passwords that the server will store.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     for statement in written.accepted("rootpw") {
         let stored = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
@@ -43,7 +43,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     readable_files(written, findings);
 }
 
-/// What is weak about a stored password.
+/// The weakness of a stored password.
 fn weakness(stored: &str) -> Option<String> {
     let (scheme, hash) = password::split(stored.as_bytes());
     match scheme {
@@ -58,7 +58,7 @@ fn weakness(stored: &str) -> Option<String> {
     }
 }
 
-/// The same of a scheme for new passwords.
+/// The weakness of a scheme for new passwords.
 fn weak_scheme(scheme: &str, salt_format: &str) -> Option<&'static str> {
     let name = scheme.trim_matches(['{', '}']).to_ascii_uppercase();
     match name.as_str() {
@@ -78,7 +78,7 @@ fn weak_digest(name: &str) -> Option<&'static str> {
     }
 }
 
-/// crypt(3) strings, or salts for them, of DES and MD5.
+/// Finds crypt(3) strings of DES and MD5, and salts for them.
 fn weak_crypt(text: &str) -> Option<&'static str> {
     if text.starts_with("$1$") {
         Some("MD5 is guessed fastest of all")
@@ -112,7 +112,7 @@ fn readable_files(written: &WrittenConfiguration, findings: &mut Findings) {
     }
 }
 
-/// Whether a statement holds something that nobody should read.
+/// Whether a statement holds a secret.
 fn holds_secret(statement: &Surveyed) -> bool {
     let has_credentials = || {
         let mut words = statement.line.arguments.iter();
@@ -125,7 +125,7 @@ fn holds_secret(statement: &Surveyed) -> bool {
     }
 }
 
-/// Whether those who are neither owner nor of the group may read a file, the folders above it included.
+/// Whether users that are neither owner nor in the group may read a file, given the folders above it.
 pub(super) fn is_readable_by_others(path: &Path) -> bool {
     let mode = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.permissions().mode());
     let Ok(path) = std::fs::canonicalize(path) else {
@@ -135,7 +135,7 @@ pub(super) fn is_readable_by_others(path: &Path) -> bool {
     mode(&path).is_ok_and(|mode| mode & 0o004 != 0) && path.ancestors().skip(1).all(may_enter)
 }
 
-/// Whether those others may enter a folder.
+/// Whether such users may enter a folder.
 pub(super) fn is_enterable_by_others(folder: &Path) -> bool {
     let Ok(folder) = std::fs::canonicalize(folder) else {
         return false;

@@ -1,4 +1,4 @@
-//! What is wrong or unknown, and what has no meaning here: what the loader says of each statement.
+//! The loader's errors and notices for each statement: wrong, unknown, or without meaning here.
 
 use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection};
 
@@ -8,7 +8,7 @@ use crate::{
     written::WrittenConfiguration,
 };
 
-/// Adds what the loader found.
+/// Adds the loader's findings.
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     for error in &written.file_errors {
         findings.add(Finding {
@@ -50,12 +50,12 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     notices(written, findings);
 }
 
-/// What the log says of statements that are obeyed.
+/// The log's notices about accepted statements.
 fn notices(written: &WrittenConfiguration, findings: &mut Findings) {
     for notice in &written.notices {
         let is_of_row = notice.text.contains("has no meaning here");
         let (class, advice) = match notice.kind {
-            // The settings without meaning have been found, and the indexes are looked for elsewhere.
+            // Settings without meaning are already reported. Indexes are reported elsewhere.
             NoticeKind::Index => continue,
             NoticeKind::Meaningless if is_of_row => continue,
             NoticeKind::Meaningless | NoticeKind::Statement if notice.text.contains("is an old name of") => {
@@ -74,7 +74,7 @@ fn notices(written: &WrittenConfiguration, findings: &mut Findings) {
     }
 }
 
-/// A statement that the server refuses, or that nobody knows.
+/// A statement that the server refuses, or that is unknown.
 fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Finding> {
     let line = &statement.line;
     let place = written.place(&line.location);
@@ -83,7 +83,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
         format!("; it may belong to overlay {name}, which is not there either")
     });
     let Some(error) = &statement.refusal else {
-        // slapd.d may hold what no directive is: it is passed over.
+        // slapd.d may hold attributes that no directive corresponds to. They are ignored.
         let is_unknown = statement.row.is_none() && statement.section != SurveyedSection::Refused;
         return is_unknown.then(|| Finding {
             class: Class::Unknown,
@@ -111,12 +111,12 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
     })
 }
 
-/// What kind of error it is that a statement is refused for, and what to do about it.
+/// The class of the error of a refused statement, and the advice.
 fn fault(written: &WrittenConfiguration, statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
     let keyword = &statement.line.keyword;
     let registry = &written.configuration.registry;
     let Some(row) = statement.row else {
-        // A setting in the wrong place is known.
+        // The setting is known, but in the wrong place.
         return match old::removed(keyword) {
             Some(instead) => (Class::Old, instead),
             None if registry.with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
