@@ -1,4 +1,4 @@
-//! Which program is meant: by the name it was called by, by `slapd -T`, or by a subcommand of `ironbark`.
+//! Decides which program runs: by the name of the call, by `slapd -T`, or by a subcommand of `ironbark`.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -20,7 +20,7 @@ enum Program {
 }
 
 impl Program {
-    /// The program of that name, as a file (`/usr/sbin/slapd`, libtool's `lt-slapd`) or a subcommand.
+    /// The program with this name, as a file (`/usr/sbin/slapd`, libtool's `lt-slapd`) or a subcommand.
     fn of_name(name: &str) -> Self {
         let name = name.strip_prefix("lt-").unwrap_or(name);
         if name == "slapd" {
@@ -33,7 +33,7 @@ impl Program {
     }
 }
 
-/// Runs the program that the command line means; `arguments` begin with the program's name.
+/// Runs the program that the command line names. `arguments` begin with the program's name.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let program = arguments
         .first()
@@ -72,7 +72,7 @@ fn run_slapd(arguments: Vec<OsString>) -> ExitCode {
     tools::run(name, rest)
 }
 
-/// The value of `-T`, which may stand behind other options of slapd; a mistake before it is slapd's to complain about.
+/// The value of `-T`, which may follow other options of slapd. slapd reports a mistake before it.
 fn tool_word(arguments: &[OsString]) -> Option<String> {
     GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned())
         .map_while(Result::ok)
@@ -80,8 +80,8 @@ fn tool_word(arguments: &[OsString]) -> Option<String> {
         .map(|opt| opt.value.to_string_lossy().into_owned())
 }
 
-/// The tool's own command line: what stands behind `-T` and its value. Options before it are slapd's, of which only
-/// `-d` says something to a tool.
+/// The tool's own command line: the arguments after `-T` and its value. The options before it are slapd's. Only `-d`
+/// has a meaning for a tool.
 fn without_tool_option(arguments: Vec<OsString>) -> Vec<OsString> {
     let total = arguments.len();
     let mut options = GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned());
@@ -89,7 +89,7 @@ fn without_tool_option(arguments: Vec<OsString>) -> Vec<OsString> {
     for opt in options.by_ref() {
         match opt {
             Ok(opt) if opt.letter == 'T' => {
-                // Words are known by the number of words behind them.
+                // A word is identified by the number of words after it.
                 let behind = total - options.remaining();
                 kept.extend(arguments.into_iter().skip(behind));
                 return kept;

@@ -1,4 +1,4 @@
-//! What the binary `ironbark` is made of, beside the server.
+//! The parts of the binary `ironbark` in addition to the server.
 
 mod commands;
 pub mod dispatch;

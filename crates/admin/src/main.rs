@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ironbark_store::spare::Spare;
 
-/// Memory that a client asks for in vain must not end the server.
+/// A failed allocation for a client must not end the server.
 #[global_allocator]
 static ALLOCATOR: Spare = Spare;
 

@@ -9,9 +9,9 @@ use crate::commands::{
 /// A tool that OpenLDAP's users call by name, or as `slapd -T<word>`.
 #[derive(Debug)]
 pub(crate) struct Tool {
-    /// The program's name, `slapadd`. What follows `slap` is the word of `-T`.
+    /// The program's name, `slapadd`. The part after `slap` is the word of `-T`.
     pub(crate) name: &'static str,
-    /// Runs it. The first argument is the name by which it was called; `-T` and its value are gone.
+    /// Runs the tool. The first argument is the name of the call; `-T` and its value have been removed.
     pub(crate) run: fn(Vec<OsString>) -> ExitCode,
 }
 
@@ -59,7 +59,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The tool's full name for the value of `-T`: the word itself, or the first that begins like it.
+/// The full name of a tool for the value of `-T`: the tool with exactly this word, or else the first tool whose word
+/// begins with the value.
 pub(crate) fn name_of_word(word: &str) -> Option<&'static str> {
     let words = || {
         TOOLS

@@ -1,4 +1,4 @@
-//! `ironbark backup`: a copy of a database while the server goes on, verified before it gets its name.
+//! `ironbark backup`: copies a database while the server runs. The copy is verified before it gets its final name.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -26,7 +26,7 @@ pub(crate) struct Backup {
     /// Leave free pages out; takes longer
     #[arg(long)]
     compact: bool,
-    /// A directory, which gets data.mdb, or the file to make; must not exist
+    /// A directory, which gets data.mdb, or the file to create; must not exist
     destination: PathBuf,
 }
 
@@ -35,7 +35,7 @@ impl Backup {
         let chosen = self.target.choose()?;
         let settings = backed_up(&chosen)?;
         let data = settings.directory.join("data.mdb");
-        // LMDB follows the pages then, and believes them.
+        // With this option LMDB follows the pages and trusts them.
         if self.compact && data.metadata().is_ok_and(|found| found.len() > 0) {
             let found = check::file_in_use(&open::options(settings)).map_err(|error| error.to_string())?;
             sound("the database", &found)?;
@@ -63,7 +63,7 @@ impl Backup {
     }
 }
 
-/// The database that has a file to back up.
+/// The chosen database, if it has a file to back up.
 pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
     let (_, settings) = chosen.databases().next().ok_or("no database")?;
     match settings.kind {
@@ -73,21 +73,21 @@ pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
     }
 }
 
-/// A directory beside the file to be made, so that the file appears whole or not at all. It is locked while it is in
-/// use: what has lost its process, however that ended, is removed by the next backup or restore.
+/// A directory beside the destination file, so that the file appears whole or not at all. It is locked while it is in
+/// use. The next backup or restore removes the directory of a process that has ended, for whatever reason.
 pub(super) struct Staging {
     path: PathBuf,
-    /// Ends with the process.
+    /// The lock ends with the process.
     _lock: File,
 }
 
 const PREFIX: &str = ".ironbark-";
 const SUFFIX: &str = ".tmp";
-/// How often a directory is made when another run takes it for one that was left.
+/// How often the directory is created again, if another run takes it for an abandoned one.
 const ATTEMPTS: usize = 10;
 
 impl Staging {
-    /// Makes the directory in `parent`, for `file`.
+    /// Creates the directory in `parent`, for `file`.
     ///
     /// # Errors
     /// The file exists.
@@ -100,7 +100,7 @@ impl Staging {
         let failed = |error: io::Error| format!("{}: {error}", path.display());
         for _ in 0..ATTEMPTS {
             DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
-            // Until it is locked, another run may remove it.
+            // Another run may remove it before it is locked.
             if let Some(lock) = lock(&path) {
                 return Ok(Self { path, _lock: lock });
             }
@@ -113,7 +113,7 @@ impl Staging {
         &self.path
     }
 
-    /// Gives the verified `data.mdb` its name, durably. A file of that name is not overwritten.
+    /// Gives the verified `data.mdb` its final name, durably. An existing file is not overwritten.
     pub(super) fn publish(self, file: &Path) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("{}: {error}", file.display());
         fs::hard_link(self.path.join("data.mdb"), file).map_err(failed)?;
@@ -124,12 +124,12 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // It holds nothing that is missed; a name that stays is only untidy.
+        // The directory is no longer needed. If it stays, it does no harm.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// The lock of a directory that nobody else has locked, unless it is gone meanwhile.
+/// Locks a directory. `None`: another process has locked it, or it has gone meanwhile.
 fn lock(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
@@ -138,7 +138,7 @@ fn lock(path: &Path) -> Option<File> {
     ((locked.dev(), locked.ino()) == (named.dev(), named.ino())).then_some(lock)
 }
 
-/// Removes the directories of runs that were killed. What cannot be removed stays: it is in nobody's way.
+/// Removes the directories of runs that were killed. If one cannot be removed, it stays and does no harm.
 fn remove_abandoned(parent: &Path) {
     let Ok(found) = fs::read_dir(parent) else { return };
     for path in found.filter_map(Result::ok).map(|found| found.path()) {
@@ -149,8 +149,8 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Checks the copy in `directory`: every page, every entry and its name; the number of entries. Indexes are left out:
-/// slapindex makes them of the entries.
+/// Checks the copy in `directory`: every page, every entry and its name. Returns the number of entries. Indexes are not
+/// checked: slapindex can rebuild them from the entries.
 pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, String> {
     let mut options = open::options(settings);
     directory.clone_into(&mut options.directory);
@@ -166,7 +166,7 @@ pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chose
     Ok(report.entries)
 }
 
-/// Nothing, or what was found first.
+/// Returns the first finding as an error.
 fn sound(what: &str, findings: &Findings) -> Result<(), String> {
     match findings.texts().first() {
         None => Ok(()),

@@ -20,13 +20,13 @@ use crate::shared::{open::open_to_read, target::Target};
 pub(crate) struct Changes {
     #[command(flatten)]
     target: Target,
-    /// Only changes behind the one with this CSN
+    /// Only changes after the one with this CSN
     #[arg(long, value_name = "CSN")]
     since: Option<String>,
-    /// Go on with the changes to come
+    /// Continue with future changes
     #[arg(long)]
     follow: bool,
-    /// A JSON object on a line for each change, with what it has removed
+    /// One JSON object per line for each change, with the removed values
     #[arg(long, conflicts_with = "ldif")]
     json: bool,
     /// LDIF change records (the default)
@@ -34,7 +34,7 @@ pub(crate) struct Changes {
     ldif: bool,
 }
 
-/// How often it is looked for new changes.
+/// Time between two looks for new changes.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Changes {
@@ -45,7 +45,7 @@ impl Changes {
             return Err("the database is empty".to_owned());
         };
         let mut next = self.first(&database)?;
-        // Nothing is ever sent: it is a way to wait.
+        // Nothing is ever sent on this channel. It only serves to wait.
         let (_kept, never) = channel::<()>();
         loop {
             let version = database.commit_version();
@@ -61,7 +61,7 @@ impl Changes {
         }
     }
 
-    /// The number of the first change to be shown.
+    /// The number of the first change to show.
     fn first(&self, database: &Database) -> Result<u64, String> {
         let snapshot = database.snapshot().map_err(|error| error.to_string())?;
         let view = snapshot.view();
@@ -87,13 +87,13 @@ impl Changes {
         }
     }
 
-    /// Shows the changes from a number on; the number behind the last one.
+    /// Shows the changes from a number on. Returns the number after the last one.
     fn print_from(&self, database: &Database, from: u64) -> Result<u64, String> {
         let failed = |error: ironbark_store::StoreError| error.to_string();
         let mut next = from;
         let mut out = io::stdout().lock();
         loop {
-            // A snapshot is not held while nobody reads the output.
+            // The snapshot is released before the output, which may block.
             let (records, first) = {
                 let snapshot = database.snapshot().map_err(failed)?;
                 let view = snapshot.view();
@@ -114,7 +114,7 @@ impl Changes {
                 next = record.position.sequence + 1;
             }
             match out.write_all(&text).and_then(|()| out.flush()) {
-                // Whoever read it has gone: nobody needs to be told.
+                // The reader of the output has gone. There is nobody to tell.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(String::new()),
                 written => written.map_err(|error| format!("standard output: {error}"))?,
             }
@@ -125,10 +125,10 @@ impl Changes {
     }
 }
 
-/// Changes that are read at once.
+/// The number of changes that are read at once.
 const BATCH: usize = 256;
 
-/// The number of the first change behind a CSN; `None`: the log does not reach back so far.
+/// The number of the first change after a CSN. `None`: the log does not reach back so far.
 fn behind(view: &View<'_>, state: &LogState, since: Csn) -> Result<Option<u64>, ironbark_store::StoreError> {
     let first = state.first.unwrap_or(state.last + 1);
     let position = view.position_of(since)?;

@@ -1,4 +1,4 @@
-//! `ironbark config-file`: the way back from a configuration directory to a slapd.conf file.
+//! `ironbark config-file`: converts a configuration directory back to a slapd.conf file.
 
 use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt, path::PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) struct ConfigFile {
     /// The configuration directory
     #[arg(short = 'F', long = "config-directory", value_name = "DIRECTORY")]
     config_directory: Option<PathBuf>,
-    /// The file to be written; standard output without it
+    /// The output file; standard output without it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -24,7 +24,7 @@ impl ConfigFile {
         match &self.output {
             None => print!("{text}"),
             Some(path) => {
-                // It may hold passwords.
+                // The file may hold passwords.
                 let file = OpenOptions::new()
                     .write(true)
                     .create(true)

@@ -1,4 +1,4 @@
-//! `ironbark explain`: the plan of a search, what it costs, and what it finds.
+//! `ironbark explain`: the plan of a search, its cost, and its result.
 
 use clap::{Args, ValueEnum};
 use ironbark_model::{CompiledFilter, Dn, Filter, Truth};

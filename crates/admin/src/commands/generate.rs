@@ -17,7 +17,7 @@ use crate::shared::progress::Progress;
 pub(crate) struct Generate {
     /// zimbra, telco, university, directorymark, ycsb or groups
     kind: Kind,
-    /// People, subscribers or records; members of the largest group
+    /// Number of people, subscribers or records; or members of the largest group
     #[arg(long)]
     count: u64,
     /// The suffix
@@ -26,10 +26,10 @@ pub(crate) struct Generate {
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How passwords are stored: usual, ssha or plain; subscribers have one only when ssha or plain is given
+    /// How passwords are stored: usual, ssha or plain; subscribers have passwords only with ssha or plain
     #[arg(long, default_value = "usual")]
     passwords: Passwords,
-    /// Where to write; stdout without it
+    /// The output file; stdout without it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it; or a check of the files.
+//! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it, or a check of the files.
 
 use std::{path::Path, time::Duration};
 
@@ -19,10 +19,10 @@ pub(crate) struct Health {
     /// The server: ldap://host:port/ or ldapi://%2Fpath/
     #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
     url: String,
-    /// Seconds to wait at most
+    /// Longest wait in seconds
     #[arg(long, default_value_t = 5)]
     timeout: u64,
-    /// Check the files instead, while a server uses them or not: every page, entry and index row
+    /// Check every page, entry and index row of the files instead; a server may be using them
     #[arg(long, conflicts_with_all = ["url", "timeout"])]
     deep: bool,
     #[command(flatten)]
@@ -53,10 +53,10 @@ impl Health {
         Ok(())
     }
 
-    /// Checks the database that was asked for, or each.
+    /// Checks the chosen database, or every database.
     ///
     /// # Errors
-    /// An empty message: what is wrong has been printed.
+    /// An empty message: the findings have been printed.
     fn check_files(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
         let all = chosen.configuration.databases.iter();
@@ -90,13 +90,13 @@ impl Health {
         let contexts = values
             .map(|value| String::from_utf8_lossy(value).into_owned())
             .collect();
-        // The answer is here; how the connection ends does not matter.
+        // The answer is complete; errors at the end of the connection do not matter.
         let _ = client.unbind().await;
         Ok(contexts)
     }
 }
 
-/// Checks a database and says what is wrong; whether nothing is.
+/// Checks a database and prints the findings. Returns whether there are none.
 fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, String> {
     let file = settings.directory.join("data.mdb");
     let shown = file.display();
@@ -104,9 +104,9 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
         println!("{shown}: nothing there yet");
         return Ok(true);
     }
-    // What LMDB believes is looked at first.
+    // LMDB trusts the pages, so they are checked first.
     let pages = check::file_in_use(&open::options(settings));
-    // A reader makes the lock file when there is none.
+    // A reader creates the lock file if there is none.
     owner::adopt_database(settings, "ironbark");
     let pages = pages.map_err(|error| error.to_string())?;
     if !pages.is_empty() {
@@ -133,7 +133,7 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
     Ok(true)
 }
 
-/// Prints what is wrong; whether nothing is.
+/// Prints the findings. Returns whether there are none.
 fn tell(file: &Path, findings: &Findings) -> bool {
     for text in findings.texts() {
         eprintln!("{}: {text}", file.display());

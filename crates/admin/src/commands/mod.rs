@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 
 /// An LDAP directory server that takes an OpenLDAP deployment as it stands.
 ///
-/// Called as slapd or with it as the first word (`ironbark slapd -f slapd.conf`), it takes slapd's options.
+/// With the name slapd, or with slapd as the first word (`ironbark slapd -f slapd.conf`), it takes slapd's options.
 #[derive(Debug, Parser)]
 #[command(name = "ironbark", version, arg_required_else_help = true)]
 struct Ironbark {
@@ -56,15 +56,15 @@ enum Command {
     Generate(generate::Generate),
     /// Show how a search is answered: plan, candidates, time
     Explain(explain::Explain),
-    /// Say which indexes would pay, and which nobody uses, from what a server has been asked
+    /// Say which indexes would pay and which are unused, from the searches of a running server
     Advise(advise::Advise),
     /// Write a configuration directory as a slapd.conf file
     ConfigFile(config_file::ConfigFile),
-    /// Copy a database while the server goes on, and verify the copy
+    /// Copy a database while the server runs, and verify the copy
     Backup(backup::Backup),
     /// Show the log of changes of a database
     Changes(changes::Changes),
-    /// Put a verified backup in the place of a database that is missing
+    /// Restore a verified backup where the database is missing
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
     Health(health::Health),
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let command = match Ironbark::try_parse_from(arguments) {
         Ok(Ironbark { command }) => command,
         Err(error) => {
-            // There is nobody left to tell.
+            // There is nobody to tell.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             return slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect());
         }
         Command::Load(load) => {
-            // Where the program lies is no part of how a result came about.
+            // The location of the program does not belong in a result.
             let words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
             return load.run(std::iter::once("ironbark".to_owned()).chain(words).collect());
         }

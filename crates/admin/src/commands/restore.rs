@@ -1,4 +1,4 @@
-//! `ironbark restore`: a backup becomes the database of a configuration, unless there is one already.
+//! `ironbark restore`: makes a backup the database of a configuration, if there is no database yet.
 
 use std::{
     fs::{self, File, Permissions},
@@ -18,7 +18,7 @@ use crate::shared::{owner, target::Target};
 pub(crate) struct Restore {
     #[command(flatten)]
     target: Target,
-    /// What `ironbark backup` made: the file, or the directory that holds its data.mdb
+    /// The output of `ironbark backup`: the file, or the directory that holds its data.mdb
     source: PathBuf,
 }
 
@@ -49,7 +49,7 @@ impl Restore {
         staging.publish(&file)?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         println!("{}: {entries} entries, verified", file.display());
-        // The indexes of this configuration may be others than those of the backup.
+        // The indexes of this configuration may differ from those of the backup.
         let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         mark_restored(&opened.database).map_err(|error| error.to_string())?;
@@ -64,8 +64,8 @@ impl Restore {
     }
 }
 
-/// What follows the copied database has seen changes that this one has not: its log, where there is one, is another one
-/// from here on.
+/// Followers of the copied database have seen changes that this one does not have. So its log, if it has one, gets a
+/// new identity.
 fn mark_restored(database: &Database) -> Result<(), StoreError> {
     let has_log = {
         let snapshot = database.snapshot()?;

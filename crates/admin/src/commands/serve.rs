@@ -1,4 +1,4 @@
-//! `ironbark serve`: the server with options of its own; `commands/slapd.rs` has those of slapd(8).
+//! `ironbark serve`: the server with its own options. `commands/slapd.rs` has those of slapd(8).
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
@@ -21,22 +21,22 @@ pub(crate) struct Serve {
     /// Group to run as, by name or number
     #[arg(long)]
     group: Option<String>,
-    /// Return when the server listens, and leave it running
+    /// Return when the server listens; the server keeps running
     #[arg(long)]
     detach: bool,
-    /// For benchmarks: answer every search with one entry, looked up and copied, whatever was asked. Shows the limit of
-    /// the sockets
+    /// For benchmarks: answer every search with one entry, looked up and copied, whatever the request. Shows the limit
+    /// of the sockets
     #[arg(long)]
     bare: bool,
 }
 
 impl Serve {
-    /// Serves until it is told to stop; `arguments` is the command line.
+    /// Serves until it is stopped. `arguments` is the command line.
     pub(super) fn run(self, arguments: &[OsString]) -> ExitCode {
         ironbark_server::serve(&self.options(arguments))
     }
 
-    /// What the server is told.
+    /// The options for the server.
     pub(super) fn options(self, arguments: &[OsString]) -> ServeOptions {
         ServeOptions {
             bare: self.bare,

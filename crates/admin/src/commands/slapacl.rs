@@ -1,4 +1,4 @@
-//! slapacl: what the access rules grant somebody on an entry, and which rule decides.
+//! slapacl: what the access rules grant a subject on an entry, and which rule decides.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -52,11 +52,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// What is looked at.
+/// The subject and the entry.
 struct Question<'c> {
     configuration: &'c Configuration,
     appraisal: Appraisal,
-    /// Number of the database; `None`: the frontend's rules alone.
+    /// Number of the database. `None`: only the frontend's rules.
     number: usize,
     asker: Asker,
     entry: Entry,
@@ -111,7 +111,7 @@ fn name(schema: &Schema, what: &str, text: &str) -> Result<Dn, String> {
         .map_err(|_| format!("{what}=\"{text}\" normalization failed 34 (Invalid DN syntax)"))
 }
 
-/// One of two ways to name somebody: an identity that is mapped, or a DN.
+/// Exactly one of two ways to name a subject: an identity that is mapped, or a DN.
 fn either(
     (what, id, dn): (&str, Option<&str>, Option<&str>),
     map: impl Fn(&str) -> Result<Dn, String>,
@@ -200,7 +200,7 @@ fn fetch(database: Option<&Database>, schema: &Schema, dn: &Dn) -> Result<Entry,
 }
 
 impl Question<'_> {
-    /// The entry, its children, and each value that it has.
+    /// Prints the entry, its children, and each of its values.
     fn everything(&self, is_fake: bool) {
         self.show("entry", None, "");
         if is_fake {
@@ -270,7 +270,7 @@ impl Question<'_> {
         }
     }
 
-    /// The rule and the clause.
+    /// Prints the rule and the clause.
     fn reason(&self, granted: &Granted) {
         let own = self
             .number
@@ -279,7 +279,7 @@ impl Question<'_> {
         let own = own.map_or(&[][..], |database| &database.access);
         let rules: Vec<&AccessRule> = own.iter().chain(&self.configuration.frontend.access).collect();
         let place = granted.rule.and_then(|number| Some((number, rules.get(number)?)));
-        // A file of slapd.d has one line for all rules of an entry: they have numbers.
+        // A file of slapd.d has one line number for all rules of an entry, so the rules' own numbers are shown.
         let shown = |(number, rule): (usize, &&AccessRule)| {
             let Source { file, line } = &rule.location;
             let number = number.checked_sub(own.len()).unwrap_or(number);
@@ -307,7 +307,7 @@ fn unknown(attribute: &str) -> String {
     format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)")
 }
 
-/// The privilege that a level adds to the ones before it: what an operation of that kind asks for.
+/// The privilege that a level adds to the lower levels. An operation of that kind needs it.
 fn level(word: &str) -> Option<Privileges> {
     Some(match word.to_ascii_lowercase().as_str() {
         "none" => Privileges::default(),
@@ -325,7 +325,7 @@ fn level(word: &str) -> Option<Privileges> {
     })
 }
 
-/// `read(=rscxd)`; without the word where it is no level, or where no clause has given it.
+/// `read(=rscxd)`. The word is left out where the privileges are no level, or where no clause has granted it.
 fn text(granted: &Granted) -> String {
     let letters = granted.privileges.words().concat();
     match AccessLevel::of(granted.privileges) {

@@ -1,4 +1,4 @@
-//! slapauth: who a client is after `authz-regexp`, and whether `authz-policy` lets it act for somebody.
+//! slapauth: the identity of a client after `authz-regexp`, and whether `authz-policy` lets it act for another one.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -59,7 +59,7 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each ID is what is missing: with -U whom to act for, else who the client is.
+/// Each ID is the missing part: with -U the identity to act for, otherwise the client.
 fn check(
     names: &Names<'_>,
     schema: &Schema,
@@ -68,7 +68,7 @@ fn check(
 ) -> Result<(), String> {
     let somebody = |id: &str| {
         let dn = names.named(id).map_err(|error| format!("authzID: <{id}> {error}"))?;
-        // Acting for nobody is no question, to slapd.
+        // slapd does not check whether a client may act as anonymous.
         Ok::<_, String>(Some(dn).filter(|dn| !dn.is_root()))
     };
     let other = authorized.map(somebody).transpose()?.flatten();
@@ -89,7 +89,7 @@ fn one((names, schema): (&Names<'_>, &Schema), id: &str, other: Option<&Dn>) -> 
         eprintln!("ID: <{id}> check succeeded\nauthcID:     <{shown}>");
         return Ok(());
     };
-    // What is no name may act for nobody.
+    // A client whose ID is not a name may not act for others.
     let may = own.map_or(Ok(false), |own| names.appraisal.may_act_for(&own, other));
     let may = may.map_err(|error| format!("ID: <{id}> {}", failed(&error)))?;
     let verdict = if may { "OK" } else { "failed" };

@@ -10,10 +10,10 @@ use ironbark_server::{
 
 use crate::shared::getopt::{GetOpt, Opt};
 
-/// slapd's option letters; `-T` is looked for before.
+/// slapd's option letters. `-T` is handled earlier.
 pub(crate) const OPTIONS: &str = "c:d:f:F:h:n:o:s:tT:V46r:S:l:u:g:";
 
-/// What the options ask for.
+/// The request that the options make.
 #[derive(Debug)]
 enum Request {
     /// Serve.
@@ -24,16 +24,16 @@ enum Request {
     ListLevels,
     /// `-V`, more than once.
     Version(u32),
-    /// `-t`: look at the configuration only.
+    /// `-t`: only check the configuration.
     Check(ServeOptions),
 }
 
 /// Why the options are refused.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
-    /// The usage has to be shown.
+    /// The usage must be shown.
     Usage(String),
-    /// The text says everything.
+    /// The text is enough.
     Plain(String),
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Prints what `slapd` says to options that it does not understand.
+/// Prints slapd's message for options that it does not understand.
 pub(crate) fn print_usage() {
     eprintln!("{USAGE}");
 }
@@ -189,7 +189,7 @@ fn generic(text: &str) -> Result<(), Refusal> {
     if !name.eq_ignore_ascii_case("slp") {
         return Err(Refusal::Usage(format!("unknown option -o {name}")));
     }
-    // Off is how it is; on is what a slapd without SLP answers, and goes on.
+    // `off` is the only state. For `on` it prints the message of a slapd without SLP, and continues.
     if value.is_none_or(|value| !value.eq_ignore_ascii_case("off")) {
         eprintln!("slapd: SLP support is not available");
     }

@@ -1,4 +1,4 @@
-//! slapdn: whether names are names of the schema, and their normal and pretty forms.
+//! slapdn: whether names are valid in the schema, and their normal and pretty forms.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -18,7 +18,7 @@ const GRAMMAR: Grammar = Grammar {
     operands: true,
 };
 
-/// What is printed of a name.
+/// The form that is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Both,

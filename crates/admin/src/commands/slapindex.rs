@@ -1,4 +1,4 @@
-//! slapindex: builds indexes anew, in steps between which a running server goes on.
+//! slapindex: rebuilds indexes in steps. A running server continues between the steps.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// False when a database could not be indexed, or not as it was asked for.
+/// False when a database could not be indexed, or not all requested attributes.
 fn index_all(options: &Options) -> Result<bool, String> {
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     for attribute in &options.operands {
@@ -61,9 +61,8 @@ fn index_all(options: &Options) -> Result<bool, String> {
     Ok(is_complete)
 }
 
-/// All that are defined, or those of the attributes that were named and are indexed in this database. An index is
-/// always emptied before it is built (`-t`), and its steps are transactions even with `-q`. False if one that was named
-/// is not indexed.
+/// Rebuilds all indexes, or those of the named attributes that are indexed in this database. An index is always emptied
+/// before it is built (`-t`). Its steps are transactions even with `-q`. False if a named attribute is not indexed.
 fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<bool, String> {
     let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
     let directory = &settings.directory;

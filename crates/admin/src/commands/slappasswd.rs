@@ -32,7 +32,7 @@ const GRAMMAR: Grammar = Grammar {
     operands: false,
 };
 
-/// What the options ask for.
+/// The request that the options make.
 #[derive(Debug, Default)]
 struct Request {
     secret: Option<Vec<u8>>,
@@ -43,7 +43,7 @@ struct Request {
     no_newline: bool,
 }
 
-/// Characters of a generated password.
+/// Length of a generated password.
 const GENERATED_LENGTH: usize = 8;
 const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./";
 
@@ -90,7 +90,7 @@ impl Request {
                 'n' => request.no_newline = true,
                 's' => request.secret = Some(opt.value.as_encoded_bytes().to_vec()),
                 'T' => request.file = Some(opt.value.clone()),
-                // -u is how it is.
+                // -u is the default.
                 _ => {}
             }
         }
@@ -126,7 +126,7 @@ impl Request {
         Ok(request)
     }
 
-    /// The values, one a line.
+    /// The values, one on each line.
     fn values(&self) -> Result<Vec<u8>, String> {
         let randomness = Randomness::system();
         if self.generate {
@@ -192,7 +192,7 @@ impl Request {
     }
 }
 
-/// Asks without echo on a terminal; reads a line of another input.
+/// Asks without echo on a terminal. Reads a line from any other input.
 fn prompt(text: &str) -> Result<Vec<u8>, String> {
     if io::stdin().is_terminal() {
         return rpassword::prompt_password(text)
@@ -211,7 +211,7 @@ fn prompt(text: &str) -> Result<Vec<u8>, String> {
     Ok(line)
 }
 
-/// A random password of that many characters.
+/// A random password of this length.
 pub(crate) fn generate(randomness: &Randomness, length: usize) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; length];
     randomness.fill(&mut bytes).map_err(|error| error.to_string())?;

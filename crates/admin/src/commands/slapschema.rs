@@ -1,4 +1,4 @@
-//! slapschema: which entries of a database break the rules of the schema as it is now.
+//! slapschema: the entries of a database that break the rules of the present schema.
 
 use std::{
     ffi::OsString,
@@ -48,8 +48,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The result code of the last entry that breaks the schema; slapd tells that of the last entry, whatever the others
-/// are.
+/// The result code of the last entry that breaks the schema. (slapd returns the code of the last entry, whether or not
+/// it is valid.)
 fn check_all(options: &mut Options) -> Result<u8, String> {
     Selection::base_of(options)?;
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
@@ -94,7 +94,7 @@ fn check_all(options: &mut Options) -> Result<u8, String> {
     Ok(status)
 }
 
-/// What is wrong with an entry, its result code and in slapschema's form: a comment that begins with `(code)`, and its
+/// The fault of an entry: its result code and slapschema's text, a comment that begins with `(code)`, and the entry's
 /// name.
 fn check(
     view: &View<'_>,

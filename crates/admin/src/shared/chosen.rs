@@ -1,4 +1,4 @@
-//! Which databases of the configuration a tool works on: `-n`, `-b`, the first one, and what is glued to it.
+//! The databases of the configuration that a tool works on: by `-n`, by `-b`, or the first one, and those glued to it.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use ironbark_store::fault::{self, Maps};
 
 use super::{options::Options, owner};
 
-/// A configuration and the databases that were chosen of it.
+/// A configuration and its chosen databases.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// Everything that was configured.
+    /// The whole configuration.
     pub(crate) configuration: Configuration,
     /// Positions in `configuration.databases`: the chosen one, then those glued to it in the order of the file.
     pub(crate) positions: Vec<usize>,
 }
 
-/// Reads the configuration that `-f` and `-F` name, or the usual one. A file is converted into the directory, unless it
-/// is a dry run.
+/// Reads the configuration that `-f` and `-F` name, or the default one. A file is converted into the directory, unless
+/// it is a dry run.
 ///
 /// # Errors
 /// The message for the user, without the program's name.
 pub(crate) fn read_configuration(options: &Options) -> Result<Loaded, String> {
     let program = options.program;
-    // A tool that is not told of works as well.
+    // Without the watch a tool still works.
     let _ = fault::watch(Maps::open(), move |text| eprintln!("{program}: {text}"));
     let (file, folder) = (options.config_file.as_deref(), options.config_directory.as_deref());
     let mut loaded = ironbark_server::load_configuration(file, folder)?;
@@ -56,7 +56,7 @@ impl Chosen {
         })
     }
 
-    /// The settings of the chosen databases, the one that was asked for first.
+    /// The settings of the chosen databases. The requested one comes first.
     pub(crate) fn databases(&self) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
         let all = &self.configuration.databases;
         self.positions.iter().filter_map(move |&at| Some((at, all.get(at)?)))
@@ -68,7 +68,7 @@ impl Chosen {
     }
 }
 
-/// The database into which another is glued: the nearest above it that is not itself glued.
+/// The database into which another is glued: the nearest one above it that is not glued itself.
 pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Option<usize> {
     let database = configuration.databases.get(position)?;
     database.subordinate?;
@@ -88,7 +88,7 @@ pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Optio
         .map(|(_, at)| at)
 }
 
-/// Whether a tool has something to do with such a database, which may be to find nothing there.
+/// Whether a tool works on such a database, even if it finds nothing there.
 fn is_for(program: &str, kind: DatabaseKind) -> bool {
     match program {
         // Only the store has indexes.
@@ -102,7 +102,7 @@ fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>
     let program = options.program;
     let databases = &configuration.databases;
     let stored = |at: usize| databases.get(at).is_some_and(|database| is_for(program, database.kind));
-    // Those that can do something with it have done so by now.
+    // All tools that can work with it have been handled by now.
     let no_config = || format!("{program}: database doesn't support necessary operations.");
     let chosen = match (options.number, &options.suffix) {
         (Some(0), _) => return Err(no_config()),

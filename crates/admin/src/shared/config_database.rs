@@ -28,7 +28,7 @@ pub(crate) fn is_chosen(options: &Options) -> bool {
 /// Writes cn=config as LDIF, an entry at a time.
 ///
 /// # Errors
-/// The message for the user, or what `out` says.
+/// The message for the user, or the error of `out`.
 pub(crate) fn cat<E: From<String>>(
     options: &Options,
     writer: Writer,
@@ -37,7 +37,7 @@ pub(crate) fn cat<E: From<String>>(
     let loaded = read_configuration(options)?;
     let selection = Selection::new(options, &loaded.configuration)?;
     let schema = &*loaded.configuration.schema;
-    // A directory is shown as it is, without what the server adds.
+    // A directory is shown as stored, without the parts that the server adds.
     let tree = loaded.stored.as_ref().unwrap_or(&loaded.tree);
     for entry in tree.entries(schema) {
         if selection.holds_entry(schema, &entry) {
@@ -53,23 +53,22 @@ pub(crate) fn cat<E: From<String>>(
 struct Changes<'o> {
     options: &'o Options,
     folder: Folder,
-    /// What the files say.
+    /// The content of the files.
     stored: Option<Tree>,
-    /// What they shall say.
+    /// The content after the changes.
     tree: Option<Tree>,
 }
 
-/// Why a record is not taken.
+/// Why a record is refused.
 enum Refusal {
-    /// It cannot be read, or breaks the schema: under `-c`, slapadd passes over it as if it were not there, as of any
-    /// database.
+    /// The record cannot be read, or breaks the schema. Under `-c` slapadd skips it, as for any database.
     Record(String),
-    /// The configuration is not what it asks for.
+    /// The configuration does not allow the change.
     Change(String),
 }
 
-/// slapadd and slapmodify: LDIF into a configuration directory, record by record. Nothing is written when a record is
-/// refused, unless `-c` passes over it; false then.
+/// slapadd and slapmodify: apply LDIF to a configuration directory, record by record. If a record is refused, nothing
+/// is written. With `-c` the record is skipped, and the result is false.
 ///
 /// # Errors
 /// The message for the user.
@@ -162,7 +161,8 @@ impl<'o> Changes<'o> {
         for notice in notices {
             eprintln!("{notice}");
         }
-        // As slapd: what every server has is there to be changed, and other entries can stand below it.
+        // As in slapd, the entries that every server has exist already: they can be changed, and other entries can be
+        // added below them.
         let mut tree = stored.clone();
         tree.complete();
         let schema = whole(&tree).map_err(|error| error.to_string())?.schema;
@@ -175,7 +175,7 @@ impl<'o> Changes<'o> {
         })
     }
 
-    /// Carries out one record, and checks what the configuration is then.
+    /// Applies one record, and checks the new configuration.
     fn record(&mut self, record: &Record) -> Result<(), Refusal> {
         let change = |error: ConfigError| Refusal::Change(error.to_string());
         let schema = match &self.tree {
@@ -241,14 +241,14 @@ impl<'o> Changes<'o> {
     }
 }
 
-/// The rootdn of cn=config, as far as the tree names one: who makes the changes.
+/// The rootdn of cn=config, if the tree names one. It is the author of the changes.
 fn root_dn(tree: &Tree) -> Option<String> {
     let mut databases = tree.root.children.iter();
     let config = databases.find(|node| node.is_named("olcDatabase", "config"))?;
     config.texts("olcRootDN").next().map(str::to_owned)
 }
 
-/// The configuration that a tree is, with what the server adds.
+/// The configuration of a tree, with the parts that the server adds.
 fn whole(tree: &Tree) -> Result<ironbark_config::Configuration, ironbark_config::ConfigError> {
     let mut tree = tree.clone();
     tree.complete();

@@ -5,10 +5,10 @@ use std::{path::Path, time::Duration};
 use ironbark_client::{Client, Options};
 use ironbark_model::ldap_url::{LdapUrl, Scheme};
 
-/// Where slapd puts its socket.
+/// The usual place of slapd's socket.
 const DEFAULT_SOCKET: &str = "/var/run/slapd/ldapi";
 
-/// A connection to the server at `url`; neither it nor an answer is waited for longer than `wait`.
+/// A connection to the server at `url`. `wait` is the longest wait for the connection and for an answer.
 pub(crate) async fn connect(url: &str, wait: Duration) -> Result<Client, String> {
     let url = LdapUrl::parse(url).map_err(|error| error.to_string())?;
     let options = Options {

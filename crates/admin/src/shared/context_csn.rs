@@ -1,5 +1,5 @@
-//! `contextCSN`: the greatest CSN of each server in a database, kept in its context vector if it has one, otherwise at
-//! its suffix entry (`-w`).
+//! `contextCSN`: the greatest CSN of each server in a database. It is stored in the context vector if there is one,
+//! otherwise in the suffix entry (`-w`).
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -88,7 +88,7 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     transaction.commit().map_err(|error| error.to_string())
 }
 
-/// What the suffix entry has already, of servers that the loaded entries do not name.
+/// Adds the CSNs of the suffix entry for servers that the loaded entries do not name.
 fn add_known_csns(view: &View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
     let Location::Entry(id) = view.locate(suffix)? else {
         return Ok(());

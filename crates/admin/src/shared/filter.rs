@@ -1,4 +1,4 @@
-//! Which entries slapcat and slapschema look at: `-a`, `-s`, `-H`.
+//! Selects the entries for slapcat and slapschema: `-a`, `-s`, `-H`.
 
 use ironbark_config::Configuration;
 use ironbark_model::{
@@ -15,23 +15,23 @@ use super::options::Options;
 pub(crate) struct Selection {
     base: Option<(Dn, Scope)>,
     filter: Option<CompiledFilter>,
-    /// entryDN, which is not stored, if the filter asks for it.
+    /// entryDN, if the filter asks for it. It is not stored.
     entry_dn: Option<AttributeDescription>,
 }
 
-/// What a selection means in one database.
+/// The selected part of one database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Part {
-    /// Nothing of it.
+    /// No entry.
     Nothing,
-    /// All of it.
+    /// All entries.
     All,
-    /// What is in the scope of that entry.
+    /// The entries in the scope of that entry.
     Below(u64, Scope),
 }
 
 impl Selection {
-    /// Reads `-a`, `-s` and `-H`. Sets `-b` from the base when neither it nor `-n` was given.
+    /// Reads `-a`, `-s` and `-H`. Sets `-b` from the base if neither `-b` nor `-n` was given.
     ///
     /// # Errors
     /// The message for the user.
@@ -102,7 +102,7 @@ impl Selection {
         Ok(())
     }
 
-    /// What of a database is selected. `suffixes` are its own.
+    /// The selected part of a database. `suffixes` are the database's own.
     pub(crate) fn part(&self, view: &View<'_>, suffixes: &[Dn]) -> Result<Part, StoreError> {
         let Some((base, scope)) = &self.base else {
             return Ok(Part::All);
@@ -115,7 +115,7 @@ impl Selection {
                 Location::Missing { .. } => Part::Nothing,
             });
         }
-        // A base above the database, glued in: its entries are all below.
+        // The base lies above a glued database: all entries of the database are below it.
         let below = suffixes.iter().any(|suffix| suffix.is_within(base));
         Ok(if below && matches!(scope, Scope::Subtree | Scope::Children) {
             Part::All

@@ -6,15 +6,15 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-/// A command line on its way through.
+/// A command line that is being read.
 #[derive(Debug)]
 pub(crate) struct GetOpt {
-    /// The option letters; a colon behind one means that it takes a value.
+    /// The option letters. A colon after a letter means that the option takes a value.
     letters: &'static str,
     arguments: VecDeque<OsString>,
-    /// What is left of a word of several options.
+    /// The rest of a word with several options.
     rest: Vec<u8>,
-    /// Words that are no options, in order.
+    /// Words that are not options, in order.
     operands: Vec<OsString>,
     only_operands: bool,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Opt {
     pub(crate) value: OsString,
 }
 
-/// A command line that getopt(3) would complain about, in its words.
+/// A fault of a command line, with getopt(3)'s text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum OptError {
     /// A letter that is not an option.
@@ -43,7 +43,7 @@ pub(crate) enum OptError {
 }
 
 impl GetOpt {
-    /// `arguments` are those after the program's name.
+    /// `arguments` are the words after the program's name.
     pub(crate) fn new(letters: &'static str, arguments: impl IntoIterator<Item = OsString>) -> Self {
         Self {
             letters,
@@ -54,17 +54,17 @@ impl GetOpt {
         }
     }
 
-    /// The words that are no options. Complete once the options have been read.
+    /// The words that are not options. They are complete after the options have been read.
     pub(crate) fn into_operands(self) -> Vec<OsString> {
         self.operands
     }
 
-    /// Words that have not been looked at.
+    /// Number of words not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.arguments.len()
     }
 
-    /// The next letter, out of this word or the next one that is an option.
+    /// The next letter, from this word or the next word with options.
     fn next_letter(&mut self) -> Option<char> {
         while self.rest.is_empty() {
             let word = self.arguments.pop_front()?;

@@ -3,10 +3,10 @@
 use super::getopt::Opt;
 use super::options::Options;
 
-/// How LDIF is read, and how what is written is stamped.
+/// How LDIF is read, and how written entries are stamped.
 #[derive(Debug, Default)]
 pub(crate) struct LoadOptions {
-    /// `-j`: records that begin before this line are passed over.
+    /// `-j`: records that begin before this line are skipped.
     pub(crate) first_line: u64,
     /// `-S`: the server in CSNs.
     pub(crate) server_id: u16,
@@ -15,7 +15,7 @@ pub(crate) struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// Reads them; `other` gets the rest of the tool's own options.
+    /// Reads these options. `other` gets the tool's own options.
     ///
     /// # Errors
     /// The message for the user.

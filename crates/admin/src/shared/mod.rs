@@ -1,4 +1,4 @@
-//! What several subcommands share: options, the choice of databases and entries, files that are left behind.
+//! Code that several subcommands share: options, the choice of databases and entries, files that are left behind.
 
 pub(crate) mod chosen;
 pub(crate) mod config_database;

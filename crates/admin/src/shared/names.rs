@@ -1,4 +1,4 @@
-//! Clients' names, as slapd's settings map them: what slapacl and slapauth share.
+//! Maps clients' names by slapd's settings, for slapacl and slapauth.
 
 use ironbark_config::Configuration;
 use ironbark_directory::{Appraisal, OperationError};
@@ -7,7 +7,7 @@ use ironbark_store::Database;
 
 use super::{chosen::Chosen, open::open_to_read, options::Options};
 
-/// All databases, in their order, to be read; one that has nothing in it is `None`.
+/// All databases in order, opened for reading. An empty one is `None`.
 ///
 /// # Errors
 /// One cannot be opened.
@@ -27,7 +27,7 @@ pub(crate) fn open_all(configuration: &Configuration, program: &str) -> Result<V
     .collect()
 }
 
-/// What maps names.
+/// The mapping of names.
 pub(crate) struct Names<'a> {
     pub(crate) appraisal: &'a Appraisal,
     /// `-R`.
@@ -37,10 +37,10 @@ pub(crate) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The DN of an authentication identity; `None`: it is none, and taken as it is.
+    /// The DN of an authentication identity. `None`: the identity is not a DN and is used as it is.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the identity.
     pub(crate) fn authenticated(&self, id: &str) -> Result<Option<Dn>, String> {
         let dn = self
             .appraisal
@@ -51,14 +51,14 @@ impl Names<'_> {
     /// The DN of an authorization identity: `u:<user>`, `dn:<name>`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the identity.
     pub(crate) fn named(&self, id: &str) -> Result<Dn, String> {
         let dn = self.appraisal.named(id, self.mechanism.as_deref());
         dn.map_err(|error| failed(&error))
     }
 }
 
-/// As slapd's tools say it, in OpenLDAP's words.
+/// The error in the words of OpenLDAP's tools.
 pub(crate) fn failed(error: &OperationError) -> String {
     let code = error.result_code;
     let text = match code {
@@ -69,17 +69,17 @@ pub(crate) fn failed(error: &OperationError) -> String {
     format!("check failed {} ({text})", code.0)
 }
 
-/// The value of an option that is the tool's own; of several the last.
+/// The value of a tool's own option. If it is given several times, the last one counts.
 ///
 /// # Errors
-/// It is no text.
+/// The value is not text.
 pub(crate) fn own_value(options: &Options, letter: char) -> Result<Option<String>, String> {
     let given = options.own.iter().rev().find(|opt| opt.letter == letter);
     let text = given.map(|opt| opt.text().map(str::to_owned)).transpose();
     text.map_err(|error| format!("{}: {error}", options.program))
 }
 
-/// As compared, with attribute types in the schema's spelling, which is how slapd's tools show names.
+/// The normal form, with attribute types in the schema's spelling. slapd's tools show names like this.
 pub(crate) fn normal(schema: &Schema, dn: &Dn) -> String {
     match Dn::parse(schema, dn.normalized()) {
         Ok(dn) => dn.pretty().to_owned(),

@@ -1,4 +1,4 @@
-//! Databases that are opened to be read.
+//! Opens databases for reading.
 
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
@@ -6,17 +6,17 @@ use ironbark_store::Database;
 
 use super::{chosen::Chosen, owner};
 
-/// Opens a database for reading; `None` when none has been made yet.
+/// Opens a database for reading. `None`: the database does not exist yet.
 ///
 /// # Errors
-/// The message for the user, which begins with the program's name.
+/// The message for the user. It begins with the program's name.
 pub(crate) fn open_to_read(
     settings: &DatabaseConfig,
     chosen: &Chosen,
     program: &str,
 ) -> Result<Option<Database>, String> {
     let database = open::to_read(settings, chosen.schema());
-    // A reader makes the lock file when there is none.
+    // A reader creates the lock file if there is none.
     owner::adopt_database(settings, program);
     database.map_err(|error| format!("{program}: could not open database: {error}"))
 }

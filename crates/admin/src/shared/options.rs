@@ -1,4 +1,4 @@
-//! The options that the slap* tools share, read as OpenLDAP's tools read them.
+//! The options that the slap* tools share. They are read as in OpenLDAP's tools.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
@@ -7,7 +7,7 @@ use ironbark_server::log::{Facility, Log, LogOptions, Severity, SyslogOptions, l
 
 use super::getopt::{GetOpt, Opt};
 
-/// What a tool accepts beyond `-d -f -F -o -v`, and how it is called.
+/// The options that a tool accepts in addition to `-d -f -F -o -v`, and the tool's name.
 #[derive(Debug)]
 pub(crate) struct Grammar {
     /// The program's name.
@@ -18,11 +18,11 @@ pub(crate) struct Grammar {
     pub(crate) usage: &'static str,
     /// Names that `-o` takes besides those of the log.
     pub(crate) generic: &'static [&'static str],
-    /// Whether words that are no options are allowed.
+    /// Whether words that are not options are allowed.
     pub(crate) operands: bool,
 }
 
-/// A command line, read.
+/// A command line after reading.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     /// The program's name, for messages.
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     pub(crate) suffix: Option<String>,
     /// `-n`: 0 is cn=config, 1 the first database.
     pub(crate) number: Option<usize>,
-    /// `-g`: only the database itself, not those glued to it.
+    /// `-g`: only the database itself, without those glued to it.
     pub(crate) unglued: bool,
     /// How often `-v` was given.
     pub(crate) verbose: u32,
@@ -47,22 +47,22 @@ pub(crate) struct Options {
     pub(crate) quick: bool,
     /// `-l`.
     pub(crate) file: Option<PathBuf>,
-    /// `-o name[=value]` that is the tool's own.
+    /// `-o name[=value]` for the tool's own names.
     pub(crate) generic: Vec<(String, Option<String>)>,
     /// The tool's own options, in order.
     pub(crate) own: Vec<Opt>,
-    /// Words that are no options.
+    /// Words that are not options.
     pub(crate) operands: Vec<String>,
-    /// `-d`, or the levels of `-o syslog=` as far as a tool obeys them.
+    /// `-d`, or the levels of `-o syslog=` if a tool uses them.
     pub(crate) debug: Option<u32>,
 }
 
-/// The command line was wrong, and the user has been told.
+/// The command line was wrong. The user has been told.
 #[derive(Debug)]
 pub(crate) struct Told(pub(crate) ExitCode);
 
 impl Options {
-    /// Reads a command line; `arguments` begin with the name by which the program was called.
+    /// Reads a command line. `arguments` begin with the name of the call.
     pub(crate) fn read(grammar: &Grammar, arguments: Vec<OsString>) -> Result<Self, Told> {
         match Self::parse(grammar, arguments) {
             Ok(options) => Ok(options),
@@ -147,8 +147,7 @@ impl Options {
             .map_or((text, None), |(name, value)| (name, Some(value)));
         let wrong = || Refusal::Usage(format!("-o {text}: wrong value"));
         let known = match name.to_ascii_lowercase().as_str() {
-            // A tool says what it has to say on stderr; syslog is the server's. What is asked for must make sense all
-            // the same.
+            // A tool writes to stderr; syslog is for the server. But the value must still be valid.
             "syslog" => value.is_some_and(|value| level::add_levels(0, value).is_ok()),
             "syslog-level" => value.is_some_and(|value| Severity::parse(value).is_some()),
             "syslog-user" => value.is_some_and(|value| Facility::parse(value).is_some()),
@@ -162,24 +161,24 @@ impl Options {
         if known { Ok(()) } else { Err(wrong()) }
     }
 
-    /// Says that the command line is wrong.
+    /// Prints that the command line is wrong.
     pub(crate) fn usage(&self, grammar: &Grammar, text: &str) -> Told {
         eprintln!("{}: {text}\nusage: {}", self.program, grammar.usage);
         Told(ExitCode::FAILURE)
     }
 
-    /// Installs the log of `-d`; without it nothing is logged.
+    /// Installs the log for `-d`. Without `-d` nothing is logged.
     pub(crate) fn start_log(&self) {
         let log = LogOptions {
             debug: self.debug.unwrap_or(0),
             syslog_levels: 0,
             syslog: SyslogOptions::default(),
         };
-        // Fails when there is one already, which then serves.
+        // This fails if there is already a log, which is then used.
         let _ = Log::install(log, Clock::system());
     }
 
-    /// `-o name=yes|no`; `None` when it was not given.
+    /// `-o name=yes|no`; `None`: the option was not given.
     pub(crate) fn switch(&self, name: &str) -> Result<Option<bool>, String> {
         let Some((_, value)) = self.generic.iter().rev().find(|(found, _)| found == name) else {
             return Ok(None);
@@ -201,9 +200,9 @@ impl Options {
 /// Why a command line is refused.
 #[derive(Debug)]
 enum Refusal {
-    /// The usage is to be shown.
+    /// The usage must be shown.
     Usage(String),
-    /// The text says everything.
+    /// The text is enough.
     Plain(String),
     /// `--help`.
     Help,

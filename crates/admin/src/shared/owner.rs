@@ -1,6 +1,6 @@
-//! Whose files a tool leaves behind: the owner of the database directory gets them when root has run the tool.
+//! The owner of files that a tool leaves behind: if root runs the tool, they go to the owner of the database directory.
 //!
-//! A database that the server's user cannot open is the best known trap of slapadd.
+//! A database that the server's user cannot open is a common problem after slapadd.
 
 use std::{
     fs, io,
@@ -12,8 +12,8 @@ use ironbark_config::{DatabaseConfig, DatabaseKind};
 
 /// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
 ///
-/// Links are not followed, and a file with further names is left alone: the owner of the directory, who may be anyone,
-/// must not be able to have root give away another file.
+/// Links are not followed, and a file with further names is left alone. The owner of the directory may be anyone, and
+/// must not make root give away another file.
 ///
 /// # Errors
 /// Of the file system.
@@ -23,7 +23,7 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
     }
     let owner = match fs::metadata(directory) {
         Ok(owner) => owner,
-        // What opens the database says so.
+        // The code that opens the database reports this error.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
@@ -33,7 +33,7 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Does so for the files of a database, in folders or not. Whoever runs `program` is told when that fails.
+/// Does this for the files of a database, in folders or not. If it fails, the user of `program` is told.
 pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
     let directory = &settings.directory;
     let adopted = match settings.kind {
@@ -47,7 +47,7 @@ pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
     }
 }
 
-/// The same for a configuration directory: all that is below it.
+/// Does this for everything below a configuration directory.
 ///
 /// # Errors
 /// Of the file system.

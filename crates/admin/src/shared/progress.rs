@@ -1,8 +1,8 @@
-//! How far long work has come: a bar or a counter on stderr, when stderr is a terminal.
+//! The progress of long work: a bar or a counter on stderr, if stderr is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar when the total is known, a counter otherwise; invisible where there is no terminal.
+/// A bar if the total is known, otherwise a counter. It is invisible without a terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
@@ -38,7 +38,7 @@ impl Progress {
         })
     }
 
-    /// What is done so far.
+    /// Sets the progress.
     pub(crate) fn set(&self, position: u64) {
         self.0.set_position(position);
     }

@@ -1,4 +1,4 @@
-//! Which database a subcommand is about.
+//! The database that a subcommand works on.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{chosen::Chosen, options::Options};
 
-/// Which database of which configuration.
+/// A database of a configuration.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
     /// The configuration, a slapd.conf
@@ -29,14 +29,14 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Whether anything was said.
+    /// Whether any option was given.
     pub(crate) fn is_given(&self) -> bool {
         self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
     }
-    /// The database, without what is glued to it.
+    /// The database, without those glued to it.
     ///
     /// # Errors
-    /// An empty message: it has been printed.
+    /// An empty message: the error has been printed.
     pub(crate) fn choose(&self) -> Result<Chosen, String> {
         let options = Options {
             program: "ironbark",

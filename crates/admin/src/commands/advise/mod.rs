@@ -1,4 +1,4 @@
-//! `ironbark advise`: reads from cn=Monitor what a server has been asked, and says which indexes would pay.
+//! `ironbark advise`: reads the record of searches from cn=Monitor, and says which indexes would pay.
 
 mod report;
 
@@ -17,24 +17,24 @@ pub(crate) struct Advise {
     /// The server: ldap://host:port/ or ldapi://%2Fpath/
     #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
     url: String,
-    /// Who may read cn=Monitor; anonymous without it
+    /// A name that may read cn=Monitor; anonymous without it
     #[arg(short = 'D', long, value_name = "DN")]
     bind_dn: Option<String>,
     /// The password
     #[arg(short = 'w', long, requires = "bind_dn", conflicts_with = "password_file")]
     password: Option<String>,
-    /// A file that holds the password, all of it
+    /// A file whose whole content is the password
     #[arg(short = 'y', long, requires = "bind_dn", value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Entries that a search must look at in vain, on average, to be worth an index
+    /// Average number of entries that a search must read in vain to be worth an index
     #[arg(long, default_value_t = index::THRESHOLD, value_name = "ENTRIES")]
     threshold: u64,
-    /// Seconds to wait for an answer at most
+    /// Longest wait for an answer in seconds
     #[arg(long, default_value_t = 10)]
     timeout: u64,
 }
 
-/// Where the server keeps its record.
+/// The entry of the server's record.
 const BASE: &str = "cn=Ironbark,cn=Monitor";
 
 impl Advise {
@@ -68,7 +68,7 @@ impl Advise {
             bound.success().map_err(|error| format!("{name}: {error}"))?;
         }
         let entries = entries(&client).await?;
-        // The answer is here; how the connection ends does not matter.
+        // The answer is complete; errors at the end of the connection do not matter.
         let _ = client.unbind().await;
         Ok(entries)
     }
@@ -83,7 +83,7 @@ async fn entries(client: &Client) -> Result<Vec<SearchEntry>, String> {
     Ok(outcome.entries)
 }
 
-/// The databases that the entries tell of, with their indexes and what was asked of them.
+/// The databases in these entries, with their indexes and searches.
 fn databases(entries: &[SearchEntry]) -> Vec<DatabaseStatistics> {
     let number = |entry: &SearchEntry, attribute: &str| -> u64 {
         let text = entry.text(attribute);

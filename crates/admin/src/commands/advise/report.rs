@@ -1,13 +1,14 @@
-//! Advice as text: what would pay and why, the lines to configure it in both forms, and what nobody uses.
+//! Advice as text: the indexes that would pay and why, the lines to configure them in both forms, and the unused
+//! indexes.
 
 use std::fmt::Write as _;
 
 use ironbark_advisor::index::{self, DatabaseStatistics, Proposal, words};
 
-/// Filters that are named for one proposal.
+/// The most filters that are named for one proposal.
 const MOST_FILTERS: usize = 3;
 
-/// All of it. Writing to a string cannot fail.
+/// The whole text. Writing to a string cannot fail.
 pub(super) fn text(databases: &[DatabaseStatistics], advice: &[Vec<Proposal>]) -> String {
     let mut text = String::new();
     for (database, proposals) in databases.iter().zip(advice) {
@@ -87,7 +88,7 @@ fn lines(text: &mut String, database: &DatabaseStatistics, proposals: &[Proposal
     }
 }
 
-/// Indexes that cost writes and serve nobody; objectClass is always indexed.
+/// Indexes that cost writes and that no search uses. objectClass is always indexed.
 fn unused(text: &mut String, database: &DatabaseStatistics) {
     let is_unused =
         |index: &&index::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");

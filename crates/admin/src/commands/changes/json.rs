@@ -70,14 +70,14 @@ fn effect(recorded: &RecordedEffect) -> Value {
     Value::Object(object)
 }
 
-/// With hyphens.
+/// A UUID with hyphens.
 fn uuid(bytes: &[u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text
@@ -114,7 +114,7 @@ fn value_changes(changes: &[ValueChange], gone: &Gone) -> Value {
     Value::Array(described.collect())
 }
 
-/// Values that are no UTF-8 are objects with their Base64.
+/// Values. A value that is not UTF-8 becomes an object with its Base64.
 fn values(held: &[Vec<u8>]) -> Value {
     let shown = held.iter().map(|value| match std::str::from_utf8(value) {
         Ok(text) => json!(text),

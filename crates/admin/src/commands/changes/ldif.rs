@@ -1,5 +1,5 @@
-//! A change as LDIF change records, one for each effect. A new name comes with the changes of values that belong to it
-//! in a record of its own.
+//! A change as LDIF change records, one for each effect. A new name and the changes of values that belong to it are two
+//! records.
 
 use ironbark_ldif::Writer;
 use ironbark_store::{ChangeRecord, Effect, ValueChange};
@@ -61,7 +61,7 @@ fn put_modify(writer: Writer, changes: &[ValueChange], out: &mut Vec<u8>) {
     }
 }
 
-/// The whole name is cut at its first comma that is not escaped.
+/// The first comma without escape separates the new RDN from the superior.
 fn put_rename(writer: Writer, new_dn: &str, out: &mut Vec<u8>) {
     let mut is_escaped = false;
     let cut = new_dn.bytes().position(|byte| {

@@ -1,4 +1,4 @@
-//! The certificate of a new server, and of the authority that has signed it and nothing else.
+//! The certificate of a new server, and of the authority that signs only this certificate.
 
 use ironbark_runtime::{Clock, process::host_name};
 use rcgen::{
@@ -6,18 +6,18 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-/// Years for which both are good.
+/// Validity of both certificates in years.
 const YEARS: i32 = 10;
 
-/// What clients and the server need of it, as PEM.
+/// The parts that clients and the server need, as PEM.
 pub(super) struct Made {
     pub(super) authority: String,
     pub(super) certificate: String,
     pub(super) key: String,
 }
 
-/// Makes a certificate for these names beside the machine's own. The authority's key is not kept: nobody can sign with
-/// it again.
+/// Makes a certificate for these names and the machine's own. The authority's key is not stored, so that nobody can
+/// sign with it again.
 pub(super) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
     if let Some(name) = names.iter().find(|name| !is_host(name)) {
         return Err(format!("--name {name:?} is neither a host's name nor an address"));
@@ -58,7 +58,8 @@ pub(super) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
     })
 }
 
-/// Labels of letters, digits and hyphens (RFC 1123 §2.1), the first one perhaps `*`; or an address.
+/// Whether the name consists of labels of letters, digits and hyphens (RFC 1123 §2.1), or is an address. The first
+/// label may be `*`.
 fn is_host(name: &str) -> bool {
     let is_label = |label: &str| {
         let is_plain = label

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{SCHEMA, suffix::Suffix};
 
-/// slapd.conf's quoting.
+/// Quotes a text as slapd.conf needs it.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -15,7 +15,7 @@ fn quoted_path(path: &Path) -> Result<String, String> {
         .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
 }
 
-/// The text of slapd.conf; `hash` is the administrator's password.
+/// The text of slapd.conf. `hash` is the hash of the administrator's password.
 pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
     let path = |name: &str| quoted_path(&directory.join(name));
     let includes: Result<Vec<_>, String> = SCHEMA

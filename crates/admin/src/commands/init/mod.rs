@@ -28,7 +28,7 @@ use super::{slapadd, slappasswd};
 /// Options of `ironbark init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The directory to make; it must not exist, or be empty
+    /// The directory to create; it must not exist, or be empty
     directory: PathBuf,
     /// The suffix, such as dc=example,dc=com
     #[arg(long, value_name = "DN")]
@@ -36,12 +36,12 @@ pub(crate) struct Init {
     /// Name of the organization; taken from the suffix without it
     #[arg(long, value_name = "NAME")]
     organization: Option<String>,
-    /// A name or address by which clients call the server, for its certificate; beside the machine's name and localhost
+    /// A further name or address of the server for its certificate; the machine's name and localhost are always in it
     #[arg(long = "name", value_name = "HOST")]
     names: Vec<String>,
 }
 
-/// Schema files that a new directory begins with.
+/// The schema files of a new directory.
 const SCHEMA: &[(&str, &str)] = &[
     ("core.schema", include_str!("../../../../../schema/core.schema")),
     ("cosine.schema", include_str!("../../../../../schema/cosine.schema")),
@@ -52,7 +52,7 @@ const SCHEMA: &[(&str, &str)] = &[
     ("nis.schema", include_str!("../../../../../schema/nis.schema")),
 ];
 
-/// Characters of the administrator's password: 120 bits.
+/// Length of the administrator's password: 120 bits.
 const PASSWORD_LENGTH: usize = 20;
 
 impl Init {

@@ -5,8 +5,8 @@ use ironbark_model::Dn;
 
 use super::schema;
 
-/// Length before all (NIST SP 800-63B §5.1.1), and a pause for who guesses the password of one account from many
-/// addresses.
+/// Length is most important (NIST SP 800-63B §5.1.1). A pause stops guesses of one account's password that come from
+/// many addresses.
 const POLICY: &[(&str, &str)] = &[
     ("cn", "default"),
     ("pwdAttribute", "userPassword"),
@@ -66,7 +66,7 @@ impl Suffix {
         })
     }
 
-    /// The name of the password policy of all who have none of their own.
+    /// The name of the default password policy.
     pub(super) fn policy(&self) -> String {
         format!("cn=default,ou=policies,{}", self.dn)
     }

@@ -1,4 +1,4 @@
-//! `ironbark load`: the load generator's command line. What it does is in the crate `ironbark-load`.
+//! `ironbark load`: the command line of the load generator in crate `ironbark-load`.
 
 mod report;
 mod run;
@@ -31,17 +31,17 @@ enum LoadCommand {
     Changes(Changes),
 }
 
-/// Why it ends with another status than 0.
+/// Why the exit status is not 0.
 #[derive(Debug)]
 enum Failure {
-    /// Something was asked for that cannot be done: status 2.
+    /// The request cannot be carried out: status 2.
     Usage(String),
-    /// The run failed, or answers were not those expected: status 1.
+    /// The run failed, or there were unexpected answers: status 1.
     Run(String),
 }
 
 impl Load {
-    /// Runs it; the command line goes into the result.
+    /// Runs the subcommand. The command line goes into the result.
     pub(crate) fn run(self, command_line: Vec<String>) -> ExitCode {
         let result = match self.command {
             LoadCommand::Workload(workload) => workload.run(command_line),

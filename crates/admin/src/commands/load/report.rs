@@ -1,4 +1,4 @@
-//! `ironbark load report` and `ironbark load changes`: what the load generator does without a server.
+//! `ironbark load report` and `ironbark load changes`: the parts of the load generator that need no server.
 
 use std::{
     fs::{self, File},
@@ -19,17 +19,17 @@ use super::{Failure, workloads::Data};
 /// Options of `ironbark load report`.
 #[derive(Debug, Args)]
 pub(super) struct Report {
-    /// Results, as -o has written them; the first of each workload is what the others are compared with. Results of the
-    /// same label and workload are rounds: their median stands for them
+    /// Results, as -o has written them; the first one of each workload is the base of comparison. Results of the same
+    /// label and workload are rounds: their median stands for them
     #[arg(required = true, value_name = "FILE")]
     results: Vec<PathBuf>,
-    /// Where to write the page
+    /// The output file of the page
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// A Markdown file: what is between `<!-- load -->` and `<!-- /load -->` becomes a table of medians and ratios
+    /// A Markdown file: a table of medians and ratios replaces the text between `<!-- load -->` and `<!-- /load -->`
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// The label of results that show a limit: of the others it is said which part of it they reach
+    /// The label of results that show a limit; the report says which part of the limit the other results reach
     #[arg(long, value_name = "LABEL")]
     limit: Option<String>,
     /// Title of the page
@@ -42,13 +42,13 @@ pub(super) struct Report {
 pub(super) struct Changes {
     #[command(flatten)]
     data: Data,
-    /// How many modifications
+    /// Number of modifications
     #[arg(long, default_value_t = 28_000)]
     count: u64,
     /// Which entries: random ones, or (sequential) one after the other, so that each is modified
     #[arg(long, default_value = "random")]
     order: Order,
-    /// Where to write
+    /// The output file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -82,7 +82,7 @@ impl Changes {
     }
 }
 
-/// The text with `table` in the place of what was between the marks.
+/// The text, with `table` between the marks.
 fn between_marks(text: &str, table: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
@@ -97,7 +97,7 @@ pub(super) fn write_page(path: &Path, title: &str, results: &[RunResult], limit:
     fs::write(path, report::page(title, results, limit)).map_err(|error| failed(path, error))
 }
 
-/// A failure about a file.
+/// A failure that names a file.
 pub(super) fn failed(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::Run(format!("{}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! How a workload is run: server, shape of the load, length, and where the results go.
+//! How a workload is run: server, shape of the load, length, and the output of results.
 
 use std::{
     collections::BTreeMap,
@@ -37,7 +37,7 @@ pub(super) struct Run {
     /// Its password
     #[arg(short = 'w', long, conflicts_with = "password_file")]
     password: Option<String>,
-    /// A file with its password, taken as it is
+    /// A file whose whole content is the password
     #[arg(short = 'y', long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// Connections; several numbers are measured one after the other
@@ -46,17 +46,17 @@ pub(super) struct Run {
     /// Requests under way on each connection
     #[arg(short = 'k', long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32_000))]
     in_flight: u16,
-    /// Open loop: so many requests a second in all, whatever the answers; latency counts from when a request should
-    /// have left
+    /// Open loop: total number of requests a second, whatever the answers; latency counts from the time when a request
+    /// was due
     #[arg(long, value_name = "PER-SECOND", conflicts_with = "optimize")]
     rate: Option<f64>,
     /// Raise the number of clients step by step, until three steps bring no gain
     #[arg(long)]
     optimize: bool,
-    /// Clients that each step of --optimize has more
+    /// Clients that each step of --optimize adds
     #[arg(long, default_value_t = 1, requires = "optimize", value_parser = clap::value_parser!(u32).range(1..))]
     increment: u32,
-    /// Clients of the last step of --optimize, if there is always a gain
+    /// Clients of the last step of --optimize, if every step brings a gain
     #[arg(long, default_value_t = 512, requires = "optimize")]
     most_clients: u32,
     /// Seconds of each measurement [default: 10, or until all requests are answered]
@@ -77,30 +77,30 @@ pub(super) struct Run {
     /// The server's process on this machine: its processor time and memory are measured
     #[arg(long, value_name = "PROCESS")]
     pid: Option<u32>,
-    /// A result code that is no error, beside those that the workload expects; may be repeated
+    /// A result code that is no error, in addition to those that the workload expects; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<u32>,
-    /// What distinguishes it from other runs of the workload; put behind its name
+    /// A text that distinguishes this run from others of the workload; it is appended to the workload's name
     #[arg(long, value_name = "TEXT")]
     variant: Option<String>,
-    /// What the run is called in reports
+    /// The name of the run in reports
     #[arg(long, default_value = "server")]
     label: String,
-    /// Where to write the result, as JSON
+    /// The output file of the result, as JSON
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Where to write an HTML page of the result
+    /// The output file of an HTML page of the result
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
-/// What a workload has by itself.
+/// The defaults of a workload.
 pub(super) struct Defaults {
     /// Clients when none are given.
     pub(super) clients: &'static [u32],
     /// Whether it ends by itself.
     pub(super) is_finite: bool,
-    /// What its data are, for the result.
+    /// The description of its data, for the result.
     pub(super) settings: BTreeMap<String, String>,
 }
 
@@ -123,7 +123,7 @@ impl Run {
         }
     }
 
-    /// Runs the workload, shows and keeps the result.
+    /// Runs the workload, prints the result and stores it.
     pub(super) fn run(
         &self,
         workload: &dyn Workload,
@@ -261,7 +261,7 @@ impl Run {
     }
 }
 
-/// A result goes into reports; a password does not, nor do the folders of this machine.
+/// The command line for reports: without passwords, and without the folders of this machine.
 fn for_reports(command_line: Vec<String>) -> Vec<String> {
     let mut before = None;
     let shown = |word: String| {
@@ -287,7 +287,7 @@ fn for_reports(command_line: Vec<String>) -> Vec<String> {
 
 type Show = fn(&str) -> String;
 
-/// Options whose values are not shown as they are, and how instead.
+/// Options whose values are shown in another form.
 const HIDDEN: [(&str, Show); 8] = [
     ("-w", stars),
     ("--password", stars),
@@ -330,7 +330,7 @@ pub(super) fn usage(reason: impl ToString) -> Failure {
     Failure::Usage(reason.to_string())
 }
 
-/// Nothing is measured longer.
+/// The longest measurement.
 const LONGEST: Duration = Duration::from_hours(24);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a run shows: progress on a terminal, and a line for each measurement.
+//! The output of a run: progress on a terminal, and a line for each measurement.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ironbark_load::{
 };
 use ironbark_runtime::{Clock, MonotonicTime};
 
-/// A line that changes while a measurement goes on; nothing where there is no terminal.
+/// A line that changes during a measurement. Nothing is shown without a terminal.
 pub(super) struct Live {
     bar: ProgressBar,
     clock: Clock,
@@ -26,7 +26,7 @@ impl Live {
         Self { bar, clock, last: None }
     }
 
-    /// How far the measurement with so many clients is.
+    /// Shows the progress of the measurement with this many clients.
     pub(super) fn show(&mut self, clients: u32, progress: Progress, unit: Unit) {
         let (count, name) = match unit {
             Unit::Operations => (progress.answered, "answers"),
@@ -35,7 +35,7 @@ impl Live {
         let now = self.clock.monotonic();
         let (then, before) = self.last.replace((now, count)).unwrap_or((now, 0));
         let seconds = now.saturating_since(then).as_secs_f64();
-        // A new measurement counts from 0.
+        // A new measurement counts from 0 again.
         let rate = if seconds > 0.0 {
             float(count.saturating_sub(before)) / seconds
         } else {
@@ -56,7 +56,7 @@ impl Drop for Live {
     }
 }
 
-/// What is measured, and the heads of the columns.
+/// Prints the workload, the server and the column heads.
 pub(super) fn print_header(workload: &str, url: &str, unit: Unit) {
     let rate = match unit {
         Unit::Operations => "operations/s",
@@ -69,7 +69,7 @@ pub(super) fn print_header(workload: &str, url: &str, unit: Unit) {
     );
 }
 
-/// A measurement.
+/// Prints a measurement.
 pub(super) fn print_point(point: &Point, unit: Unit) {
     let rate = match unit {
         Unit::Operations => point.rate,
@@ -99,7 +99,7 @@ pub(super) fn print_point(point: &Point, unit: Unit) {
     }
 }
 
-/// The kinds of operation at the best rate, and what the server used.
+/// Prints the kinds of operation at the best rate, and the server's use.
 pub(super) fn print_operations(result: &RunResult) {
     let Some(best) = result.best() else { return };
     if result.points.len() > 1 {

@@ -1,4 +1,4 @@
-//! The workloads on the command line, and the data set that they are about.
+//! The workloads on the command line, and their data sets.
 
 use std::{collections::BTreeMap, fs, fs::File, io::BufReader, path::PathBuf};
 
@@ -48,7 +48,7 @@ pub(super) enum WorkloadCommand {
         #[command(flatten)]
         run: Run,
     },
-    /// Add the entries of a data set over the protocol; its containers must be there
+    /// Add the entries of a data set over the protocol; its containers must exist
     Populate {
         #[command(flatten)]
         data: Data,
@@ -57,7 +57,7 @@ pub(super) enum WorkloadCommand {
     },
     /// Whole-database searches, all attributes, counted in entries
     Scan {
-        /// Entries that each search must give at least
+        /// Fewest entries that each search must return
         #[arg(long, default_value_t = 1)]
         expect: u32,
         #[command(flatten)]
@@ -65,7 +65,7 @@ pub(super) enum WorkloadCommand {
         #[command(flatten)]
         run: Run,
     },
-    /// Change records of an LDIF, each once; changes of one entry keep their order
+    /// Change records of an LDIF file, each once; changes of one entry keep their order
     Replay {
         /// The LDIF; `ironbark load changes` writes one
         file: PathBuf,
@@ -81,7 +81,7 @@ pub(super) enum WorkloadCommand {
         #[command(flatten)]
         run: Run,
     },
-    /// Add a member to a group and take it out again (data set groups; --entries is the size of the largest)
+    /// Add a member to a group and remove it again (data set groups; --entries is the size of the largest)
     Groups {
         /// Members of the smallest group that is changed
         #[arg(long, default_value_t = 1_000)]
@@ -91,7 +91,7 @@ pub(super) enum WorkloadCommand {
         #[command(flatten)]
         run: Run,
     },
-    /// Searches by the filters of a file, or made from a data set
+    /// Searches with the filters of a file, or with filters made from a data set
     Filters {
         /// A file with one filter on each line
         #[arg(long, value_name = "FILE", required_unless_present = "mix", conflicts_with = "mix")]
@@ -99,7 +99,7 @@ pub(super) enum WorkloadCommand {
         /// substring, range, and, or-N (N equalities)
         #[arg(long)]
         mix: Option<FilterMix>,
-        /// Entries that a search gives at most
+        /// Most entries that a search returns
         #[arg(long, default_value_t = 0)]
         size_limit: u32,
         #[command(flatten)]
@@ -109,10 +109,10 @@ pub(super) enum WorkloadCommand {
     },
 }
 
-/// The data set on the server, as `ironbark generate` was told.
+/// The data set on the server, with the options of `ironbark generate`.
 #[derive(Debug, Args)]
 pub(super) struct Data {
-    /// Data set, for workloads that are not for one alone
+    /// Data set, for workloads that work with several
     #[arg(long = "data")]
     kind: Option<Kind>,
     /// Its entries (--count of generate)
@@ -124,25 +124,25 @@ pub(super) struct Data {
     /// Its seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How its passwords are stored, for entries that are added
+    /// How its passwords are stored, for added entries
     #[arg(long, default_value = "usual")]
     passwords: Passwords,
-    /// Entries that are asked for at most, chosen at random
+    /// Most entries that are used, chosen at random
     #[arg(long, default_value_t = 100_000)]
     sample: u64,
-    /// Number of the first new entry [default: from the clock, so that runs do not meet]
+    /// Number of the first new entry [default: from the clock, so that runs use different numbers]
     #[arg(long, value_name = "NUMBER")]
     first_new: Option<u64>,
 }
 
 impl Data {
-    /// The data set; `own` is that of the workload, if it has one.
+    /// The data set. `own` is the workload's own data set.
     fn set(&self, own: Kind) -> Result<DataSet, Failure> {
         let kind = self.kind.unwrap_or(own);
         DataSet::new(kind, self.seed, &self.suffix, self.passwords).map_err(usage)
     }
 
-    /// The entries that are there.
+    /// The entries on the server.
     pub(super) fn population(&self, own: Kind) -> Result<Population, Failure> {
         let first_new = self.first_new.unwrap_or_else(first_new);
         Population::new(self.set(own)?, self.entries, self.sample, self.seed, first_new).map_err(usage)
@@ -160,7 +160,8 @@ impl Data {
     }
 }
 
-/// A number that grows with time and stays below ten digits, as the IMSIs of subscribers need it; beyond any data set.
+/// A number that grows with time, is larger than any data set, and has fewer than ten digits, as the IMSIs of
+/// subscribers need it.
 fn first_new() -> u64 {
     let tens_of_us = u64::try_from(Clock::system().now().unix_micros()).unwrap_or(0) / 10;
     1_000_000_000 + tens_of_us % 8_000_000_000
@@ -237,7 +238,7 @@ impl WorkloadCommand {
         run.run(&*workload.map_err(usage)?, defaults, command_line)
     }
 
-    /// The data set that a workload is about when none is named.
+    /// The data set that a workload uses by default.
     fn own_data(&self) -> Kind {
         match self {
             Self::Search { .. } | Self::Filters { .. } | Self::Scan { .. } | Self::Replay { .. } => Kind::Zimbra,

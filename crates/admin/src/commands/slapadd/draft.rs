@@ -1,5 +1,4 @@
-//! An entry on its way from LDIF into a database: its values are borrowed from the block of the input in which they
-//! stand.
+//! An entry on its way from LDIF into a database. Its values are borrowed from the block of the input.
 
 use std::borrow::Cow;
 
@@ -16,16 +15,16 @@ pub(super) struct DraftAttribute<'b> {
     pub(super) values: SmallVec<[Value<'b>; 1]>,
 }
 
-/// The entry: at most one attribute of a description.
+/// The entry. It has at most one attribute for each description.
 #[derive(Debug)]
 pub(super) struct Draft<'b> {
     pub(super) dn: Dn,
     attributes: Vec<DraftAttribute<'b>>,
-    /// The types of `attributes`, side by side: the place of a description is looked up for most lines of the input.
+    /// The types of `attributes`, side by side: descriptions are looked up for most lines of the input.
     types: Vec<TypeNumber>,
 }
 
-/// Attributes that an entry has room for at once.
+/// The number of attributes that the memory has room for at first.
 const USUAL: usize = 64;
 
 impl<'b> Draft<'b> {
@@ -63,7 +62,7 @@ impl<'b> Draft<'b> {
         Some(&found.values)
     }
 
-    /// Adds a value behind the others.
+    /// Adds a value after the others.
     pub(super) fn push(&mut self, description: &AttributeDescription, value: Value<'b>) {
         if let Some(found) = self.position(description).and_then(|at| self.attributes.get_mut(at)) {
             found.values.push(value);
@@ -84,7 +83,7 @@ impl<'b> Draft<'b> {
         })
     }
 
-    /// Replaces the values of an attribute, in its place if it is there; no values remove it.
+    /// Replaces the values of an attribute, in its place if it exists. No values remove the attribute.
     pub(super) fn set(&mut self, description: &AttributeDescription, values: SmallVec<[Value<'b>; 1]>) {
         match self.position(description) {
             Some(at) if values.is_empty() => {

@@ -1,4 +1,4 @@
-//! From an LDIF record to an entry that can be stored: names resolved, schema checked, operational attributes added.
+//! Makes an entry for the store from an LDIF record: names resolved, schema checked, operational attributes added.
 
 use std::{
     borrow::Cow,
@@ -29,27 +29,26 @@ pub(super) struct Rules {
     pub(super) schema_check: bool,
     /// `-o value-check=`.
     pub(super) value_check: bool,
-    /// `-o remove-sids=`: CSNs of these servers are replaced.
+    /// `-o remove-sids=`: the CSNs of these servers are replaced.
     pub(super) removed_sids: Vec<u16>,
 }
 
-/// A refused record, in slapd's words.
+/// A refused record, with slapd's text.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// Lines that say more, printed before `message`.
+    /// Further lines, printed before `message`.
     pub(super) details: String,
-    /// What is printed behind `slapadd: `.
+    /// The text after `slapadd: `.
     pub(super) message: String,
 }
 
-/// What an entry that brings no CSN and times is stamped with. CSNs rise in the order of the file, whichever thread
-/// makes them.
+/// The stamp of an entry without CSN and times. CSNs rise in the order of the file, whichever thread makes them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp<'b> {
     pub(super) block: &'b StampBlock,
     /// Number of the record in the block.
     pub(super) number: u32,
-    /// Number within what the record includes.
+    /// Number within the files that the record includes.
     pub(super) part: u32,
 }
 
@@ -59,11 +58,11 @@ impl Stamp<'_> {
     }
 }
 
-/// Where a record stands, as it is printed.
+/// The place of a record, as it is printed.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) line: u64,
-    /// Of an included file.
+    /// The URL of the included file.
     pub(super) url: Option<Arc<str>>,
 }
 
@@ -76,18 +75,18 @@ impl Display for Place {
     }
 }
 
-/// Makes entries of records. Each thread has its own.
+/// Makes entries from records. Each thread has its own.
 pub(super) struct Assembler {
     schema: Arc<Schema>,
     known: Known,
     rules: Rules,
     randomness: Randomness,
-    /// Descriptions by their text, as they come again and again.
+    /// Descriptions by their text, because they recur.
     descriptions: FxHashMap<Box<[u8]>, Described>,
     scratch: Vec<u8>,
 }
 
-/// A description, and whether it is computed for each answer and so not stored.
+/// A description, and whether it is computed for each answer and therefore not stored.
 #[derive(Clone)]
 struct Described {
     description: AttributeDescription,
@@ -105,12 +104,12 @@ struct Known {
     create_timestamp: AttributeDescription,
     modifiers_name: AttributeDescription,
     modify_timestamp: AttributeDescription,
-    /// Computed for each answer, and so not stored.
+    /// Computed for each answer, and therefore not stored.
     computed: Vec<AttributeDescription>,
     collective_subentry: Option<ClassNumber>,
 }
 
-/// Descriptions that are remembered at most: LDIF may hold any number of them.
+/// The most descriptions that are remembered: LDIF may hold any number of them.
 const MAX_DESCRIPTIONS: usize = 4096;
 
 impl Assembler {
@@ -167,7 +166,7 @@ impl Assembler {
         }
     }
 
-    /// Adds one value as it was written.
+    /// Adds one value as written.
     pub(super) fn add<'b>(
         &mut self,
         draft: &mut Draft<'b>,
@@ -211,13 +210,12 @@ impl Assembler {
         Ok(described)
     }
 
-    /// Whether values are checked beyond what makes an entry storable.
+    /// Whether values are checked more than storing an entry requires.
     pub(super) fn checks_values(&self) -> bool {
         self.rules.value_check
     }
 
-    /// As slapd: a value must have a normal form, where slapd makes one; its syntax is checked only if that is asked
-    /// for.
+    /// As in slapd, a value must have a normal form where slapd makes one. Its syntax is checked only on request.
     pub(super) fn check_values(&mut self, draft: &Draft<'_>, place: &Place) -> Result<(), Refused> {
         for attribute in draft.attributes() {
             let attribute_type = self.schema.attribute_type(attribute.description.attribute_type);
@@ -244,8 +242,8 @@ impl Assembler {
         unparsable(&format!("<= str2entry NULL (smr_normalize {name} 21)"), place)
     }
 
-    /// Checks the whole entry and adds what is missing of it. `root` is the database's rootdn; `None` for
-    /// `lastmod off`.
+    /// Checks the whole entry and adds its missing attributes. `root` is the database's rootdn; `None` for `lastmod
+    /// off`.
     pub(super) fn complete(
         &mut self,
         draft: &mut Draft<'_>,
@@ -278,7 +276,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// The structural class, the values of the RDN, and RFC 4512's rules.
+    /// Checks the structural class, the values of the RDN, and RFC 4512's rules.
     fn check_schema(&self, draft: &mut Draft<'_>) -> Result<(), (u32, String)> {
         let known = &self.known;
         let refused =
@@ -338,7 +336,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// The name of an attribute with the same value twice.
+    /// The name of an attribute that has the same value twice.
     fn repeated_value(&self, draft: &Draft<'_>) -> Option<String> {
         draft.attributes().iter().find_map(|attribute: &DraftAttribute<'_>| {
             let rule = self
@@ -425,7 +423,7 @@ impl Known {
     }
 }
 
-/// A record that is no entry.
+/// The refusal of a record that is not an entry.
 pub(super) fn unparsable(details: &str, place: &dyn Display) -> Refused {
     Refused {
         details: details.to_owned(),

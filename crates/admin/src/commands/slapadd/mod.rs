@@ -1,7 +1,7 @@
-//! slapadd: LDIF into a database, offline.
+//! slapadd: loads LDIF into a database, offline.
 //!
-//! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions.
-//! Without `-c` nothing is left of a load that fails.
+//! An empty database is built in bulk, in order and on all cores. A database with entries is changed in transactions.
+//! Without `-c` a failed load leaves nothing behind.
 
 mod draft;
 mod entry;
@@ -49,9 +49,9 @@ const GRAMMAR: Grammar = Grammar {
     operands: false,
 };
 
-/// Bytes of index keys that a bulk build holds in memory unless it is told otherwise.
+/// Default of the bytes of index keys that a bulk build holds in memory.
 const MEMORY_LIMIT: usize = 512 << 20;
-/// Missing superiors that are named.
+/// The most missing superiors that are named.
 const NAMED_MISSING: usize = 20;
 
 /// slapadd's own options.
@@ -118,7 +118,7 @@ impl Settings {
     }
 }
 
-/// Bytes, with `K`, `M` or `G` for powers of 1024.
+/// A number of bytes, with `K`, `M` or `G` for powers of 1024.
 fn parse_bytes(text: &str) -> Option<usize> {
     let (digits, factor) = match text.as_bytes().last()?.to_ascii_uppercase() {
         b'K' => (text.get(..text.len() - 1)?, 1 << 10),
@@ -129,9 +129,9 @@ fn parse_bytes(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// Loads; false when the load went on without an entry that the database refused, or without superiors. Records that
-/// cannot be read or break the schema do not count under `-c`: slapd's rule. The text of an error is empty when it has
-/// been printed.
+/// Loads. False: the load continued without an entry that the database refused, or without superiors. By slapd's rule,
+/// records that cannot be read or break the schema do not count under `-c`. The text of an error is empty if the error
+/// has been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     if config_database::is_chosen(options) {
         return config_database::change(options, &settings.load, false);
@@ -200,14 +200,14 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
 type Databases = Vec<Written>;
 
-/// What is written in transactions.
+/// The databases that are written in transactions.
 enum Written {
     Store(Box<Database>),
     Files(Box<OpenDatabase>),
     Nothing,
 }
 
-/// Builders move, databases are borrowed.
+/// Moves the builders and borrows the databases.
 fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
     let split = opened.into_iter().map(|one| match one {
         Opened::Bulk(builder) => (Some(builder), Written::Nothing),
@@ -251,7 +251,7 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
     }
 }
 
-/// A load under way.
+/// The state of a load.
 struct Load<'a> {
     options: &'a Options,
     plan: Arc<Plan>,
@@ -261,7 +261,7 @@ struct Load<'a> {
     csns: ContextCsns,
     progress: Progress,
     added: u64,
-    /// Whether the databases have taken every entry that they were given.
+    /// Whether the databases have accepted every entry.
     is_complete: bool,
 }
 
@@ -334,7 +334,7 @@ impl Load<'_> {
         }
     }
 
-    /// Says what is wrong, and goes on if that is wanted.
+    /// Prints the refusal, and continues if `-c` was given.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
         let text = refused_text(refused);
         if self.options.keep_going > 0 {
@@ -345,11 +345,11 @@ impl Load<'_> {
         }
     }
 
-    /// The records of a file that the input includes.
+    /// Loads the records of an included file.
     fn include(&mut self, url: &str, line: u64, stamp: &StampBlock, count: u32) -> Result<(), String> {
         let file = match FileResolver::default().open(url) {
             Ok(file) => file,
-            // slapd ends here even with `-c`.
+            // slapd ends here, even with `-c`.
             Err(reason) => {
                 let refused = unparsable(&format!("include: {url}: {reason}"), &line);
                 return Err(refused_text(&refused));
@@ -377,7 +377,7 @@ impl Load<'_> {
         }
     }
 
-    /// Puts everything in place; whether nothing is missing, and the CSNs.
+    /// Completes the databases. Returns whether no entry is missing, and the CSNs.
     fn finish(&mut self) -> Result<(bool, ContextCsns), String> {
         let failed = |error: StoreError| format!("slapadd: {error}");
         let mut missing = Vec::new();

@@ -1,5 +1,5 @@
-//! Reading on one thread, parsing on several, results in the order of the file. Memory is bounded: each thread has at
-//! most a few blocks before it and behind it.
+//! One thread reads and several threads parse; the results come in the order of the file. Memory is bounded: each
+//! thread has at most a few blocks waiting before and after it.
 
 use std::{
     io::{self, Read},
@@ -20,11 +20,11 @@ use super::record::{Item, Plan, RecordReader};
 pub(super) struct ItemBatch {
     pub(super) stamp: StampBlock,
     pub(super) items: Vec<Item>,
-    /// Offset in the input behind the block.
+    /// Offset in the input after the block.
     pub(super) end: u64,
 }
 
-/// The threads, and where their results come from.
+/// The threads, and the channels of their results.
 pub(super) struct Pipeline {
     results: Vec<Receiver<Result<ItemBatch, LdifError>>>,
     next: usize,
@@ -33,11 +33,11 @@ pub(super) struct Pipeline {
 
 type Job = Result<(Block, StampBlock), LdifError>;
 
-/// Bytes of a block: enough that handing it over costs nothing.
+/// Bytes of a block, enough to make the cost of handing it over negligible.
 const BLOCK: usize = 512 << 10;
-/// Stamps of a block: as many as it may have records.
+/// Stamps reserved for a block: the most records that it may have.
 const STAMPS: u32 = 1 << 24;
-/// Blocks that wait before a thread and behind it.
+/// Blocks that wait before and after a thread.
 const WAITING: usize = 2;
 
 impl Pipeline {
@@ -76,10 +76,10 @@ impl Pipeline {
         Some(batch)
     }
 
-    /// After the last block: whether all threads came to their ends.
+    /// After the last block: whether all threads have ended normally.
     ///
     /// # Errors
-    /// One of them broke off, so that its blocks are missing.
+    /// A thread failed, so its blocks are missing.
     pub(super) fn finish(self) -> Result<(), String> {
         drop(self.results);
         let broken = self.threads.into_iter().any(|thread| thread.join().is_err());
@@ -103,7 +103,7 @@ fn read(input: Box<dyn Read + Send>, jobs: &[SyncSender<Job>], server_id: u16) {
             Err(error) => Err(error),
         };
         let is_last = job.is_err();
-        // Nobody listens any more when the load has been given up.
+        // After a failed load nobody receives any more.
         if sender.send(job).is_err() || is_last {
             return;
         }

@@ -1,4 +1,4 @@
-//! One LDIF record on its way to a database: parsed, placed, checked, prepared. Runs on any thread.
+//! One LDIF record on its way to a database: parsed, assigned to a database, checked, prepared. Runs on any thread.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -13,25 +13,25 @@ use super::{
 };
 use crate::shared::chosen::Chosen;
 
-/// What threads need to know of the load.
+/// The parts of the load that the threads need.
 pub(super) struct Plan {
     pub(super) chosen: Chosen,
     pub(super) rules: Rules,
-    /// Records that begin before this line are passed over.
+    /// Records that begin before this line are skipped.
     pub(super) first_line: u64,
-    /// One for each chosen database; `None` where entries go through transactions, or nowhere.
+    /// One for each chosen database. `None`: entries go through transactions, or are not stored.
     pub(super) preparers: Vec<Option<Preparers>>,
     /// Whether CSNs are collected.
     pub(super) collects_csns: bool,
 }
 
-/// What became of a record.
+/// The result of a record.
 pub(super) enum Item {
     /// An entry, ready to be stored.
     Entry(Box<Ready>),
     /// `include:`; the number is its count in the block.
     Include { url: String, line: u64, count: u32 },
-    /// It is refused.
+    /// The record is refused.
     Refused(Refused),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Ready {
     pub(super) csn: Option<Box<[u8]>>,
 }
 
-/// In which form it is stored.
+/// The form in which it is stored.
 pub(super) enum Content {
     /// For a bulk build.
     Prepared(PreparedEntry),
@@ -63,7 +63,7 @@ impl Ready {
     }
 }
 
-/// Makes items of records. Each thread has its own.
+/// Makes items from records. Each thread has its own.
 pub(super) struct RecordReader {
     plan: Arc<Plan>,
     assembler: Assembler,
@@ -82,7 +82,7 @@ impl RecordReader {
         })
     }
 
-    /// The record that `lines` holds. Appends one item, none for a record of comments, more around an `include:`.
+    /// Reads the record in `lines`. Appends one item; none for a record of comments; several for an `include:`.
     pub(super) fn read(
         &mut self,
         mut lines: RecordLines<'_>,
@@ -91,7 +91,7 @@ impl RecordReader {
         out: &mut Vec<Item>,
     ) {
         loop {
-            // As slapd counts: comments before the name belong to the record.
+            // Counted as in slapd: comments before the name belong to the record.
             let line = lines.line();
             *count += 1;
             match lines.start() {
@@ -124,7 +124,7 @@ impl RecordReader {
         }
     }
 
-    /// A record of an included file.
+    /// Reads a record of an included file.
     pub(super) fn read_included(
         &mut self,
         record: &Record,
@@ -180,8 +180,8 @@ impl RecordReader {
         self.finish(draft, place, stamp, count, 0)
     }
 
-    /// Values are checked last, when most are normalized anyway, though a wrong one comes before what is wrong with the
-    /// rest.
+    /// Values are checked last, because most of them are normalized by then. But a wrong value is reported before other
+    /// errors.
     fn first_refusal<T>(&mut self, draft: &Draft<'_>, place: &Place, result: Result<T, Refused>) -> Result<T, Refused> {
         match result {
             Err(later) => Err(self.assembler.check_values(draft, place).err().unwrap_or(later)),
@@ -259,7 +259,7 @@ fn prepare(
         })
 }
 
-/// The chosen database that holds a name, as its position among the chosen ones.
+/// The chosen database that holds a name, by its position among the chosen ones.
 fn target(plan: &Plan, dn: &Dn, place: &Place) -> Result<usize, Refused> {
     let configuration = &plan.chosen.configuration;
     let refuse = |message: String| {

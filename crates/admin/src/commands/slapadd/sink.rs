@@ -1,4 +1,4 @@
-//! Where entries go: a bulk build of an empty database, transactions on one that has entries, or nowhere.
+//! The destination of entries: a bulk build of an empty database, transactions on a database with entries, or nothing.
 
 use std::{error::Error, sync::Arc};
 
@@ -11,13 +11,13 @@ use super::record::{Content, Ready};
 
 /// A chosen database, before the load.
 pub(super) enum Opened {
-    /// It is empty, and not in use.
+    /// The database is empty and not in use.
     Bulk(Box<BulkBuilder>),
-    /// It has entries, or is in use.
+    /// The database has entries, or is in use.
     Database(Box<Database>),
     /// Its entries are in files.
     Files(Box<OpenDatabase>),
-    /// `-u`, or a database that keeps nothing.
+    /// `-u`, or a database that stores nothing.
     Nothing,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Sink<'d> {
         open: Option<Box<WriteTransaction<'d>>>,
         pending: usize,
     },
-    /// One transaction, so that the files are made of all or of none.
+    /// One transaction, so that the files are changed for all entries or for none.
     Files {
         opened: &'d OpenDatabase,
         open: Option<Box<WriteTransaction<'d>>>,
@@ -38,11 +38,11 @@ pub(super) enum Sink<'d> {
     Nothing,
 }
 
-/// Entries of a transaction when what is loaded may be kept though others fail.
+/// Entries of a transaction when the load may continue after a failed entry.
 const BATCH: usize = 1000;
 
 impl Opened {
-    /// Opens a database for a load. `memory` bounds what a bulk build holds.
+    /// Opens a database for a load. `memory` bounds the memory of a bulk build.
     ///
     /// # Errors
     /// It cannot be opened.
@@ -62,7 +62,7 @@ impl Opened {
         options.no_sync |= quick;
         match BulkBuilder::new(options.clone(), Arc::clone(schema), memory) {
             Ok(builder) => Ok(Self::Bulk(Box::new(builder))),
-            // It has entries or is in use; what else may be wrong is told by the usual way of opening.
+            // The database has entries or is in use. The usual way of opening reports any other fault.
             Err(StoreError::Format(_)) => Ok(Self::Database(Box::new(Database::open(options, Arc::clone(schema))?))),
             Err(error) => Err(error.into()),
         }
@@ -70,7 +70,7 @@ impl Opened {
 }
 
 impl Sink<'_> {
-    /// Stores an entry; its ID, if it has got one.
+    /// Stores an entry. Returns its ID if it has one.
     pub(super) fn put(&mut self, ready: &Ready, keep_going: bool) -> Result<Option<u64>, StoreError> {
         match (self, &ready.content) {
             (Self::Bulk(builder), Content::Prepared(entry)) => builder.add_prepared(entry).map(Some),
@@ -88,7 +88,8 @@ impl Sink<'_> {
                     None => Box::new(database.write()?),
                 };
                 let result = transaction.load(entry);
-                // A refusal leaves the transaction as it was; after anything else it must not be committed.
+                // A refusal leaves the transaction unchanged. After any other error the transaction must not be
+                // committed.
                 if matches!(result, Ok(_) | Err(StoreError::Inapplicable(_))) {
                     *pending += 1;
                     if keep_going && *pending >= BATCH {
@@ -116,7 +117,7 @@ impl Sink<'_> {
         }
     }
 
-    /// Superiors that have not come.
+    /// The missing superiors.
     pub(super) fn missing_superiors(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         match self {
             Self::Bulk(builder) => Ok(builder
@@ -140,12 +141,12 @@ impl Sink<'_> {
         }
     }
 
-    /// Whether an entry can be there before its superior.
+    /// Whether an entry may come before its superior.
     pub(super) fn keeps_places(&self) -> bool {
         !matches!(self, Self::Files { .. })
     }
 
-    /// Makes what was loaded durable and visible. Places of missing superiors are kept.
+    /// Makes the load durable and visible. Places of missing superiors are kept.
     pub(super) fn finish(self) -> Result<(), Box<dyn Error>> {
         match self {
             Self::Bulk(builder) => Ok(builder.finish_with_places()?),

@@ -1,4 +1,4 @@
-//! slapcat: a database as LDIF, from one commit each, while the server goes on.
+//! slapcat: writes databases as LDIF, each from one commit, while the server runs.
 
 mod pieces;
 mod text;
@@ -36,9 +36,9 @@ const GRAMMAR: Grammar = Grammar {
     operands: false,
 };
 
-/// Entries that are worth a further thread.
+/// The number of entries for which a further thread pays.
 const ENTRIES_EACH: u64 = 2000;
-/// As a shell names the end by SIGPIPE, which is how other programs end when their reader does.
+/// The shell's exit status for an end by SIGPIPE. Other programs end like this when their reader has gone.
 const READER_ENDED: u8 = 128 + 13;
 
 /// Runs slapcat; `arguments` begin with the program's name.
@@ -73,11 +73,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Why nothing more is written.
+/// Why writing ends.
 enum Ended {
-    /// The one who read the output has gone: nobody needs to be told.
+    /// The reader of the output has gone. There is nobody to tell.
     ByReader,
-    /// The message for the user, or nothing when it has been printed.
+    /// The message for the user; empty if it has been printed.
     With(String),
 }
 
@@ -93,7 +93,7 @@ impl From<StoreError> for Ended {
     }
 }
 
-/// Writes what was asked for; false when entries could not be read though it went on.
+/// Writes the selected entries. False: some entries could not be read, and it continued.
 fn write(options: &mut Options, writer: Writer) -> Result<bool, Ended> {
     Selection::base_of(options)?;
     if config_database::is_chosen(options) {
@@ -130,7 +130,7 @@ struct Output {
 impl Output {
     fn new(options: &Options) -> Result<Self, String> {
         let (file, name) = match &options.file {
-            // Not through its line buffer.
+            // This bypasses the line buffer of stdout.
             None => (
                 io::stdout().as_fd().try_clone_to_owned().map(File::from),
                 "standard output".to_owned(),
@@ -151,7 +151,7 @@ impl Output {
     }
 }
 
-/// A dump under way.
+/// The state of a dump.
 struct Dump<'o> {
     options: &'o Options,
     writer: Writer,

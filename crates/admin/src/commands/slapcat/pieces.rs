@@ -1,5 +1,5 @@
-//! A database as text in the order of its entry IDs, made on several threads: each makes every n-th block of IDs and
-//! hands it over piece by piece. Memory is bounded: a few pieces for each thread, and the one entry that is longer.
+//! A database as text in the order of its entry IDs, made on several threads. Each thread makes every n-th block of IDs
+//! and hands it over in pieces. Memory is bounded: a few pieces for each thread, and one entry longer than a piece.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -9,7 +9,7 @@ use ironbark_store::{Database, EntryId, Snapshot, StoreError};
 use super::text::EntryText;
 use crate::shared::filter::{Part, Selection};
 
-/// What is written, and how.
+/// The contents and the form of the output.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'j> {
     pub(super) writer: Writer,
@@ -17,30 +17,30 @@ pub(super) struct Job<'j> {
     pub(super) part: Part,
     /// `-v`: the ID of each entry.
     pub(super) ids: bool,
-    /// `-c`: go on behind an entry that cannot be read.
+    /// `-c`: continue after an entry that cannot be read.
     pub(super) keep_going: bool,
 }
 
-/// Some text, and what ended it.
+/// Some text, and the error that ended it.
 #[derive(Default)]
 pub(super) struct Piece {
     pub(super) text: Vec<u8>,
     pub(super) entries: u64,
-    /// An entry that could not be read, behind the text.
+    /// The error of an unreadable entry after the text.
     pub(super) error: Option<StoreError>,
     /// The block ends here.
     last: bool,
 }
 
-/// Bytes of a piece, about.
+/// Approximate bytes of a piece.
 const PIECE: usize = 256 << 10;
-/// Entries of a block, about, and pieces of each thread that wait.
+/// Approximate entries of a block, and waiting pieces of each thread.
 const BLOCK: u64 = 512;
 const WAITING: usize = 8;
-/// How often snapshots are taken anew when a commit came between them.
+/// How often snapshots are taken again when a commit came between them.
 const ATTEMPTS: usize = 100;
 
-/// Snapshots of one and the same commit: `count` of them, or one when commits come too fast.
+/// Snapshots of the same commit: `count` of them, or one if commits come too fast.
 pub(super) fn equal_snapshots(database: &Database, count: usize) -> Result<Vec<Snapshot<'_>>, StoreError> {
     for _ in 0..ATTEMPTS {
         let snapshots = (0..count.max(1)).map(|_| database.snapshot());
@@ -75,7 +75,7 @@ pub(super) fn for_each<E: From<StoreError>>(
             lanes.push((receiver, returned));
         }
         for (receiver, returned) in (0..blocks).zip(lanes.iter().cycle()).map(|(_, lane)| lane) {
-            // A lane that breaks off ends the loop, and the scope passes the panic on.
+            // If a lane fails, the loop ends and the scope passes the panic on.
             while let Ok(mut piece) = receiver.recv() {
                 let last = piece.last;
                 take(&mut piece)?;
@@ -90,7 +90,7 @@ pub(super) fn for_each<E: From<StoreError>>(
     })
 }
 
-/// Makes the pieces of the blocks behind the IDs `starts`, until nobody takes them.
+/// Makes the pieces of the blocks after the IDs `starts`, until nobody takes them.
 fn make(
     snapshot: &Snapshot<'_>,
     job: Job<'_>,
@@ -107,7 +107,7 @@ fn make(
                 last: true,
                 ..Piece::default()
             };
-            // Nobody may take it any more.
+            // The receiver may have gone.
             let _ = sender.send(piece);
             return;
         }
@@ -136,7 +136,7 @@ fn make(
     }
 }
 
-/// One thread's work.
+/// The work of one thread.
 struct Lane<'l> {
     snapshot: &'l Snapshot<'l>,
     job: Job<'l>,
@@ -151,7 +151,7 @@ struct Lane<'l> {
 enum Stop {
     /// An entry could not be read.
     Unread(StoreError),
-    /// Nobody takes the pieces any more.
+    /// The pieces are no longer wanted.
     Unwanted,
 }
 

@@ -1,4 +1,4 @@
-//! Entries as LDIF text. What entries share is made into text once: value sets that recur, and the names of superiors.
+//! Entries as LDIF text. Shared parts become text only once: repeated value sets, and the names of superiors.
 
 use std::ops::{ControlFlow, Range};
 
@@ -6,25 +6,25 @@ use ironbark_ldif::Writer;
 use ironbark_store::{EntryId, Record, RecordAttribute, StoreError, View};
 use rustc_hash::FxHashMap;
 
-/// Makes text of the entries of one snapshot.
+/// Makes the text of the entries of one snapshot.
 pub(super) struct EntryText {
     writer: Writer,
-    /// Where in `texts` the lines of a shared set are, by what stands for it.
+    /// The place in `texts` of a shared set's lines, by the set's reference.
     sets: FxHashMap<(u16, u64), Range<usize>>,
     texts: Vec<u8>,
     superiors: FxHashMap<EntryId, Box<[u8]>>,
     name: Vec<u8>,
-    /// The entry that shows the context vector, and the lines of that.
+    /// The entry that shows the context vector, and its lines.
     context: Option<(EntryId, Vec<u8>)>,
 }
 
-/// Bytes of shared text that are remembered.
+/// The most bytes of shared text that are kept.
 const MAX_TEXTS: usize = 16 << 20;
-/// Superiors whose names are remembered.
+/// The most superiors whose names are kept.
 const MAX_SUPERIORS: usize = 4096;
 
 impl EntryText {
-    /// Of the entries that `view` shows.
+    /// For the entries of `view`.
     ///
     /// # Errors
     /// The storage failed.
@@ -39,7 +39,7 @@ impl EntryText {
         })
     }
 
-    /// Appends an entry and the blank line after it; with an error something may have been appended.
+    /// Appends an entry and the blank line after it. On an error a part may have been appended.
     pub(super) fn put(&mut self, view: &View<'_>, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         self.put_name(view, record, out)?;
         record.for_each_attribute(&mut |attribute| self.put_attribute(&attribute, out))?;
@@ -92,7 +92,7 @@ impl EntryText {
     }
 }
 
-/// The `contextCSN` of a database that keeps a context vector, which its first suffix entry shows.
+/// The `contextCSN` of a database with a context vector. The first suffix entry shows it.
 fn context(writer: Writer, view: &View<'_>) -> Result<Option<(EntryId, Vec<u8>)>, StoreError> {
     let Some((id, vector)) = view.shown_context()? else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! slapmodify: LDIF change records into a database, offline. The operations are the server's own, done by a directory
-//! in this process in the name of the database's rootdn.
+//! slapmodify: applies LDIF change records to a database, offline. The operations are the server's own. A directory in
+//! this process executes them as the database's rootdn.
 
 mod waiting;
 
@@ -125,7 +125,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     let result = changes.all(Reader::new(input, FileResolver::default()), settings.first_line);
     drop(changes);
     directory.close();
-    // A file is open once in a process: it is opened again for the CSNs.
+    // A process may open a file only once, so it is closed before the CSNs are written.
     drop(directory);
     let clean = result?;
     if settings.writes_context_csn && !options.dry_run {
@@ -135,7 +135,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     Ok(clean)
 }
 
-/// The chosen databases alone, without what keeps clients from writing.
+/// The chosen databases only, without the settings that refuse writes of clients.
 fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
     let mut configuration = chosen.configuration.clone();
     configuration.databases = chosen.databases().map(|(_, database)| database.clone()).collect();
@@ -153,7 +153,7 @@ fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
     configuration
 }
 
-/// In whose name a database without rootdn is changed.
+/// The name of the author where a database has no rootdn.
 const NO_ROOT: &str = "cn=slapmodify";
 
 fn peer() -> Peer {
@@ -167,7 +167,7 @@ fn peer() -> Peer {
     }
 }
 
-/// Change records on their way.
+/// The state of a run.
 struct Changes<'a> {
     options: &'a Options,
     chosen: &'a Chosen,
@@ -176,14 +176,14 @@ struct Changes<'a> {
     request: Vec<u8>,
     next_id: i32,
     waiting: Waiting,
-    /// Position of the database that the last record was for.
+    /// Position of the last record's database.
     database: Option<usize>,
     /// Whether no record was refused.
     clean: bool,
 }
 
-/// How many records may be with the writer. One that is refused half done makes it begin its transaction again: few,
-/// where many may be refused, and one at a time where each is (a dry run).
+/// The most records that the writer may have. A record that is refused half done makes the writer begin its transaction
+/// again. So the number is small where many may be refused, and one where each is refused (a dry run).
 fn records_at_once(options: &Options) -> usize {
     match (options.dry_run, options.keep_going) {
         (true, _) => 1,
@@ -215,7 +215,7 @@ impl Changes<'_> {
         }
     }
 
-    /// Tells that a record was refused, or ends with that.
+    /// Prints that a record was refused, or ends with that message.
     fn refuse(&mut self, text: Refused) -> Result<(), String> {
         if self.options.keep_going == 0 {
             return Err(text);
@@ -225,7 +225,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Hands a record to the writer of its database; the reason if that could not be done.
+    /// Hands a record to the writer of its database. Returns the reason if that was not possible.
     fn one(&mut self, record: &Record) -> Result<Option<Refused>, String> {
         let named = |text: &str| {
             let shown = String::from_utf8_lossy(&record.dn);
@@ -245,7 +245,7 @@ impl Changes<'_> {
             return Ok(named("the database is not configured to hold it"));
         };
         if self.database.replace(position) != Some(position) {
-            // Each database has a writer of its own; the order of the file is kept all the same.
+            // Each database has its own writer, but the order of the file is kept.
             self.settle_all()?;
             let root = match &settings.root_dn {
                 Some(root) => root.clone(),
@@ -300,7 +300,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Encodes the record's operation into the request; its name.
+    /// Encodes the record's operation into the request. Returns the operation's name.
     fn encode(&mut self, record: &Record) -> &'static str {
         let dn = record.dn.as_slice();
         match &record.kind {
@@ -372,7 +372,7 @@ impl Changes<'_> {
         self.put("add", &Request::Add(request), controls)
     }
 
-    /// Relax Rules let the operational attributes of a dump be written.
+    /// Relax Rules allow the operational attributes of a dump to be written.
     fn put(&mut self, word: &'static str, request: &Request<'_>, controls: &[ironbark_ldif::Control]) -> &'static str {
         self.next_id = self.next_id.checked_add(1).unwrap_or(1);
         let id = MessageId::new(self.next_id).unwrap_or_default();

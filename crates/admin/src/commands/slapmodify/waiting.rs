@@ -1,4 +1,4 @@
-//! Records that were handed to the writer, which takes many of them into one transaction.
+//! Records that the writer has and whose results are awaited. The writer takes many of them into one transaction.
 
 use std::collections::VecDeque;
 
@@ -6,23 +6,23 @@ use ironbark_directory::{Session, Submitted, Worker};
 use ironbark_ldap_proto::{DecodeLimits, Response, ResponseMessage};
 use ironbark_model::ResultCode;
 
-/// In the order of the file.
+/// The waiting records, in the order of the file.
 pub(super) struct Waiting {
     sent: VecDeque<Sent>,
     octets: usize,
-    /// Records that may wait.
+    /// The most records that may wait.
     most: usize,
 }
 
-/// A record whose result is not known.
+/// A record without a known result.
 pub(super) struct Sent {
-    /// `None`: the response is there.
+    /// `None`: the response has arrived.
     pub(super) submitted: Option<Submitted>,
     pub(super) response: Vec<u8>,
     /// Name of the operation.
     pub(super) word: &'static str,
     pub(super) dn: String,
-    /// The name as it stands in the file.
+    /// The name as written in the file.
     pub(super) shown: String,
     pub(super) line: u64,
     /// Length of the request.
@@ -30,7 +30,7 @@ pub(super) struct Sent {
 }
 
 impl Waiting {
-    /// Waiting records, at most as many.
+    /// Up to `most` waiting records.
     pub(super) fn new(most: usize) -> Self {
         Self {
             sent: VecDeque::new(),
@@ -39,8 +39,8 @@ impl Waiting {
         }
     }
 
-    /// Whether a request of this length may be handed over beside those that wait: far from what the writer would
-    /// refuse.
+    /// Whether a request of this length may be handed over in addition to the waiting ones. The limit is far below the
+    /// length that the writer would refuse.
     pub(super) fn has_room(&self, octets: usize) -> bool {
         const OCTETS: usize = 16 << 20;
         self.sent.is_empty() || (self.sent.len() < self.most && self.octets + octets <= OCTETS)

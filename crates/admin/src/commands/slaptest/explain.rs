@@ -1,4 +1,4 @@
-//! `slaptest --explain`: what in a configuration is wrong, unknown, ignored, unsafe, missing or old.
+//! `slaptest --explain`: the wrong, unknown, ignored, unsafe, missing and old parts of a configuration.
 
 use std::{
     ffi::OsString,
@@ -13,11 +13,11 @@ use ironbark_config::olc::Folder;
 
 use super::report;
 
-/// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
-/// `--explain`.
+/// The configuration loads, but something in it is unsafe. If it does not load, the status is 1, as for slaptest
+/// without `--explain`.
 const UNSAFE: u8 = 2;
 
-/// How findings are shown.
+/// The output form of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Text,
@@ -32,10 +32,10 @@ pub(super) struct Explain {
 }
 
 impl Explain {
-    /// Takes `--explain`, `--explain=json` and `--log` out of a command line; `None`: it has no `--explain`.
+    /// Removes `--explain`, `--explain=json` and `--log` from a command line. `None`: it has no `--explain`.
     ///
     /// # Errors
-    /// A form that is not known, a log without its name, a log without `--explain`.
+    /// An unknown form, a log without its name, or a log without `--explain`.
     pub(super) fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>, String> {
         let mut form = None;
         let mut logs = Vec::new();
@@ -73,7 +73,7 @@ impl Explain {
         }
     }
 
-    /// Explains the configuration that slaptest's options name. Nothing is written to it.
+    /// Explains the configuration that slaptest's options name. The configuration is not changed.
     ///
     /// # Errors
     /// The message for the user.
@@ -105,7 +105,7 @@ impl Explain {
                 Form::Text => report::text(&findings),
                 Form::Json => report::json(&findings),
             };
-            // Whoever reads may have seen enough: `slaptest --explain | head`.
+            // The reader may have seen enough: `slaptest --explain | head`.
             let _ = std::io::stdout().write_all(text.as_bytes());
         }
         Ok(if !findings.loads() {

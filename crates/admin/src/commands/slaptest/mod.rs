@@ -1,5 +1,5 @@
-//! slaptest: reads the configuration, opens the databases, and says whether that went well; with `--explain` what is to
-//! be said of it.
+//! slaptest: reads the configuration, opens the databases, and says whether that succeeded. With `--explain` it reviews
+//! the configuration.
 
 mod explain;
 mod report;
@@ -62,7 +62,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(text) => {
-            // Being quiet is about why, as in slapd.
+            // As in slapd, `-Q` only hides the reasons.
             let shown = if quiet {
                 text.lines().last().unwrap_or_default()
             } else {
@@ -115,7 +115,7 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     };
     for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind.is_stored()) {
         let directory = &settings.directory;
-        // As in slapd, this is wrong with the configuration, also for a dry run.
+        // As in slapd, this is a fault of the configuration, also for a dry run.
         if settings.kind == DatabaseKind::Mdb && !directory.is_dir() {
             return Err(format!(
                 "slaptest: database #{}: directory {}: there is no such directory\nslaptest: bad configuration file!",
@@ -137,7 +137,7 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens a database for reading. Nothing is made: one that has not been made yet fails, as with slapd.
+/// Opens a database for reading. Nothing is created: as in slapd, a missing database is a failure.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     if settings.kind == DatabaseKind::Ldif {
         let opened = ironbark_directory::open::to_read(settings, chosen.schema());

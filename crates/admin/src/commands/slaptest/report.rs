@@ -1,11 +1,11 @@
-//! Findings as people read them, a line each, and as JSON.
+//! Findings as text for people, one on each line, and as JSON.
 
 use std::fmt::Write as _;
 
 use ironbark_advisor::{Class, Finding, Findings, Place};
 use serde_json::{Value, json};
 
-/// A line each, and the summary.
+/// A line for each finding, and the summary.
 pub(super) fn text(findings: &Findings) -> String {
     let mut text = String::new();
     for finding in findings.iter() {
@@ -86,7 +86,7 @@ fn capitalized(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// One line, whatever a hostile file has in it; a terminal sees no control character.
+/// Makes one line without control characters, so that a hostile file cannot harm the terminal.
 fn clean(text: &str) -> String {
     text.chars()
         .map(|character| if character.is_control() { '?' } else { character })
