@@ -52,7 +52,7 @@ fn main() {
     }
 }
 
-/// Processor time of this thread: what other programs take does not count.
+/// Processor time of this thread, without the time that other programs take.
 fn processor_seconds() -> f64 {
     seconds(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -64,7 +64,7 @@ fn wall_seconds() -> f64 {
 #[allow(unsafe_code, reason = "processor time is not in the standard library")]
 fn seconds(clock: libc::clockid_t) -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is one that the kernel fills.
+    // SAFETY: the kernel fills the structure.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

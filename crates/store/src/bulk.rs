@@ -1,5 +1,5 @@
-//! Bulk build of an empty database (`slapadd -q`): records and keys appended in order, nothing left behind when it
-//! fails.
+//! Bulk build of an empty database (`slapadd -q`): records and keys are appended in order. A failure leaves nothing
+//! behind.
 //!
 //! The file is built in a temporary directory inside the database's and renamed into place by [`BulkBuilder::finish`].
 //! Entries may come in any order; an entry whose superior has not come yet reserves the superior's ID, as slapadd does.
@@ -37,7 +37,7 @@ use crate::{
     write::{name_in, pretty_in},
 };
 
-/// Bytes of records that are gathered before they are appended, and of rows that one transaction appends.
+/// Bytes of records that are gathered before they are appended, and bytes of rows that one transaction appends.
 const BATCH: usize = 32 << 20;
 
 /// Builds a database from entries.
@@ -45,7 +45,7 @@ pub struct BulkBuilder {
     target: target::Target,
     database: Option<Database>,
     preparers: Preparers,
-    /// For entries that come one by one.
+    /// Prepares entries that come one by one.
     preparer: Option<Preparer>,
     ids: FxHashMap<u64, (u32, EntryId)>,
     missing: FxHashMap<EntryId, String>,
@@ -55,7 +55,7 @@ pub struct BulkBuilder {
     names: Pairs,
     name_runs: Vec<PathBuf>,
     name_limit: usize,
-    /// Entry IDs of each preparer's entries, by their ordinals.
+    /// For each preparer, the entry IDs of its entries, by ordinal.
     placed: Vec<Vec<u32>>,
     name: names::Key,
 }
@@ -69,8 +69,9 @@ struct Batch {
 }
 
 impl BulkBuilder {
-    /// Begins a build. `memory_limit` in bytes bounds the names and index keys held in memory; more are written to
-    /// temporary files. Not counted: about 50 bytes for each entry, and 64 MiB for records on their way.
+    /// Begins a build. `memory_limit` in bytes bounds the names and index keys held in memory; what exceeds it is
+    /// written to temporary files. The limit does not count about 50 bytes for each entry, and 64 MiB for records that
+    /// wait to be appended.
     ///
     /// # Errors
     /// The database has entries or is in use; the directory cannot be written.
@@ -101,7 +102,7 @@ impl BulkBuilder {
             name: names::Key::new(),
         })
     }
-    /// What the costly part of adding an entry needs: hand a preparer to each of other threads, and their results to
+    /// The state that preparers share. Give a preparer to each worker thread, and hand the prepared entries to
     /// [`BulkBuilder::add_prepared`] in the order of the file.
     pub fn preparers(&self) -> Preparers {
         self.preparers.clone()
@@ -226,7 +227,7 @@ impl BulkBuilder {
             if placed.len() <= at {
                 placed.resize(at + 1, 0);
             }
-            // `new_name` gives out no greater ones.
+            // `new_name` gives out no greater IDs.
             if let (Some(place), Ok(id)) = (placed.get_mut(at), u32::try_from(id)) {
                 *place = id;
             }
@@ -259,7 +260,7 @@ impl BulkBuilder {
             dn.pretty()
         )))
     }
-    /// Whether the entry is entered in `names` below 0.
+    /// Whether `names` holds the entry below parent 0.
     fn is_topmost(&self, dn: &Dn) -> bool {
         self.suffixes()
             .iter()
@@ -360,7 +361,7 @@ impl BulkBuilder {
         for (id, range) in &batch.records {
             let bytes = batch.bytes.get(range.clone()).unwrap_or_default();
             let key = varint::Key::new(*id);
-            // Superiors that came late have IDs among those that are there.
+            // A superior that came late has a lower ID than the last record that was written.
             if *id > last {
                 database
                     .ground

@@ -18,32 +18,32 @@ pub type TextAttribute = (Box<str>, Vec<Vec<u8>>);
 pub struct ChangeRecord {
     /// Its place in the log of its database.
     pub position: Position,
-    /// Hash of the record before it, where records come from a common log; else zeros.
+    /// Hash of the record before it if records come from a common log; otherwise zeros.
     pub predecessor: [u8; 16],
     /// `entryCSN` of the change.
     pub csn: Csn,
-    /// ID of the server that brought it; 0: it was made here.
+    /// ID of the server that sent it; 0: it was made here.
     pub via: u16,
     /// When it was made, in microseconds since 1970.
     pub unix_micros: i64,
-    /// Who: authorization DN, pretty form; empty for anonymous or internal.
+    /// The author: authorization DN, pretty form; empty for anonymous or internal changes.
     pub author: Box<str>,
-    /// The identity that authenticated, pretty form: another one under proxied authorization.
+    /// The identity that authenticated, pretty form. It differs from the author under proxied authorization.
     pub authenticated: Box<str>,
-    /// The request, if something that follows the database may ask for it.
+    /// The request, if a follower of the database may ask for it.
     pub request: Option<RequestFacts>,
     /// The operation that the client asked for.
     pub kind: ChangeKind,
     /// Effects in the order of application. The first is the operation's own; the rest are those of overlays.
     pub effects: Vec<RecordedEffect>,
-    /// The changes as they were asked for, in the order of execution, if something that follows wants them.
+    /// The changes as the client asked for them, in the order of execution, if a follower wants them.
     pub requested: Vec<RequestedChange>,
-    /// CSNs that the context vector takes in with it, besides its own.
+    /// CSNs that the context vector takes in with this change, besides the change's own.
     pub cookie: Vec<Csn>,
 }
 
 impl ChangeRecord {
-    /// Octets of its names and values, as a measure of what it takes.
+    /// Octets of its names and values, as a measure of its memory.
     pub fn octets(&self) -> usize {
         let values = |values: &[Vec<u8>]| values.iter().map(Vec::len).sum::<usize>();
         let of_effect = |recorded: &RecordedEffect| {
@@ -63,7 +63,7 @@ impl ChangeRecord {
 /// A place in a log of changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Position {
-    /// Random number of the log: another one after a restore. 0: none yet.
+    /// Random number of the log. It changes after a restore. 0: none yet.
     pub generation: u64,
     /// From 1 on, without gaps while the log is kept.
     pub sequence: u64,
@@ -83,42 +83,42 @@ pub enum ChangeKind {
     ModifyDn,
 }
 
-/// An effect, and what is known of the entry besides.
+/// An effect, and what else is known of the entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecordedEffect {
     /// What is done.
     pub effect: Effect,
     /// What consumers make of it.
     pub marks: Marks,
-    /// The entry as it was, where the log is kept.
+    /// The entry as it was before, if the log is kept.
     pub before: Before,
 }
 
 /// Which consumers an effect is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marks {
-    /// An overlay's: consumers that have the overlay make it themselves.
+    /// The effect of an overlay: consumers that have the overlay make it themselves.
     pub internal: bool,
     /// State of this server alone.
     pub silent: bool,
 }
 
-/// What an effect has changed.
+/// What an effect has removed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Before {
     /// `entryUUID` of the entry; zeros: not known, or it has none.
     pub entry_uuid: [u8; 16],
-    /// What is gone.
+    /// The values that are gone.
     pub gone: Gone,
 }
 
 /// The values that an effect has taken away.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Gone {
-    /// Nothing, or it is not known.
+    /// No values, or they are not known.
     #[default]
     Unknown,
-    /// Of each value change in order: the values as they were stored.
+    /// For each value change in order: the removed values as they were stored.
     Values(Vec<Vec<Vec<u8>>>),
     /// The deleted entry.
     Entry(Vec<TextAttribute>),
@@ -150,7 +150,7 @@ pub enum Effect {
         /// In order.
         changes: Vec<ValueChange>,
     },
-    /// The entry goes. It has no subordinates at this point.
+    /// Deletes the entry. It has no subordinates at this point.
     Delete {
         /// DN.
         dn: Box<str>,
@@ -179,14 +179,14 @@ impl From<Effect> for RecordedEffect {
 /// A change of one attribute's value set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ValueChange {
-    /// Appends values; a new attribute goes to the end of the entry. None of them is there already.
+    /// Appends values; a new attribute goes to the end of the entry. None of the values is there already.
     Add {
         /// Attribute description.
         attribute: Box<str>,
         /// Values.
         values: Vec<Vec<u8>>,
     },
-    /// Removes values by equality of normal forms; all are there. An attribute without values disappears.
+    /// Removes values by equality of normal forms; all of them are there. An attribute without values disappears.
     Delete {
         /// Attribute description.
         attribute: Box<str>,

@@ -1,4 +1,4 @@
-//! Change sequence numbers (draft-ietf-ldup-model) as numbers, and the vector of the greatest of each server.
+//! Change sequence numbers (draft-ietf-ldup-model) as numbers, and the vector with the greatest CSN of each server.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ const MICROS: u64 = 1_000_000;
 const UNIX_DAYS: i64 = 865_565;
 
 impl Csn {
-    /// Reads the text. `None`: it has another form, as CSNs of slapd before 2.4 have.
+    /// Reads the text. `None`: it has another form, like the CSNs of slapd before 2.4.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (seconds, micros, [count, server, modification]) = packed::csn_parts(text)?;
         Some(Self {
@@ -46,13 +46,13 @@ impl Csn {
         micros.saturating_sub(UNIX_DAYS * 86_400 * MICROS.cast_signed())
     }
 
-    /// Tells changes of one microsecond apart.
+    /// Tells apart the changes of one microsecond.
     pub fn change_count(self) -> u32 {
         self.count
     }
 
-    /// 8 bytes of microseconds, 3 of the count, 3 of the modification, big-endian: in the order of the CSNs of one
-    /// server.
+    /// 8 bytes of microseconds, 3 of the count, 3 of the modification, big-endian. The bytes of one server's CSNs sort
+    /// in CSN order.
     pub(crate) fn packed(self) -> [u8; PACKED] {
         let mut bytes = [0; PACKED];
         let [_, count @ ..] = self.count.to_be_bytes();
@@ -70,13 +70,13 @@ impl Csn {
         bytes
     }
 
-    /// What [`Csn::octets`] has made.
+    /// Reads what [`Csn::octets`] wrote.
     pub(crate) fn from_octets(bytes: &[u8; OCTETS]) -> Self {
         let number = |from: usize, count: usize| {
             let digits = bytes.iter().skip(from).take(count);
             digits.fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
         };
-        // As many bits as each has.
+        // Each part has no more bits than this.
         let short = |from, count| u32::try_from(number(from, count)).unwrap_or_default();
         Self {
             micros: number(0, 8),
@@ -94,7 +94,7 @@ impl Csn {
             u64::from(self.modification),
         ];
         let text = packed::csn_text(self.micros / MICROS, self.micros % MICROS, numbers);
-        // Every CSN was a text once, or was read from a file that is damaged.
+        // Every CSN was made from a text, or was read from a damaged file.
         text.map(|text| String::from_utf8_lossy(&text).into_owned())
             .unwrap_or_default()
     }
@@ -106,12 +106,12 @@ impl fmt::Display for Csn {
     }
 }
 
-/// The greatest CSN of each server that has changed a database: its `contextCSN`.
+/// The greatest CSN of each server that has changed a database: the database's `contextCSN`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ContextVector(Vec<Csn>);
 
 impl ContextVector {
-    /// Takes a CSN in; whether it was greater than the one of its server, or the first.
+    /// Takes a CSN in. Returns whether it was the first of its server, or greater than the one before.
     pub fn merge(&mut self, csn: Csn) -> bool {
         match self.0.binary_search_by_key(&csn.server, |known| known.server) {
             Ok(at) => match self.0.get_mut(at) {
@@ -128,7 +128,7 @@ impl ContextVector {
         }
     }
 
-    /// Takes all CSNs of another in; whether one of them was greater.
+    /// Takes in all CSNs of another vector. Returns whether one of them was greater.
     pub(crate) fn merge_all(&mut self, other: &Self) -> bool {
         other.iter().fold(false, |changed, csn| self.merge(csn) | changed)
     }

@@ -41,7 +41,7 @@ pub struct Database {
     pub(crate) loaded: AtomicUsize,
 }
 
-/// What an environment has once, under however many schemas it is in use.
+/// The state of one environment, shared by all schemas that it is used under.
 pub(crate) struct Common {
     env: Environment,
     tables: Tables,
@@ -52,12 +52,12 @@ pub(crate) struct Common {
     writer: Mutex<SetWriter>,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
-    /// Where looking at tombstones goes on.
+    /// Where the next look at tombstones begins.
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
 }
 
 impl Database {
-    /// Whether the kernel reads ahead of what is asked for.
+    /// Whether the kernel reads ahead.
     pub fn reads_ahead(&self) -> bool {
         !self.ground.options.no_read_ahead
     }
@@ -79,7 +79,7 @@ pub struct Snapshot<'d> {
     pub(crate) catalog: Arc<Catalog>,
 }
 
-/// A [`Snapshot`] that holds its database: for one who serves several requests on the same snapshot.
+/// A [`Snapshot`] that holds its database: for a caller that serves several requests on the same snapshot.
 pub struct HeldSnapshot {
     txn: RoTxn<'static, WithoutTls>,
     database: Arc<Database>,
@@ -88,19 +88,19 @@ pub struct HeldSnapshot {
 
 impl Database {
     /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an
-    /// empty database are active at once; on one with entries they are inactive until [`Database::index_step`] or
-    /// [`Database::reindex`] has built them, and [`Database::inactive_indexes`] names them. Dropped ones are no longer
-    /// used; their keys are deleted in the same steps.
+    /// empty database are active at once. On a database with entries they are inactive until [`Database::index_step`]
+    /// or [`Database::reindex`] has built them; [`Database::inactive_indexes`] names them. Dropped indexes are no
+    /// longer used; the same steps delete their keys.
     ///
     /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB
-    /// when there is none) is reserved as address space alone, so that the file grows as needed.
+    /// by default) only reserves address space: the file grows as needed.
     ///
     /// # Errors
-    /// Not ours, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
+    /// Not our file, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
     pub fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Self, StoreError> {
         open::open(options, schema)
     }
-    /// Indexes that are defined and not built, as `attribute kind`.
+    /// Indexes that are defined but not built, as `attribute kind`.
     pub fn inactive_indexes(&self) -> Vec<String> {
         let catalog = self.catalog.load();
         catalog
@@ -110,8 +110,8 @@ impl Database {
             .map(|index| index.stored.text())
             .collect()
     }
-    /// A number that rises with each commit (of other processes too): lets a reader keep its snapshot while it is
-    /// unchanged.
+    /// A number that rises with each commit, also with commits of other processes. A reader may keep its snapshot while
+    /// the number is unchanged.
     pub fn commit_version(&self) -> u64 {
         self.env.info().last_txn_id as u64
     }
@@ -158,22 +158,22 @@ impl Database {
     /// The catalog for a read transaction that has just begun.
     fn catalog_of(&self, txn: &RoTxn<'_>) -> Result<Arc<Catalog>, StoreError> {
         if txn.id() > self.loaded.load(Ordering::Acquire) {
-            // Someone else has committed, and may have given out numbers that are unknown here.
+            // Another writer has committed, and may have given out numbers that are unknown here.
             let _writer = self.lock_writer();
             self.catch_up(txn)?;
         }
-        // After the transaction has begun: what it can hold was published before its commit.
+        // Loaded after the transaction has begun: everything that it can hold was published before its commit.
         Ok(self.catalog.load_full())
     }
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
-        // A panic elsewhere leaves the tracker sound: it holds nothing but counts and numbers.
+        // A panic elsewhere leaves the tracker sound: it holds only counts and numbers.
         self.common
             .writer
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Loads numbers and sets that others have committed: other processes, or this one under another schema. The caller
-    /// holds the writer's lock.
+    /// Loads numbers and sets that others have committed: other processes, or this process under another schema. The
+    /// caller holds the writer's lock.
     pub(crate) fn catch_up(&self, txn: &RoTxn<'_>) -> Result<(), StoreError> {
         if txn.id() <= self.loaded.load(Ordering::Acquire) {
             return Ok(());
@@ -189,7 +189,7 @@ impl Database {
 }
 
 impl View<'_> {
-    /// Whether it is of this database, under whatever schema.
+    /// Whether the snapshot is of this database, under any schema.
     pub fn is_of(&self, database: &Database) -> bool {
         Arc::ptr_eq(&self.ground.sets, &database.ground.sets)
     }

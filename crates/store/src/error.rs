@@ -46,8 +46,8 @@ impl StoreError {
             source,
         }
     }
-    /// LMDB calls a write that did not fit on the disk a failure of the device: tells them apart by the room that is
-    /// left in the database's directory.
+    /// LMDB reports a write that did not fit on the disk as a failure of the device. The room left in the database's
+    /// directory tells the two apart.
     pub(crate) fn with_room_checked(self, directory: &std::path::Path) -> Self {
         let Self::Lmdb(heed::Error::Io(source)) = &self else {
             return self;
@@ -66,7 +66,7 @@ impl StoreError {
     }
 }
 
-/// A disk with fewer bytes left is full: a transaction writes more at once.
+/// A disk with fewer free bytes counts as full: a transaction writes more than this at once.
 const ROOM: u64 = 1 << 20;
 
 fn is_out_of_space(error: &std::io::Error) -> bool {

@@ -98,7 +98,7 @@ impl SetKey {
             Ok((sequence, value))
         }))
     }
-    /// Whether the value of this number is found by this hash.
+    /// Whether the value with this number is found by this hash.
     pub(crate) fn has_hash(self, txn: &RoTxn<'_>, table: &Table, hash: u64, sequence: u64) -> Result<bool, StoreError> {
         Ok(table.get(txn, &self.hash_key(hash, sequence))?.is_some())
     }
@@ -194,7 +194,7 @@ impl SetKey {
     }
 }
 
-/// Whether a set of this size belongs into `values`.
+/// Whether a set of this size belongs in `values`.
 pub(crate) fn is_external(count: usize, bytes: usize) -> bool {
     count >= MIN_COUNT && bytes >= MIN_BYTES
 }

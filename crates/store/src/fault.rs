@@ -1,7 +1,7 @@
-//! What becomes of a process whose data file cannot be read where it is mapped: somebody has cut it off, or the disk
-//! fails. The kernel sends SIGBUS, which nobody can go on from; at least it is said why, and of which file.
+//! Handles SIGBUS. The kernel sends it when a mapped data file cannot be read: somebody has cut the file off, or the
+//! disk fails. The process cannot go on then, but it reports the reason and the file first.
 //!
-//! In the handler only system calls are made: it tells a thread where the fault was, waits until that has reported it,
+//! The handler makes only system calls. It tells a thread where the fault was, waits until the thread has reported it,
 //! and lets the signal end the process.
 
 use std::{
@@ -11,26 +11,26 @@ use std::{
     sync::atomic::{AtomicI32, Ordering},
 };
 
-/// Where the handler writes, and where it waits. Closed together with the process.
+/// The pipe that the handler writes to, and the pipe that it waits on. Both are closed when the process ends.
 static ASKED: AtomicI32 = AtomicI32::new(-1);
 static ANSWERED: AtomicI32 = AtomicI32::new(-1);
 
-/// How long the process stays for a report, in milliseconds: what writes it may wait for the thread that has ended.
+/// How long the process waits for a report, in milliseconds: the reporting thread may wait for the thread that failed.
 const PATIENCE: i32 = 5000;
 
-/// What tells which file is mapped where.
+/// Tells which file is mapped where.
 #[derive(Debug)]
 pub struct Maps(Option<File>);
 
 impl Maps {
-    /// To be called when the process has detached, and before it changes its root directory: files have no names
-    /// without it.
+    /// Call this after the process has detached, and before it changes its root directory: after that, files have no
+    /// names.
     pub fn open() -> Self {
         Self(File::open("/proc/self/maps").ok())
     }
 }
 
-/// From now on, before SIGBUS ends the process, `report` is called with a line for the user, on a thread of its own. A
+/// From now on, before SIGBUS ends the process, `report` is called with a line for the user, on its own thread. A
 /// second call changes nothing.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub fn watch(maps: Maps, report: impl FnOnce(&str) + Send + 'static) -> io::Resu
         if asked.read_exact(&mut address).is_ok() {
             report(&description(usize::from_ne_bytes(address), maps.as_mut()));
         }
-        // Whoever waits for it sees that nobody writes any more.
+        // The handler waits for this end of the pipe to be closed.
         drop(answer);
     };
     std::thread::Builder::new().name("fault".into()).spawn(wait)?;
@@ -62,16 +62,16 @@ pub fn watch(maps: Maps, report: impl FnOnce(&str) + Send + 'static) -> io::Resu
 
 fn close(descriptor: i32) {
     use std::os::fd::{FromRawFd, OwnedFd};
-    // SAFETY: the caller has just got it from `into_raw_fd`, and nobody else knows of it.
+    // SAFETY: the caller has just got it from `into_raw_fd`, and nothing else uses it.
     #[allow(unsafe_code, reason = "a descriptor that was given up is taken back")]
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
 }
 
 fn install() -> io::Result<()> {
     let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
-    // SAFETY: the structure is plain data, zero is valid for each of its fields, and the handler has the form that
-    // SA_SIGINFO asks for. The standard library's own handler for SIGBUS finds overflows of the stack, which Linux
-    // reports by SIGSEGV.
+    // SAFETY: the structure is plain data, and zero is valid for each of its fields. The handler has the form that
+    // SA_SIGINFO asks for. The standard library's own handler for SIGBUS finds overflows of the stack; Linux reports
+    // these by SIGSEGV.
     #[allow(unsafe_code, reason = "signal actions are not in the standard library")]
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -129,7 +129,7 @@ fn description(address: usize, maps: Option<&mut File>) -> String {
     format!("{path}: {why}. This process ends (SIGBUS)")
 }
 
-/// The file that a line of `/proc/self/maps` is about and the place in it, if the address is within.
+/// If a line of `/proc/self/maps` covers the address: the file, and the place in it.
 fn place_in(line: &str, address: usize) -> Option<(&str, u64)> {
     let mut words = line.splitn(6, ' ');
     let (from, to) = words.next()?.split_once('-')?;

@@ -13,10 +13,10 @@ use crate::{
     varint,
 };
 
-/// Reads `data` as an entry's record, walks it in both ways, and writes what has been read.
+/// Reads `data` as an entry's record, walks it in both ways, and writes it again.
 ///
 /// # Panics
-/// When a record does not come back, or its two readers differ: that is the property under test.
+/// When a record is not read back as written, or its two readers differ: that is the property under test.
 pub fn record(data: &[u8]) {
     let mut input = data;
     let Some(header) = codec::take_header(&mut input) else {
@@ -79,7 +79,7 @@ fn unpack(packing: packed::Packing, bytes: &[u8]) -> Option<Vec<u8>> {
 /// Reads `data` as a change record.
 ///
 /// # Panics
-/// When a record that is written does not read as the same record: that is the property under test.
+/// When a written record is read as another one: that is the property under test.
 pub fn change_record(data: &[u8]) {
     let Ok(record) = ChangeRecord::decode(data) else {
         return;
@@ -96,7 +96,7 @@ pub fn change_record(data: &[u8]) {
 /// Reads `data` as a chunk of a posting list: a varint of its first ID, one of an ID to go to, and the chunk.
 ///
 /// # Panics
-/// When its readers differ, or a chunk that is written reads as another one: that is the property under test.
+/// When its readers differ, or a written chunk is read as another one: that is the property under test.
 pub fn posting(data: &[u8]) {
     let mut input = data;
     let (Some(first), Some(id)) = (varint::take(&mut input), varint::take(&mut input)) else {
@@ -105,7 +105,7 @@ pub fn posting(data: &[u8]) {
     let Some(runs) = Runs::decode(first, input) else {
         return;
     };
-    // An ID has been counted up to.
+    // Real IDs are counted up from 1 and never get so large.
     if runs.last().is_none_or(|last| last > 1 << 60) {
         return;
     }

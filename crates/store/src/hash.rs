@@ -1,5 +1,5 @@
-//! The hashes that are part of the file format: XXH3 (64 bits, seed 0) where a hit is verified, SHA-256 where it is
-//! not; XXH3 with the number of the row as its seed for checksums.
+//! The hashes that are part of the file format: XXH3 (64 bits, seed 0) for verified hits, SHA-256 for hits that are not
+//! verified. Checksums are XXH3 with the number of the row as its seed.
 
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -18,7 +18,7 @@ pub(crate) fn index_hash(bytes: &[u8]) -> [u8; 6] {
 /// Bytes of a checksum.
 pub(crate) const CHECKSUM: usize = 4;
 
-/// What tells whether the bytes of row `number` are still what was written there: the four low bytes of the hash,
+/// Tells whether the bytes of row `number` are still what was written there: the four low bytes of the hash,
 /// big-endian.
 pub(crate) fn checksum(number: u64, bytes: &[u8]) -> [u8; CHECKSUM] {
     let [_, _, _, _, low @ ..] = xxh3_64_with_seed(bytes, number).to_be_bytes();

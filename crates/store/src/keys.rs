@@ -85,8 +85,8 @@ impl KeySet {
     pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
-    /// Adds the keys of one value in one index. A value that the rule does not accept has none, as no assertion matches
-    /// it.
+    /// Adds the keys of one value in one index. A value that the rule does not accept has no keys, because no assertion
+    /// matches it.
     pub(crate) fn add_value(&mut self, schema: &Schema, index: &Index, value: &[u8]) {
         let mut form = std::mem::take(&mut self.form);
         form.begin();
@@ -128,10 +128,10 @@ impl KeySet {
     }
 }
 
-/// Makes the keys of a value in one index after the other. Indexes whose rules normalize alike share the work.
+/// Makes the keys of a value for one index after the other. Indexes whose rules normalize alike share the work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NormalForm {
-    /// START, the normal form, END; nothing when the value has none.
+    /// START, the normal form, END; empty if the value has no normal form.
     framed: Vec<u8>,
     made_by: Option<Normalize>,
     version: u64,
@@ -139,7 +139,7 @@ pub(crate) struct NormalForm {
 }
 
 impl NormalForm {
-    /// Another value comes next.
+    /// Begins another value.
     pub(crate) fn begin(&mut self) {
         self.made_by = None;
     }
@@ -147,7 +147,7 @@ impl NormalForm {
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
-    /// START, the normal form of the value, END. `None`: it has none.
+    /// START, the normal form of the value, END. `None`: it has no normal form.
     pub(crate) fn framed(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) -> Option<&[u8]> {
         let known = self
             .made_by
@@ -182,8 +182,8 @@ impl NormalForm {
     }
 }
 
-/// Calls `take` with each key, without the index's prefix, of a value: of its text in approximate indexes, of its
-/// framed normal form ([`NormalForm::framed`]) in others.
+/// Calls `take` with each key of a value, without the index's prefix. In approximate indexes `value` is the text of the
+/// value, in others its framed normal form ([`NormalForm::framed`]).
 pub(crate) fn keys_of(kind: IndexKind, value: &[u8], scratch: &mut Vec<u8>, take: &mut impl FnMut(&[u8])) {
     scratch.clear();
     match (kind, value) {

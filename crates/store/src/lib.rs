@@ -1,4 +1,5 @@
-//! Entries in LMDB: tables, records, postings, planner, bulk build, and the change record that alone alters them.
+//! Entries in LMDB: tables, records, postings, planner, bulk build, and the change record, the only way to change
+//! entries.
 //!
 //! Invariants: the only crate that knows LMDB; entries change only through [`WriteTransaction::apply`].
 

@@ -1,7 +1,7 @@
-//! The log of changes as it is read: rows, tombstones, the context vector, and how far followers are.
+//! Reading the log of changes: rows, tombstones, the context vector, and the positions of followers.
 //!
-//! Invariants: from the number in `log-first` on, `changes` has every change up to the last. The vectors of its rows
-//! never go down.
+//! Invariants: `changes` has every change from the number in `log-first` to the last. The vectors of its rows never go
+//! down.
 
 pub(crate) mod row;
 mod trim;
@@ -23,9 +23,9 @@ use crate::{
 /// What the log of a database holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LogState {
-    /// Number of the change from which on every change is there; `None`: the log is not kept.
+    /// The log has every change from this number on; `None`: the log is not kept.
     pub first: Option<u64>,
-    /// Number of the last change, whether it is there or not; 0 before the first.
+    /// Number of the last change, even if its row is gone; 0 before the first.
     pub last: u64,
     /// Bytes of all rows.
     pub bytes: u64,
@@ -33,7 +33,7 @@ pub struct LogState {
     pub generation: u64,
 }
 
-/// Key of the row of `meta` that says how far a follower is.
+/// Key of the row of `meta` with the position of a follower.
 pub(crate) fn follower_key(name: &str) -> Vec<u8> {
     [FOLLOWER, name.as_bytes()].concat()
 }
@@ -45,7 +45,7 @@ fn damaged(what: &str) -> StoreError {
     StoreError::damaged(what)
 }
 
-/// The rows of `changes` from the one on that has change `first`, or the next one.
+/// The rows of `changes`, from the one that has change `first` or the next one.
 fn rows_from<'t>(txn: &'t RoTxn<'_>, log: &LogTables, first: u64) -> Result<RoRange<'t, Bytes, Bytes>, StoreError> {
     let start = varint::Key::new(first);
     Ok(log
@@ -65,18 +65,18 @@ fn read_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<(Chang
 pub struct ChangeRows<'v> {
     rows: Option<RoRange<'v, Bytes, Bytes>>,
     tables: &'v Tables,
-    /// Those before it are passed over.
+    /// Changes before it are skipped.
     first: u64,
-    /// What has been read of the row that is being read.
+    /// The records of the current row.
     records: Vec<u8>,
-    /// How much of it has been given out.
+    /// How much of it has been returned.
     taken: usize,
-    /// The number of the next one in it.
+    /// The number of the next change in it.
     next: u64,
 }
 
 impl ChangeRows<'_> {
-    /// The next of the row that is being read.
+    /// The next change of the current row.
     fn next_of_row(&mut self) -> Option<Result<ChangeRecord, StoreError>> {
         loop {
             let mut rest = self.records.get(self.taken..).filter(|rest| !rest.is_empty())?;
@@ -96,7 +96,7 @@ impl ChangeRows<'_> {
         }
     }
 
-    /// Begins with the next row. `None`: there is none.
+    /// Reads the next row. `None`: there is none.
     fn next_row(&mut self) -> Option<Result<(), StoreError>> {
         let row = self.rows.as_mut()?.next()?;
         Some(row.map_err(StoreError::from).and_then(|row| {
@@ -118,7 +118,7 @@ impl Iterator for ChangeRows<'_> {
         loop {
             let found = self.next_of_row().or_else(|| self.next_row()?.err().map(Err));
             if matches!(found, Some(Err(_))) {
-                // What is behind damage is not a log.
+                // Rows behind a damaged one are not read.
                 (self.rows, self.taken) = (None, self.records.len());
             }
             match found {
@@ -169,8 +169,8 @@ impl<'v> View<'v> {
             .transpose()
     }
 
-    /// The context vector with the entry that shows it as `contextCSN`: that of the first suffix, unless it holds the
-    /// attribute itself.
+    /// The context vector, and the entry that shows it as `contextCSN`: the entry of the first suffix, unless it holds
+    /// the attribute itself.
     pub fn shown_context(&self) -> Result<Option<(EntryId, ContextVector)>, StoreError> {
         let Some(vector) = self.context_vector()? else {
             return Ok(None);
@@ -188,8 +188,8 @@ impl<'v> View<'v> {
         Ok((!holds_it).then_some((id, vector)))
     }
 
-    /// The greatest CSN of each server behind the last change, as far as it is known: the context vector, or what the
-    /// last row says.
+    /// The greatest CSN of each server after the last change, if known: the context vector, or the vector of the last
+    /// row.
     pub(crate) fn log_vector(&self) -> Result<Option<ContextVector>, StoreError> {
         let context = self.context_vector()?;
         let Some(log) = self.tables().log.filter(|_| context.is_none()) else {
@@ -202,8 +202,8 @@ impl<'v> View<'v> {
         Ok(row.vector())
     }
 
-    /// The number of the change that has a CSN, or with which it came from another server; the one before the first if
-    /// the CSN is the greatest of its server there. `None`: the log does not know it.
+    /// The number of the change that has a CSN, or that brought it from another server. The number before the first
+    /// change, if the CSN is the greatest of its server there. `None`: the log does not know it.
     ///
     /// # Errors
     /// The storage failed; a row is damaged.
@@ -224,7 +224,7 @@ impl<'v> View<'v> {
         {
             return Ok(Some(first - 1));
         }
-        // The first row whose vector has reached the CSN, if one has it: vectors never go down.
+        // Finds the first row whose vector has reached the CSN, if any: vectors never go down.
         let (mut low, mut high) = (first, last + 1);
         let mut found = None;
         while low < high {
@@ -264,7 +264,7 @@ impl<'v> View<'v> {
             .transpose()
     }
 
-    /// How far a follower is: the number of the last change that it has taken, and its own notes.
+    /// The position of a follower: the number of the last change that it has taken, and its own notes.
     pub fn follower(&self, name: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let row = self.tables().meta.get(self.txn, &follower_key(name))?;
         row.map(|mut bytes| {
@@ -274,7 +274,7 @@ impl<'v> View<'v> {
         .transpose()
     }
 
-    /// Whether the database was put back from a copy, and is yet to hear of its peers.
+    /// Whether the database was restored from a copy and has not yet heard from its peers.
     pub fn is_restored(&self) -> Result<bool, StoreError> {
         Ok(self.tables().number(self.txn, MetaRow::Restored)? != 0)
     }

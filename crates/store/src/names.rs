@@ -1,4 +1,4 @@
-//! Keys of `names`: parent ID, then the normalized RDN; long ones are replaced by a hash that stands for them.
+//! Keys of `names`: parent ID, then the normalized RDN. A hash replaces the end of a long RDN.
 //!
 //! ```text
 //! varint     parent ID (0: the rest is the whole normalized DN of a topmost entry)

@@ -1,4 +1,4 @@
-//! How a search is answered: the planner's choice and the candidates that follow from it.
+//! How a search is answered: the planner's choice and the resulting candidates.
 
 mod candidates;
 mod conjunction;
@@ -58,7 +58,7 @@ pub struct PlannedTerm {
     pub indexed: bool,
 }
 
-/// The chosen way. `Display` explains it.
+/// The chosen way to answer. `Display` explains it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Whether some index (or the scope alone) served; false: entries were scanned (`not indexed` in the log).
@@ -85,7 +85,7 @@ pub(crate) enum Source {
     Short(SmallVec<[EntryId; 16]>),
     /// Many.
     Many(Arc<RoaringTreemap>),
-    /// What lists have in common; not read yet but for what is ahead.
+    /// The common IDs of lists, read only when needed, except for a batch that was read ahead.
     Lists(Conjunction, Ahead),
     /// All rows of `entries`.
     All,
@@ -130,7 +130,8 @@ pub(crate) struct Chain {
 const MAX_TERMS: usize = 64;
 
 impl Plan {
-    /// The filter items that were looked up, in that order. An item is left out when another one has decided before.
+    /// The filter items that were looked up, in that order. An item is left out if another one decided the search
+    /// before it.
     pub fn terms(&self) -> impl Iterator<Item = PlannedTerm> + '_ {
         self.terms.iter().map(|term| PlannedTerm {
             kind: term.kind,
@@ -157,19 +158,19 @@ impl Plan {
             _ => Ok(self.candidate_estimate > limit),
         }
     }
-    /// Whether the indexes are as they were when the plan was made.
+    /// Whether the indexes are still the same as when the plan was made.
     fn indexes_are_those_of(&self, view: View<'_>) -> bool {
         let (then, now) = (&self.catalog.indexes, &view.catalog.indexes);
         let both = || then.iter().zip(now);
         Arc::ptr_eq(&self.catalog, view.catalog)
             || then.len() == now.len() && both().all(|(then, now)| then.stored == now.stored)
     }
-    /// What following chains from candidates has found out.
+    /// The results of following chains from candidates.
     pub(crate) fn walked(&self) -> MutexGuard<'_, WalkedChains> {
         let walked = self.walked.get_or_init(Arc::default);
         walked.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The entries from which a chain's target is reached, if the plan has followed it.
+    /// The entries from which a chain reaches its target, if the plan has followed it.
     pub(crate) fn chain(&self, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {
         let chain = self
             .chains

@@ -1,8 +1,8 @@
-//! Shared value sets: the content of a set that many records repeat is stored once and held in memory.
+//! Shared value sets: content that many records repeat is stored once and held in memory.
 //!
 //! `sets` maps a varint number to the concatenated TLVs. Numbers are given out from 0 and content never changes, so the
-//! mirror in memory only grows. It runs ahead of the file while a transaction is open, and stays ahead when that is
-//! dropped: the next commit writes what is missing, so that a number means the same for ever.
+//! mirror in memory only grows. It is ahead of the file while a transaction is open, and stays ahead if the transaction
+//! is dropped. The next commit writes the missing sets, so a number always means the same set.
 
 use heed::{RoTxn, RwTxn};
 use rustc_hash::FxHashMap;
@@ -15,12 +15,12 @@ const MAX_SETS: usize = 65_536;
 const MAX_TOTAL: usize = 32 << 20;
 /// A set is shared once its repetitions have cost this many bytes.
 const ADMISSION_COST: u32 = 256;
-/// What a reference costs in a record.
+/// Bytes that a reference takes in a record.
 const REFERENCE: usize = 3;
 /// Slots of the table that counts repetitions.
 const SLOTS: usize = 1 << 16;
 
-/// The mirror that readers follow references in.
+/// The mirror in memory; readers resolve references in it.
 #[derive(Default)]
 pub(crate) struct SharedSets {
     sets: boxcar::Vec<Box<[u8]>>,
@@ -36,7 +36,7 @@ impl SharedSets {
     pub(crate) fn count(&self) -> usize {
         self.sets.count()
     }
-    /// Loads what the file has beyond the mirror. The caller holds the writer's lock or is the only user.
+    /// Loads the sets that the file has and the mirror lacks. The caller holds the writer's lock or is the only user.
     pub(crate) fn load(&self, txn: &RoTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
         let start = varint::Key::new(self.count() as u64);
         let from = (std::ops::Bound::Included(start.bytes()), std::ops::Bound::Unbounded);
@@ -54,18 +54,18 @@ impl SharedSets {
     }
 }
 
-/// The writer's side: decides what becomes shared.
+/// The writer's side: decides which sets become shared.
 #[derive(Default)]
 pub(crate) struct SetWriter {
     numbers: FxHashMap<u64, u64>,
     indexed: usize,
     total: usize,
-    /// (tag, cost) by hash; a new content displaces an old one that does not recur.
+    /// (tag, cost) by hash; new content replaces old content that does not recur.
     costs: Vec<(u32, u32)>,
 }
 
 impl SetWriter {
-    /// Takes up the sets that the mirror got from the file.
+    /// Indexes the sets that the mirror got from the file.
     pub(crate) fn begin(&mut self, mirror: &SharedSets) {
         while self.indexed < mirror.count() {
             if let Some(tlvs) = mirror.tlvs(self.indexed as u64) {
@@ -75,8 +75,8 @@ impl SetWriter {
             self.indexed += 1;
         }
     }
-    /// The number of a shared set with this content, sharing it now if it has recurred often enough. `hash` is
-    /// [`hash::value_hash`] of the content.
+    /// The number of a shared set with this content. Content that has recurred often enough becomes shared now. `hash`
+    /// is [`hash::value_hash`] of the content.
     pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
         if tlvs.len() <= REFERENCE + 1 {
             return None;
@@ -91,13 +91,13 @@ impl SetWriter {
         self.begin(mirror);
         Some(number)
     }
-    /// The number of a set that is shared already. For a set that is written once more without being another
-    /// repetition: it is that of a record which is rewritten.
+    /// The number of a set that is shared already. Use it for a set that is written again without being a repetition:
+    /// its record is rewritten.
     pub(crate) fn known(&self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
         let number = *self.numbers.get(&hash)?;
         (mirror.tlvs(number) == Some(tlvs)).then_some(number)
     }
-    /// Counts a repetition; whether its cost has passed the threshold.
+    /// Counts a repetition. Returns whether its cost has passed the threshold.
     fn has_recurred(&mut self, hash: u64, length: usize) -> bool {
         if self.costs.is_empty() {
             self.costs = vec![(0, 0); SLOTS];
@@ -112,7 +112,7 @@ impl SetWriter {
             slot.1 = slot.1.saturating_add(cost);
             return slot.1 >= ADMISSION_COST;
         }
-        // Another content has the slot: it loses half of its count and, when it has none left, the slot.
+        // Other content has the slot: it loses half of its count or, if none is left, the slot.
         if slot.1 > 0 {
             slot.1 /= 2;
         } else {
@@ -123,7 +123,7 @@ impl SetWriter {
 }
 
 impl SharedSets {
-    /// Writes what the mirror has beyond the file: part of every commit.
+    /// Writes the sets that the mirror has and the file lacks: part of every commit.
     pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
         let stored = tables.sets.len(txn)?;
         for number in stored..self.count() as u64 {

@@ -1,9 +1,9 @@
-//! Memory kept back for the moment when there is no more: the address space of a process may be limited (`ulimit -v`,
-//! systemd's `LimitAS=`), or the system may promise no more than it has (`vm.overcommit_memory=2`).
+//! Memory kept in reserve for a shortage: the address space of a process may be limited (`ulimit -v`, systemd's
+//! `LimitAS=`), or the system may promise no more memory than it has (`vm.overcommit_memory=2`).
 //!
-//! Rust ends a process that asks for memory in vain. Big requests ask politely (`try_reserve`); for the many small ones
-//! there is [`Spare`], an allocator that lets go of a reserve and asks again. From then on memory [is short](is_short):
-//! whoever can do without says so to its client, until [`recover`] has got the reserve back.
+//! Rust ends a process when a memory request fails. Large requests use `try_reserve` and can fail. The many small ones
+//! use [`Spare`], an allocator that releases a reserve and asks again. From then on memory [is short](is_short): work
+//! that can be refused is refused to the client, until [`recover`] has got the reserve back.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -14,19 +14,19 @@ use std::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spare;
 
-/// The reserve, in pieces: after a shortage less may be had than before.
+/// The reserve, in pieces: after a shortage less memory may be available than before.
 static PIECES: [AtomicPtr<libc::c_void>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
-/// Pieces that are wanted; 0: none were asked for.
+/// Number of wanted pieces; 0: none.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 static SHORT: AtomicBool = AtomicBool::new(false);
 
 const PIECE: usize = 4 << 20;
 const MOST: usize = 16;
-/// Of a limit, the part that is kept back.
+/// The part of a limit that is kept in reserve.
 const PART: u64 = 16;
 
-/// Keeps memory back from now on: 64 MiB, or a sixteenth of the limit of address space if that is less. It is reserved
-/// and not used.
+/// Reserves memory from now on: 64 MiB, or a sixteenth of the limit of address space if that is less. The memory is
+/// reserved but not used.
 pub fn keep() {
     let part = address_space_limit().map_or(u64::MAX, |limit| limit / PART);
     let pieces = usize::try_from(part / PIECE as u64).unwrap_or(MOST).clamp(1, MOST);
@@ -34,13 +34,13 @@ pub fn keep() {
     recover();
 }
 
-/// Whether the reserve is gone: what takes memory is to be refused.
+/// Whether the reserve is gone: requests that take memory should be refused.
 #[inline]
 pub fn is_short() -> bool {
     SHORT.load(Ordering::Relaxed)
 }
 
-/// Takes back what can be had of the reserve by now; whether memory is no longer short.
+/// Takes back as much of the reserve as is available now. Returns whether memory is no longer short.
 pub fn recover() -> bool {
     let wanted = WANTED.load(Ordering::Acquire);
     let mut held = 0;
@@ -52,7 +52,7 @@ pub fn recover() -> bool {
     !is_short
 }
 
-/// Reserves one piece, unless another thread does; whether it is there.
+/// Reserves one piece, unless another thread does. Returns whether it is there.
 fn take_back(place: &AtomicPtr<libc::c_void>) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a fresh anonymous mapping, which touches nothing that exists.
@@ -80,7 +80,7 @@ fn take_back(place: &AtomicPtr<libc::c_void>) -> bool {
     true
 }
 
-/// Lets the reserve go if it can help one who wants `size` bytes; whether it was there.
+/// Releases the reserve if that can help a request for `size` bytes. Returns whether it was there.
 #[cold]
 fn let_go(size: usize) -> bool {
     let wanted = WANTED.load(Ordering::Acquire);
@@ -100,15 +100,15 @@ fn let_go(size: usize) -> bool {
 }
 
 fn unmap(piece: *mut libc::c_void) {
-    // SAFETY: the caller has taken it out of the one place where it was known; it was mapped with this size, and
-    // nothing lies in it.
+    // SAFETY: the caller has taken it out of the only place that knew it. It was mapped with this size, and nothing
+    // lies in it.
     #[allow(unsafe_code, reason = "a mapping that nothing is stored in")]
     unsafe {
         libc::munmap(piece, PIECE);
     }
 }
 
-// SAFETY: every request goes to the system's allocator with the caller's own arguments. Asking it twice is allowed, and
+// SAFETY: every request goes to the system's allocator with the caller's own arguments. It may be asked twice, and
 // nothing here allocates.
 #[allow(unsafe_code, reason = "an allocator is unsafe by its nature")]
 unsafe impl GlobalAlloc for Spare {
@@ -139,7 +139,7 @@ unsafe impl GlobalAlloc for Spare {
     }
     #[inline]
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as the caller's; what could not be moved is where it was.
+        // SAFETY: as the caller's; memory that could not be moved stays where it was.
         let found = unsafe { System.realloc(place, layout, size) };
         if !found.is_null() || !let_go(size) {
             return found;
@@ -154,7 +154,7 @@ pub(crate) fn address_space_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::As).current
 }
 
-/// What is left of it.
+/// The part of the limit that is left.
 pub(crate) fn address_space_left() -> Option<u64> {
     let limit = address_space_limit()?;
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;

@@ -9,13 +9,13 @@ pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 /// The environment.
 pub(crate) type Environment = Env<WithoutTls>;
 
-/// Version of the format of new files, and of older ones once a writer has opened them: they get the tables of the log.
+/// Version of the format of new files. Older files get it, and the tables of the log, once a writer has opened them.
 pub(crate) const FORMAT_VERSION: u32 = 4;
-/// The version of a log of another form, which no release has written. It is refused.
+/// The version of a log in another form. No release has written it, and it is refused.
 pub(crate) const UNRELEASED_VERSION: u32 = 3;
-/// The first version that says by [`MetaRow::Checksums`] whether a file has checksums.
+/// The first version in which [`MetaRow::Checksums`] says whether a file has checksums.
 pub(crate) const LOG_VERSION: u32 = 4;
-/// The version whose files all have checksums; those of version 1 have none, and get none.
+/// The version whose files all have checksums. Files of version 1 have none, and get none.
 pub(crate) const SEALED_VERSION: u32 = 2;
 
 /// All tables.
@@ -29,7 +29,7 @@ pub(crate) struct Tables {
     pub(crate) sets: Table,
     pub(crate) index: Table,
     pub(crate) indexes: Table,
-    /// Those of the log; `None`: the file is of an older format and open for reading alone.
+    /// The tables of the log; `None`: the file is of an older format and open only for reading.
     pub(crate) log: Option<LogTables>,
     /// Whether rows bear checksums.
     pub(crate) sealed: bool,
@@ -215,7 +215,7 @@ pub(crate) enum MetaRow {
     Referrals,
     /// The context vector: 16 bytes for each server. Absent: none is kept.
     Context,
-    /// Number of the change from which on the log has every change; absent: it has not.
+    /// The log has every change from this number on. Absent: the log is not kept.
     LogFirst,
     /// The greatest CSN of each server before that change. Absent: not known.
     LogBase,
@@ -223,7 +223,7 @@ pub(crate) enum MetaRow {
     LogBytes,
     /// Random number of the log.
     Generation,
-    /// Whether the database was put back from a copy, and has not heard of its peers since.
+    /// Whether the database was restored from a copy, and has not heard from its peers since.
     Restored,
 }
 
@@ -270,7 +270,7 @@ impl Tables {
     pub(crate) fn put_meta(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: &[u8]) -> Result<(), StoreError> {
         Ok(self.meta.put(txn, row.key(), value)?)
     }
-    /// Deletes a row, if it is there.
+    /// Deletes a row if it exists.
     pub(crate) fn delete_meta(&self, txn: &mut RwTxn<'_>, row: MetaRow) -> Result<(), StoreError> {
         self.meta.delete(txn, row.key())?;
         Ok(())
@@ -279,7 +279,7 @@ impl Tables {
     pub(crate) fn put_number(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: u64) -> Result<(), StoreError> {
         self.put_meta(txn, row, &value.to_be_bytes())
     }
-    /// Writes a row that is found by a number and read whole, with its checksum.
+    /// Writes a row with its checksum. Such rows are found by a number and read whole.
     pub(crate) fn put_sealed(
         &self,
         txn: &mut RwTxn<'_>,
@@ -302,7 +302,7 @@ impl Tables {
         let (content, checksum) = row.split_last_chunk()?;
         (*checksum == hash::checksum(number, content)).then_some(content)
     }
-    /// Deletes up to `limit` rows whose key begins with `prefix`; the number deleted.
+    /// Deletes up to `limit` rows whose key begins with `prefix`. Returns their number.
     pub(crate) fn delete_prefix(
         txn: &mut RwTxn<'_>,
         table: &Table,

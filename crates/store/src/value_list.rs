@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
-/// Values in order: to add, find or remove one costs the same however many there are, so that a request of many changes
-/// takes no longer than it is long.
+/// Values in order. The cost of adding, finding or removing one does not depend on the number of values, so a request
+/// with many changes takes time in proportion to its length.
 #[derive(Clone, Debug, Default)]
 pub struct ValueList {
     /// `None` where a value was removed.
     values: Vec<Option<Vec<u8>>>,
-    /// Places of the values with a normal form, by a hash that no client can foresee.
-    /// More than one only in entries that were loaded so.
+    /// Places of the values with a normal form, by a hash that no client can predict. More than one place occurs only
+    /// in entries that were loaded with duplicates.
     places: HashMap<Vec<u8>, SmallVec<[usize; 1]>>,
     count: usize,
 }

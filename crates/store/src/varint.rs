@@ -1,8 +1,8 @@
 //! Ordered varints: unsigned integers whose byte order is their numeric order, used in keys and in records.
 //!
-//! The number of leading one bits of the first byte is the number of further bytes: `0xxxxxxx` holds 7 bits, `10xxxxxx`
-//! and one byte 14, and so on to `11111111` and eight bytes for 64. Always the shortest form; a longer one is refused
-//! when read, so that one number has one key.
+//! The number of leading one bits of the first byte is the number of further bytes. `0xxxxxxx` holds 7 bits, `10xxxxxx`
+//! and one byte hold 14, and so on to `11111111` and eight bytes for 64. The form is always the shortest; a longer one
+//! is refused when read, so that one number has one key.
 
 /// The longest encoding.
 pub(crate) const MAX_LENGTH: usize = 9;
@@ -53,7 +53,7 @@ pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
         && let Some((&second, rest)) = rest.split_first()
     {
         let value = (u64::from(first & 0x3f) << 8) | u64::from(second);
-        // Else it is longer than need be.
+        // A smaller value has a shorter form.
         if value >= 0x80 {
             *input = rest;
             return Some(value);

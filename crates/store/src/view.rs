@@ -32,7 +32,7 @@ pub struct View<'t> {
     pub(crate) txn: &'t RoTxn<'t, WithoutTls>,
     pub(crate) ground: &'t Ground,
     pub(crate) catalog: &'t Arc<Catalog>,
-    /// What reading for a request may cost; `None`: whatever it costs.
+    /// The limit on the cost of reading for a request; `None`: no limit.
     pub(crate) budget: Option<&'t Budget>,
 }
 
@@ -41,7 +41,7 @@ pub struct View<'t> {
 pub enum Location {
     /// The entry exists.
     Entry(EntryId),
-    /// It does not; the deepest existing ancestor, if any, and its number of RDNs (for matchedDN).
+    /// The entry does not exist; the deepest existing ancestor, if any, and its number of RDNs (for matchedDN).
     Missing {
         /// Closest superior entry.
         ancestor: Option<(EntryId, usize)>,
@@ -68,8 +68,8 @@ impl<'t> View<'t> {
             budget: None,
         }
     }
-    /// The same, where every loop over values, links and lists spends of a budget. When that is exhausted, what was
-    /// planned, evaluated or walked over means nothing.
+    /// The same view, with a budget for every loop over values, links and lists. When the budget is exhausted, the
+    /// results of planning, evaluating or walking are meaningless.
     #[must_use]
     pub fn under<'b>(self, budget: &'b Budget) -> View<'b>
     where
@@ -89,7 +89,7 @@ impl<'t> View<'t> {
     pub fn is_exhausted(&self) -> bool {
         self.budget.is_some_and(Budget::is_exhausted)
     }
-    /// Takes steps of the budget; false: the work is to end.
+    /// Takes steps from the budget. `false`: the work should end.
     #[inline]
     pub fn spend(&self, steps: u64) -> bool {
         self.budget.is_none_or(|budget| budget.spend(steps))
@@ -131,11 +131,11 @@ impl<'t> View<'t> {
         let id = |(key, _)| varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"));
         last.map_or(Ok(0), id)
     }
-    /// Number of the commit that is seen. Within a write transaction, one more than that of the commit before it.
+    /// Number of the commit that is seen. In a write transaction, one more than the number of the last commit.
     pub fn version(&self) -> u64 {
         self.txn.id() as u64
     }
-    /// Changes whenever an entry is renamed: names that were remembered under older values are stale.
+    /// Changes whenever an entry is renamed: names that were cached under an older value are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
         self.tables().number(self.txn, MetaRow::StructureVersion)
     }
@@ -145,7 +145,7 @@ impl<'t> View<'t> {
         let sequence = self.tables().number(self.txn, MetaRow::Sequence)?;
         Ok(csn.map(|csn| (String::from_utf8_lossy(csn).into_owned(), sequence)))
     }
-    /// Sixteen random bytes, made with the file: tells databases apart.
+    /// Sixteen random bytes, made with the file: they tell databases apart.
     pub fn identifier(&self) -> Result<[u8; 16], StoreError> {
         self.tables()
             .meta(self.txn, MetaRow::Identifier)?
@@ -186,7 +186,7 @@ impl<'t> Record<'t> {
             view,
         })
     }
-    /// The same, where evaluation spends of a budget.
+    /// The same record, with a budget for evaluation.
     #[must_use]
     pub fn under<'b>(self, budget: &'b Budget) -> Record<'b>
     where
@@ -213,7 +213,7 @@ impl<'t> Record<'t> {
     pub fn rdn(&self) -> &'t str {
         self.header.rdn
     }
-    /// No entry yet.
+    /// Whether this is a placeholder, not an entry yet.
     pub(crate) fn is_placeholder(&self) -> bool {
         self.header.flags & FLAG_PLACEHOLDER != 0
     }
@@ -256,7 +256,7 @@ impl<'t> Record<'t> {
     ) -> impl Iterator<Item = RecordAttribute<'t>> + use<'a, 't> {
         let (view, id, mut blocks) = (self.view, self.id, self.blocks);
         let numbers = view.catalog.numbers_of_type(asked.attribute_type);
-        // An attribute is in an entry once.
+        // An attribute occurs only once in an entry.
         let mut left = numbers.len();
         std::iter::from_fn(move || {
             while left > 0 {
@@ -279,8 +279,8 @@ impl<'t> Record<'t> {
             None
         })
     }
-    /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], damage is an error and not an
-    /// end.
+    /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], it reports damage as an error
+    /// and does not simply end.
     pub fn for_each_attribute(
         &self,
         visit: &mut dyn FnMut(RecordAttribute<'t>) -> Result<(), StoreError>,
@@ -312,11 +312,11 @@ impl<'t> Record<'t> {
     pub fn view(&self) -> View<'t> {
         self.view
     }
-    /// Whether it is still what was written, as far as checksums tell (there are none before format 2), its big value
-    /// sets included.
+    /// Checks by checksum that the record and its big value sets are still what was written (there are no checksums
+    /// before format 2).
     ///
     /// # Errors
-    /// It is not.
+    /// The record was damaged.
     pub fn verify(&self) -> Result<(), StoreError> {
         let damaged = || StoreError::damaged(&format!("entry {} is not what was written", self.id));
         let bytes = self.view.record_bytes(self.id)?.ok_or_else(damaged)?;

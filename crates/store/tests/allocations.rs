@@ -59,7 +59,7 @@ fn an_equality_search_takes_no_memory() {
         assert_eq!(found, 1);
     };
     for filter in &filters {
-        // The first answer with a shared set makes the form in which it is sent.
+        // The first answer with a shared set makes its encoded form.
         search(filter);
         assert_eq!(allocation_counter::measure(|| search(filter)).count_total, 0);
     }

@@ -1,4 +1,4 @@
-//! Attributes of an answer are the record's values, whatever the form in which they are kept.
+//! The attributes of an answer have the record's values, in every storage form.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -36,7 +36,7 @@ fn expected(record: &Record<'_>, kinds: Kinds, names: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// People whose attributes are kept in every form: in place, shared by entries and by attributes, packed.
+/// People whose attributes have every storage form: in place, shared by entries and by attributes, packed.
 fn people() -> Store {
     let store = store();
     store.people();
@@ -53,7 +53,7 @@ fn people() -> Store {
                 &[
                     ("objectClass", "inetOrgPerson"),
                     ("uid", &uid),
-                    // The same set under several attributes: it is kept once, and answered under each name.
+                    // The same set under several attributes is stored once, and answered under each name.
                     ("cn", "the same text everywhere"),
                     ("sn", "the same text everywhere"),
                     ("title", "the same text everywhere"),
@@ -94,7 +94,7 @@ fn answers_hold_each_value_under_its_own_attribute() {
         (user, &[b"entryUUID"]),
         (none, &[b"sn", b"title"]),
     ];
-    // Twice: what was made for the first answer serves the second.
+    // Twice: the second answer uses the form that was made for the first one.
     for n in (0..60).chain(0..60) {
         let name = dn(&format!("uid=u{n},ou=people,dc=example,dc=com"));
         let Location::Entry(id) = view.locate(&name).unwrap() else {

@@ -1,4 +1,4 @@
-//! Bulk build: the same database as entry by entry, in any order, and nothing left of a failure.
+//! Bulk build: makes the same database as adding entry by entry, in any order; a failure leaves nothing behind.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Many changes of one entry in one effect: values, their order and the indexes are those of the changes made one after
-//! the other.
+//! Many changes of one entry in one effect: values, their order and the indexes are the same as if the changes were
+//! made one after the other.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -25,7 +25,7 @@ enum Kind {
     Replace,
 }
 
-/// An attribute, and values from a number on, as far as they can be added or deleted.
+/// An attribute, and values from a number on; those that can be added or deleted are.
 type Step = (Kind, usize, usize, usize);
 
 fn step() -> impl Strategy<Value = Step> {
@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     (kind, 0..ATTRIBUTES.len(), 0..150usize, 1..120usize)
 }
 
-/// The change, made in the model too.
+/// The change. It is made in the model too.
 fn change(model: &mut [Vec<usize>; 3], (kind, which, from, count): Step) -> Option<ValueChange> {
     let attribute: Box<str> = ATTRIBUTES[which].into();
     let set = &mut model[which];

@@ -1,4 +1,5 @@
-//! kill -9 in the middle of writes: what was acknowledged is there, indexes and entries agree, no recovery step.
+//! kill -9 in the middle of writes: acknowledged changes are there, indexes and entries agree, no recovery step is
+//! needed.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +30,7 @@ fn durable(directory: &std::path::Path) -> DatabaseOptions {
     }
 }
 
-/// Not a test of its own: the writer that the test below starts and kills. Says each number after its commit.
+/// Not a test of its own: the writer that the test below starts and kills. It prints each number after its commit.
 #[test]
 fn crash_writer() {
     let Some(directory) = std::env::var_os(DIRECTORY) else {
@@ -91,7 +92,7 @@ fn acknowledged_writes_survive_kill() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // Lines that were on their way count too.
+        // Lines that were not read yet count too.
         for line in lines {
             if let Some(number) = line.strip_prefix("committed ") {
                 acknowledged = number.parse().unwrap();

@@ -1,4 +1,4 @@
-//! Files that are not what was written: they are refused with a word, and nothing of them ends the process.
+//! Damaged files are refused with a message, and no damage ends the process.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,7 +44,7 @@ fn filled(directory: &Path, entries: u32) {
         write.apply_effect(&add(&format!("cn={cn},{base}"), &lines)).unwrap();
     }
     write.commit().unwrap();
-    // Pages of before become free.
+    // Makes pages of earlier commits free.
     for n in (0..entries).step_by(3) {
         let mut write = database.write().unwrap();
         let effect = ironbark_store::Effect::Delete {
@@ -113,7 +113,7 @@ fn a_file_that_ends_in_free_pages_which_were_never_written_is_whole() {
     let directory = tempfile::tempdir().unwrap();
     filled(directory.path(), 300);
     let file = directory.path().join("data.mdb");
-    // As LMDB itself may leave it: the last page counts one that is free and beyond the end.
+    // LMDB itself may leave a file like this: the last page is free and lies beyond the end of the file.
     let open = OpenOptions::new().read(true).write(true).open(&file).unwrap();
     let whole = open.metadata().unwrap().len();
     let number = |place| {
@@ -126,7 +126,7 @@ fn a_file_that_ends_in_free_pages_which_were_never_written_is_whole() {
     open.write_all_at(&(whole / 4096).to_ne_bytes(), meta + 136).unwrap();
     let refused = Database::open(options(directory.path()), schema()).unwrap_err();
     assert!(refused.to_string().contains("cut off"), "{refused}");
-    // The newest list of free pages gets it.
+    // Damages the newest list of free pages.
     let root = number(meta + 80);
     let mut page = vec![0; 4096];
     open.read_exact_at(&mut page, root * 4096).unwrap();
@@ -211,7 +211,7 @@ fn of_every_form(directory: &Path) {
     database.sync().unwrap();
 }
 
-/// What any check finds in a file that nobody writes to.
+/// The findings of all checks in a file that nobody writes to.
 fn findings(directory: &Path) -> Vec<String> {
     let file = match check::file(&directory.join("data.mdb")) {
         Ok(found) => found,
@@ -235,7 +235,7 @@ fn digest(directory: &Path) -> [u8; 32] {
     snapshot.view().digest().unwrap()
 }
 
-/// A copy of a data file in which one bit is another.
+/// A copy of a data file with one bit flipped.
 fn flipped(file: &Path, bit: u64) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     let path = copy.path().join("data.mdb");
@@ -248,8 +248,8 @@ fn flipped(file: &Path, bit: u64) -> tempfile::TempDir {
     copy
 }
 
-/// What is found when a bit behind some bytes is changed: of all the places where they are, there where they are in
-/// use.
+/// The findings after a bit behind some bytes is flipped. The bytes may occur at several places: the place in use
+/// counts.
 fn findings_behind(file: &Path, bytes: &[u8], behind: u64) -> (Vec<String>, tempfile::TempDir) {
     let content = fs::read(file).unwrap();
     let places = content.windows(bytes.len()).enumerate();
@@ -294,7 +294,7 @@ fn no_flipped_bit_changes_what_is_read_unnoticed() {
             noticed += 1;
         }
     }
-    // What is left lies in pages and parts of pages that hold nothing.
+    // The other bits lie in pages and parts of pages that hold nothing.
     assert!(noticed > 100, "{noticed}");
 }
 

@@ -185,7 +185,7 @@ fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
         snapshot.view().locate(&dn("cn=a,ou=people,dc=example,dc=com")).unwrap(),
         Location::Missing { .. }
     ));
-    // A change of case alone keeps the place.
+    // Changing only the case keeps the place.
     drop(snapshot);
     store
         .apply(&[Effect::Rename {
@@ -246,7 +246,7 @@ fn a_big_group_changes_by_the_member() {
         values: vec![member(17)],
     };
     assert!(store.apply(&[modify(name, vec![missing])]).is_err());
-    // Down to a few, they move back into the record; then to none.
+    // With few values left, they move back into the record. Then none are left.
     let gone: Vec<Vec<u8>> = (10..=5000).filter(|n| *n != 17).map(member).collect();
     store
         .apply(&[modify(
@@ -328,7 +328,7 @@ fn replaying_records_gives_the_same_digest_whatever_the_ids() {
     for record in &records {
         replay(&first, std::slice::from_ref(record));
     }
-    // Another numbering of entries: one has come and gone before.
+    // Numbers the entries differently: an entry was added and deleted before.
     second.apply(&base_tree()[..1]).unwrap();
     second
         .apply(&[Effect::Delete {
@@ -403,7 +403,7 @@ fn a_full_map_refuses_writes_and_serves_reads() {
     }
     assert!(full);
     assert!(!store.search("dc=example,dc=com", Scope::Subtree, "(cn=a)").is_empty());
-    // Room is made by deleting.
+    // Deleting makes room.
     for n in 0..5 {
         let dn = format!("cn=p{n},ou=people,dc=example,dc=com").into();
         store.apply(&[Effect::Delete { dn }]).unwrap();
@@ -566,7 +566,7 @@ fn files_get_the_wanted_mode() {
     }
 }
 
-/// Sets the flag when the writer is done, also when it fails.
+/// Sets the flag when the writer ends, also after a failure.
 struct Set<'f>(&'f AtomicBool);
 
 impl Drop for Set<'_> {
@@ -603,7 +603,7 @@ fn readers_see_whole_transactions_while_a_writer_works() {
             });
         }
         for n in 1..=150 {
-            // New descriptions and shared sets come while readers read.
+            // New descriptions and shared sets are added while readers read.
             let (name, cn, option) = (
                 format!("cn=p{n},ou=people,dc=example,dc=com"),
                 format!("p{n}"),

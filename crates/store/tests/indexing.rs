@@ -1,4 +1,4 @@
-//! Indexes of a database in use: built and deleted in steps, across crashes, and never answering wrongly.
+//! Indexes of a database in use: built and deleted in steps, across crashes, and never with a wrong answer.
 
 #![allow(
     clippy::unwrap_used,
@@ -136,7 +136,7 @@ fn a_dropped_index_is_not_used_and_goes_in_steps() {
     while !deleted(store.database.index_step(10).unwrap()) {
         steps += 1;
         if steps == 5 {
-            // Wanted again: what is left of the old one is of no use.
+            // The index is wanted again: the rest of the old one is of no use.
             store.database.define_indexes(&indexes()).unwrap();
             assert!(!is_indexed(&store, "(uid=u17)"));
         }
@@ -214,7 +214,7 @@ fn write(database: &Database, ended: &AtomicBool) {
     }
 }
 
-/// Writers, readers, and an administrator who cannot make up their mind.
+/// Writers, readers, and an administrator who keeps changing the indexes.
 #[test]
 fn answers_are_right_whatever_happens_to_indexes() {
     let store = store();
@@ -232,7 +232,7 @@ fn answers_are_right_whatever_happens_to_indexes() {
                 _ => indexes(),
             };
             database.define_indexes(&definitions).unwrap();
-            // Sometimes to the end, sometimes not.
+            // Sometimes to the end, sometimes only in part.
             let most = if round % 3 == 0 { usize::MAX } else { 9 };
             let mut steps = 0;
             while steps < most && database.index_step(37).unwrap().is_some() {
@@ -250,7 +250,7 @@ fn answers_are_right_whatever_happens_to_indexes() {
     assert_sound(database);
 }
 
-/// A snapshot may be older than the catalog that it takes: the index that was completed in between is not for it.
+/// A snapshot may be older than the catalog that it uses. It must not use an index that was completed in between.
 #[test]
 fn a_snapshot_from_before_an_index_was_complete_does_not_use_it() {
     let store = store();
@@ -278,7 +278,7 @@ fn a_snapshot_from_before_an_index_was_complete_does_not_use_it() {
 
 const DIRECTORY: &str = "IRONBARK_STORE_INDEXING_DIRECTORY";
 
-/// Not a test of its own: the builder that the test below starts and kills. Says how far it is after each step.
+/// Not a test of its own: the builder that the test below starts and kills. It prints its progress after each step.
 #[test]
 fn killed_builder() {
     let Some(directory) = std::env::var_os(DIRECTORY) else {
@@ -321,7 +321,7 @@ fn a_build_goes_on_after_kill_where_it_was() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // Lines that were on their way count too.
+        // Lines that were not read yet count too.
         if let Some(last) = numbers.last() {
             assert_ne!(last, "all", "it was killed in the middle");
             built = last.parse().unwrap();

@@ -1,4 +1,4 @@
-//! The log of changes: rows in the transaction of the change, what they hold, how they go, how they are replayed.
+//! The log of changes: rows in the transaction of the change, their content, trimming, replay.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -19,7 +19,7 @@ fn csn(number: u64) -> Csn {
     Csn::parse(format!("20260101000000.{number:06}Z#000000#001#000000").as_bytes()).unwrap()
 }
 
-/// Makes each effect a change of its own, all in one transaction; the records.
+/// Makes each effect a change of its own, all in one transaction. Returns the records.
 fn write(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) -> Vec<ChangeRecord> {
     let mut transaction = store.database.write().unwrap();
     transaction.log(mode);
@@ -212,7 +212,7 @@ fn what_is_loaded_without_records_ends_the_log_there() {
     assert_eq!(rows(&store, 0).len(), 4, "a follower may not have taken them");
     let after = write(&store, LogMode::Rows, [(9, Effect::Delete { dn: ANN.into() })]);
     assert_eq!(after[0].position.sequence, 6);
-    // Nothing follows: what comes has no rows, and the log is none.
+    // Without a log, later changes have no rows, and the log ends.
     write(
         &store,
         LogMode::Off,
@@ -314,7 +314,7 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
     let never = Csn::parse(b"20260101000000.000003Z#000000#002#000000").unwrap();
     assert_eq!([found(csn(5)), found(csn(300)), found(never)], [None; 3]);
     assert_eq!(rows(&store, 150).len(), 150, "from within a row on");
-    // The last change that went is where the log can go on from, however far that of another server is.
+    // The greatest CSN of each server before the first change leads to the last deleted change.
     store.database.trim_log(&everything(6), 5).unwrap();
     assert_eq!(state(&store).first, Some(6));
     assert_eq!(
@@ -381,8 +381,8 @@ fn changes_of_another_log_and_those_that_come_too_early_are_refused() {
     assert_eq!(apply(&records[1]).unwrap(), Applied::Now);
 }
 
-/// Delivers records to a replica in groups, as they come: some twice, some too early, some groups given up. What was
-/// refused comes again at the end.
+/// Delivers records to a replica in groups, as they come: some twice, some too early, some groups dropped. Refused
+/// records come again at the end.
 fn deliver(target: &Database, records: &[ChangeRecord], deliveries: &[(usize, usize, bool)]) {
     let in_order = std::iter::once((0, records.len(), true));
     for (first, count, commits) in deliveries.iter().copied().chain(in_order) {

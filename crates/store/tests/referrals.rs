@@ -1,4 +1,4 @@
-//! The number of referral entries, which spares every search a look for them.
+//! The number of referral entries: searches need not look for referrals when it is zero.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! The planner: an index answers what a scan of all entries answers.
+//! The planner: the answer of an index equals that of a scan of all entries.
 
 #![allow(
     clippy::unwrap_used,
@@ -245,7 +245,7 @@ fn language_tags_and_subtypes_are_indexed_with_their_type() {
             .explain(ALL, Scope::Subtree, "(name=x)")
             .contains("name equality: 3")
     );
-    // `cn` alone has not all values; the index of its superior has.
+    // The index of `cn` alone lacks some values; the index of its superior has all.
     assert!(store.explain(ALL, Scope::Subtree, "(cn=x)").contains("cn equality: 3"));
 }
 
@@ -384,7 +384,7 @@ fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
         ("uid", uid.as_str()),
     ];
     for (name, value) in lines {
-        // Values of one attribute differ, as the operations see to.
+        // The values of one attribute are distinct: the operations ensure that.
         if !all
             .iter()
             .any(|(known, other)| known == name && other.eq_ignore_ascii_case(value))

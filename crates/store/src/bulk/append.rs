@@ -7,15 +7,15 @@ use heed::PutFlags;
 use super::{BATCH, runs::Merge};
 use crate::{Database, EntryId, StoreError, posting::chunk::Chunker, tables::Table, varint};
 
-/// Rows on their way.
+/// Encoded rows that one thread hands to the other.
 #[derive(Default)]
 struct Rows {
     bytes: Vec<u8>,
-    /// Where key and value of each end.
+    /// For each row, where its key ends and where its value ends.
     ends: Vec<(usize, usize)>,
 }
 
-/// Bytes of rows that are handed over at once, and how often before the other side has taken them.
+/// Bytes of rows in one hand-over, and how many hand-overs may wait for the other thread.
 const HANDED: usize = 1 << 20;
 const WAITING: usize = 4;
 
@@ -39,7 +39,7 @@ impl Rows {
     }
 }
 
-/// What is made of a key and its entry IDs.
+/// Encodes a key and its entry IDs as rows.
 type Encode = fn(&[u8], &[EntryId], &mut Rows);
 
 /// Appends names and index keys; the latter are merged while the former are appended.
@@ -61,7 +61,7 @@ pub(super) fn append_sorted(database: &Database, names: Merge<'_>, keys: Merge<'
     })
 }
 
-/// Merges, until nobody takes the rows any more.
+/// Merges until the sources end, or until the receiver is gone.
 fn merge(mut merge: Merge<'_>, encode: Encode, sender: &SyncSender<Rows>) -> Result<(), StoreError> {
     let mut rows = Rows::default();
     while let Some((key, ids)) = merge.next()? {
@@ -104,7 +104,7 @@ fn put_postings(key: &[u8], ids: &[EntryId], rows: &mut Rows) {
     }
 }
 
-/// Appends what comes, in transactions of bounded size.
+/// Appends the received rows, in transactions of bounded size.
 fn append(database: &Database, table: &Table, received: Receiver<Rows>) -> Result<(), StoreError> {
     let mut txn = database.env.write_txn()?;
     let mut written = 0;

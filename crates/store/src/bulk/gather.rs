@@ -1,9 +1,8 @@
-//! Index keys of the entries that one thread prepares, until they are written: compressed posting lists of the keys
-//! that recur, pairs of the others.
+//! Index keys of the entries that one thread prepares, kept until they are written: compressed posting lists for keys
+//! that recur, pairs for the others.
 //!
-//! Entries are counted by *ordinals*, from 1, of this thread alone; which entry IDs they have got is known at the end.
-//! Ordinals rise, so that a list grows by the distance to the one before, mostly one byte, and nothing of it is ever
-//! sorted.
+//! Each thread counts its own entries with *ordinals*, from 1. Their entry IDs are known only at the end. Ordinals
+//! rise, so a list grows by the distance to the ordinal before, mostly one byte, and is never sorted.
 
 use ironbark_model::Schema;
 use rustc_hash::FxHashMap;
@@ -21,7 +20,7 @@ use crate::{
 pub(super) struct Gathered {
     /// In the order of their prefixes.
     indexes: Vec<IndexKeys>,
-    /// What keys are made of, of the last values.
+    /// The bytes of the last values. Keys are made from them.
     values: Vec<u8>,
     pending: usize,
     bytes: usize,
@@ -32,10 +31,11 @@ pub(super) struct Gathered {
 struct IndexKeys {
     kind: IndexKind,
     prefix: SmallVec<[u8; 4]>,
-    /// Values whose keys are still to be made: ordinal, and where in `values` it lies. Index by index, the lists in use
-    /// stay in the processor's cache.
+    /// Values whose keys are still to be made: ordinal, and where the value lies in `values`. Keys are made index by
+    /// index, so that the lists in use stay in the processor's cache.
     pending: Vec<(u32, u32, u32)>,
-    /// By the bytes of the whole key, zeros behind its end: all are of one length, so none is taken for another.
+    /// By the bytes of the whole key, with zeros behind its end. All keys have one length, so two keys are never
+    /// mistaken for each other.
     lists: FxHashMap<u64, List>,
     pairs: Pairs,
 }
@@ -53,8 +53,8 @@ struct List {
     distances: SmallVec<[u8; 16]>,
 }
 
-/// Hashed values of one index that get lists: the first ones. Values that nearly all entries have are among them;
-/// values that are unique would cost more as lists than as pairs.
+/// The number of hashed values of one index that get lists: the first values do. Values that nearly all entries have
+/// are among them. Unique values would cost more as lists than as pairs.
 const MAX_HASHES: usize = 1 << 12;
 
 impl List {
@@ -101,7 +101,8 @@ impl Gathered {
             ..Self::default()
         }
     }
-    /// Takes a value into the indexes at the positions `feeds` of `indexes`. `form` has been told of the value.
+    /// Takes a value into the indexes at the positions `feeds` of `indexes`. The caller has announced the value to
+    /// `form`.
     pub(super) fn add_value(
         &mut self,
         indexes: &[Index],
@@ -137,7 +138,7 @@ impl Gathered {
             self.pending += 1;
         }
     }
-    /// Makes the keys of what has been taken when it is enough, or `all`.
+    /// Makes the keys of the pending values if there are enough of them, or if `all` is set.
     pub(super) fn settle(&mut self, all: bool) -> Result<(), StoreError> {
         if !all && self.values.len() < PENDING_BYTES && self.pending < PENDING {
             return Ok(());
@@ -164,7 +165,7 @@ impl Gathered {
         self.pending = 0;
         Ok(())
     }
-    /// Bytes in use, about.
+    /// Approximate number of bytes in use.
     pub(super) fn memory(&self) -> usize {
         let pairs = self.indexes.iter().map(|keys| keys.pairs.memory());
         let pending = self.values.len() + self.pending * size_of::<(u32, u32, u32)>();
@@ -189,13 +190,13 @@ impl Gathered {
 fn append(values: &mut Vec<u8>, value: &[u8]) -> (u32, u32) {
     let start = values.len();
     values.extend_from_slice(value);
-    // A record, and so what is pending, is far below 4 GiB.
+    // A record is far below 4 GiB, and so are the pending values.
     let short = |at| u32::try_from(at).unwrap_or(u32::MAX);
     (short(start), short(values.len()))
 }
 
 impl IndexKeys {
-    /// Adds a key; how many bytes that took, about, besides pairs.
+    /// Adds a key. Returns about how many bytes that took, without those of pairs.
     fn put(&mut self, key: &[u8], ordinal: u32) -> Result<usize, StoreError> {
         let prefix = self.prefix.as_slice();
         let length = prefix.len() + key.len();
@@ -239,7 +240,7 @@ pub(super) struct SortedLists {
 
 /// Pairs in the order of their keys.
 pub(super) struct SortedPairs {
-    /// All keys of the last one come first.
+    /// Read from the end: all keys of the last element come first.
     pairs: Vec<Pairs>,
     next: usize,
 }

@@ -11,8 +11,8 @@ pub(super) struct Pairs {
 
 /// The first eight bytes of the key (zeros behind its end) decide most comparisons.
 ///
-/// `at`: the length of a key that has no more bytes; otherwise, plus [`ARENA`], where the arena has its length (two
-/// bytes, little end first) and the bytes from the ninth on.
+/// `at` is the length of a key that has no more bytes. For a longer key it is [`ARENA`] plus the place in the arena,
+/// which holds the length of the key (two bytes, little end first) and its bytes from the ninth on.
 #[derive(Clone, Copy)]
 struct Item {
     prefix: u64,
@@ -20,9 +20,9 @@ struct Item {
     at: u32,
 }
 
-/// Keys of so many bytes need no room in the arena.
+/// Keys of up to so many bytes need no room in the arena.
 const SHORT: usize = 8;
-/// What is added to offsets in the arena: less than this is a length.
+/// This is added to offsets in the arena: a smaller number is a length.
 const ARENA: usize = SHORT + 1;
 
 impl Item {
@@ -62,7 +62,7 @@ impl Pairs {
     /// Adds a pair.
     ///
     /// # Errors
-    /// The keys take more than 4 GiB: they are to be written out before.
+    /// The keys take more than 4 GiB: write them out before adding more.
     pub(super) fn push(&mut self, key: &[u8], entry: u32) -> Result<(), StoreError> {
         let at = if key.len() <= SHORT {
             key.len()
@@ -91,7 +91,8 @@ impl Pairs {
         self.items
             .sort_unstable_by(|a, b| a.compare(b, arena).then(a.entry.cmp(&b.entry)));
     }
-    /// Reads the group of equal keys at `from`, once sorted; the position of the next one. `None` at the end.
+    /// Reads the group of equal keys at `from`, after sorting. Returns the position of the next group; `None` at the
+    /// end.
     pub(super) fn group(&self, from: usize, key: &mut Vec<u8>, entries: &mut Vec<u32>) -> Option<usize> {
         let rest = self.items.get(from..)?;
         let first = rest.first()?;

@@ -37,11 +37,11 @@ pub struct Preparer {
     owner: usize,
     ordinal: u32,
     form: NormalForm,
-    /// What of the memory in use is counted already.
+    /// The part of the memory in use that is counted already.
     counted: usize,
 }
 
-/// What one preparer has gathered: in memory, and in runs that were written.
+/// The keys that one preparer has gathered: in memory, and in runs that were written.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) gathered: Gathered,
@@ -53,7 +53,7 @@ struct Shared {
     registering: Mutex<()>,
     slots: Mutex<Vec<Arc<Mutex<Slot>>>>,
     directory: PathBuf,
-    /// Bytes that all preparers together may hold, and do.
+    /// Bytes that all preparers together may hold, and bytes that they hold.
     limit: usize,
     used: AtomicUsize,
     runs: AtomicUsize,
@@ -87,7 +87,7 @@ pub struct PreparedEntry {
 /// How a value set will be stored.
 #[derive(Clone, Copy)]
 pub(super) enum Prepared {
-    /// TLVs that belong into `values`.
+    /// TLVs that belong in `values`.
     External,
     /// One packed value.
     Packed(Packing),
@@ -96,7 +96,7 @@ pub(super) enum Prepared {
 }
 
 impl PreparedEntry {
-    /// Attribute number, bytes, and what they are.
+    /// The blocks: attribute number, bytes, and the form of the bytes.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u16, &[u8], Prepared)> {
         self.blocks
             .iter()
@@ -108,7 +108,7 @@ impl PreparedEntry {
     }
 }
 
-/// A panic elsewhere ends the build; what the lock holds is sound.
+/// A panic elsewhere ends the build; the locked data is still sound.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -158,7 +158,7 @@ impl Preparers {
         let failure = lock(&self.shared.failure).take();
         Err(failure.unwrap_or_else(|| StoreError::Format("index keys are lost".into())))
     }
-    /// What all have gathered, by owner.
+    /// The keys that all preparers have gathered, by owner.
     pub(super) fn take(&self) -> Vec<Slot> {
         let slots = std::mem::take(&mut *lock(&self.shared.slots));
         slots.iter().map(|slot| std::mem::take(&mut *lock(slot))).collect()
@@ -240,7 +240,8 @@ impl Preparer {
         self.count(&mut slot);
         Ok(prepared)
     }
-    /// Counts the memory in use, and writes a run when all together have too much and this one not less than others.
+    /// Counts the memory in use. Writes a run when all preparers together hold too much and this one holds at least its
+    /// share.
     fn count(&mut self, slot: &mut Slot) {
         let memory = slot.gathered.memory();
         let shared = &self.shared;
@@ -284,7 +285,7 @@ impl PreparedEntry {
 }
 
 impl Shared {
-    /// Gives out the number of a description that is not in the catalog, or was not.
+    /// Gives out the number of a description that is not, or was not, in the catalog.
     fn register(&self, description: &AttributeDescription) -> Result<u16, StoreError> {
         let _lock = lock(&self.registering);
         let catalog = self.catalog.load_full();

@@ -40,7 +40,7 @@ pub(super) fn write_run(path: &Path, groups: &mut dyn Groups) -> Result<(), Stor
     output.flush().map_err(failed)
 }
 
-/// Reads a run; its file goes with it.
+/// Reads a run. The file is deleted when the reader is dropped.
 pub(super) struct RunReader {
     input: BufReader<File>,
     path: PathBuf,
@@ -109,10 +109,10 @@ impl Drop for RunReader {
     }
 }
 
-/// Entry IDs by ordinal; 0 where nothing was stored. `None`: the numbers are the IDs.
+/// Entry IDs by ordinal; 0 where nothing was stored. `None`: the numbers in the run are the entry IDs.
 pub(super) type Placed = Option<Vec<u32>>;
 
-/// Groups with the table that makes entry IDs of their numbers.
+/// Groups, with the table that turns their numbers into entry IDs.
 struct Source<'p> {
     groups: Box<dyn Groups + Send>,
     placed: &'p Placed,
@@ -175,8 +175,8 @@ impl<'p> Merge<'p> {
     }
 }
 
-/// Sorts what is a few ascending stretches, one of each source but for places that were kept: the stable sort merges
-/// them.
+/// Sorts a few ascending stretches. There is one stretch for each source, except for placeholders. The stable sort
+/// merges them.
 #[allow(
     clippy::stable_sort_primitive,
     reason = "the unstable sort does not use the order that there is"
@@ -217,7 +217,7 @@ mod tests {
             spill in 1usize..100,
         ) {
             let directory = tempfile::tempdir().unwrap();
-            // Even numbers have got no place, others the one of their tenfold.
+            // Even numbers have no entry ID, odd numbers have ten times their number.
             let placed = Some((0..500u32).map(|ordinal| ordinal % 2 * ordinal * 10).collect());
             let mut merge = Merge::default();
             let mut expected: BTreeMap<Vec<u8>, BTreeSet<u64>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Where a bulk build goes: the checks before, the temporary directory, the renaming after.
+//! Where a bulk build goes: the checks before it, the temporary directory, the renaming after it.
 
 use std::{
     fs::{self, DirBuilder, File},
@@ -21,8 +21,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Checks that there is nothing to lose, and makes the temporary directory. One that a killed build has left is
-    /// removed.
+    /// Checks that no data would be lost, and makes the temporary directory. Removes one that a killed build has left.
     pub(super) fn new(options: &DatabaseOptions, schema: &Arc<Schema>) -> Result<Self, StoreError> {
         let directory = options.directory.clone();
         let data = directory.join("data.mdb");
@@ -70,7 +69,7 @@ impl Target {
     }
 }
 
-/// Refuses when a process has the environment open: LMDB holds a lock on the first byte of `lock.mdb` as long.
+/// Refuses if a process has the environment open: LMDB then holds a lock on the first byte of `lock.mdb`.
 fn refuse_if_in_use(directory: &Path) -> Result<(), StoreError> {
     let path = directory.join("lock.mdb");
     let Ok(file) = File::open(&path) else { return Ok(()) };
@@ -81,7 +80,7 @@ fn refuse_if_in_use(directory: &Path) -> Result<(), StoreError> {
         l_len: 1,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open for the call, and the structure is one that the kernel fills.
+    // SAFETY: the descriptor is open during the call, and the kernel fills the structure.
     #[allow(unsafe_code, reason = "record locks are not in the standard library")]
     let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
     if result == 0 && i32::from(lock.l_type) != libc::F_UNLCK {

@@ -1,10 +1,10 @@
 //! Indexes: their rows in `indexes`, what they mean under a schema, and which attributes feed them.
 //!
 //! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint
-//! ID of the last entry that is in it and varint number of entries that are, varint length of the attribute type's
-//! name, the name, OID of the matching rule that makes the keys (nothing for presence). Approximate indexes without one
-//! hold other codes than approximate match has now: another rule is wanted, so they are built anew. Kinds: 1 presence,
-//! 2 equality by hash, 3 equality in order, 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its
+//! ID of the last entry in the index and varint number of entries in it, varint length of the attribute type's name,
+//! the name, OID of the matching rule that makes the keys (nothing for presence). An approximate index without an OID
+//! holds other codes than approximate match uses now: its rule differs, so it is built anew. Kinds: 1 presence, 2
+//! equality by hash, 3 equality in order, 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its
 //! keys are being deleted), 3 being built, 4 active until the index that takes its place is built.
 
 use heed::{RoTxn, RwTxn};
@@ -64,16 +64,16 @@ impl IndexKind {
     }
 }
 
-/// How far an index is.
+/// How far an index has been built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IndexState {
-    /// The entries up to `position` are in it, which are `done` in number, and all changes since it was defined.
+    /// The index holds the entries up to `position`, `done` in number, and all changes since it was defined.
     Building { position: EntryId, done: u64 },
     /// Complete.
     Active,
     /// No longer used or kept up to date; its keys are being deleted.
     Dropped,
-    /// Complete, and no longer wanted once the index that takes its place is.
+    /// Complete. It is dropped when the index that takes its place is complete.
     Superseded,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct StoredIndex {
     pub(crate) no_language: bool,
     pub(crate) no_subtypes: bool,
     pub(crate) attribute: Box<str>,
-    /// OID of the rule: under another one the keys are worthless.
+    /// OID of the rule: under another rule the keys are worthless.
     pub(crate) rule: Box<str>,
 }
 
@@ -96,10 +96,11 @@ pub(crate) struct Index {
     pub(crate) stored: StoredIndex,
     /// First bytes of all its keys.
     pub(crate) prefix: SmallVec<[u8; 4]>,
-    /// The first transaction whose snapshots it is complete in, if it is active.
+    /// The first transaction whose snapshots find the index complete, if it is active.
     pub(crate) usable_from: usize,
     pub(crate) attribute_type: TypeNumber,
-    /// The rule that makes its keys: none for presence, or when the schema has none (then it has no keys).
+    /// The rule that makes its keys. `None` for presence, and when the schema has no such rule (the index has no keys
+    /// then).
     pub(crate) rule: Option<&'static MatchingRule>,
 }
 
@@ -250,9 +251,9 @@ pub(crate) fn check(schema: &Schema, definitions: &[IndexDefinition]) -> Result<
     Ok(())
 }
 
-/// Brings `indexes` in line with the configuration: new definitions get numbers, those that are gone are marked as
-/// dropped, or serve on until what takes their place is built. An index is active at once when there are no entries.
-/// Whether anything was changed.
+/// Brings `indexes` in line with the configuration. New definitions get numbers. Indexes whose definitions are gone are
+/// marked as dropped, or serve on until their replacement is built. An index is active at once when there are no
+/// entries. Returns whether anything was changed.
 pub(crate) fn register(
     txn: &mut RwTxn<'_>,
     tables: &Tables,
@@ -320,8 +321,8 @@ pub(crate) fn register(
     Ok(changed)
 }
 
-/// Indexes under a schema, as transaction `version` has them. Dropped ones are left out, and those whose attribute is
-/// not defined; `register` drops these. `before` is what was known before.
+/// Indexes under a schema, as transaction `version` has them. Dropped indexes are left out, and so are those whose
+/// attribute is not defined; `register` drops these. `before` holds the indexes that were known before.
 pub(crate) fn resolve(
     schema: &Schema,
     stored: Vec<StoredIndex>,
@@ -337,8 +338,8 @@ pub(crate) fn resolve(
         };
         let rule = rule_of(found, stored.kind);
         let mut stored = stored;
-        // The schema has another rule now: the index is of no use until the database is opened anew and the index
-        // built.
+        // The schema has another rule now. The index is useless until the database is opened again and the index is
+        // built anew.
         if rule.map_or("", |rule| rule.oid) != &*stored.rule {
             stored.state = IndexState::NOT_BUILT;
         }

@@ -1,4 +1,4 @@
-//! What is known of a database besides its entries: schema, attribute numbers, indexes. Immutable; swapped whole.
+//! The facts about a database besides its entries: schema, attribute numbers, indexes. Immutable; swapped whole.
 
 pub(crate) mod index;
 
@@ -28,8 +28,8 @@ pub(crate) struct AttributeInfo {
     pub(crate) feeds: SmallVec<[u16; 4]>,
 }
 
-/// What an answer needs to know of an attribute description: small, so that those of a whole entry stay in the nearest
-/// cache.
+/// The data that an answer needs about an attribute description. It is small, so that the data for a whole entry stays
+/// in the nearest cache.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerName {
     /// The description as printed, as an OCTET STRING: `04 len name`.
@@ -58,7 +58,7 @@ pub(crate) struct Special {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) schema: Arc<Schema>,
-    /// `None`: not in the schema. No entry has it, or it came under a later schema than this catalog's.
+    /// `None`: not in the schema. No entry has the attribute, or it came under a later schema than this catalog's.
     attributes: Vec<Option<AttributeInfo>>,
     answer_names: Vec<AnswerName>,
     texts: Vec<Box<str>>,
@@ -84,12 +84,12 @@ impl Special {
     }
 }
 
-/// What to do about an attribute that entries may have and the schema does not.
+/// What to do about an attribute that entries may have but the schema lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Undefined {
     /// Refuse the schema.
     Refused,
-    /// Pass over it: it came under a later schema, and what reads under this one is about to end.
+    /// Ignore it: it came under a later schema, and readers under this schema are about to end.
     Invisible,
 }
 
@@ -98,9 +98,9 @@ pub(crate) struct Parts<'a> {
     /// Texts of all attribute numbers, in order; an empty one is out of use.
     pub(crate) texts: Vec<Box<str>>,
     pub(crate) indexes: Vec<index::StoredIndex>,
-    /// What was known before, if anything.
+    /// The indexes that were known before, if any.
     pub(crate) before: &'a [Index],
-    /// The transaction that all this is of.
+    /// The transaction that this state belongs to.
     pub(crate) version: usize,
 }
 
@@ -214,7 +214,7 @@ impl Catalog {
     pub(crate) fn attribute(&self, number: u16) -> Option<&AttributeInfo> {
         self.attributes.get(usize::from(number))?.as_ref()
     }
-    /// Whether a number was given out, be what it stands for known or not.
+    /// Whether a number was given out, even if its meaning is not known.
     pub(crate) fn is_number(&self, number: u16) -> bool {
         usize::from(number) < self.attributes.len()
     }
@@ -225,7 +225,7 @@ impl Catalog {
             .zip(&self.texts)
             .filter_map(|(info, text)| Some((info.as_ref()?, &**text)))
     }
-    /// How an answer names it.
+    /// The name of an attribute as an answer carries it.
     #[inline]
     pub(crate) fn answer_name(&self, number: u16) -> Option<&AnswerName> {
         self.answer_names.get(usize::from(number))
@@ -262,7 +262,7 @@ impl Catalog {
             .filter(|&number| self.answers(number, asked))
     }
 
-    /// Takes in one description more and gives its number. The text is written to the file.
+    /// Registers one more description and returns its number. The text is written to the file.
     pub(crate) fn register(
         &mut self,
         txn: &mut RwTxn<'_>,
@@ -274,7 +274,7 @@ impl Catalog {
         Ok(number)
     }
 
-    /// Takes in one description more and gives its number.
+    /// Registers one more description in memory and returns its number.
     pub(crate) fn take_in(&mut self, description: &AttributeDescription) -> Result<u16, StoreError> {
         let text = self.schema.description_text(description).into_boxed_str();
         self.add(description.clone(), text)
@@ -300,8 +300,8 @@ impl Catalog {
         .fold(0, |flags, (_, flag)| flags | flag)
     }
 
-    /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it
-    /// does not fit.
+    /// Appends the form in which two values of an attribute are compared. Appends the value itself if there is no rule
+    /// or the value does not fit the rule.
     pub(crate) fn normal_form(&self, number: u16, value: &[u8], out: &mut Vec<u8>) {
         let rule = self.attribute(number).and_then(|info| info.equality);
         let normalized = rule.is_some_and(|rule| (rule.normalize_value)(&self.schema, value, out).is_ok());

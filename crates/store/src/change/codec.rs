@@ -100,7 +100,7 @@ impl ChangeRecord {
         }
     }
 
-    /// Reads an encoding. Memory is taken for what is there, never for what a length says.
+    /// Reads an encoding. Memory is taken for the bytes that are there, never for the length that they claim.
     ///
     /// # Errors
     /// [`StoreError::Format`]: another version, or damage.
@@ -192,7 +192,7 @@ fn put_effect(recorded: &RecordedEffect, out: &mut Vec<u8>) {
 }
 
 impl Gone {
-    /// Whether it says what an effect of this kind has taken away.
+    /// Whether it fits an effect of this kind.
     fn is_of(&self, effect: &Effect) -> bool {
         match self {
             Self::Unknown => false,
@@ -262,7 +262,7 @@ fn put_requested(requested: &RequestedChange, out: &mut Vec<u8>) {
     }
 }
 
-/// What is left to read. Each item takes at least one byte, so that lists end with the bytes.
+/// The bytes that are left to read. Each item takes at least one byte, so a list cannot be longer than the bytes.
 struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -290,7 +290,7 @@ impl<'b> Reader<'b> {
         self.0.is_empty().then_some(record)
     }
 
-    /// All before the kind.
+    /// Everything before the kind.
     fn head(&mut self) -> Option<ChangeRecord> {
         if self.byte()? != VERSION {
             return None;
@@ -312,7 +312,7 @@ impl<'b> Reader<'b> {
         self.0 = rest;
         Some(byte)
     }
-    /// A byte of which no other bits are set.
+    /// A byte in which no other bits are set.
     fn flags(&mut self, known: u8) -> Option<u8> {
         self.byte().filter(|flags| flags & !known == 0)
     }
@@ -350,7 +350,7 @@ impl<'b> Reader<'b> {
     fn attribute(&mut self) -> Option<TextAttribute> {
         Some((self.string()?, self.values()?))
     }
-    /// Value changes, and what each has taken away.
+    /// Value changes, and the values that each has removed.
     fn changes(&mut self, with_gone: bool) -> Option<(Vec<ValueChange>, Gone)> {
         let pairs = self.list(|reader| {
             let kind = reader.byte()?;

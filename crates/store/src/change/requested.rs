@@ -1,4 +1,4 @@
-//! A request as its client made it, for those who log it.
+//! A request as its client made it, for followers that log it.
 
 use super::TextAttribute;
 
@@ -24,10 +24,10 @@ pub struct RequestedControl {
     pub critical: bool,
 }
 
-/// A change as its client asked for it, after its names and values were checked; operational attributes included.
+/// A change as its client asked for it, after its names and values were checked. It includes operational attributes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RequestedChange {
-    /// What the effect with this number, from 0, did: of adds and deletes.
+    /// The effect with this number, from 0: for adds and deletes.
     AsApplied(usize),
     /// Add, with the whole entry.
     Add {
@@ -77,7 +77,7 @@ pub struct RequestedModification {
 pub enum RequestedKind {
     /// Adds the values.
     Add,
-    /// Deletes the values, or without values the attribute.
+    /// Deletes the values, or the whole attribute if there are none.
     Delete,
     /// Replaces all values.
     Replace,

@@ -1,4 +1,4 @@
-//! Entries, names and values: everything but the indexes, of which it gathers what they should hold.
+//! Checks entries, names and values: everything but the indexes. It also gathers what the indexes should hold.
 
 use std::ops::ControlFlow;
 
@@ -24,7 +24,7 @@ use crate::{
     write::{image_flags, name_in},
 };
 
-/// What a walk over all entries has counted.
+/// The counts of a walk over all entries.
 #[derive(Default)]
 struct Counted {
     entries: u64,
@@ -34,7 +34,7 @@ struct Counted {
     last: EntryId,
 }
 
-/// Checks all entries; their number. `sums` gets their index keys.
+/// Checks all entries and returns their number. `sums` gets their index keys.
 pub(super) fn check(
     deep: &Deep<'_>,
     mut sums: Option<&mut Sums>,
@@ -74,7 +74,7 @@ pub(super) fn check(
     Ok(counted.entries)
 }
 
-/// The record of an entry, or what is wrong with it.
+/// The record of an entry, or a text that says what is wrong with it.
 pub(super) fn image(deep: &Deep<'_>, id: EntryId, bytes: &[u8]) -> Result<Image, &'static str> {
     let sealed = deep.view.tables().sealed;
     if !codec::is_sound(id, sealed, bytes) {
@@ -210,7 +210,7 @@ fn name_key(deep: &Deep<'_>, image: &Image, key: &mut names::Key) -> bool {
     image.parent == 0 || dn.depth() == 1
 }
 
-/// What is counted elsewhere too.
+/// Checks the numbers that are stored elsewhere too.
 fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut Findings) -> Result<(), StoreError> {
     let view = deep.view;
     let (tables, txn) = (view.tables(), view.txn);
@@ -223,7 +223,7 @@ fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut
     {
         findings.add("meta: no identifier");
     }
-    // Of an entry that cannot be read it is unknown what it is.
+    // The kind of an unreadable entry is unknown.
     if is_readable && tables.number(txn, MetaRow::Referrals)? != counted.referrals {
         findings.add(format!("meta: another number of referrals than {}", counted.referrals));
     }
@@ -240,7 +240,7 @@ fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut
     Ok(())
 }
 
-/// Rows of `names` that lead to no entry of that name.
+/// Finds rows of `names` that lead to no entry of that name.
 fn nameless(deep: &Deep<'_>, findings: &mut Findings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut own = names::Key::new();

@@ -1,4 +1,4 @@
-//! LMDB's data file, read page by page and without a map: whatever is in it, reading it ends nothing.
+//! LMDB's data file, read page by page and without a map: no content of the file can end the process.
 //!
 //! The format is that of LMDB 0.9 on machines of 64 bits, numbers in the machine's order:
 //!
@@ -34,7 +34,7 @@ pub(crate) struct Root {
     pub(crate) leaves: u64,
     pub(crate) overflows: u64,
     pub(crate) entries: u64,
-    /// Its page; `None` of an empty tree.
+    /// Its page; `None` for an empty tree.
     pub(crate) page: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Meta {
 
 /// Bytes of a tree's description.
 pub(crate) const ROOT_BYTES: usize = 48;
-/// Bytes before what a page holds.
+/// Bytes of a page before its content.
 pub(crate) const HEADER: usize = 16;
 /// Flags of a page.
 pub(crate) const META: u16 = 8;
@@ -93,7 +93,7 @@ impl Root {
     }
 }
 
-/// A meta page, and the size of pages that it names. `None`: it is none.
+/// A meta page, and the page size that it names. `None`: this is no meta page.
 fn meta(bytes: &[u8]) -> Option<(Meta, usize)> {
     let size = u32_at(bytes, 40)?;
     let is_meta = u16_at(bytes, 10)? & META != 0
@@ -111,7 +111,7 @@ fn meta(bytes: &[u8]) -> Option<(Meta, usize)> {
 }
 
 impl PageFile {
-    /// Opens a data file. `None`: it is empty, or does not begin like one (LMDB says what it is instead).
+    /// Opens a data file. `None`: it is empty, or does not begin like a data file (LMDB then says what it is).
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let file = File::open(path).map_err(|error| StoreError::file(path, error))?;
         let mut page = Self {
@@ -136,7 +136,7 @@ impl PageFile {
         let found = self.file.metadata();
         Ok(found.map_err(|error| StoreError::file(&self.path, error))?.len())
     }
-    /// Both meta pages; of those that are none, nothing.
+    /// Both meta pages; `None` for one that is no meta page.
     pub(crate) fn metas(&self) -> Result<[Option<Meta>; 2], StoreError> {
         let mut metas = [None; 2];
         for (place, found) in [0, self.page_size as u64].into_iter().zip(&mut metas) {
@@ -160,7 +160,7 @@ impl PageFile {
         };
         Ok(self.read(place, out)? == self.page_size)
     }
-    /// Reads from a place on; the number of bytes, fewer than asked for at the end of the file.
+    /// Reads from a place on. Returns the number of bytes, which is smaller than asked for at the end of the file.
     pub(crate) fn read(&self, place: u64, out: &mut [u8]) -> Result<usize, StoreError> {
         let mut done = 0;
         while let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -168,7 +168,7 @@ impl PageFile {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // No file is as long.
+                // No file is so long.
                 Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => break,
                 Err(error) => return Err(StoreError::file(&self.path, error)),
             }

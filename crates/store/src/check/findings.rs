@@ -9,7 +9,7 @@ pub struct Findings {
 
 /// Texts that are kept; the rest are counted.
 const KEPT: usize = 100;
-/// Past this many a check ends: more would say nothing new.
+/// A check ends after so many findings: more would say nothing new.
 const ENOUGH: u64 = 1000;
 
 impl Findings {
@@ -28,7 +28,7 @@ impl Findings {
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
-    /// How many there are, those included of which no text is kept.
+    /// The number of findings, including those whose text was not kept.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -1,7 +1,7 @@
-//! Whether a database is what it was when it was written.
+//! Checks whether a database still is what was written.
 //!
-//! First the file, page by page and without a map ([`file`]): only what passes that is read through LMDB, which
-//! believes what it finds. Then the content ([`Database::check`]).
+//! The file is checked first, page by page and without a map ([`file`]). LMDB trusts what it finds, so only a file that
+//! passes is read through LMDB. Then the content is checked ([`Database::check`]).
 
 mod entries;
 mod file;
@@ -17,7 +17,7 @@ use crate::{Database, DatabaseOptions, EntryId, StoreError, View, database::open
 pub use findings::Findings;
 pub(crate) use pages::refuse_truncated;
 
-/// How often it is tried to hold a commit of a file that is being written.
+/// Attempts to hold a commit of a file that is being written.
 const ATTEMPTS: usize = 100;
 
 /// What a check of the content is about.
@@ -34,7 +34,7 @@ pub enum Extent {
 pub struct Report {
     /// Number of entries, places that are kept for superiors included.
     pub entries: u64,
-    /// Whether the file has checksums: those of older versions have none.
+    /// Whether the file has checksums: files of older versions have none.
     pub has_checksums: bool,
     /// What is wrong.
     pub findings: Findings,
@@ -73,7 +73,7 @@ pub fn file_in_use(options: &DatabaseOptions) -> Result<Findings, StoreError> {
     let env = open_to_look_at(options)?;
     for _ in 0..ATTEMPTS {
         let mut findings = Findings::default();
-        // Its pages stay as they are while it is held.
+        // Its pages do not change while it is held.
         let held = env.read_txn()?;
         if pages::check(&path, Some(held.id() as u64), &mut findings)? {
             return Ok(findings);
@@ -83,7 +83,7 @@ pub fn file_in_use(options: &DatabaseOptions) -> Result<Findings, StoreError> {
 }
 
 impl Database {
-    /// Checks the content of the last commit. `progress` hears the number of entries that are done.
+    /// Checks the content of the last commit. `progress` is called with the number of entries checked so far.
     ///
     /// # Errors
     /// LMDB cannot go on.

@@ -14,13 +14,12 @@ use crate::{
 
 /// Meta pages.
 const FIRST: u64 = 2;
-/// How often a file is looked at again because commits go on.
+/// How often a file is read again because commits go on.
 const ATTEMPTS: usize = 10;
 
-/// Refuses a data file that ends before the last page that is in use. A file that is empty, or no data file, is left to
-/// LMDB.
+/// Refuses a data file that ends before the last page in use. LMDB handles a file that is empty or no data file.
 pub(crate) fn refuse_truncated(path: &Path) -> Result<(), StoreError> {
-    // The layout is another on machines of 32 bits.
+    // The layout differs on machines of 32 bits.
     if size_of::<usize>() != 8 {
         return Ok(());
     }
@@ -33,14 +32,14 @@ pub(crate) fn refuse_truncated(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// What is missing of a data file at its end.
+/// A text about what is missing at the end of a data file, if anything is.
 pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
     let Some(file) = PageFile::open(path)? else {
         return Ok(None);
     };
     let mut seen = None;
     for _ in 0..ATTEMPTS {
-        // First what should be there, then what is: files grow.
+        // First the expected length, then the actual length: files grow.
         let [Some(one), Some(two)] = file.metas()? else {
             return Ok(Some(match file.length()? {
                 length if length < FIRST * file.page_size() as u64 => {
@@ -65,8 +64,8 @@ pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
     Ok(None)
 }
 
-/// Whether all pages between the file's end and the last page are free: those that were let go before they were written
-/// are missing, and nobody misses them.
+/// Whether all pages between the file's end and the last page are free. Pages that were freed before they were written
+/// are missing, and that does no harm.
 fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
     let there = length / file.page_size() as u64;
     let mut missing = (meta.last_page + 1).saturating_sub(there);
@@ -99,7 +98,7 @@ fn free_pages(walk: &mut Walk<'_>, visit: &mut dyn FnMut(&mut Walk<'_>, u64)) ->
                 return Ok(());
             }
         };
-        // The number of pages, then the pages, falling.
+        // The number of pages, then the pages in descending order.
         let count = u64_at(list, 0).and_then(|count| usize::try_from(count).ok());
         let Some(numbers) = count.and_then(|count| list.get(8..)?.get(..count.checked_mul(8)?)) else {
             walk.findings.add("free pages: a list is shorter than it says");
@@ -119,7 +118,7 @@ fn free_pages(walk: &mut Walk<'_>, visit: &mut dyn FnMut(&mut Walk<'_>, u64)) ->
     })
 }
 
-/// A value on overflow pages, whose length has been compared with the file's.
+/// A value on overflow pages. Its length has been compared with the file's.
 fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, StoreError> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut value = Vec::new();
@@ -130,8 +129,8 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
     Ok(value)
 }
 
-/// Checks every page of a data file as of one commit: that of number `transaction`, which some reader must hold, or the
-/// last one of a file that nobody writes to. `false`: the commit is not there any more.
+/// Checks every page of a data file as of one commit. That is commit number `transaction`, which some reader must hold,
+/// or the last commit of a file that nobody writes to. `false`: the commit is no longer there.
 pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
     let Some(file) = PageFile::open(path)? else {
         findings.add("no data file of LMDB's, or its beginning is damaged");
@@ -175,7 +174,7 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
             .count()
     };
     let (base, log) = (count_of(&NAMES), count_of(&LOG_NAMES));
-    // A file that has just been made has no tables yet, and one of an older format none of the log.
+    // A file that has just been made has no tables yet. A file of an older format has no tables of the log.
     if (base != 0 && base < NAMES.len()) || (log != 0 && log < LOG_NAMES.len()) {
         walk.findings.add("tables: some are missing");
     }

@@ -1,8 +1,8 @@
 //! Indexes: every row agrees with the entries, and every entry is where it should be.
 //!
-//! What the rows hold and what the entries' values make are two sets of pairs (key, entry ID). Of each a sum of hashes
-//! is made, in one walk and without memory. Where two sums differ, a second walk over that index says which pairs are
-//! in one set alone.
+//! The rows hold one set of pairs (key, entry ID), and the entries' values make another. One walk makes a sum of hashes
+//! of each set, without memory. Where two sums differ, a second walk over that index finds the pairs that only one set
+//! has.
 
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ pub(super) struct Sum {
 /// By index number.
 pub(super) type Sums = FxHashMap<u64, Sum>;
 
-/// Of one index, differences that are named.
+/// Differences that are named for one index.
 const NAMED: u64 = 10;
 
 impl Sum {
@@ -38,7 +38,7 @@ impl Sum {
     }
 }
 
-/// Adds what an entry has in each index that is complete.
+/// Adds the keys of an entry in each complete index.
 pub(super) fn add_keys(
     deep: &Deep<'_>,
     id: EntryId,
@@ -81,7 +81,7 @@ fn keys_of(
     Ok(())
 }
 
-/// Checks all rows, and compares them with what the entries have.
+/// Checks all rows, and compares them with the keys of the entries.
 pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut found = Sums::default();
@@ -110,7 +110,7 @@ pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> 
         before = (list.to_vec(), runs.last().unwrap_or_default());
         let sum = found.entry(index.stored.number).or_default();
         for id in runs.as_slice().iter().flat_map(|&(from, to)| from..=to) {
-            // An ID that is out of all bounds is a long run of such.
+            // A damaged chunk may have a huge run of IDs that are out of bounds: one counts for all.
             if id > deep.last {
                 sum.add(list, EntryId::MAX);
                 break;
@@ -130,7 +130,7 @@ pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> 
     Ok(())
 }
 
-/// Whose a row is.
+/// The index that a row belongs to.
 enum Owner<'d> {
     Index(&'d Index),
     /// An index that is not complete, or whose keys are being deleted.
@@ -157,7 +157,7 @@ fn owner<'d>(deep: &Deep<'d>, key: &[u8]) -> Result<Owner<'d>, StoreError> {
     Ok(row.map_or(Owner::Nobody, |_| Owner::Unfinished))
 }
 
-/// A row's key as that of its list and the first ID of the chunk.
+/// Splits a row's key into the key of its list and the first ID of the chunk.
 fn split<'k>(index: &Index, key: &'k [u8]) -> Option<(&'k [u8], EntryId)> {
     let own = key.get(index.prefix.len()..)?;
     let length = match index.stored.kind {
@@ -165,7 +165,7 @@ fn split<'k>(index: &Index, key: &'k [u8]) -> Option<(&'k [u8], EntryId)> {
         IndexKind::EqualityHash | IndexKind::Approximate => 6,
         IndexKind::Substring => 3,
         IndexKind::EqualityOrdered => {
-            // Closed by 00 00; 00 within is followed by FF.
+            // The key ends with 00 00; a 00 inside is followed by FF.
             let mut at = 0;
             while let Some(&[one, two]) = own.get(at..)?.first_chunk() {
                 match (one, two) {
@@ -181,7 +181,7 @@ fn split<'k>(index: &Index, key: &'k [u8]) -> Option<(&'k [u8], EntryId)> {
     Some((key.get(..list)?, varint::read(key.get(list..)?)?))
 }
 
-/// Names what one index has and should not, and the reverse.
+/// Names the pairs that one index has and should not have, and the reverse.
 fn differences(deep: &Deep<'_>, index: &Index, at: u16, findings: &mut Findings) -> Result<(), StoreError> {
     let view = deep.view;
     let (tables, txn) = (view.tables(), view.txn);
@@ -213,7 +213,7 @@ fn differences(deep: &Deep<'_>, index: &Index, at: u16, findings: &mut Findings)
             }
             keys.clear();
             if let Some(bytes) = view.record_bytes(id)? {
-                // Of an entry that cannot be read nothing is known, and it has been named.
+                // Nothing is known of an unreadable entry, and it was reported before.
                 let Ok(image) = entries::image(deep, id, bytes) else {
                     continue;
                 };

@@ -62,7 +62,7 @@ impl Pages {
     }
 }
 
-/// What is walked, and what is known of it.
+/// The file that is walked, and what is known of it.
 pub(crate) struct Walk<'w> {
     pub(crate) file: &'w PageFile,
     pub(crate) meta: Meta,
@@ -80,7 +80,7 @@ struct Progress<'n> {
     order: Order,
     /// The last key.
     last: Vec<u8>,
-    /// Nothing below this may come.
+    /// No later key may be below this one.
     floor: Vec<u8>,
     branches: u64,
     leaves: u64,
@@ -91,7 +91,7 @@ struct Progress<'n> {
 const BRANCH: u16 = 1;
 const LEAF: u16 = 2;
 const OVERFLOW: u16 = 4;
-/// Of a page's flags those that mean something in a file.
+/// The flags of a page that mean something in a file.
 const KINDS: u16 = 0x2f;
 const NODE: usize = 8;
 const LONGEST_KEY: usize = 511;
@@ -115,7 +115,7 @@ impl Node<'_> {
     fn child(&self) -> u64 {
         self.length as u64 | u64::from(self.flags) << 32
     }
-    /// Bytes that it takes in its page.
+    /// Bytes that the node takes in its page.
     fn size(&self, leaf: bool) -> usize {
         let value = match leaf {
             false => 0,
@@ -126,7 +126,7 @@ impl Node<'_> {
     }
 }
 
-/// The nodes of a branch or leaf page. `None`: they do not fit into it as they should.
+/// The nodes of a branch or leaf page. `None`: they do not fit into it.
 fn nodes(page: &[u8], leaf: bool) -> Option<Vec<Node<'_>>> {
     let (lower, upper) = (usize::from(u16_at(page, 12)?), usize::from(u16_at(page, 14)?));
     if lower < HEADER || lower % 2 != 0 || upper < lower || upper > page.len() {
@@ -151,7 +151,7 @@ fn nodes(page: &[u8], leaf: bool) -> Option<Vec<Node<'_>>> {
         used += node.size(leaf);
         nodes.push(node);
     }
-    // They lie side by side: so none overlaps another, and each is as long as it says.
+    // The nodes lie side by side, so none overlaps another, and each is as long as it says.
     (used == page.len() - upper).then_some(nodes)
 }
 
@@ -181,7 +181,7 @@ impl Walk<'_> {
             (progress.overflows, root.overflows, "overflow pages"),
             (progress.entries, root.entries, "rows"),
         ];
-        // Where something is unreadable the sums say nothing more.
+        // Where something is unreadable, the sums say nothing more.
         let is_readable = self.findings.count() == before;
         for (found, said, what) in counted {
             if is_readable && found != said {
@@ -192,7 +192,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The page and what is below it.
+    /// Walks the page and everything below it.
     fn below(&mut self, tree: &mut Progress<'_>, number: u64, level: u16, visit: Visit<'_>) -> Result<(), StoreError> {
         if self.findings.is_enough() {
             return Ok(());
@@ -258,7 +258,7 @@ impl Walk<'_> {
         visit(self, key, value)
     }
 
-    /// Overflow pages; their number. `None`: something is wrong with them.
+    /// Reads overflow pages and returns their number. `None`: something is wrong with them.
     fn overflow(&mut self, name: &str, first: u64, length: u64) -> Result<Option<u64>, StoreError> {
         let mut page = Vec::new();
         let Some(kind) = self.take(name, first, &mut page)? else {
@@ -285,7 +285,7 @@ impl Walk<'_> {
         Ok(Some(count))
     }
 
-    /// Reads a page that is named for the first time; its kind. `None`: it cannot be.
+    /// Reads a page that is named for the first time, and returns its kind. `None`: it cannot be read.
     fn take(&mut self, name: &str, number: u64, page: &mut Vec<u8>) -> Result<Option<u16>, StoreError> {
         if number < 2 || number > self.meta.last_page || !self.file.page(number, page)? {
             self.damage(name, number, "lies beyond the end");

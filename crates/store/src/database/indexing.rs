@@ -1,8 +1,8 @@
 //! Indexes of a database in use: defining them, and building and deleting them in bounded steps between other writes.
 //!
 //! Invariant: an index is used only when it holds the keys of all entries. Writers keep it up to date from its
-//! definition on, so that each entry has to be read once only. How far it is lies in its row, written in the
-//! transaction of each step: a build goes on after a crash.
+//! definition on, so each entry has to be read only once. The row of an index says how far it has been built; each step
+//! writes the row in its transaction, so a build goes on after a crash.
 
 use std::{
     ops::Bound,
@@ -33,7 +33,7 @@ pub struct IndexProgress {
     pub index: String,
     /// Entries that are in it.
     pub done: u64,
-    /// Entries that there are.
+    /// Entries in the database.
     pub total: u64,
 }
 
@@ -62,8 +62,8 @@ const STEP_ENTRIES: usize = 20_000;
 const ROWS_PER_ENTRY: usize = 8;
 
 impl Database {
-    /// Whether indexes can be defined under a schema: what [`Database::define_indexes`] refuses, before anything is
-    /// changed.
+    /// Checks whether indexes can be defined under a schema: fails where [`Database::define_indexes`] would, before
+    /// anything is changed.
     ///
     /// # Errors
     /// An attribute is not in the schema; there are too many indexes.
@@ -71,9 +71,9 @@ impl Database {
         index::check(schema, definitions)
     }
 
-    /// Brings the indexes in line with other definitions, while the database is in use. New ones are built by
-    /// [`Database::index_step`]; dropped ones serve no further search, unless others of the same attribute and kind are
-    /// to take their place.
+    /// Brings the indexes in line with other definitions, while the database is in use. [`Database::index_step`] builds
+    /// the new ones. Dropped indexes serve no further search, unless new indexes of the same attribute and kind are to
+    /// replace them.
     ///
     /// # Errors
     /// An attribute is not in the schema; nothing is changed then.
@@ -93,8 +93,8 @@ impl Database {
         self.common.index_work.load(Ordering::Acquire)
     }
 
-    /// Makes one step towards the indexes that are defined: reads at most `entries` entries, or deletes rows for about
-    /// as long. `None`: there is nothing to do.
+    /// Makes one step towards the defined indexes: reads at most `entries` entries, or deletes rows for about as long.
+    /// `None`: there is nothing to do.
     pub fn index_step(&self, entries: usize) -> Result<Option<IndexStep>, StoreError> {
         let step = self.step(None, entries)?;
         if step.is_none() {
@@ -111,8 +111,8 @@ impl Database {
         Ok(rows.iter().filter_map(|row| progress_of(row, total)).collect())
     }
 
-    /// Builds indexes anew: of the attributes named, or of all that are inactive when none is named. Works in bounded
-    /// steps, between which other writers go on. `progress` is called with the number of entries done.
+    /// Builds indexes anew: of the attributes named, or all inactive ones if none is named. Works in bounded steps;
+    /// other writers go on between them. `progress` is called with the number of entries done.
     ///
     /// # Errors
     /// No index is defined for an attribute.
@@ -126,7 +126,7 @@ impl Database {
         Ok(())
     }
 
-    /// Replaces the indexes of the attributes by empty ones; their numbers, or those of all that are inactive.
+    /// Replaces the indexes of the attributes by empty ones. Returns their numbers, or those of all inactive indexes.
     fn begin_anew(&self, attributes: &[&str]) -> Result<Vec<u64>, StoreError> {
         let mut write = self.write()?;
         let catalog = Arc::clone(&write.catalog);
@@ -172,7 +172,7 @@ impl Database {
         Ok(numbers)
     }
 
-    /// One step, on dropped indexes first; `only` limits what is built.
+    /// Makes one step, on dropped indexes first. `only` limits which indexes are built.
     fn step(&self, only: Option<&[u64]>, entries: usize) -> Result<Option<IndexStep>, StoreError> {
         let mut write = self.write()?;
         let rows = index::load(&write.txn, &self.ground.tables)?;
@@ -185,7 +185,8 @@ impl Database {
                 && only.is_none_or(|only| only.contains(&row.number))
                 && catalog.indexes.iter().any(|index| index.stored.number == row.number)
         };
-        // Those that are as far go together; the furthest first, so that they come into use.
+        // Indexes that have come equally far are built together. The furthest go first, so that they come into use
+        // soon.
         let Some(position) = rows.iter().filter(is_meant).map(StoredIndex::position).max() else {
             return Ok(None);
         };
@@ -266,7 +267,7 @@ fn progress_of(row: &StoredIndex, total: u64) -> Option<IndexProgress> {
     }
 }
 
-/// Adds the keys of the next entries; the last ID and the number of entries.
+/// Adds the keys of the next entries. Returns the last ID and the number of entries.
 fn build_step(
     write: &mut write::WriteTransaction<'_>,
     chosen: &[u64],

@@ -16,7 +16,7 @@ pub struct DatabaseStat {
     pub pages_used: u64,
     /// Those of them that hold nothing of the last commit, with those that list them (`olmMDBPagesFree`).
     pub pages_free: u64,
-    /// Pages that the map has room for (`olmMDBPagesMax`).
+    /// The used pages that hold nothing of the last commit, and the pages that list them (`olmMDBPagesFree`).
     pub pages_max: u64,
     /// Bytes of a page.
     pub page_size: u64,
@@ -52,7 +52,7 @@ impl Database {
             readers_max: info.maximum_number_of_readers,
         })
     }
-    /// Frees the reader slots of processes that died; their number.
+    /// Frees the reader slots of processes that died. Returns their number.
     pub fn check_readers(&self) -> Result<usize, StoreError> {
         Ok(self.env.clear_stale_readers()?)
     }

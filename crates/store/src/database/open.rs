@@ -31,16 +31,17 @@ use crate::{
     write::WriteTransaction,
 };
 
-/// Address space without `maxsize`.
+/// Address space that is reserved without `maxsize`.
 const RESERVE: u64 = 1 << 40;
-/// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
+/// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual page sizes.
 const ROUNDING: u64 = 65_536;
 
-/// Bytes of LMDB's lock file for each reader, and before them: of a longer file it makes room for more readers.
+/// Bytes of LMDB's lock file for each reader, and bytes before the first. LMDB makes room for more readers in a longer
+/// file.
 const READER_SLOT: usize = 64;
 const LOCK_HEADER: usize = 128;
 
-/// Closing takes no longer than it takes to unmap a file.
+/// Closing takes no longer than unmapping a file.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
 
 /// See [`Database::open`].
@@ -101,7 +102,7 @@ fn has_checksums(env: &Environment, tables: &Tables, version: u64) -> Result<boo
     Ok(tables.number(&txn, MetaRow::Checksums)? != 0)
 }
 
-/// Makes a file of an older format, whose tables are there by now, one of this format, in one transaction.
+/// Upgrades a file of an older format, in one transaction. Its new tables are there already.
 fn upgrade(database: &Database) -> Result<(), StoreError> {
     let mut write = WriteTransaction::begin(database)?;
     let tables = &database.ground.tables;
@@ -110,7 +111,7 @@ fn upgrade(database: &Database) -> Result<(), StoreError> {
     write.commit()
 }
 
-/// Device and inode of `data.mdb`: tells whether the path still leads to the file that is open.
+/// Device and inode of `data.mdb`. They tell whether the path still leads to the open file.
 pub(super) fn file_of(options: &DatabaseOptions) -> Result<(u64, u64), StoreError> {
     let path = options.directory.join("data.mdb");
     let found = std::fs::metadata(&path).map_err(|error| StoreError::file(&path, error))?;
@@ -125,7 +126,7 @@ impl Database {
             let _writer = common.writer.lock().unwrap_or_else(PoisonError::into_inner);
             common.sets.load(&txn, &common.tables)?;
         }
-        // No snapshot of it is older than this.
+        // No snapshot of it is older than this transaction.
         let parts = Parts {
             version: 0,
             ..Parts::load(&txn, &common.tables, &[])?
@@ -161,7 +162,7 @@ fn prepare_files(options: &DatabaseOptions) -> Result<(), StoreError> {
         return Ok(());
     }
     make_file(&data, options.mode, 0)?;
-    // LMDB writes to it through a map, where a full disk ends the process instead of refusing.
+    // LMDB writes to it through a map. A full disk would end the process there instead of refusing the write.
     let slots = usize::try_from(options.max_readers).unwrap_or(usize::MAX).max(1);
     let room = slots.saturating_mul(READER_SLOT).saturating_add(LOCK_HEADER);
     make_file(&options.directory.join("lock.mdb"), options.mode, room)
@@ -177,7 +178,7 @@ fn make_file(path: &Path, mode: u32, length: usize) -> Result<(), StoreError> {
         Ok(file) => std::io::copy(&mut std::io::repeat(0).take(length as u64), &mut &file).map(drop),
     };
     written.map_err(|error| {
-        // What is there next time must have its room.
+        // The next attempt must find a file with room for all slots.
         let _ = std::fs::remove_file(path);
         StoreError::file(path, error)
     })
@@ -214,7 +215,7 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
         };
         match opened {
             Ok(env) => return Ok(env),
-            // Address space is limited (`ulimit -v`, containers): what can be had is the ceiling.
+            // Address space is limited (`ulimit -v`, containers): take what is available as the ceiling.
             Err(heed::Error::Io(error))
                 if error.kind() == std::io::ErrorKind::OutOfMemory && options.max_size.is_none() && size > 1 << 30 =>
             {
@@ -231,13 +232,13 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
     }
 }
 
-/// What is reserved without `maxsize`: of address space that is limited, half of what is left, since everything else
-/// needs some too. A file that is longer is mapped whole all the same.
+/// The address space that is reserved without `maxsize`. If address space is limited, this is half of what is left,
+/// because everything else needs some too. A longer file is still mapped whole.
 fn reserve() -> u64 {
     spare::address_space_left().map_or(RESERVE, |left| (left / 2).min(RESERVE))
 }
 
-/// An environment whose tables are not looked into, for reading.
+/// Opens an environment for reading, without a look at its tables.
 pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, StoreError> {
     let options = DatabaseOptions {
         read_only: true,
@@ -249,7 +250,7 @@ pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, 
     Ok(env)
 }
 
-/// An environment on this directory is being closed by whoever used it last.
+/// Waits while the last user of this directory closes its environment.
 fn wait_until_closed(directory: &Path) -> Result<(), StoreError> {
     let path = directory
         .canonicalize()
@@ -263,7 +264,7 @@ fn wait_until_closed(directory: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A file with tables that are not ours is OpenLDAP's back-mdb or another program's: nothing is put into it.
+/// A file with tables that are not ours belongs to OpenLDAP's back-mdb or another program: nothing is written to it.
 fn refuse_foreign_file(env: &Environment, directory: &Path) -> Result<(), StoreError> {
     let txn = env.read_txn()?;
     let main = env.open_databases_and_commit(txn, |opener, txn| {

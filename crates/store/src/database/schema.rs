@@ -1,4 +1,4 @@
-//! One environment under one schema after the other, and taken up again after its database was closed.
+//! One environment under changing schemas, and reopening a database after it was closed.
 
 use std::sync::{Arc, Weak};
 
@@ -7,18 +7,18 @@ use ironbark_model::{AttributeDescription, Dn, Schema};
 use super::{Common, Database, open};
 use crate::StoreError;
 
-/// An attribute that entries may have, and that cannot be read under another schema as it is now.
+/// An attribute that entries may have, and that cannot be read under another schema in its present state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LostAttribute {
-    /// Under the schema of the database.
+    /// The description under the schema of the database.
     pub description: AttributeDescription,
     /// As printed.
     pub name: Box<str>,
-    /// Whether it is still defined, with another equality rule.
+    /// Whether it is still defined, but with another equality rule.
     pub is_defined: bool,
 }
 
-/// A database that nobody may use any more. Its file stays open as long as operations that began before need it.
+/// A closed database. Its file stays open as long as operations that began earlier need it.
 #[derive(Debug)]
 pub struct ClosedDatabase(Weak<Common>);
 
@@ -31,17 +31,17 @@ impl std::fmt::Debug for Common {
 }
 
 impl Database {
-    /// The same database under another schema, with other naming contexts. Both may be read; only this one, the newer,
-    /// may be written to from now on, since the older does not keep indexes of attributes that it does not know.
+    /// The same database under another schema, with other naming contexts. Both may be read. From now on only the new
+    /// one may be written to, because the old one does not keep indexes of attributes that it does not know.
     ///
     /// # Errors
-    /// An attribute that is stored has no definition in it: see [`Database::lost_attributes`].
+    /// A stored attribute has no definition in the schema: see [`Database::lost_attributes`].
     pub fn under(&self, schema: Arc<Schema>, suffixes: Vec<Dn>) -> Result<Self, StoreError> {
         Self::of(Arc::clone(&self.common), schema, suffixes)
     }
 
-    /// What could not be read under `schema`: attributes that it lacks, and those whose values it compares in another
-    /// way. Entries had them once; that some still have is for the caller to find out.
+    /// The attributes that could not be read under `schema`: those that it lacks, and those whose values it compares in
+    /// another way. Some entry had each of them once. The caller has to find out whether one still has it.
     pub fn lost_attributes(&self, schema: &Schema) -> Vec<LostAttribute> {
         let catalog = self.catalog.load();
         let lost = catalog.descriptions().filter_map(|(info, text)| {
@@ -59,7 +59,7 @@ impl Database {
         lost.collect()
     }
 
-    /// Takes the numbers of attributes that no entry has any more out of use.
+    /// Takes the numbers of attributes out of use that no entry has any more.
     pub fn retire(&self, attributes: &[LostAttribute]) -> Result<(), StoreError> {
         let mut write = self.write()?;
         let catalog = Arc::clone(&write.catalog);
@@ -79,22 +79,22 @@ impl Database {
         Ok(())
     }
 
-    /// Whether it is the same environment, be it under another schema.
+    /// Whether both are the same environment, possibly under different schemas.
     pub fn is_same_file(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.common, &other.common)
     }
 
-    /// What is left when it is given up, for whoever wants the same directory again.
+    /// A handle to the database after it is given up, for a later user of the same directory.
     pub fn closed(&self) -> ClosedDatabase {
         ClosedDatabase(Arc::downgrade(&self.common))
     }
 }
 
 impl ClosedDatabase {
-    /// Takes the database up again if it is still in use somewhere; `None`: it is closed, and can be opened.
+    /// Reopens the database if it is still in use somewhere; `None`: it is closed, and can be opened.
     ///
     /// # Errors
-    /// As of [`Database::under`]; the files have been replaced meanwhile.
+    /// As for [`Database::under`]; the files have been replaced meanwhile.
     pub fn take_up(&self, schema: &Arc<Schema>, suffixes: &[Dn]) -> Option<Result<Database, StoreError>> {
         let common = self.0.upgrade()?;
         let is_same = open::file_of(&common.options).is_ok_and(|file| file == common.file);

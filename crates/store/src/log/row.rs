@@ -1,8 +1,8 @@
 //! A row of `changes`: the changes of one commit, or a part of them.
 //!
-//! Its key is the number of its last change. Changes that are made together have most of their text in common, so they
-//! are compressed together: a row of eight modifications takes about a third of what eight rows would, and a commit
-//! writes as many pages fewer.
+//! Its key is the number of its last change. Changes that are made together share most of their text, so they are
+//! compressed together. A row of eight modifications takes about a third of the space of eight rows, and a commit
+//! writes fewer pages.
 //!
 //! ```text
 //! byte     form: 0 records as they are, 1 LZ4 block
@@ -27,10 +27,10 @@ const LZ4: u8 = 1;
 
 /// The least length of records that makes a row complete, in bytes.
 pub(crate) const FULL: usize = 64 << 10;
-/// How much longer than its block what comes out of it can be.
+/// The content of a block is at most this many times as long as the block.
 const MAX_EXPANSION: usize = 255;
 
-/// Changes of a transaction that are yet to become a row.
+/// The changes of a transaction that wait to be written as a row.
 #[derive(Default)]
 pub(crate) struct GatheredChanges {
     records: Vec<u8>,
@@ -39,7 +39,7 @@ pub(crate) struct GatheredChanges {
 }
 
 impl GatheredChanges {
-    /// Takes a record up. `scratch` is overwritten.
+    /// Adds a record. `scratch` is overwritten.
     pub(crate) fn push(&mut self, record: &ChangeRecord, scratch: &mut Vec<u8>) {
         scratch.clear();
         record.encode(scratch);
@@ -54,12 +54,12 @@ impl GatheredChanges {
         self.count == 0
     }
 
-    /// Whether they are to become a row before more are taken up.
+    /// Whether the changes should be written as a row before more are added.
     pub(crate) fn is_full(&self) -> bool {
         self.records.len() >= FULL
     }
 
-    /// Appends the row, and is empty then. `vector`: behind these changes.
+    /// Appends the row and empties the buffer. `vector` is the context vector after these changes.
     pub(crate) fn take_row(&mut self, vector: &ContextVector, out: &mut Vec<u8>) {
         let form_at = out.len();
         out.push(PLAIN);
@@ -126,12 +126,12 @@ impl<'r> ChangesRow<'r> {
         })
     }
 
-    /// The number of the first change, where the last has this.
+    /// The number of the first change, if `last` is the number of the last one.
     pub(crate) fn first_of(&self, last: u64) -> Option<u64> {
         last.checked_sub(self.count - 1).filter(|first| *first > 0)
     }
 
-    /// The greatest CSN of each server behind the changes. `None`: damaged.
+    /// The greatest CSN of each server after the changes. `None`: damaged.
     pub(crate) fn vector(&self) -> Option<ContextVector> {
         ContextVector::decode(self.csns)
     }

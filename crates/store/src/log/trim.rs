@@ -1,4 +1,4 @@
-//! Trimming the log: rows go in steps between other writes.
+//! Trimming the log: rows are deleted in steps between other writes.
 
 use std::ops::Bound;
 
@@ -16,32 +16,32 @@ use crate::{
 pub struct LogLimits {
     /// Bytes of rows.
     pub bytes: u64,
-    /// Rows and tombstones of changes before this time go, in microseconds since 1970.
+    /// Rows and tombstones of changes before this time are deleted, in microseconds since 1970.
     pub changes_since: i64,
-    /// Tombstones of deletes before this time go. `None`: they are not looked at.
+    /// Tombstones of deletes before this time are deleted. `None`: tombstones are left alone.
     pub tombstones_since: Option<i64>,
-    /// Rows from this number on stay, whatever the other limits say: a follower has not taken them.
+    /// Rows from this number on are kept despite the other limits: a follower has not taken them.
     pub keep_from: u64,
 }
 
 /// What one step of trimming did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TrimStep {
-    /// Rows that went; each has one change or several.
+    /// Deleted rows; each has one change or several.
     pub rows: usize,
     /// Number of the first change whose row is there.
     pub first_kept: Option<u64>,
-    /// Bytes of the rows that are left.
+    /// Bytes of the remaining rows.
     pub bytes: u64,
-    /// Whether nothing more is to be done.
+    /// Whether nothing is left to do.
     pub is_complete: bool,
-    /// Whether all tombstones have been looked at since the first of them was.
+    /// Whether all tombstones have been checked in this round.
     pub has_seen_tombstones: bool,
 }
 
 impl Database {
-    /// Deletes up to `rows` rows of each table of the log that are past the limits, oldest first. A row goes when all
-    /// of its changes may.
+    /// Deletes up to `rows` rows of each table of the log that are past the limits, oldest first. A row is deleted when
+    /// all of its changes may go.
     ///
     /// # Errors
     /// The storage failed; a row is damaged.
@@ -72,7 +72,7 @@ impl Database {
         })
     }
 
-    /// Forgets how far followers are that no longer follow.
+    /// Deletes the positions of all followers except `names`.
     ///
     /// # Errors
     /// The storage failed.
@@ -119,7 +119,7 @@ fn trim_changes(
         let row = row?;
         let octets = row.1.len() as u64;
         let (row, from, to) = read_row(&tables, row)?;
-        // What the log says nothing of any more is kept for followers alone.
+        // Changes outside the log's range are kept for followers alone.
         let is_past = to < first || first == 0 || bytes > limits.bytes || row.unix_micros < limits.changes_since;
         if to >= limits.keep_from || !is_past || gone.len() == rows {
             first_kept = Some(from);
@@ -147,8 +147,8 @@ fn trim_changes(
     Ok((gone.len(), first_kept))
 }
 
-/// Looks at some tombstones, from where the last step ended. Those that are not old stay. Gives the number of those
-/// that went, and whether all have been looked at.
+/// Checks some tombstones, starting where the last step ended. Recent ones stay. Returns the number of deleted
+/// tombstones, and whether all have been checked.
 fn trim_tombstones(
     write: &mut WriteTransaction<'_>,
     log: &LogTables,

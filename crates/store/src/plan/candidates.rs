@@ -33,7 +33,7 @@ enum Inner<'t> {
     },
     Rows {
         rows: RoRange<'t, Bytes, Bytes>,
-        /// Where LMDB was told not to.
+        /// Present if LMDB was told not to read ahead.
         read_ahead: Option<ReadAhead>,
     },
 }
@@ -66,7 +66,7 @@ impl<'t> Candidates<'t> {
                     after,
                 }
             }
-            // A list may be of an index that has gone or is being built anew.
+            // A list may belong to an index that was dropped or is being built anew.
             Source::All | Source::Lists(..) => {
                 let start = varint::Key::new(after);
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
@@ -129,7 +129,8 @@ impl<'t> Candidates<'t> {
     }
 }
 
-/// The next row of `entries` that is an entry, of whatever scope: who walks looks at the clock between two of them.
+/// The next row of `entries` that is an entry, in any scope. One row at a time, so that the caller can look at the
+/// clock in between.
 fn next_row<'t>(
     view: View<'t>,
     rows: &mut RoRange<'t, Bytes, Bytes>,

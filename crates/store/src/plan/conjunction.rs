@@ -1,5 +1,5 @@
-//! Posting lists whose common IDs are the candidates. They are read side by side while candidates are asked for, so
-//! that a search costs what it is answered with, and holds none of them in memory.
+//! Posting lists whose common IDs are the candidates. They are read side by side, only as far as candidates are asked
+//! for. So a search costs no more than its answer, and no list is held in memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,22 +24,22 @@ pub(crate) struct Conjunction {
 const LONGER: u64 = 40;
 /// Octets of lists whose reading costs about as much as verifying a candidate.
 const WORTH: u64 = 200;
-/// Candidates that a list is trusted to spare before it has spared any.
+/// Candidates that a list is expected to spare before it has spared any.
 const CREDIT: u64 = 4;
 /// IDs of the shortest list that are looked for in the others together, at first and at most.
 const AT_ONCE: usize = 64;
 /// Candidates that are read ahead for the first slice of a search.
 const AT_FIRST: usize = 32;
-/// Those that are read ahead for later ones.
+/// Candidates that are read ahead for later slices.
 const LATER: usize = 128;
 /// See [`AT_ONCE`].
 const MOST_AT_ONCE: usize = 4096;
 /// IDs that are kept at most to be looked for in further lists.
 const MOST_PENDING: usize = 1 << 16;
-/// No list is put aside.
+/// With this credit no list is put aside.
 const UNLIMITED_CREDIT: u64 = u64::MAX / 2;
 
-/// Steps for reading so many IDs and looking for them in other lists.
+/// Steps for reading this many IDs and looking for them in other lists.
 fn cost_of_reading(ids: usize) -> u64 {
     1 + (ids / 16) as u64
 }
@@ -51,7 +51,7 @@ impl Conjunction {
             lists: vec![(list, estimate)],
         }
     }
-    /// What both have in common.
+    /// The IDs that both have in common.
     pub(super) fn and(&mut self, other: Self) {
         for list in other.lists {
             if !self.lists.iter().any(|known| known.0 == list.0) {
@@ -62,7 +62,7 @@ impl Conjunction {
         let longest = self.estimate().saturating_mul(LONGER).max(LONGER);
         self.lists.retain(|list| list.1.count <= longest);
     }
-    /// Number of IDs, or rather more.
+    /// Number of IDs, or a greater number.
     pub(super) fn estimate(&self) -> u64 {
         self.lists.first().map_or(0, |list| list.1.count)
     }
@@ -72,7 +72,7 @@ impl Conjunction {
     }
     /// Whether there are more than `limit` IDs.
     pub(super) fn exceeds(&self, view: View<'_>, limit: u64) -> Result<bool, StoreError> {
-        // The shortest alone may tell it, without its IDs being read.
+        // The shortest list alone may decide, without reading its IDs.
         let Some((shortest, estimate)) = self.lists.first() else {
             return Ok(false);
         };
@@ -103,7 +103,7 @@ impl Conjunction {
             }
         }
     }
-    /// Takes from a set what is not in the lists, as far as that costs less than its verification.
+    /// Removes from a set the IDs that are not in the lists, while that costs less than verifying them.
     pub(super) fn narrow(&self, view: View<'_>, set: &IdSet) -> Result<IdSet, StoreError> {
         let (mut common, mut kept) = (self.open(view), IdSet::Nothing);
         let (mut rest, mut ids) = (set.ids_after(0), Vec::new());
@@ -139,7 +139,7 @@ impl Conjunction {
     }
 }
 
-/// What has been read of a plan's lists beyond the slice that wanted it.
+/// IDs that were read from a plan's lists beyond the slice that wanted them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ahead(Arc<Mutex<Batch>>);
 
@@ -153,7 +153,7 @@ struct Batch {
 }
 
 impl Ahead {
-    /// What is above `after`, and up to where the lists have been read for that.
+    /// The IDs above `after`, and the ID up to which the lists have been read for that.
     pub(super) fn rest(&self, after: EntryId) -> (Vec<EntryId>, EntryId) {
         let batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if after < batch.after || batch.reached <= after {
@@ -162,7 +162,7 @@ impl Ahead {
         let from = batch.ids.partition_point(|&id| id <= after);
         (batch.ids.get(from..).unwrap_or_default().to_vec(), batch.reached)
     }
-    /// Keeps what has been read between `after` and `reached`.
+    /// Keeps the IDs that were read between `after` and `reached`.
     pub(super) fn keep(&self, after: EntryId, reached: EntryId, ids: &[EntryId]) {
         let mut batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (batch.after, batch.reached) = (after, reached);
@@ -184,8 +184,8 @@ struct Member<'t> {
 }
 
 impl Member<'_> {
-    /// Takes from ascending IDs those that are not in the list, unless it has spared less than it has cost: what it
-    /// does not take, verification does.
+    /// Removes from ascending IDs those that are not in the list. It does nothing if the list has spared less work than
+    /// it has cost: verification then removes these IDs.
     fn sift(&mut self, ids: &mut Vec<EntryId>) -> Result<(), StoreError> {
         if ids.is_empty() || self.cursor.work() > self.spared.saturating_mul(WORTH) {
             return Ok(());
@@ -198,9 +198,9 @@ impl Member<'_> {
 }
 
 impl Common<'_> {
-    /// Replaces `ids` by those above `after` that are in the first `taken` lists, from about `most` IDs of the
-    /// shortest; none: there are no more. Returns up to where the lists have been read. What is asked for must not
-    /// fall.
+    /// Replaces `ids` by the IDs above `after` that are in the first `taken` lists, from about `most` IDs of the
+    /// shortest list. If `ids` is empty, there are no more. Returns the ID up to which the lists have been read.
+    /// `after` must not fall between calls.
     fn read(
         &mut self,
         taken: usize,
@@ -228,8 +228,8 @@ impl Common<'_> {
         }
         Ok(last)
     }
-    /// Replaces `ids` by the next common IDs above `after`; none: there are no more. Returns up to where the lists have
-    /// been read. What is asked for must not fall.
+    /// Replaces `ids` by the next common IDs above `after`. If `ids` is empty, there are no more. Returns the ID up to
+    /// which the lists have been read. `after` must not fall between calls.
     pub(crate) fn next(&mut self, after: EntryId, ids: &mut Vec<EntryId>) -> Result<EntryId, StoreError> {
         let enough = if after == 0 { AT_FIRST } else { LATER };
         let mut reached = self.read(self.members.len(), after, AT_ONCE, ids)?;
@@ -243,11 +243,10 @@ impl Common<'_> {
         }
         Ok(reached)
     }
-    /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none
-    /// further than shows that there are.
+    /// Whether there are more common IDs than `limit`. Reads only as many lists, and only as far, as the answer needs.
     fn exceed(&mut self, limit: u64) -> Result<bool, StoreError> {
         let (mut after, mut count) = (0, 0u64);
-        // Common to the first two, and not looked for in the rest.
+        // IDs that are common to the first two lists, not yet looked for in the others.
         let (mut ids, mut pending) = (Vec::new(), Vec::new());
         loop {
             while count + pending.len() as u64 <= limit && pending.len() < MOST_PENDING {

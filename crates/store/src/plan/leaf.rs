@@ -69,7 +69,7 @@ impl Planner<'_, '_> {
             serves.then_some(index)
         })
     }
-    /// `Some` when the item is decided without an index: a made attribute, or one that no entry has.
+    /// `Some` if the item is decided without an index: a computed attribute, or one that no entry has.
     fn without_index(&self, node: &Node, asked: &AttributeDescription) -> Option<Leaf> {
         let special = &self.view.catalog.special;
         let asked_type = Some(asked.attribute_type);
@@ -88,7 +88,7 @@ impl Planner<'_, '_> {
         let Some(slot) = node.slot() else {
             return Ok(Leaf::Unknown);
         };
-        // The DN of an entry is not in the index of its attributes (a value may be in the name of a superior).
+        // The DN of an entry is not in the index of its attributes (a value may be part of a superior's name).
         if matches!(
             node,
             Node::Equality {
@@ -147,7 +147,7 @@ impl Planner<'_, '_> {
         };
         let normal = self.filter.value(value);
         if rule.evaluate.is_some() {
-            // Decided by a function that an index knows nothing of.
+            // A function decides it that no index knows.
             return Leaf::Unknown;
         }
         let exact = index.stored.kind == IndexKind::EqualityOrdered
@@ -201,7 +201,7 @@ impl Planner<'_, '_> {
             .map(|code| list(index, &hash::index_hash(code), 0))
             .collect();
         if lists.is_empty() {
-            // An assertion without words is true of nothing.
+            // An assertion without words matches nothing.
             Leaf::Set(IdSet::Nothing, true)
         } else {
             Leaf::Intersection(lists)
@@ -239,7 +239,7 @@ impl Planner<'_, '_> {
             framed.extend(starts.then_some(START));
             framed.extend_from_slice(self.filter.value(part));
             framed.extend(ends.then_some(END));
-            // One byte before the end mark is the end of trigrams, not the beginning of any.
+            // One byte before the end mark is the end of trigrams and the beginning of none.
             if framed.len() > 2 || !ends {
                 push_trigrams(index, &framed, &mut lists);
             }
@@ -280,7 +280,7 @@ impl Planner<'_, '_> {
 /// Trigram lists of one framed part; a part of two bytes asks for all trigrams that begin so, a shorter one for
 /// nothing.
 fn push_trigrams(index: &Index, framed: &[u8], lists: &mut Lists) {
-    /// More make the look-up dearer than the verification they save.
+    /// More lists make the look-up cost more than the verification that they save.
     const MOST: usize = 12;
     let mut push = |trigram: &[u8], tail| {
         let key = list(index, trigram, tail);
@@ -291,7 +291,7 @@ fn push_trigrams(index: &Index, framed: &[u8], lists: &mut Lists) {
     if framed.len() == 2 {
         push(framed, 1);
     }
-    // From both ends inwards: a long part is best told by its ends.
+    // From both ends inwards: the ends tell long parts apart best.
     let count = framed.len().saturating_sub(2);
     for step in 0..count {
         let at = if step % 2 == 0 { step / 2 } else { count - 1 - step / 2 };

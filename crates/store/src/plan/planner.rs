@@ -1,5 +1,5 @@
-//! The planner: looks at the filter's items in the indexes, cheapest first, and stops as soon as more looking costs
-//! more than verifying what is left.
+//! The planner. It looks up the filter's items in the indexes, cheapest first, and stops as soon as another look-up
+//! costs more than verifying the remaining candidates.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,19 +18,19 @@ use crate::{
     scope::Scope,
 };
 
-/// Index look-ups that planning one search may take; what lies beyond is left to verification.
+/// Index look-ups for planning one search; filter items beyond them are left to verification.
 const MAX_PROBES: usize = 4096;
 /// Steps for looking at a list.
 const LOOK_STEPS: u64 = 5;
 /// IDs that are put into a set in about one step.
 const IDS_PER_STEP: u64 = 256;
-/// Nesting to which a filter is planned: planning recurses, and a hostile filter nests as deeply as it may.
+/// Filter nesting that is planned: planning recurses, and a hostile filter may be nested very deeply.
 const MAX_DEPTH: usize = 32;
 /// A set of at most this many candidates is verified at once.
 const FEW: u64 = 8;
 /// A list of at most this many is read at once.
 const SHORT: u64 = 16;
-/// So is a set that is put together of others.
+/// A set that is made from other sets is also read at once up to this size.
 const READ_AT_ONCE: u64 = 4096;
 /// Reading an ID of a posting list costs about this part of verifying a candidate.
 const READ_FACTOR: u64 = 40;
@@ -39,11 +39,11 @@ const READ_FACTOR: u64 = 40;
 pub(super) enum Answer {
     /// At most these entries; `true`: all of them match.
     Set(IdSet, bool),
-    /// At most what lists have in common, to be read when wanted; `true`: all of them match.
+    /// At most the common IDs of lists, read when needed; `true`: all of them match.
     Lists(Conjunction, bool),
-    /// A set of about this many entries, to be fetched when wanted.
+    /// A set of about this many entries, fetched when needed.
     Large(u64),
-    /// Any entry, by the nature of the item.
+    /// Any entry, because of what the item asks.
     Everything,
     /// No index.
     Unknown,
@@ -52,12 +52,12 @@ pub(super) enum Answer {
 pub(super) struct Planner<'p, 't> {
     pub(super) view: View<'t>,
     pub(super) filter: &'p CompiledFilter,
-    /// Who asks may not be answered by everything.
+    /// Present if the requester may not see everything.
     pub(super) guards: Option<&'p dyn EntryGuards>,
     pub(super) terms: SmallVec<[Term; 4]>,
     pub(super) chains: Vec<Chain>,
     probes: usize,
-    /// Nodes that are being looked into, one inside the other.
+    /// Depth of the node that is being planned.
     depth: usize,
 }
 
@@ -125,7 +125,7 @@ impl Planner<'_, '_> {
             })
         })
     }
-    /// Equality by one look-up; not of objectClass, whose lists are long.
+    /// Equality with one look-up; not objectClass, whose lists are long.
     fn is_plain_equality(&self, at: usize) -> bool {
         let Some(Node::Equality {
             slot,
@@ -139,7 +139,7 @@ impl Planner<'_, '_> {
         let asked = self.filter.slot(*slot).map(|description| description.attribute_type);
         rule.evaluate.is_none() && asked != self.view.catalog.special.object_class
     }
-    /// A cheap look: the answer itself if it is small or costs nothing, an estimate otherwise.
+    /// A cheap look: returns the answer itself if it is small or costs nothing, otherwise an estimate.
     fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
             None | Some(Node::Constant(Truth::True)) => Ok(Answer::Everything),
@@ -160,7 +160,7 @@ impl Planner<'_, '_> {
         self.depth -= 1;
         answer
     }
-    /// The answer, whatever it costs.
+    /// The answer, at any cost.
     pub(super) fn fetch(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.probe(at)? {
             Answer::Large(_) => self.fetch_large(at),
@@ -224,7 +224,7 @@ impl Planner<'_, '_> {
     fn probe_union(&mut self, lists: &Lists, exact: bool) -> Result<Answer, StoreError> {
         let table = &self.view.tables().index;
         if let [only] = lists.as_slice() {
-            // The usual equality: one look gives the answer.
+            // The usual equality: one look-up gives the answer.
             if only.tail == 0
                 && let Some(id) = list::sole(self.view.txn, table, &only.key)?
             {
@@ -303,7 +303,8 @@ impl Planner<'_, '_> {
         let mut operands = Operands::default();
         let mut everything = true;
         let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
-        // What costs one look and often decides alone comes first: `(&(objectClass=person)(uid=x))` looks at uid only.
+        // Items that cost one look-up and often decide alone come first: `(&(objectClass=person)(uid=x))` looks at uid
+        // only.
         children.sort_by_key(|&child| !self.is_plain_equality(child));
         for child in children {
             match self.probe(child)? {
@@ -328,7 +329,7 @@ impl Planner<'_, '_> {
             _ => self.combine(operands),
         }
     }
-    /// What all operands have in common: the smallest, and others while reading them pays.
+    /// The common entries of all operands: reads the smallest, and others while reading them pays.
     fn combine(&mut self, operands: Operands) -> Result<Answer, StoreError> {
         let are_lists = operands.are_lists();
         let Operands { lists, mut others } = operands;
@@ -415,7 +416,7 @@ impl Planner<'_, '_> {
         }
         Ok(Answer::Set(union, all_exact))
     }
-    /// A complement pays when nearly all entries are in the set, and is right when all of the set match.
+    /// A complement pays if nearly all entries are in the set. It is right if all entries of the set match.
     fn probe_not(&mut self, at: usize) -> Result<Answer, StoreError> {
         let terms = self.terms.len();
         let answer = self.probe(at + 1)?;
@@ -435,15 +436,16 @@ impl Planner<'_, '_> {
             rest.subtract(&set);
             return Ok(Answer::Set(rest, false));
         }
-        // Below a negation an index cannot help: its absence is not worth a line in the log.
+        // An index cannot help below a negation: the log need not mention that it is missing.
         self.terms.truncate(terms);
         Ok(Answer::Unknown)
     }
 
-    /// Whether nothing below a node is True by the indexes and False for who asks: then the entries that an index gives
-    /// are not those that a negation leaves out. It happens where a stored attribute answers that is not the very one
-    /// that was asked for, or where rules tell values apart. (Where who asks may not ask at all, the item is Undefined,
-    /// and so is its negation.)
+    /// Whether the indexes and the access rules agree on every node below this one. They disagree if a node is True by
+    /// the indexes but False for the requester: then a negation leaves out other entries than those that an index
+    /// gives. This happens where a stored attribute answers that is not exactly the attribute asked for, or where rules
+    /// distinguish between values. (If the requester may not ask for an attribute at all, the item is Undefined, and so
+    /// is its negation.)
     fn is_guarded_alike(&self, at: usize) -> bool {
         let Some(guards) = self.guards else { return true };
         let catalog = self.view.catalog;
@@ -517,7 +519,7 @@ impl Operands {
         let lists = self.lists.as_ref().map(Conjunction::estimate);
         self.others.iter().map(|operand| operand.0).chain(lists).min()
     }
-    /// Whether the lists will do: nothing else is there already or pays its reading.
+    /// Whether the lists are enough: there is no other set yet, and none is worth reading.
     fn are_lists(&self) -> bool {
         let Some(lists) = &self.lists else { return false };
         let is_wanted =

@@ -26,9 +26,9 @@ impl KeyRange {
             to: successor(&index.prefix),
         }
     }
-    /// Values at or below it, cut ones that begin like it included.
+    /// Values at or below it, including cut values that begin like it.
     pub(super) fn up_to(index: &Index, bound: Vec<u8>) -> Self {
-        // An equal value's key goes on with 00 00 and an ID; with 00 FF or anything else a greater value begins.
+        // An equal value's key goes on with 00 00 and an ID. 00 FF or anything else begins a greater value.
         let mut to = bound;
         to.extend_from_slice(&[0x00, 0x01]);
         Self {
@@ -83,7 +83,7 @@ pub(super) fn probe(view: View<'_>, range: &KeyRange) -> Result<(u64, bool), Sto
     if chunks < PROBE_CHUNKS {
         return Ok((count, true));
     }
-    // Nothing cheap tells the rest: a third of the entries is the planner's usual guess for an open range.
+    // Nothing cheap gives the exact number: a third of the entries is the planner's usual guess for an open range.
     Ok((count.max(view.entry_count()? / 3), false))
 }
 

@@ -1,11 +1,11 @@
-//! The scope as a source of candidates: small subtrees are walked through `names`, whatever the index says.
+//! The scope as a source of candidates: small subtrees are walked through `names`, even if an index could answer.
 
 use super::{Source, Way, conjunction::Ahead, planner::Answer};
 use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, scope::Scope, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
 const FEW: u64 = 32;
-/// The part of the index answer's size that a walk may take before it is given up.
+/// The part of the index answer's size that a walk may take before it stops.
 const WALK_PART: u64 = 8;
 /// Walks of this length are always tried.
 const SHORT_WALK: u64 = 256;
@@ -99,7 +99,7 @@ fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Op
 }
 
 impl View<'_> {
-    /// Whether all entries are below `base`: it is the one topmost entry, or the root.
+    /// Whether all entries are below `base`: it is the only topmost entry, or the root.
     pub(crate) fn is_everything(&self, base: EntryId) -> Result<bool, StoreError> {
         if base == 0 {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! How to answer a search, and the candidates that follow from it.
+//! How to answer a search, and the resulting candidates.
 
 use ironbark_model::CompiledFilter;
 
@@ -12,8 +12,7 @@ impl<'t> View<'t> {
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
         planner::plan(*self, (base, scope), filter, None)
     }
-    /// As [`View::plan`], for somebody who may not be answered by everything: chains go no further than `guards` let
-    /// them.
+    /// As [`View::plan`], for a requester that may not see everything: chains go only as far as `guards` allow.
     pub fn plan_guarded(
         &self,
         (base, scope): (EntryId, Scope),
@@ -22,8 +21,8 @@ impl<'t> View<'t> {
     ) -> Result<Plan, StoreError> {
         planner::plan(*self, (base, scope), filter, guards)
     }
-    /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: entries that
-    /// came since may be missed, those that went are passed over.
+    /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: it may miss
+    /// newer entries, and it skips deleted ones.
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates<'t>, StoreError> {
         Candidates::new(*self, plan, after)
     }

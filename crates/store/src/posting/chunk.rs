@@ -107,7 +107,7 @@ impl Runs {
             _ => self.0.push((from, to)),
         }
     }
-    /// Cuts the upper half (by number of runs, or of the one run) off. `None`: a single ID cannot be cut.
+    /// Cuts off the upper half: half of the runs, or half of a single run. `None`: a single ID cannot be cut.
     pub(crate) fn split(&mut self) -> Option<Self> {
         if self.0.len() > 1 {
             return Some(Self(self.0.split_off(self.0.len() / 2)));
@@ -245,7 +245,7 @@ pub(crate) struct Chunker {
 }
 
 impl Chunker {
-    /// Takes the next ID; returns the chunk that is full, if this ID begins a new one.
+    /// Takes the next ID. Returns the full chunk if this ID begins a new one.
     pub(crate) fn push(&mut self, id: EntryId) -> Option<Runs> {
         if let Some(last) = self.runs.last() {
             if id <= last {

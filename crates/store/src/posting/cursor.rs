@@ -1,4 +1,4 @@
-//! A posting list that is read forwards, and no further than it is asked for.
+//! A posting list that is read forwards, only as far as its IDs are needed.
 
 use std::ops::Bound;
 
@@ -22,9 +22,9 @@ pub(crate) struct Cursor<'t> {
     rows: Rows<'t>,
     /// The chunk that is being read.
     chunk: Option<Reader<'t>>,
-    /// First ID and value of the one behind it, once that is known.
+    /// First ID and value of the next chunk, once it is known.
     next: Option<(EntryId, &'t [u8])>,
-    /// IDs below this are in no chunk behind the present one.
+    /// No chunk behind the present one has an ID below this.
     limit: EntryId,
     work: u64,
 }
@@ -39,9 +39,9 @@ enum Rows<'t> {
     End,
 }
 
-/// Chunks that are stepped over before the wanted one is looked up.
+/// Chunks that are stepped over one by one before the cursor looks up the wanted one.
 const STEPS: usize = 3;
-/// What a look-up costs, in octets that are decoded in the meantime.
+/// The cost of a look-up, in octets that could be decoded in the same time.
 const LOOK_UP_WORK: u64 = 500;
 
 impl<'t> Cursor<'t> {
@@ -62,7 +62,7 @@ impl<'t> Cursor<'t> {
     pub(crate) fn work(&self) -> u64 {
         self.work
     }
-    /// Appends the IDs from `from` on until there are `most`. What is asked for must not fall.
+    /// Appends the IDs from `from` on until there are `most`. `from` must not fall between calls.
     pub(crate) fn read(&mut self, from: EntryId, most: usize, out: &mut Vec<EntryId>) -> Result<(), StoreError> {
         loop {
             if from >= self.limit {
@@ -78,7 +78,7 @@ impl<'t> Cursor<'t> {
             self.step()?;
         }
     }
-    /// Takes from ascending IDs those that are not in the list. What is asked for must not fall.
+    /// Removes from ascending IDs those that are not in the list. The IDs must not fall between calls.
     pub(crate) fn sift(&mut self, ids: &mut Vec<EntryId>) -> Result<(), StoreError> {
         let all = ids.len();
         let mut sieve = Sieve::new(ids);
@@ -101,7 +101,7 @@ impl<'t> Cursor<'t> {
         sieve.finish();
         Ok(())
     }
-    /// Moves on to the chunk that holds `id` or would.
+    /// Moves to the chunk that holds `id`, or would hold it.
     #[cold]
     fn reach(&mut self, id: EntryId) -> Result<(), StoreError> {
         if matches!(self.rows, Rows::Unknown) {
@@ -123,7 +123,7 @@ impl<'t> Cursor<'t> {
         let wanted = chunk_key(&self.list, id);
         let row = self.table.get_lower_than_or_equal_to(self.txn, &wanted)?;
         let found = row.and_then(|(key, value)| Some((first_of(&self.list, key)?, value)));
-        // Often the chunk holds all that is asked for: the place behind it is looked up when it is wanted.
+        // Often this chunk has all IDs that are needed, so the next place is looked up only when it is wanted.
         self.rows = Rows::Behind(found.map_or(id, |(first, _)| first));
         self.next = None;
         self.limit = EntryId::MAX;
@@ -135,7 +135,7 @@ impl<'t> Cursor<'t> {
         }
         Ok(())
     }
-    /// On to the next chunk, if there is one.
+    /// Moves to the next chunk, if there is one.
     fn step(&mut self) -> Result<(), StoreError> {
         if let Rows::Behind(first) = self.rows {
             let start = chunk_key(&self.list, first);

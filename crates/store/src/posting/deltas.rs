@@ -1,5 +1,5 @@
-//! Distances between IDs, as varints: most take an octet or two, and four of those are decoded at a time, without a
-//! branch for each.
+//! Distances between IDs, as varints. Most take an octet or two; four of those are decoded at a time, without a branch
+//! for each.
 
 use crate::{EntryId, varint};
 
@@ -45,8 +45,8 @@ impl Block {
     }
 }
 
-/// Decodes distances behind the ID `at` until the ID is not below `id`, or none is left: the ID, and what is left.
-/// `None`: damaged.
+/// Decodes distances behind the ID `at` until the ID is not below `id`, or no distance is left. Returns the ID and the
+/// remaining octets. `None`: damaged.
 #[inline]
 pub(super) fn skip(mut at: EntryId, mut rest: &[u8], id: EntryId) -> Option<(EntryId, &[u8])> {
     while at < id && !rest.is_empty() {
@@ -69,8 +69,8 @@ pub(super) fn skip(mut at: EntryId, mut rest: &[u8], id: EntryId) -> Option<(Ent
     Some((at, rest))
 }
 
-/// Calls `look` with the IDs behind `at`, until one is not below `last`, or none is left: the last one, and what is
-/// left. `None`: damaged.
+/// Calls `look` with the IDs behind `at`, until one is not below `last`, or none is left. Returns the last ID and the
+/// remaining octets. `None`: damaged.
 #[inline]
 pub(super) fn visit(
     mut at: EntryId,
@@ -93,8 +93,8 @@ pub(super) fn visit(
     Some((at, rest))
 }
 
-/// Appends the IDs behind `at` to `out` until it has `most`, or none is left: the last one, and what is left. `None`:
-/// damaged.
+/// Appends the IDs behind `at` to `out` until it has `most`, or none is left. Returns the last ID and the remaining
+/// octets. `None`: damaged.
 pub(super) fn read<'r>(
     mut at: EntryId,
     mut rest: &'r [u8],

@@ -1,5 +1,5 @@
-//! One ID into or out of a chunk without reading all of it: most changes of an index leave the form of a chunk as it
-//! is.
+//! Adds one ID to a chunk, or removes one, without reading the whole chunk: most changes of an index keep the form of a
+//! chunk.
 
 use super::chunk::{BITMAP, DELTAS, MAX_BYTES, SMALL_BYTES};
 use crate::{EntryId, varint};
@@ -7,7 +7,7 @@ use crate::{EntryId, varint};
 /// What became of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Edit {
-    /// It was so already.
+    /// The chunk was so already.
     Unchanged,
     /// The new value is in the buffer.
     Made,
@@ -15,7 +15,7 @@ pub(crate) enum Edit {
     Rebuild,
 }
 
-/// Makes `id` a member of the chunk of `first` and `value`, or no member. `None`: damaged.
+/// Adds `id` to the chunk of `first` and `value`, or removes it. `None`: damaged.
 pub(crate) fn edit(first: EntryId, value: &[u8], id: EntryId, member: bool, out: &mut Vec<u8>) -> Option<Edit> {
     let Some((&form, mut payload)) = value.split_first() else {
         return Some(Edit::Rebuild);
@@ -44,7 +44,7 @@ pub(crate) fn edit(first: EntryId, value: &[u8], id: EntryId, member: bool, out:
         _ => Edit::Rebuild,
     };
     if made == Edit::Made && !(SMALL_BYTES..=MAX_BYTES).contains(&out.len()) {
-        // A short one grows as it is; past the limits chunks are cut, or joined with the next.
+        // A short chunk grows in place. Past the limits, chunks are cut or joined with the next one.
         let grows = member && out.len() < SMALL_BYTES;
         return Some(if grows { Edit::Made } else { Edit::Rebuild });
     }

@@ -26,7 +26,7 @@ pub(super) fn first_of(list: &[u8], key: &[u8]) -> Option<EntryId> {
     varint::read(key.strip_prefix(list)?)
 }
 
-/// Makes `id` a member of the list, or no member, if its chunk need not be read whole for that. Whether that was all.
+/// Adds `id` to the list, or removes it, if its chunk need not be read whole for that. Returns whether this was enough.
 fn edit(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId, member: bool) -> Result<bool, StoreError> {
     let Some((key, value)) = table.get_lower_than_or_equal_to(txn, &chunk_key(list, id))? else {
         return Ok(false);
@@ -58,7 +58,7 @@ struct Row {
     runs: Runs,
 }
 
-/// The chunk that holds `id` or would: the last that begins at or before it.
+/// The chunk that holds `id`, or would hold it: the last one that begins at or before it.
 fn chunk_for(txn: &RoTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<Option<Row>, StoreError> {
     let Some((key, value)) = table.get_lower_than_or_equal_to(txn, &chunk_key(list, id))? else {
         return Ok(None);
@@ -88,7 +88,7 @@ fn put(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], mut runs: Runs, sole: bo
     while runs.encoded_length() > MAX_BYTES {
         let Some(upper) = runs.split() else { break };
         pieces.push(std::mem::replace(&mut runs, upper));
-        // The lower half may be too long still.
+        // The lower half may still be too long.
         while pieces.last().is_some_and(|piece| piece.encoded_length() > MAX_BYTES) {
             let Some(mut piece) = pieces.pop() else { break };
             let upper = piece.split();
@@ -108,7 +108,7 @@ fn put(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], mut runs: Runs, sole: bo
     Ok(())
 }
 
-/// Adds an ID; nothing happens when it is there.
+/// Adds an ID; does nothing if it is there.
 pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
     if edit(txn, table, list, id, true)? {
         return Ok(());
@@ -134,7 +134,7 @@ pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryI
     }
 }
 
-/// Removes an ID; nothing happens when it is not there.
+/// Removes an ID; does nothing if it is not there.
 pub(crate) fn remove(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
     if edit(txn, table, list, id, false)? {
         return Ok(());
@@ -192,7 +192,7 @@ pub(crate) fn insert_sorted(
     Ok(())
 }
 
-/// The list if one look gives it: it is empty, or one ID. `None`: it is longer.
+/// The list, if one look-up gives it: it is empty or has one ID. `None`: it is longer.
 pub(crate) fn sole(txn: &RoTxn<'_>, table: &Table, list: &[u8]) -> Result<Option<IdSet>, StoreError> {
     let Some((key, value)) = table.get_greater_than_or_equal_to(txn, list)? else {
         return Ok(Some(IdSet::Nothing));
@@ -230,7 +230,7 @@ pub(crate) fn read_prefix(
     Ok(())
 }
 
-/// What a bounded look at a list (or prefix of lists) found.
+/// The result of a bounded look at a list (or prefix of lists).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     /// Number of IDs, exact when `complete`; otherwise an extrapolation.
@@ -259,7 +259,7 @@ pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize)
             let covered = first.saturating_sub(begin.unwrap_or(0)).max(1);
             let span = end.saturating_sub(begin.unwrap_or(0)).max(covered);
             let scaled = u128::from(count) * u128::from(span) / u128::from(covered);
-            // Lists of a prefix overlap: their spans say nothing, the count so far is the floor.
+            // Lists of a prefix overlap: their spans say nothing. The count so far is the lower limit.
             let scaled = if tail == 0 {
                 u64::try_from(scaled).unwrap_or(u64::MAX)
             } else {

@@ -23,10 +23,10 @@ pub(crate) fn visit(first: EntryId, value: &[u8], mut run: impl FnMut(EntryId, E
 pub(crate) struct Reader<'c> {
     form: Form,
     first: EntryId,
-    /// The run that is being read: one ID, or a run of the form of runs.
+    /// The current run: one ID, or a run in the form of runs.
     from: EntryId,
     to: EntryId,
-    /// What follows it; of a bitmap, all.
+    /// The octets behind it; for a bitmap, all octets.
     rest: &'c [u8],
 }
 
@@ -66,7 +66,7 @@ impl<'c> Reader<'c> {
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
-    /// Whether there is a next run, which is then the present one. `None`: damaged.
+    /// Moves to the next run. Returns whether there is one. `None`: damaged.
     fn advance(&mut self) -> Option<bool> {
         match self.form {
             Form::Bitmap => {
@@ -84,8 +84,8 @@ impl<'c> Reader<'c> {
         }
         Some(true)
     }
-    /// Moves on to the first ID that is not below `id`, which is then [`Self::id`]. `Some(false)`: there is none. What
-    /// is asked for must not fall. `None`: damaged.
+    /// Moves to the first ID that is not below `id`; [`Self::id`] then returns it. `Some(false)`: there is none. `id`
+    /// must not fall between calls. `None`: damaged.
     #[inline]
     fn move_to(&mut self, id: EntryId) -> Option<bool> {
         match self.form {
@@ -115,8 +115,8 @@ impl<'c> Reader<'c> {
         }
         Some(())
     }
-    /// Moves those of the ascending `ids` that are in the chunk to the front of `sieve`, until the chunk or they are at
-    /// their end. `None`: damaged.
+    /// Moves those of the ascending `ids` that are in the chunk to the front of `sieve`, until the chunk or the IDs
+    /// end. `None`: damaged.
     pub(crate) fn sift(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
         if self.form != Form::Deltas {
             while let Some(id) = sieve.next(end)
@@ -142,7 +142,7 @@ impl<'c> Reader<'c> {
         (self.from, self.to, self.rest) = (at, at, rest);
         Some(())
     }
-    /// [`Self::sift`] of many IDs by distances: all that come before the last one are decoded, so that there is no
+    /// [`Self::sift`] of many IDs by distances. It decodes all distances before the last wanted ID, so that there is no
     /// branch for each.
     fn sift_many(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
         let wanted = sieve.wanted(end);
@@ -161,7 +161,7 @@ impl<'c> Reader<'c> {
         self.from = self.to;
         let mut found = found.into_iter().peekable();
         while let Some(id) = sieve.next(end).filter(|&id| id <= self.to) {
-            // Others than those that are wanted may have the same mark.
+            // Unwanted IDs may have the same mark.
             while found.next_if(|&other| other < id).is_some() {}
             sieve.pass(id, found.peek() == Some(&id));
         }
@@ -192,7 +192,7 @@ impl<'c> Reader<'c> {
 /// IDs that are looked for together.
 const MANY: usize = 16;
 
-/// A set of IDs by their lowest bits: few others seem to be in it.
+/// A set of IDs by their lowest bits: few other IDs seem to be in it.
 struct Marks([u64; 64]);
 
 impl Default for Marks {
@@ -219,7 +219,7 @@ impl Marks {
     }
 }
 
-/// Ascending IDs of which some are kept.
+/// Ascending IDs, some of which are kept.
 #[derive(Debug)]
 pub(crate) struct Sieve<'i> {
     ids: &'i mut Vec<EntryId>,
@@ -231,12 +231,12 @@ impl<'i> Sieve<'i> {
     pub(crate) fn new(ids: &'i mut Vec<EntryId>) -> Self {
         Self { ids, kept: 0, read: 0 }
     }
-    /// The ID that is to be decided on, if it is before the place `end`.
+    /// The next undecided ID, if it is before the place `end`.
     #[inline]
     pub(crate) fn next(&self, end: usize) -> Option<EntryId> {
         self.ids.get(self.read).copied().filter(|_| self.read < end)
     }
-    /// Those that are to be decided on, before the place `end`.
+    /// The undecided IDs before the place `end`.
     fn wanted(&self, end: usize) -> &[EntryId] {
         self.ids.get(self.read..end).unwrap_or_default()
     }
@@ -253,7 +253,7 @@ impl<'i> Sieve<'i> {
         let rest = self.ids.get(self.read..).unwrap_or_default();
         self.read + rest.partition_point(|&id| id < limit)
     }
-    /// Drops what was not kept, and what was not decided on.
+    /// Drops the IDs that were not kept and the undecided ones.
     pub(crate) fn finish(self) {
         self.ids.truncate(self.kept);
     }

@@ -64,7 +64,7 @@ impl IdSet {
                 }
                 true
             }
-            // Posting lists are read in ascending order: the end is where most IDs belong.
+            // Posting lists are read in ascending order, so most IDs belong at the end.
             Self::Many(ids) => ids.try_push(id).is_ok() || ids.insert(id),
         }
     }

@@ -30,10 +30,10 @@ pub(crate) const FLAG_ALIAS: u8 = 1;
 pub(crate) const FLAG_REFERRAL: u8 = 2;
 /// objectClass contains subentry.
 pub(crate) const FLAG_SUBENTRY: u8 = 4;
-/// No entry yet: keeps the place of a superior that an unordered load has not seen.
+/// No entry yet: keeps the place of a superior that an unordered load has not read yet.
 pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
 
-/// Some value set lies in `values`: without it nobody needs to look for one.
+/// Some value set lies in `values`. Without this flag no reader looks for one.
 pub(crate) const FLAG_EXTERNAL: u8 = 16;
 
 /// The last four bytes are a checksum. Not among the flags of a [`Header`].
@@ -130,13 +130,13 @@ pub(crate) fn seal(id: EntryId, start: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&checksum);
 }
 
-/// Whether a record says that it has a checksum.
+/// Whether a record claims to have a checksum.
 fn is_sealed(mut bytes: &[u8]) -> bool {
     varint::take(&mut bytes).is_some() && bytes.first().is_some_and(|flags| flags & FLAG_SEALED != 0)
 }
 
-/// Whether the record of entry `id` is what was written, as far as a checksum tells. `sealed`: it must have one;
-/// otherwise it has none.
+/// Whether the record of entry `id` is what was written, by its checksum. `sealed`: it must have a checksum; otherwise
+/// it has none.
 pub(crate) fn is_sound(id: EntryId, sealed: bool, bytes: &[u8]) -> bool {
     let content = bytes.split_last_chunk();
     let is_same = || content.is_some_and(|(content, checksum)| *checksum == hash::checksum(id, content));
@@ -163,7 +163,7 @@ pub(crate) fn take_header<'t>(input: &mut &'t [u8]) -> Option<Header<'t>> {
     })
 }
 
-/// Parent alone, the cheapest look at a record.
+/// The parent alone: the cheapest read of a record.
 #[inline]
 pub(crate) fn parent(mut input: &[u8]) -> Option<EntryId> {
     varint::take(&mut input)
@@ -204,7 +204,7 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The head of a block: whatever its form, enough to pass over it.
+/// The head of a block. It is enough to skip a block of any form.
 #[derive(Clone, Copy)]
 struct Head {
     attribute: u16,
@@ -216,7 +216,7 @@ struct Head {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
 fn take_head(input: &mut &[u8]) -> Option<Head> {
-    // Small numbers, as nearly all are, take a byte.
+    // Nearly all numbers are small and take one byte.
     let (attribute, head) = match **input {
         [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] => {
             *input = rest;
@@ -259,7 +259,7 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     Some((head.attribute, take_form(head, input)?))
 }
 
-/// Reads the next block of an attribute that is wanted and moves `input` behind it. `None`: there is none, or damage.
+/// Reads the next block of a wanted attribute and moves `input` behind it. `None`: there is none, or damage.
 #[inline]
 pub(crate) fn take_wanted<'t>(input: &mut &'t [u8], wanted: impl Fn(u16) -> bool) -> Option<(u16, Form<'t>)> {
     loop {

@@ -4,7 +4,7 @@
 pub(super) const DECIMAL_PAIRS: [[u8; 2]; 100] = pairs(10);
 pub(super) const HEX_PAIRS: [[u8; 2]; 256] = pairs(16);
 
-/// What stands for no digit in the last half of a byte.
+/// The half byte at the end that stands for no digit.
 const NONE: u8 = 15;
 
 #[expect(
@@ -22,7 +22,7 @@ const fn pairs<const N: usize>(base: usize) -> [[u8; 2]; N] {
     pairs
 }
 
-/// Appends decimal digits; whether `text` is nothing else. What was appended otherwise is for the caller to take back.
+/// Appends decimal digits. Returns whether `text` has only digits; if not, the caller removes the appended bytes.
 pub(super) fn pack_decimal(text: &[u8], out: &mut Vec<u8>) -> bool {
     let digit = |c: u8| c.is_ascii_digit().then(|| c - b'0');
     let (pairs, last) = text.as_chunks::<2>();
@@ -42,13 +42,13 @@ pub(super) fn pack_decimal(text: &[u8], out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Length of the text that [`pack_decimal`] made `bytes` of.
+/// Length of the text from which [`pack_decimal`] made `bytes`.
 pub(super) fn decimal_length(bytes: &[u8]) -> usize {
     let is_odd = bytes.last().is_some_and(|last| last & 15 == NONE);
     bytes.len() * 2 - usize::from(is_odd)
 }
 
-/// Appends lower-case hexadecimal digits, an even number of them; whether `text` is nothing else.
+/// Appends an even number of lower-case hexadecimal digits. Returns whether `text` has nothing else.
 pub(super) fn pack_hex(text: &[u8], out: &mut Vec<u8>) -> bool {
     let (pairs, odd) = text.as_chunks::<2>();
     for [high, low] in pairs {
@@ -60,7 +60,7 @@ pub(super) fn pack_hex(text: &[u8], out: &mut Vec<u8>) -> bool {
     odd.is_empty()
 }
 
-/// Restores a text; `None`: it does not fit.
+/// Restores a text. `None`: it does not fit.
 pub(super) fn unpack(bytes: &[u8], text: &mut [u8]) -> Option<()> {
     let (pairs, _) = text.get_mut(..bytes.len() * 2)?.as_chunks_mut::<2>();
     for (pair, byte) in pairs.iter_mut().zip(bytes) {

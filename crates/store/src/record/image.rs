@@ -55,7 +55,7 @@ impl ValueSet {
 }
 
 impl Image {
-    /// Reads the record of an entry and verifies its checksum, if it is one of a file with checksums. `None`: damaged.
+    /// Reads the record of an entry and verifies its checksum, if the file has checksums. `None`: damaged.
     pub(crate) fn decode((id, sealed): (EntryId, bool), mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
         if !codec::is_sound(id, sealed, bytes) {
             return None;
@@ -83,7 +83,7 @@ impl Image {
             attributes,
         })
     }
-    /// Appends the record. `old` is what the entry was before: sets that stay as they were are no repetition of
+    /// Appends the record. `old` is the entry before the change: unchanged sets do not count as repetitions of
     /// themselves.
     pub(crate) fn encode(&self, old: Option<&Self>, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
         let external = self
@@ -113,8 +113,8 @@ impl Image {
     }
 }
 
-/// What an attribute was before. Most stand in the same order as before: what is passed over until it is found may be
-/// asked for later.
+/// The former value set of an attribute. Most attributes keep their order. Attributes that are skipped during the
+/// search may be asked for later.
 fn counterpart<'o>(
     number: u16,
     before: &mut std::slice::Iter<'o, ImageAttribute>,
@@ -132,7 +132,7 @@ fn counterpart<'o>(
     None
 }
 
-/// Appends a block in the smallest form that serves: packed, shared, inline.
+/// Appends a block in the smallest suitable form: packed, shared, inline.
 fn put_inline((number, stays): (u16, bool), tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     match pack(tlvs, &mut bytes) {

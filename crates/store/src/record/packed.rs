@@ -1,5 +1,5 @@
-//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second,
-//! numbers.
+//! Compact forms of single values, from which the exact text is restored: entryUUID, CSN, generalizedTime to the
+//! second, numbers.
 
 use super::digits::{self, DECIMAL_PAIRS, HEX_PAIRS, lower_hex};
 use crate::varint;
@@ -23,7 +23,7 @@ pub(crate) enum Packing {
     Hex,
 }
 
-/// Lengths of texts that digits are looked for in: shorter ones gain little.
+/// Lengths of texts that may be packed as digits: shorter ones gain little.
 const DIGITS: std::ops::RangeInclusive<usize> = 6..=MAX_TEXT;
 
 /// Packs `text` if some form restores it exactly; appends to `out`.
@@ -190,7 +190,7 @@ fn time_text(seconds: u64) -> Option<[u8; 14]> {
     };
     let year = (year_of_era + era * 400 + u64::from(month < 3)).checked_sub(400)?;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    // The formatting machinery would take most of the time that an answer spends on its time stamps.
+    // The formatting machinery would take most of the time that an answer spends on its timestamps.
     let mut text = [0; 14];
     for (pair, number) in text
         .chunks_exact_mut(2)
@@ -271,7 +271,7 @@ fn unpack_csn(bytes: &[u8]) -> Option<[u8; 40]> {
     csn_text(seconds(time)?, micros, numbers)
 }
 
-/// Fills `out` with the digits of a number. `None`: it has more.
+/// Fills `out` with the digits of a number. `None`: the number has more digits.
 fn put_digits(out: &mut [u8], mut number: u64, base: u64) -> Option<()> {
     for place in out.iter_mut().rev() {
         *place = hex_digit(u8::try_from(number % base).ok()?);
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(round_trip("000000"), Some(3));
         assert_eq!(round_trip("a2352c66577cb16bb3f509b77e45b416"), Some(16));
         assert_eq!(round_trip("99999999999999"), Some(7));
-        // Time and UUID are told by their marks, not by their lengths.
+        // Time and UUID are recognized by their separators, not by their lengths.
         assert_eq!(round_trip("999999999999999"), Some(8));
         assert_eq!(round_trip(&"7".repeat(36)), Some(18));
         assert_eq!(round_trip(&"f0".repeat(32)), Some(32));

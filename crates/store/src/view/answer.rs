@@ -1,4 +1,4 @@
-//! A record as the attributes of an answer: the values of most sets lie in the very bytes that are sent.
+//! A record as the attributes of an answer: most value sets are stored in the same bytes that are sent.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Kinds of attributes that an answer takes whole (RFC 4511 §4.5.1.8, RFC 3673).
+/// Kinds of attributes that an answer includes as a group (RFC 4511 §4.5.1.8, RFC 3673).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kinds {
     /// All user attributes: `*`.
@@ -25,10 +25,10 @@ pub struct Kinds {
     pub operational: bool,
 }
 
-/// Shared sets as whole attributes, ready to be copied: those that one thread has answered with. For one database.
+/// Shared sets as whole attributes, ready to be copied: those that one thread has already sent. For one database.
 #[derive(Debug, Default)]
 pub struct AnswerCache {
-    /// By the number of the set, for the attribute that was first answered with it.
+    /// By the number of the set, for the attribute that was first sent with it.
     places: Vec<Place>,
     /// Further attributes with the same set, by number of set and attribute.
     others: FxHashMap<(u64, u16), Place>,
@@ -103,11 +103,11 @@ impl AnswerCache {
 }
 
 impl Record<'_> {
-    /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values,
-    /// each as a `PartialAttribute` (RFC 4511 §4.1.7).
+    /// Appends the attributes of the wanted kinds, and those for which `lists` is true. Each has all its values and is
+    /// encoded as a `PartialAttribute` (RFC 4511 §4.1.7).
     ///
     /// # Errors
-    /// The record is damaged; `out` has then got a part.
+    /// The record is damaged; `out` then has a part of it.
     #[inline]
     pub fn append_attributes(
         &self,
@@ -119,8 +119,8 @@ impl Record<'_> {
         self.append(out, cache, kinds, lists, |_| true)
     }
 
-    /// The same without those that are not to be shown: `known` says so for the number that stands for an attribute in
-    /// this database, always the same one; where it does not know, `shows` is asked.
+    /// The same without hidden attributes. `known` decides for the number of an attribute, which is always the same in
+    /// this database. Where `known` has no answer, `shows` decides.
     ///
     /// # Errors
     /// As of [`Record::append_attributes`].
@@ -186,7 +186,7 @@ impl Record<'_> {
         Ok(())
     }
 
-    /// Appends an attribute whose values lie outside of the record, value by value.
+    /// Appends an attribute whose values lie outside the record, value by value.
     #[cold]
     fn put_external(&self, encoded_name: &[u8], attribute: u16, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let mut writer = Writer::new(out);

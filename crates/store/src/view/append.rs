@@ -1,5 +1,5 @@
-//! Appending short pieces to a buffer. An answer has a hundred and more of them, most under 64 bytes, so that what a
-//! look at the capacity and a call of `memcpy` take is most of what encoding takes.
+//! Appending short pieces to a buffer. An answer has a hundred pieces or more, most under 64 bytes. Checks of the
+//! capacity and calls of `memcpy` would take most of the encoding time.
 
 #![allow(
     unsafe_code,
@@ -14,8 +14,8 @@ pub(super) fn append<const N: usize>(out: &mut Vec<u8>, pieces: [&[u8]; N]) {
     out.reserve(total);
     for piece in pieces {
         let length = out.len();
-        // SAFETY: there is room for the sum of the lengths behind what the buffer held, and each piece is written
-        // behind the one before. Nobody else can hold a reference into the buffer, so that a piece does not overlap it.
+        // SAFETY: there is room for the sum of the lengths behind the old content, and each piece is written behind the
+        // one before. Nobody else can hold a reference into the buffer, so no piece overlaps it.
         unsafe {
             copy(piece, out.as_mut_ptr().add(length));
             out.set_len(length + piece.len());

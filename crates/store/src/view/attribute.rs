@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Octets of a value that are normalized without being counted.
+/// Octets of a value that are normalized without counting against the budget.
 const SHORT: usize = 256;
 
 /// One attribute of a record.
@@ -48,15 +48,14 @@ impl<'t> RecordAttribute<'t> {
             Form::External(_) | Form::Packed(..) => None,
         }
     }
-    /// What stands for description and values of a set that other entries share: equal for equal ones, for good.
+    /// Identifies the description and values of a set that other entries share: equal for equal ones, forever.
     pub fn shared_set(&self) -> Option<(u16, u64)> {
         match self.form {
             Form::Shared(set) => Some((self.number, set)),
             Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
         }
     }
-    /// Length of the concatenated TLVs without those of an external set: for the length of an answer before it is
-    /// written.
+    /// Length of the concatenated TLVs; `None` for an external set. Gives the length of an answer before it is written.
     pub fn encoded_length(&self) -> Option<usize> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs.len()),
@@ -107,7 +106,7 @@ impl<'t> RecordAttribute<'t> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Whether the values lie outside of the record (big sets).
+    /// Whether the values lie outside the record (big sets).
     pub fn is_external(&self) -> bool {
         matches!(self.form, Form::External(_))
     }

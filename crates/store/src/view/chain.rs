@@ -1,5 +1,5 @@
-//! LDAP_MATCHING_RULE_IN_CHAIN: from an entry along a DN-valued attribute, and from a target back through its equality
-//! index.
+//! LDAP_MATCHING_RULE_IN_CHAIN: forward from an entry along a DN-valued attribute, and backward from a target through
+//! the equality index of the attribute.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{EntryGuards, Location, Record, View};
 use crate::{EntryId, Plan, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
 
-/// Entries that one chain may pass through; beyond, the answer is Undefined (forward) or the index is not used
+/// Entries that one chain may pass through. Beyond it, the answer is Undefined (forward), or the index is not used
 /// (backward).
 const MAX_STEPS: usize = 100_000;
 /// Entries that are remembered for one target.
@@ -23,7 +23,7 @@ const MOST_TARGETS: usize = 16;
 const LINK_STEPS: u64 = 30;
 
 impl<'t> View<'t> {
-    /// Whether `target` (a normalized DN) is reached from `record` by values that the guards let be followed.
+    /// Whether `target` (a normalized DN) is reached from `record` through values that the guards allow to follow.
     pub(crate) fn chain_from(
         &self,
         record: &Record<'t>,
@@ -84,8 +84,8 @@ impl<'t> View<'t> {
         Ok(self.record(id)?.map_or(Step::Elsewhere, Step::Entry))
     }
 
-    /// All entries from which `target` is reached by values that the guards let be followed, through the equality index
-    /// of the attribute. `None`: more than can be followed.
+    /// All entries from which `target` is reached through values that the guards allow to follow, by the equality index
+    /// of the attribute. `None`: there are too many to follow.
     pub(crate) fn chain_to(
         &self,
         index: &Index,
@@ -120,7 +120,7 @@ impl<'t> View<'t> {
         Ok(Some(found))
     }
 
-    /// Whether an entry has a value with this normal form, which may be followed, in one of the attributes.
+    /// Whether an entry has a value with this normal form in one of the attributes, and the value may be followed.
     fn holds(
         &self,
         id: EntryId,
@@ -149,19 +149,19 @@ impl<'t> View<'t> {
     }
 }
 
-/// What one search has found out by following chains forwards, so that no link is followed twice.
+/// The results of following chains forwards in one search, so that no link is followed twice.
 #[derive(Debug, Default)]
 pub(crate) struct WalkedChains {
-    /// [`View::version`] under which it was found out.
+    /// [`View::version`] of these results.
     version: u64,
     by_target: FxHashMap<(AttributeDescription, Box<[u8]>), WalkedChain>,
 }
 
 #[derive(Debug, Default)]
 struct WalkedChain {
-    /// Entries from which the target is not reached.
+    /// Entries that do not reach the target.
     vain: FxHashSet<EntryId>,
-    /// Entries from which it is.
+    /// Entries that reach it.
     reaching: FxHashSet<EntryId>,
 }
 
@@ -189,7 +189,7 @@ struct Chain<'c, 't> {
 }
 
 impl<'t> Chain<'_, 't> {
-    /// Goes on from an entry; whether that has reached the target.
+    /// Follows the chain on from an entry. Returns whether that has reached the target.
     fn go_through(
         &mut self,
         view: View<'t>,
@@ -198,7 +198,7 @@ impl<'t> Chain<'_, 't> {
     ) -> Result<bool, StoreError> {
         for attribute in record.answering(self.asked) {
             let stored = attribute.description();
-            // Not even the work tells of it.
+            // Not even the amount of work reveals such an attribute.
             if guard.is_some_and(|guard| guard.answering(stored) == Answering::None) {
                 continue;
             }
@@ -238,7 +238,7 @@ impl<'t> Chain<'_, 't> {
     }
 }
 
-/// Whether a chain may go by a value.
+/// Whether a chain may follow a value.
 fn may_follow(guard: Option<&dyn Guard>, stored: &AttributeDescription, value: AnsweringValue<'_>) -> bool {
     guard.is_none_or(|guard| match guard.answering(stored) {
         Answering::All => true,

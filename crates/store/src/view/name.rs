@@ -9,7 +9,7 @@ use crate::{
     varint,
 };
 
-/// Longest chain of superiors that is followed: damage must not become a loop.
+/// Longest chain of superiors that is followed, so that damage cannot cause an endless loop.
 const MAX_DEPTH: usize = 10_000;
 
 impl<'t> View<'t> {
@@ -43,8 +43,7 @@ impl<'t> View<'t> {
             .and_then(|mut bytes| codec::take_header(&mut bytes));
         Ok(header.is_some_and(|header| header.flags & FLAG_PLACEHOLDER != 0))
     }
-    /// As [`View::locate`], placeholders included; with the parent ID under which the first missing RDN would be
-    /// entered.
+    /// As [`View::locate`], with placeholders. Also returns the parent ID for the name of the first missing RDN.
     pub(crate) fn locate_stored(&self, dn: &Dn) -> Result<(Location, Option<EntryId>), StoreError> {
         let none = (Location::Missing { ancestor: None }, None);
         let suffixes = &self.ground.options.suffixes;
@@ -103,13 +102,13 @@ impl<'t> View<'t> {
         let own = prefix.bytes().len();
         let rows = self.tables().names.prefix_iter(self.txn, prefix.bytes())?;
         Ok(rows.filter_map(move |row| match row {
-            // The entry `""` of the empty suffix lies beside its subordinates.
+            // The entry `""` of the empty suffix lies among its subordinates.
             Ok((key, _)) if root && key.len() == own => None,
             Ok((_, value)) => Some(varint::read(value).ok_or_else(|| StoreError::damaged("a row of `names`"))),
             Err(error) => Some(Err(error.into())),
         }))
     }
-    /// The ID under which an entry's subordinates are entered in `names`, and whether it is the root.
+    /// The parent ID that an entry's subordinates have in `names`, and whether it is the root.
     pub(crate) fn name_parent(&self, id: EntryId) -> Result<(EntryId, bool), StoreError> {
         if id == 0 {
             return Ok((0, true));
@@ -134,7 +133,7 @@ impl<'t> View<'t> {
         self.pretty_dn(id, &mut text)?;
         Dn::parse(&self.catalog.schema, &text).map_err(|_| StoreError::damaged("the name of an entry"))
     }
-    /// Appends the pretty DN of an entry: cheaper than [`View::dn`], nothing is normalized.
+    /// Appends the pretty DN of an entry. Cheaper than [`View::dn`], because nothing is normalized.
     pub fn pretty_dn(&self, id: EntryId, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let mut at = id;
         for step in 0..MAX_DEPTH {

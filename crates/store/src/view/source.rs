@@ -1,4 +1,4 @@
-//! Evaluation of filters on records: where `CompiledFilter` gets its values from.
+//! Evaluation of filters on records: the source of values for `CompiledFilter`.
 
 use std::{cell::Cell, ops::ControlFlow};
 
@@ -11,27 +11,27 @@ use ironbark_model::{
 use super::{Record, RecordAttribute};
 use crate::{Plan, StoreError, record::codec::FLAG_EXTERNAL};
 
-/// Steps for an item of a big filter that asks the name of an entry, too, and for each RDN of that.
+/// Steps for an item of a big filter that also reads the entry's name, and for each RDN of the name.
 const NAME_STEPS: u64 = 4;
 const RDN_STEPS: u64 = 8;
 
-/// Who may be answered by what, of whichever entry: access control, where an answer comes from several entries.
+/// Access control for answers that depend on several entries: which values of which entry may answer.
 pub trait EntryGuards {
     /// Whether [`Guard::answering`] may be [`Answering::Each`] for some entry.
     fn tells_values_apart(&self) -> bool;
     /// Calls `look` with the guard of an entry that a chain (`LDAP_MATCHING_RULE_IN_CHAIN`) comes to. Does not call it
-    /// if the chain may not go through the entry at all.
+    /// if the chain may not pass through the entry at all.
     fn at(&self, record: &Record<'_>, look: &mut dyn FnMut(&dyn Guard));
 }
 
-/// What evaluation takes along besides record and filter.
+/// The context of an evaluation, besides record and filter.
 #[derive(Clone, Copy, Default)]
 pub struct Evaluation<'e> {
     /// Chains that the plan has followed are not followed again. The plan was made with the same `guards`.
     pub plan: Option<&'e Plan>,
-    /// Who may be answered by what of this entry; `None`: everything may answer.
+    /// Decides which values of this entry may answer; `None`: all of them.
     pub guard: Option<&'e dyn Guard>,
-    /// The same of other entries.
+    /// The same for other entries.
     pub guards: Option<&'e dyn EntryGuards>,
     /// The filter is that of an access rule: as in slapd, no entry has `hasSubordinates` then.
     pub is_of_rule: bool,
@@ -44,7 +44,7 @@ struct RecordSource<'r, 't> {
     record: &'r Record<'t>,
     filter: &'r CompiledFilter,
     with: Evaluation<'r>,
-    /// A value could not be read: the entry must not match by that.
+    /// A value could not be read: the entry must not match because of it.
     failed: Cell<bool>,
 }
 
@@ -53,8 +53,8 @@ impl Record<'_> {
     pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
         evaluate(self, filter, Evaluation::default(), scratch)
     }
-    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not
-    /// followed again.
+    /// As [`Record::evaluate`], with the results of the plan: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed
+    /// again.
     pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
         let with = Evaluation {
             plan: Some(plan),
@@ -62,13 +62,13 @@ impl Record<'_> {
         };
         evaluate(self, filter, with, scratch)
     }
-    /// As [`Record::evaluate`], with a plan, and for somebody who may not be answered by everything.
+    /// As [`Record::evaluate`], with a plan, and for a requester that may not see everything.
     pub fn evaluate_with(&self, with: Evaluation<'_>, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
         evaluate(self, filter, with, scratch)
     }
 }
 
-/// See [`Record::evaluate`]. Damage makes an entry not match.
+/// See [`Record::evaluate`]. A damaged entry does not match.
 fn evaluate(record: &Record<'_>, filter: &CompiledFilter, with: Evaluation<'_>, scratch: &mut Vec<u8>) -> Truth {
     let source = RecordSource {
         record,
@@ -86,7 +86,7 @@ impl<'t> RecordSource<'_, 't> {
     fn answering(&self, stored: &AttributeDescription) -> Answering {
         self.with.guard.map_or(Answering::All, |guard| guard.answering(stored))
     }
-    /// Calls `visit` with the values of an attribute that may answer; breaks when it does.
+    /// Calls `visit` with the values of an attribute that may answer; stops when `visit` breaks.
     #[inline]
     fn visit(
         &self,
@@ -123,11 +123,11 @@ impl<'t> RecordSource<'_, 't> {
             self.fail(error);
         }
     }
-    /// Evaluation cannot return an error: the entry does not match. What is damaged shows when it is read.
+    /// Evaluation cannot return an error, so the entry does not match. The damage shows when the entry is read.
     fn fail(&self, _: &StoreError) {
         self.failed.set(true);
     }
-    /// Values of attributes that are made, not stored; `false`: not such an attribute.
+    /// Calls `visit` with the values of a computed attribute; `false`: the attribute is stored.
     fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
         let visit = &mut |value: &[u8]| {
             let may_answer = match (self.answering(asked), self.with.guard) {
@@ -163,8 +163,8 @@ impl<'t> RecordSource<'_, 't> {
                 },
             }
         } else if asked_type == special.subschema_subentry {
-            // What it says is the server's matter: the item is answered for presence alone, as slapd does. This is no
-            // DN, so that no assertion matches it.
+            // Only the server knows the value. As in slapd, the item is answered for presence alone. This text is no
+            // DN, so no assertion matches it.
             let _ = visit(b"?");
         } else {
             return false;
@@ -245,7 +245,7 @@ impl ValueSource for RecordSource<'_, '_> {
             Ok(dn) => dn,
             Err(error) => return self.fail(&error),
         };
-        // Each item reads the name anew.
+        // Each item reads the name again.
         if self.filter.is_big() && !view.spend(NAME_STEPS + RDN_STEPS * dn.depth() as u64) {
             return;
         }

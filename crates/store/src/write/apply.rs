@@ -158,8 +158,8 @@ impl WriteTransaction<'_> {
         }
         pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
-            // Also of one without subordinates: it may have had some, and may get others, and names are remembered by
-            // readers.
+            // Also for an entry without subordinates: it may have had some, and may get others, and readers remember
+            // names.
             self.structure_changed = true;
         }
         self.change_entry(id, &old, new, changes)?;
@@ -202,8 +202,7 @@ impl WriteTransaction<'_> {
         Ok(id)
     }
 
-    /// Applies value changes to `new` (which differs from `old` in its name at most), then brings record and indexes in
-    /// line.
+    /// Applies value changes to `new` (which differs from `old` at most in its name), then updates record and indexes.
     fn change_entry(
         &mut self,
         id: EntryId,
@@ -212,7 +211,7 @@ impl WriteTransaction<'_> {
         changes: &[ValueChange],
     ) -> Result<(), StoreError> {
         let mut touched = index::Touched::default();
-        // What changes in external sets is gone afterwards: keys of other kinds than equality are taken before.
+        // Old values of external sets are not readable after the change, so keys other than equality are taken before.
         let numbers = changes
             .iter()
             .map(|change| self.number_of_text(change.attribute()))
@@ -251,7 +250,7 @@ impl WriteTransaction<'_> {
             .unwrap_or_default()
     }
 
-    /// An entry that is about to go.
+    /// The content of an entry that is about to be deleted.
     fn whole(&self, id: EntryId, image: &Image) -> Result<Before, StoreError> {
         let mut attributes = Vec::with_capacity(image.attributes.len());
         for attribute in &image.attributes {
@@ -316,7 +315,7 @@ pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u
         .fold(0, |flags, class| flags | catalog.class_flags(class))
 }
 
-/// What `names` holds for an entry below `parent`: the RDN, or of a topmost entry the whole name.
+/// The name of an entry below `parent` in `names`: the RDN, or the whole DN of a topmost entry.
 pub(crate) fn name_in(dn: &Dn, parent: EntryId) -> &[u8] {
     if parent == 0 {
         dn.normalized()
@@ -325,7 +324,7 @@ pub(crate) fn name_in(dn: &Dn, parent: EntryId) -> &[u8] {
     }
 }
 
-/// What the record holds: the pretty RDN, or of a topmost entry the whole name.
+/// The name in the record: the pretty RDN, or the whole DN of a topmost entry.
 pub(crate) fn pretty_in(dn: &Dn, parent: EntryId) -> &str {
     if parent == 0 {
         return dn.pretty();

@@ -1,4 +1,4 @@
-//! Index maintenance: the keys of an entry before and after, and the difference written.
+//! Index maintenance: compares the keys of an entry before and after, and writes the difference.
 
 use std::{collections::HashSet, ops::ControlFlow};
 
@@ -60,7 +60,7 @@ pub(crate) fn image_keys(
     Ok(())
 }
 
-/// The values of TLVs, again and again.
+/// The values of TLVs, which can be read again.
 #[derive(Clone)]
 pub(crate) struct TlvValues<'t>(pub(crate) &'t [u8]);
 
@@ -71,13 +71,13 @@ impl<'t> Iterator for TlvValues<'t> {
     }
 }
 
-/// What a modification touches, gathered while it is made.
+/// The indexes that a modification touches, gathered during the modification.
 #[derive(Default)]
 pub(super) struct Touched {
     /// Positions of indexes whose keys are compared as a whole, and their keys before.
     whole: SmallVec<[u16; 8]>,
     before: KeySet,
-    /// Positions of equality and presence indexes with an external set: only what changes is looked at.
+    /// Positions of equality and presence indexes with an external set: only the changed values are compared.
     partial: SmallVec<[u16; 4]>,
     added: Vec<(u16, Vec<u8>)>,
     removed: Vec<(u16, Vec<u8>)>,
@@ -142,7 +142,7 @@ impl Touched {
 }
 
 impl WriteTransaction<'_> {
-    /// Brings the indexes in line with the entry as it is now.
+    /// Updates the indexes to the present state of the entry.
     pub(super) fn update_index(
         &mut self,
         id: EntryId,
@@ -196,7 +196,7 @@ impl WriteTransaction<'_> {
             }
         }
     }
-    /// Keys of the changed values alone; a key goes only when no value that is left makes it.
+    /// Updates the keys of changed values alone. A key is deleted only if no remaining value makes it.
     fn update_partial(&mut self, id: EntryId, old: &Image, new: &Image, touched: &Touched) -> Result<(), StoreError> {
         let table = self.tables().index;
         let catalog = self.catalog.clone();
@@ -230,7 +230,7 @@ impl WriteTransaction<'_> {
         }
         let gone: HashSet<&[u8]> = gone.iter().collect();
         for key in come.iter() {
-            // A value may have been added and removed again by a later change.
+            // A later change may have removed a value again that was added.
             if gone.contains(key) && !left.contains(key) {
                 continue;
             }
@@ -238,7 +238,7 @@ impl WriteTransaction<'_> {
         }
         Ok(())
     }
-    /// Those of the keys `gone` that values of the entry still make.
+    /// The keys among `gone` that values of the entry still make.
     fn keys_left(
         &self,
         id: EntryId,
@@ -263,14 +263,14 @@ impl WriteTransaction<'_> {
             let set = SetKey { id, attribute: number };
             match &attribute.set {
                 ValueSet::Inline(tlvs) => keys.add_values(catalog, number, partial, &TlvValues(tlvs)),
-                // There may be many small sets: each is then read once.
+                // There may be many small sets, so each is then read once.
                 ValueSet::External(external) if external.count <= in_question as u64 => {
                     set.for_each(&self.txn, &self.tables().values, &mut |value| {
                         keys.add_values(catalog, number, partial, &std::iter::once(value));
                         ControlFlow::Continue(())
                     })?;
                 }
-                // Only the values in question are looked up, each once: the set may be huge.
+                // Only the values in question are looked up, each once: the set may be very large.
                 ValueSet::External(_) => {
                     let mut seen = HashSet::new();
                     for (_, value) in touched.removed.iter().chain(&touched.added) {

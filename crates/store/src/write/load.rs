@@ -1,4 +1,4 @@
-//! Loading entries in any order: superiors that have not come yet get placeholders, as slapadd needs.
+//! Loading entries in any order, as slapadd needs: superiors that have not come yet get placeholders.
 
 use ironbark_model::{Dn, Entry};
 
@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl WriteTransaction<'_> {
-    /// Adds an entry whose superiors may come later in the same load (`slapadd`). A missing superior's place is kept by
-    /// a placeholder, which no search sees and which the superior takes, with its lower ID, when it comes. Ask
+    /// Adds an entry whose superiors may come later in the same load (`slapadd`). A placeholder keeps the place of a
+    /// missing superior. No search sees it. When the superior comes, it takes the placeholder's lower ID. Ask
     /// [`WriteTransaction::missing_superiors`] at the end.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl WriteTransaction<'_> {
         }
         Ok(missing)
     }
-    /// Makes placeholders for all missing superiors; the ID of the closest.
+    /// Makes placeholders for all missing superiors. Returns the ID of the closest.
     fn place_superiors(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
         let suffixes = &self.database.ground.options.suffixes;
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {

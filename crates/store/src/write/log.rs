@@ -1,7 +1,7 @@
-//! The log of changes as it is written: each record gets its number, and where the log is kept a row.
+//! Writing the log of changes: each record gets its number, and a row if the log is kept.
 //!
-//! Invariants: rows, positions, tombstones and the context vector are written in the transaction of the change. What
-//! changes entries without a record (an offline load) ends the log there: it begins anew behind it.
+//! Invariants: rows, positions, tombstones and the context vector are written in the transaction of the change. A
+//! change of entries without a record (an offline load) ends the log, which begins anew after it.
 
 use heed::PutFlags;
 
@@ -17,10 +17,10 @@ use crate::{
     varint,
 };
 
-/// What a transaction writes of its changes.
+/// The parts of its changes that a transaction writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LogMode {
-    /// Their number. A context vector that is there goes on.
+    /// Their number. An existing context vector is kept up to date.
     #[default]
     Off,
     /// Rows.
@@ -29,7 +29,7 @@ pub enum LogMode {
     RowsAndContext,
 }
 
-/// What became of a record that was to be applied.
+/// The result of applying a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Applied {
     /// It is part of the transaction.
@@ -38,20 +38,20 @@ pub enum Applied {
     Before,
 }
 
-/// What the transaction has to say of its changes when it is committed.
+/// The changes of the transaction, to be written at its commit.
 #[derive(Default)]
 pub(super) struct Logged {
     pub(super) mode: LogMode,
     /// Number of the last change; `None`: not read yet.
     sequence: Option<u64>,
     last: Option<Csn>,
-    /// Number of the first change that has a place in a row.
+    /// Number of the first change that is in a row.
     first: Option<u64>,
-    /// Those that are yet to become a row.
+    /// Changes that are not in a row yet.
     gathered: GatheredChanges,
     bytes: u64,
     csns: ContextVector,
-    /// Effects that no record has taken up.
+    /// Effects that no record contains yet.
     unrecorded: usize,
     before: Before,
 }
@@ -63,17 +63,17 @@ impl Logged {
 }
 
 impl WriteTransaction<'_> {
-    /// Says what is to be written of the changes of this transaction, before the first.
+    /// Sets how the changes of this transaction are written. Call it before the first change.
     pub fn log(&mut self, mode: LogMode) {
         self.logged.mode = mode;
     }
 
-    /// What the last effect has changed, where the log is kept.
+    /// The values that the last effect has removed, if the log is kept.
     pub fn take_before(&mut self) -> Before {
         std::mem::take(&mut self.logged.before)
     }
 
-    /// Gives a record, whose effects were applied one by one, its place in the log, and writes its row where the log is
+    /// Gives a record, whose effects were applied one by one, its place in the log, and writes its row if the log is
     /// kept.
     ///
     /// # Errors
@@ -86,8 +86,8 @@ impl WriteTransaction<'_> {
         self.take_up(record)
     }
 
-    /// Applies all effects of a record of the same log, and writes its row where the log is kept. A record that was
-    /// applied before is passed over.
+    /// Applies all effects of a record of the same log, and writes its row if the log is kept. A record that was
+    /// applied before is skipped.
     ///
     /// # Errors
     /// [`StoreError::Inapplicable`]: it is of another log, one before it is missing, or it does not fit the entries.
@@ -132,7 +132,7 @@ impl WriteTransaction<'_> {
         self.put_context(&vector)
     }
 
-    /// Puts another context vector in the place of what there is; one without CSNs: none is kept any more.
+    /// Replaces the context vector. A vector without CSNs means that none is kept any more.
     ///
     /// # Errors
     /// The storage failed.
@@ -144,7 +144,7 @@ impl WriteTransaction<'_> {
         tables.put_meta(&mut self.txn, MetaRow::Context, &vector.encode())
     }
 
-    /// Says how far a follower is: the number of the last change that it has taken, and its own notes.
+    /// Stores the position of a follower: the number of the last change that it has taken, and its own notes.
     ///
     /// # Errors
     /// The storage failed.
@@ -156,8 +156,8 @@ impl WriteTransaction<'_> {
         Ok(tables.meta.put(&mut self.txn, &follower_key(name), &value)?)
     }
 
-    /// The database was put back from a copy: its log is another one from here on, whatever the copied one went on to
-    /// be.
+    /// The database was restored from a copy: from here on its log differs from the log of the original, which may have
+    /// gone on.
     ///
     /// # Errors
     /// The storage failed, or there is no randomness.
@@ -176,19 +176,19 @@ impl WriteTransaction<'_> {
         self.logged.unrecorded += 1;
     }
 
-    /// Remembers the values that the next change of an effect takes away.
+    /// Remembers the values that the next change of an effect removes.
     pub(super) fn note_gone(&mut self, values: Vec<Vec<u8>>) {
         if let Gone::Values(gone) = &mut self.logged.before.gone {
             gone.push(values);
         }
     }
 
-    /// Remembers what an effect takes away.
+    /// Remembers what an effect removes.
     pub(super) fn note_before(&mut self, before: Before) {
         self.logged.before = before;
     }
 
-    /// Writes what the transaction has to say of its changes.
+    /// Writes the log entries of the transaction's changes.
     pub(super) fn close_log(&mut self) -> Result<(), StoreError> {
         let tables = self.tables();
         if let Some(csn) = self.logged.last {
@@ -216,7 +216,7 @@ impl WriteTransaction<'_> {
                 self.break_log(Some(sequence))?;
             }
         } else if tables.number(&self.txn, MetaRow::LogFirst)? != 0 {
-            // Changes without rows: nothing follows any more.
+            // Changes without rows: there is nothing that a follower could read any more.
             tables.delete_meta(&mut self.txn, MetaRow::LogFirst)?;
             tables.delete_meta(&mut self.txn, MetaRow::LogBase)?;
         }
@@ -235,7 +235,7 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
-    /// Entries were changed without a row: if the log is kept it begins anew, behind a number that no row has.
+    /// Entries were changed without a row: if the log is kept, it begins anew after a number that no row has.
     fn break_log(&mut self, number: Option<u64>) -> Result<(), StoreError> {
         let tables = self.tables();
         if tables.number(&self.txn, MetaRow::LogFirst)? == 0 {
@@ -248,12 +248,12 @@ impl WriteTransaction<'_> {
             tables.put_number(&mut self.txn, MetaRow::Sequence, number)?;
             number
         };
-        // What was loaded has CSNs of its own.
+        // The loaded entries have CSNs of their own.
         tables.delete_meta(&mut self.txn, MetaRow::LogBase)?;
         tables.put_number(&mut self.txn, MetaRow::LogFirst, number + 1)
     }
 
-    /// The number of the last change, those of this transaction included.
+    /// The number of the last change, including those of this transaction.
     fn last_sequence(&mut self) -> Result<u64, StoreError> {
         if let Some(sequence) = self.logged.sequence {
             return Ok(sequence);
@@ -278,7 +278,7 @@ impl WriteTransaction<'_> {
         Ok(generation)
     }
 
-    /// The record becomes part of the transaction.
+    /// Adds the record to the transaction.
     fn take_up(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
         let logged = &mut self.logged;
         logged.sequence = Some(record.position.sequence);
@@ -357,7 +357,7 @@ pub(super) fn uuid_among(attributes: &[crate::change::TextAttribute]) -> [u8; 16
         .unwrap_or_default()
 }
 
-/// What an entry of a UUID was before changes of it are made.
+/// The `Before` of an entry with this UUID, before changes of it are made.
 pub(super) fn before_changes(entry_uuid: [u8; 16], count: usize) -> Before {
     Before {
         entry_uuid,

@@ -33,7 +33,7 @@ pub struct WriteTransaction<'d> {
     sets: MutexGuard<'d, SetWriter>,
     next_entry: EntryId,
     structure_changed: bool,
-    /// Referral entries that came, less those that went.
+    /// Referral entries that were added, less those that were removed.
     referrals: i64,
     logged: log::Logged,
     scratch: Scratch,
@@ -126,7 +126,7 @@ impl<'d> WriteTransaction<'d> {
         let result = self.txn.commit();
         match result {
             Ok(()) => self.database.loaded.store(id, Ordering::Release),
-            // The writer's lock is still held: no one has built on what was published too early.
+            // The writer's lock is still held: nobody has used the state that was published too early.
             Err(_) if changed => self.database.catalog.store(previous),
             Err(_) => {}
         }
@@ -134,14 +134,14 @@ impl<'d> WriteTransaction<'d> {
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))
     }
 
-    /// Takes up what this transaction has changed in `attributes` and `indexes`.
+    /// Reloads the rows that this transaction has changed in `attributes` and `indexes`.
     pub(crate) fn reload(&mut self) -> Result<(), StoreError> {
         let parts = Parts::load(&self.txn, &self.database.ground.tables, &self.catalog.indexes)?;
         let catalog = Catalog::build(self.catalog.schema.clone(), parts, Undefined::Refused)?;
         self.catalog = Arc::new(catalog);
         Ok(())
     }
-    /// Keeps count of referral entries: the flags of one before (0: it was not there) and after.
+    /// Counts referral entries: `before` and `after` are the flags of an entry (0: it did not exist).
     fn count_referrals(&mut self, before: u8, after: u8) {
         self.referrals += i64::from(after & FLAG_REFERRAL != 0) - i64::from(before & FLAG_REFERRAL != 0);
     }
@@ -156,7 +156,8 @@ impl<'d> WriteTransaction<'d> {
             return Ok(number);
         }
         let tables = self.tables();
-        // The first new one copies the catalog that others read; from then on it is the transaction's own.
+        // The first new description copies the catalog that others read. From then on the catalog is the transaction's
+        // own.
         Arc::make_mut(&mut self.catalog).register(&mut self.txn, tables, description)
     }
     /// The number of a description given as text.

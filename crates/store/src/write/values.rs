@@ -61,7 +61,7 @@ impl WriteTransaction<'_> {
         }
     }
 
-    /// The values that a change is about to take away, as they are stored.
+    /// The values that a change is about to remove, as they are stored.
     pub(super) fn gone_by(
         &self,
         key: SetKey,
@@ -201,7 +201,7 @@ impl WriteTransaction<'_> {
         Ok(true)
     }
 
-    /// Takes a set into memory before changes that come one after the other, of which each would read it all or write
+    /// Opens a set in memory before several changes of it. Each of them would otherwise read the whole set or write
     /// many rows.
     fn open_if_due(&mut self, key: SetKey, working: &mut Working) -> Result<(), StoreError> {
         let number = key.attribute;
@@ -258,7 +258,7 @@ impl WriteTransaction<'_> {
         Ok(image)
     }
 
-    /// The TLVs of a set that has become small; its rows go.
+    /// The TLVs of a set that has become small; its rows are deleted.
     fn take_back(&mut self, key: SetKey) -> Result<Vec<u8>, StoreError> {
         let tables = self.tables();
         let mut tlvs = Vec::new();

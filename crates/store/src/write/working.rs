@@ -1,4 +1,4 @@
-//! An entry while its changes are made: a request of many changes finds each attribute and each value at once.
+//! An entry during its changes: each attribute and each value is found at once, even in a request with many changes.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Working {
     loads: FxHashMap<u16, Load>,
 }
 
-/// What the changes ask of an attribute.
+/// The size of the changes of one attribute.
 #[derive(Clone, Copy, Default)]
 struct Load {
     changes: usize,
@@ -35,19 +35,19 @@ pub(super) struct WorkingAttribute {
 
 /// A value set under change.
 pub(super) enum WorkingSet {
-    /// As the record will have it.
+    /// As it will be in the record.
     Closed(ValueSet),
     /// In memory, until all changes are made.
     Open(OpenSet),
 }
 
-/// A value set in memory. What was external has lost its rows.
+/// A value set in memory. The rows of a former external set have been deleted.
 #[derive(Default)]
 pub(super) struct OpenSet {
     list: ValueList,
     /// Octets that the values take in a record.
     octets: usize,
-    /// Whether it belongs into `values`.
+    /// Whether it belongs in `values`.
     is_external: bool,
 }
 
@@ -136,8 +136,8 @@ impl Working {
         self.loads.get(&number).is_some_and(|load| load.changes > 1)
     }
 
-    /// Whether a set of that many rows is better changed in memory: the changes touch as many values, one after the
-    /// other.
+    /// Whether a set with this many rows should be changed in memory: the changes touch at least as many values, one
+    /// after the other.
     pub(super) fn outweighs(&self, number: u16, count: u64) -> bool {
         let load = self.loads.get(&number).copied().unwrap_or_default();
         load.changes > 1 && load.values >= count
@@ -153,7 +153,7 @@ impl Working {
         Some(&mut self.attributes.get_mut(place)?.as_mut()?.set)
     }
 
-    /// A new attribute, behind the others.
+    /// Appends a new attribute behind the others.
     pub(super) fn push(&mut self, number: u16, set: WorkingSet) {
         self.places.insert(number, self.attributes.len());
         self.attributes.push(Some(WorkingAttribute { number, set }));
@@ -165,7 +165,7 @@ impl Working {
         removed.map(|attribute| attribute.set)
     }
 
-    /// The entry without its attributes, and those that are left.
+    /// The entry without its attributes, and the remaining attributes.
     pub(super) fn into_parts(self) -> (Image, impl Iterator<Item = WorkingAttribute>) {
         (self.image, self.attributes.into_iter().flatten())
     }

@@ -94,7 +94,7 @@ pub struct Store {
     pub directory: tempfile::TempDir,
 }
 
-/// Whatever was done to it, every page, entry, name and index row is as it should be.
+/// Every page, entry, name and index row is sound.
 pub fn assert_sound(database: &Database) {
     let file = database.options().directory.join("data.mdb");
     let pages = check::file(&file).unwrap();

@@ -1,4 +1,4 @@
-//! Records come back as they were written, byte by byte as documented, and hostile bytes do no harm.
+//! Records are read back as they were written, their bytes are as documented, and hostile bytes do no harm.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn csn() -> impl Strategy<Value = Csn> {
     any::<[u8; OCTETS]>().prop_map(|octets| Csn::from_octets(&octets))
 }
 
-/// Value changes, and what they have taken away where that is known.
+/// Value changes, and the values that they have removed where these are known.
 fn changes() -> impl Strategy<Value = (Vec<ValueChange>, Gone)> {
     let change = (0u8..3, text(), values(), values()).prop_map(|(kind, attribute, values, gone)| match kind {
         0 => (ValueChange::Add { attribute, values }, Vec::new()),
