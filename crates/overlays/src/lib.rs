@@ -1,7 +1,7 @@
 //! Overlays, one folder each, and the table of them.
 //!
-//! Invariants: an overlay never sees a connection; what it changes are effects of the change record of the operation
-//! that it follows.
+//! Invariants: an overlay never sees a connection; its changes are effects in the change record of the operation that
+//! it follows.
 
 pub mod auditlog;
 mod constraint;
@@ -57,7 +57,7 @@ pub fn registry() -> Registry {
 /// Makes an overlay.
 ///
 /// # Errors
-/// A setting names what the schema does not have.
+/// A setting names something that the schema lacks.
 pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     let row = OVERLAYS.iter().find(|row| row.descriptor == *config.descriptor());
     let row = row.ok_or_else(|| format!("overlay {} cannot be made here", config.name()))?;

@@ -11,6 +11,6 @@ use ironbark_model::Schema;
 pub struct Row {
     /// How it is configured.
     pub descriptor: OverlayDescriptor,
-    /// Makes it from its configuration. Fails when a setting names what the schema does not have.
+    /// Makes it from its configuration. Fails if a setting names something that the schema lacks.
     pub make: fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String>,
 }

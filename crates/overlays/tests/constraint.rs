@@ -80,7 +80,7 @@ fn a_uri_asks_for_values_that_the_client_finds() {
         [put(&mut site, "b"), put(&mut site, "x"), put(&mut site, "a*")],
         [0, 19, 19]
     );
-    // Who may not search an entry does not learn of it.
+    // A client that may not search an entry does not learn of it.
     site.become_("cn=a,ou=p,dc=ex");
     assert_eq!([put(&mut site, "b"), put(&mut site, "c")], [19, 0]);
     let see = "add: seeAlso\nseeAlso: cn=a,ou=p,dc=ex";

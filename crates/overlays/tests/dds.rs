@@ -34,7 +34,7 @@ fn refresh(site: &mut Site, name: &str, ttl_s: i64) -> Answer {
     site.send(&Request::Extended(request), &[])
 }
 
-/// How long an entry will live.
+/// The remaining time of an entry.
 fn ttl(site: &mut Site, name: &str) -> Option<i64> {
     let text = site.read(name, &["entryTtl"])?;
     let value = text.lines().find_map(|line| line.strip_prefix("entryTtl: "))?;
@@ -53,7 +53,7 @@ fn an_entry_goes_when_its_time_is_over_unless_it_is_refreshed() {
     assert_eq!((answer.code, refresh::decode_response(&value)), (0, Ok(50)));
     assert_eq!(ttl(&mut site, M), Some(50));
     site.clock.advance(Duration::from_secs(55));
-    // Writes let the writer look at the clock.
+    // The writer looks at the clock when there are writes.
     site.must_add("cn=1,dc=ex", "objectClass: person\nsn: s");
     assert_eq!(ttl(&mut site, M), Some(0), "tolerated");
     assert_eq!(refresh(&mut site, M, 50).code, 0);

@@ -1,5 +1,5 @@
-//! The entry points of the fuzz targets that read configurations, on the seed corpus and on mutations of it: what CI
-//! runs of fuzzing.
+//! The entry points of the fuzz targets that read configurations, on the seed corpus and its mutations: the part of
+//! fuzzing that CI runs.
 
 use ironbark_config::{Memory, fuzz, load};
 use ironbark_overlays::registry;

@@ -228,7 +228,7 @@ fn replacing_members_by_themselves_fills_memberof() {
     let (first, second) = ("cn=x,ou=p,dc=ex", "cn=y,ou=p,dc=ex");
     let same = format!("replace: member\nm: {first}\nm: {A}\nm: {second}\nm: cn=nobody,dc=ex");
     assert_eq!(site.modify(G, &same).code, 0);
-    // They come after the group names them, as in data that was loaded without memberOf.
+    // The members are added after the group names them, as in data that was loaded without memberOf.
     for member in [first, second] {
         site.must_add(member, "objectClass: person\nsn: s");
     }

@@ -1,4 +1,4 @@
-//! The password policy, in a directory whose clock stands until a test moves it.
+//! The password policy, in a directory whose clock only a test moves.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

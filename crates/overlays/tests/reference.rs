@@ -5,7 +5,7 @@ use std::path::Path;
 use ironbark_config::{help, reference_markdown, statement_text};
 use ironbark_overlays::registry;
 
-/// A page that is not current is written anew, and the test fails once.
+/// If the page is out of date, the test rewrites it and fails once.
 #[test]
 fn the_reference_page_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");

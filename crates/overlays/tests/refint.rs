@@ -1,4 +1,4 @@
-//! The refint overlay, in a directory: what becomes of references when entries go or get another name.
+//! The refint overlay, in a directory: references after entries are deleted or renamed.
 
 #[path = "../../directory/tests/harness/mod.rs"]
 mod harness;
@@ -60,7 +60,7 @@ fn a_renamed_name_is_replaced() {
         assert_eq!(values(&mut site, G, "member"), [B, "cn=x,ou=p,dc=ex"]);
         assert_eq!(values(&mut site, G, "seeAlso"), ["cn=x,ou=p,dc=ex"]);
         assert_eq!(values(&mut site, G, "modifiersName"), ["cn=refint"]);
-        // Another spelling of the same name is written as the entry is called now.
+        // A name in another spelling is replaced by the entry's present name.
         assert_eq!(site.rename("cn=x,ou=p,dc=ex", "cn=X", None).brief(), (0, ""));
         assert_eq!(values(&mut site, G, "member"), [B, "cn=X,ou=p,dc=ex"]);
     }

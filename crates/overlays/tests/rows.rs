@@ -1,4 +1,4 @@
-//! What holds for every row of the table, those of the overlays among them.
+//! Rules for every row of the table, including those of the overlays.
 
 #![allow(
     clippy::unwrap_used,
@@ -122,7 +122,7 @@ fn every_row_is_complete() {
     }
 }
 
-/// What rows are tried on: a server, a database with suffix and rootdn, and each overlay.
+/// The places for trying rows: a server, a database with suffix and rootdn, and each overlay.
 struct Bench {
     schema: Arc<Schema>,
     global: GlobalConfig,
@@ -263,7 +263,7 @@ fn the_default_of_a_row_is_what_is_in_force_without_it() {
     }
 }
 
-/// What settings refer to, beside what is built in.
+/// The schema elements that settings refer to, besides the built-in ones.
 fn with_schema(text: &str) -> Memory {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
     let mut files = Memory::file(

@@ -1,4 +1,4 @@
-//! Settings of overlays that cannot be, and what the log says of those that are unwise.
+//! Invalid settings of overlays, and log lines about unwise ones.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! The unique overlay, in a directory: which values are refused, and to whom.
+//! The unique overlay, in a directory: which values are refused, and for which clients.
 
 #[path = "../../directory/tests/harness/mod.rs"]
 mod harness;
@@ -84,7 +84,7 @@ fn base_scope_and_filter_bound_a_domain() {
     site.must_add("cn=y,ou=p,dc=ex", "objectClass: inetOrgPerson\nsn: t\nmail: a@ex");
     let refused = refusal("(&(sn=s*)(|(mail=a@ex)))");
     assert_eq!(owned(&site.modify(B, "replace: mail\nm: a@ex")), refused);
-    // Coming into the domain brings all values.
+    // An entry that enters the domain brings all its values.
     assert_eq!(owned(&site.modify("cn=y,ou=p,dc=ex", "replace: sn\nm: sy")), refused);
     assert_eq!(
         owned(&site.rename("cn=x,ou=q,dc=ex", "cn=x", Some("ou=p,dc=ex"))),
@@ -157,7 +157,7 @@ fn strict_keeps_an_attribute_from_being_emptied_while_another_entry_has_it() {
     assert_eq!(strict.modify(A, "replace: mail").brief(), (0, ""), "nobody else has it");
 }
 
-/// What a client without rights is answered that tries a value that a hidden entry has, or one that no entry has.
+/// The answers to a client without rights that tries a value of a hidden entry, or a value of no entry.
 fn blind_answers(site: &mut Site, value: &str) -> Vec<(u32, String)> {
     let add = format!("{PERSON}\nmail: {value}");
     let (modify, rdn) = (format!("replace: mail\nm: {value}"), format!("mail={value}"));
@@ -240,7 +240,7 @@ fn managers_may_relax_it_and_nobody_else() {
     );
     site.become_("cn=w,dc=ex");
     assert_eq!(owned(&site.modify_with(B, change, &[&relax])), refused);
-    // Relaxed rules need the right to manage for these.
+    // Relaxed rules require the right to manage these.
     assert_eq!(site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax]).code, 50);
     assert_eq!(site.rename_with(B, "mail=a@ex", false, None, &[&relax]).code, 50);
     assert_eq!(owned(&site.add("cn=c,ou=p,dc=ex", &add)), refused);

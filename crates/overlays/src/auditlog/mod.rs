@@ -1,9 +1,9 @@
 //! slapo-auditlog(5): the changes of a database, appended to a file as LDIF.
 //!
-//! The file is opened for each group of changes, so that it may be rotated at any time, or be a pipe. It follows the
-//! log of changes. Its notes say which file it was, and how long, when the last change that counts was in it. What
-//! stands behind that when it begins again was written just before the process ended: changes that are found there are
-//! not written again, and a beginning of one is cut off.
+//! The file is opened for each group of changes, so it may be rotated at any time, or be a pipe. The overlay follows
+//! the log of changes. Its notes say which file it wrote to, and how long the file was after the last counted change.
+//! Text behind that place was written just before the process ended: when the overlay begins again, it does not write
+//! changes found there again, and it cuts off an incomplete one.
 
 mod place;
 mod record;
@@ -48,7 +48,7 @@ pub(crate) const ROW: Row = Row {
 struct Auditlog {
     path: PathBuf,
     non_blocking: bool,
-    /// Held while the file is written: those of several databases may write to the same one.
+    /// Held while the file is written: several databases may write to the same file.
     writing: Mutex<()>,
 }
 
@@ -77,7 +77,7 @@ impl Auditlog {
         options.open(&self.path)
     }
 
-    /// Where the file ends now; that of a file that is not there yet is its beginning.
+    /// Where the file ends now; if there is no file yet, the beginning.
     fn place(&self) -> Place {
         std::fs::metadata(&self.path).map_or(Place::default(), |found| Place::of(&found))
     }
@@ -111,7 +111,7 @@ impl Follower for Auditlog {
         }
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = match self.open() {
-            // A pipe that nobody reads is no fault when the file may not block.
+            // If writing may not block, a pipe without a reader is no fault.
             Err(error) if self.non_blocking && error.raw_os_error() == Some(libc::ENXIO) => {
                 tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
                 return Ok(Place::default().notes());
@@ -121,7 +121,7 @@ impl Follower for Auditlog {
         let before = file.metadata()?;
         if let Err(error) = file.write_all(&text) {
             if before.is_file() {
-                // They come again whole.
+                // They are written again in full.
                 file.set_len(before.len())?;
             }
             return Err(error);

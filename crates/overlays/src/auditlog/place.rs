@@ -1,4 +1,4 @@
-//! Where in its file an audit log is, and what stands behind that.
+//! The place in its file where an audit log is, and the text behind it.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -15,9 +15,9 @@ pub(super) struct Place {
     length: u64,
 }
 
-/// What ends each record: no record has an empty line in it.
+/// The end of each record: no record has an empty line in it.
 const END: &[u8] = b"\n\n";
-/// Octets that are looked at behind a place at most: many times what waits for one commit.
+/// Octets that are read behind a place at most: many times the size of a pending commit.
 const MOST: u64 = 256 << 20;
 
 impl Place {
@@ -52,8 +52,8 @@ impl Place {
     }
 }
 
-/// How many of the texts, from the first on, stand in the file behind a place, in their order; others may stand between
-/// them. What is there of the next one, if that is not all of it, is cut off.
+/// How many of the texts, from the first on, stand in the file behind a place, in their order; other texts may stand
+/// between them. An incomplete part of the next text is cut off.
 pub(super) fn taken(path: &Path, place: Place, texts: impl Iterator<Item = Vec<u8>>) -> io::Result<usize> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -63,7 +63,7 @@ pub(super) fn taken(path: &Path, place: Place, texts: impl Iterator<Item = Vec<u
     if found == Place::default() {
         return Ok(0);
     }
-    // Another file, or the same made shorter, was begun since: it may have everything that is missing.
+    // The file was replaced or truncated since: it may have everything that is missing.
     let is_same = (found.device, found.inode) == (place.device, place.inode) && found.length >= place.length;
     let from = if is_same { place.length } else { 0 };
     let tail = read(&file, from)?;
@@ -89,7 +89,7 @@ fn read(mut file: &File, from: u64) -> io::Result<Vec<u8>> {
     Ok(tail)
 }
 
-/// Where a text begins; one of nothing is everywhere.
+/// Where a text begins; an empty text is everywhere.
 fn find(rest: &[u8], text: &[u8]) -> Option<usize> {
     if text.is_empty() {
         return Some(0);
@@ -104,7 +104,7 @@ fn find(rest: &[u8], text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the record behind the first one begins.
+/// The place of the record behind the first one.
 fn next_record(rest: &[u8]) -> Option<usize> {
     let end = rest.windows(END.len()).position(|window| window == END)?;
     Some(end + END.len())

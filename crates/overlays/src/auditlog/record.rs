@@ -8,7 +8,7 @@ use ironbark_store::{
     change::{RequestedChange, RequestedKind, RequestedModification, TextAttribute},
 };
 
-/// What an audit log says of a change: one record for each operation that belongs to it.
+/// The text of a change in an audit log: one record for each of its operations.
 pub(super) fn text(record: &ChangeRecord, suffix: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for requested in &record.requested {
@@ -19,7 +19,7 @@ pub(super) fn text(record: &ChangeRecord, suffix: &str) -> Vec<u8> {
     out
 }
 
-/// The change with what it refers to.
+/// The requested change, with the effect that it refers to filled in.
 fn resolved<'r>(record: &'r ChangeRecord, requested: &'r RequestedChange) -> Option<Cow<'r, RequestedChange>> {
     let RequestedChange::AsApplied(number) = requested else {
         return Some(Cow::Borrowed(requested));
@@ -92,7 +92,7 @@ fn write(record: &ChangeRecord, requested: &RequestedChange, suffix: &str, out: 
     line(out, "");
 }
 
-/// The modifiersName that the operation leaves, which under relaxed rules need not be the client's name.
+/// The modifiersName after the operation. Under relaxed rules it may differ from the client's name.
 fn recorded_author(requested: &RequestedChange) -> Option<String> {
     let is_it = |name: &str| name.eq_ignore_ascii_case("modifiersName");
     let values = match requested {
@@ -132,12 +132,12 @@ fn modification(change: &RequestedModification, out: &mut Vec<u8>) {
     line(out, "-");
 }
 
-/// A name is written as a value is: one with line ends in it would be lines of its own.
+/// A name is written like a value: a line end in it must not start a new line.
 fn name(out: &mut Vec<u8>, attribute: &str, dn: &str) {
     Writer::default().attribute(out, attribute.as_bytes(), dn.as_bytes());
 }
 
-/// Names in comments are for people: what does not print is escaped as in a name (RFC 4514 §2.4).
+/// Names in comments are for people: unprintable characters are escaped as in a name (RFC 4514 §2.4).
 fn comment(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"# ");
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! One write, held against the constraints.
+//! Checks one write against the constraints.
 
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
@@ -13,8 +13,8 @@ use ironbark_model::{
 
 use super::{Constraint, Constraints, Entries, Test};
 
-/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: a fraction of
-/// a second.
+/// Steps that the checks of one operation may take: a fraction of a second. They run on the thread that all writes of a
+/// database wait for.
 const CHECK_STEPS: u64 = 10_000_000;
 
 impl OutcomeHooks for Constraints {
@@ -53,7 +53,7 @@ struct Check<'a, 'w, 'd> {
     work: &'a Budget,
     /// The name of the entry before the write.
     dn: &'a Dn,
-    /// The whole entry as it will be, once a set has asked for it.
+    /// The whole entry after the write; made when a set first needs it.
     after: Option<Entry>,
 }
 
@@ -81,7 +81,7 @@ impl Check<'_, '_, '_> {
         Ok(())
     }
 
-    /// Of all counted attributes, whether they are changed or not, as in slapd.
+    /// Checks all counted attributes, also unchanged ones, as in slapd.
     fn counts(&self) -> Result<(), OperationError> {
         for constraint in &self.overlay.all {
             let Test::Count(most) = constraint.test else { continue };
@@ -110,7 +110,7 @@ impl Check<'_, '_, '_> {
             if !comes || covering.peek().is_none() || self.is_operational(name) || self.is_relaxed(name)? {
                 continue;
             }
-            // What is said of an increment is what to add; what comes is the sum.
+            // The request of an increment has the amount to add; the resulting values are the sums.
             let sums = match modification.kind {
                 ModificationKind::Increment => Some(self.outcome.values(name)?),
                 _ => None,
@@ -125,7 +125,7 @@ impl Check<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether a constraint is about the entry: a new one, or the stored one as it is before the write.
+    /// Whether a constraint applies to the entry: to a new entry, or to the stored one as it is before the write.
     fn applies(&self, constraint: &Constraint) -> bool {
         let Some(entries) = &constraint.restrict else {
             return true;
@@ -141,7 +141,7 @@ impl Check<'_, '_, '_> {
         entries.reaches(self.dn) && entries.filter.as_ref().is_none_or(|(_, filter)| matches(filter))
     }
 
-    /// Whether values that come are as they must be.
+    /// Whether new values satisfy the constraint.
     fn holds(&mut self, constraint: &Constraint, values: &[Vec<u8>]) -> Result<bool, OperationError> {
         if let Test::Set { set, negated } = &constraint.test {
             let after = match self.after.take() {

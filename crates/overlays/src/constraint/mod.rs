@@ -1,7 +1,7 @@
-//! slapo-constraint(5): what the values of attributes must be like.
+//! slapo-constraint(5): conditions that the values of attributes must meet.
 //!
-//! It looks at the entry as the write will leave it, in the transaction of the database's one writer. What one
-//! operation may cost is bounded.
+//! The overlay checks the entry as it will be after the write, in the transaction of the database's one writer. The
+//! cost for one operation is bounded.
 
 mod check;
 mod rows;

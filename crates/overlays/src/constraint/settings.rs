@@ -3,12 +3,12 @@
 use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
 use ironbark_model::{Dn, PosixRegex, ldap_url::UrlScope};
 
-/// What the values of attributes must be like.
+/// Conditions that the values of attributes must meet.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ConstraintConfig {
     /// `constraint_attribute`, one each.
     pub(super) constraints: Vec<ConstraintSetting>,
-    /// `constraint_allowempty`: requests that change nothing are taken.
+    /// `constraint_allowempty`: accepts requests that change nothing.
     pub(super) allow_empty: bool,
 }
 
@@ -22,18 +22,18 @@ pub(super) struct ConstraintSetting {
     pub(super) restrict: Option<EntryUrl>,
 }
 
-/// What is asked of values.
+/// The condition that values must meet.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Condition {
-    /// So many of them at most.
+    /// At most so many values.
     Count(u64),
-    /// So many octets of each at most.
+    /// At most so many octets in each value.
     Size(u64),
-    /// Each matches, or with `negated` none does.
+    /// Each value matches, or with `negated` none does.
     Regex { regex: PosixRegex, negated: bool },
-    /// A search for each finds an entry, or with `negated` finds none.
+    /// A search for each value finds an entry, or with `negated` finds none.
     Uri { url: EntryUrl, negated: bool },
-    /// A set holds for the entry as it will be, or with `negated` does not hold.
+    /// A set holds for the entry after the write, or with `negated` does not hold.
     Set { text: String, negated: bool },
 }
 
@@ -45,7 +45,7 @@ pub(super) struct EntryUrl {
     /// `None`: the suffix of the database.
     pub(super) base: Option<Dn>,
     pub(super) scope: UrlScope,
-    /// Attribute descriptions; of a restriction there are none.
+    /// Attribute descriptions; a restriction has none.
     pub(super) attributes: Vec<String>,
     /// The text of a filter that parses; `None`: all entries.
     pub(super) filter: Option<String>,

@@ -1,4 +1,4 @@
-//! What has expired goes, leaves first.
+//! Deletes expired entries, leaves first.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use ironbark_store::{EntryId, Location, Scope};
 
 use super::Dds;
 
-/// Seconds between two looks, unless it is said.
+/// Seconds between two searches for expired entries, unless a setting says otherwise.
 const INTERVAL_S: u64 = 3_600;
-/// Steps that one look may take, on the thread that all writes of a database wait for.
+/// Steps that one search for expired entries may take, on the thread that all writes of a database wait for.
 const LOOK_STEPS: u64 = 1_000_000;
 
 impl TimerHooks for Dds {
@@ -58,7 +58,7 @@ fn of_class() -> Filter<'static> {
 }
 
 impl Dds {
-    /// How many dynamic entries there are, up to a number.
+    /// The number of dynamic entries, counted up to `most`.
     pub(super) fn number_up_to(&self, execution: &Execution<'_, '_>, most: u32) -> Result<u32, OperationError> {
         let mut number = 0;
         self.look(execution, &of_class(), &mut |_, _| {
@@ -68,7 +68,7 @@ impl Dds {
         Ok(number)
     }
 
-    /// Visits entries of the database that a filter describes, as long as `visit` wants more.
+    /// Visits entries of the database that match a filter, as long as `visit` wants more.
     fn look(
         &self,
         execution: &Execution<'_, '_>,

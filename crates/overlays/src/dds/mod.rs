@@ -1,7 +1,8 @@
-//! slapo-dds(5): dynamic entries (RFC 2589), which go when their time is over unless they are refreshed.
+//! slapo-dds(5): dynamic entries (RFC 2589). They are deleted when their time is over, unless they are refreshed.
 //!
-//! An entry of class dynamicObject gets `entryTtl`, the life that was asked for, and `entryExpireTimestamp`, when it is
-//! over. Searches show in `entryTtl` what is left. A timer on the writer deletes what has expired, leaves first.
+//! An entry of class dynamicObject gets `entryTtl`, the requested time to live, and `entryExpireTimestamp`, the end of
+//! that time. Searches show the remaining time in `entryTtl`. A timer on the writer deletes expired entries, leaves
+//! first.
 
 mod expire;
 mod refresh;
@@ -91,7 +92,7 @@ impl SearchHooks for Dds {
     }
 }
 
-/// Shows how long entries will live.
+/// Shows the remaining time of entries.
 struct Remaining {
     ttl: [AttributeDescription; 1],
     expires: AttributeDescription,

@@ -124,7 +124,7 @@ fn bounded(statement: &Statement<'_>) -> Result<u64, String> {
     Ok(span)
 }
 
-/// A time to live, of which 0 means a day.
+/// A time to live; 0 means a day.
 fn life(statement: &Statement<'_>) -> Result<u64, String> {
     Ok(match bounded(statement)? {
         0 => DAY_S,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_config::{DatabaseConfig, DatabaseKind, overlay::OverlaySettings};
 
-/// A day: the shortest longest life, and the life of an entry unless it is said (RFC 2589).
+/// A day: the smallest allowed value of `dds-max-ttl`, and the default life of an entry (RFC 2589).
 pub(super) const DAY_S: u64 = 86_400;
 /// A year and a day.
 pub(super) const MAX_TTL_S: u64 = 31_557_600;
@@ -16,13 +16,13 @@ pub(super) struct DdsConfig {
     pub(super) is_on: bool,
     /// `dds-max-ttl`, seconds.
     pub(super) max_ttl_s: u64,
-    /// `dds-min-ttl`, seconds; a shorter refresh is made so long.
+    /// `dds-min-ttl`, seconds; a shorter refresh is raised to it.
     pub(super) min_ttl_s: Option<u64>,
-    /// `dds-default-ttl`, seconds; `max_ttl_s` unless it is said.
+    /// `dds-default-ttl`, seconds; `None`: `max_ttl_s`.
     pub(super) default_ttl_s: Option<u64>,
-    /// `dds-interval`: seconds between two looks for what has expired.
+    /// `dds-interval`: seconds between two searches for expired entries.
     pub(super) interval_s: Option<u64>,
-    /// `dds-tolerance`: seconds that entries are left after they have expired.
+    /// `dds-tolerance`: seconds that entries are kept after they have expired.
     pub(super) tolerance_s: Option<u64>,
     /// `dds-max-dynamicObjects`; 0: any number.
     pub(super) max_objects: u32,

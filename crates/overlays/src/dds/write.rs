@@ -1,4 +1,4 @@
-//! Writes: what makes an entry dynamic, and what keeps it so.
+//! Writes: entries become dynamic and stay dynamic.
 
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
@@ -15,7 +15,7 @@ fn refuse<T>(code: ResultCode, text: &'static str) -> Result<T, OperationError> 
     Err(OperationError::new(code, text))
 }
 
-/// When a life that begins now is over.
+/// The end of a life that begins now.
 pub(super) fn expiry(execution: &Execution<'_, '_>, ttl_s: u64) -> Vec<u8> {
     let now_s = execution.directory.clock().now().unix_seconds();
     generalized_time::text(now_s.saturating_add_unsigned(ttl_s)).into_bytes()
@@ -46,7 +46,7 @@ impl Dds {
         values.iter().any(is_it)
     }
 
-    /// The life that a modification asks for.
+    /// The time to live that a modification asks for.
     fn asked_ttl_s(&self, value: &[u8]) -> Result<u64, OperationError> {
         let number = std::str::from_utf8(value)
             .ok()
@@ -62,7 +62,7 @@ impl Dds {
         }
     }
 
-    /// Refuses one dynamic entry more than there may be.
+    /// Refuses a new dynamic entry when the limit is reached.
     fn check_number(&self, execution: &Execution<'_, '_>) -> Result<(), OperationError> {
         let most = self.settings.max_objects;
         if most > 0 && self.number_up_to(execution, most)? >= most {

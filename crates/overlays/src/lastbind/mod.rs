@@ -1,6 +1,6 @@
-//! slapo-lastbind(5): when a password was last verified, in the entry.
+//! slapo-lastbind(5): records in the entry when its password was last verified.
 //!
-//! It is recorded in the transaction that the bind ends with; a bind whose time is recent enough writes nothing.
+//! It is recorded in the transaction that ends the bind. If the stored time is recent enough, nothing is written.
 
 use std::sync::Arc;
 

@@ -59,7 +59,7 @@ pub(super) fn check_changes(
             let kept = existing(overlay, execution, dn, &modification.values)?;
             modification.values = chosen(modification.values, &kept);
             modification.normalized = chosen(modification.normalized, &kept);
-            // A change that is left with nothing to add is no change; a replacement by nothing would be another one.
+            // A modification without any values left is dropped: as a replacement it would delete the attribute.
             if modification.values.is_empty() {
                 continue;
             }
@@ -74,7 +74,7 @@ fn chosen(values: Vec<Vec<u8>>, kept: &[bool]) -> Vec<Vec<u8>> {
     chosen.map(|(value, _)| value).collect()
 }
 
-/// For each value whether it stays.
+/// Tells for each value whether it stays.
 ///
 /// # Errors
 /// The configured result code when members must exist.
@@ -87,7 +87,7 @@ fn existing(
     let mut kept = Vec::with_capacity(values.len());
     for value in values {
         let exists = match overlay.name_in(value) {
-            // The group itself, and who acts, count as there.
+            // The group itself and the requester count as existing.
             Some(name) => name == *own || name == execution.origin.identity.dn || is_there(execution, &name)?,
             None => false,
         };
@@ -124,7 +124,7 @@ fn is_there(execution: &Execution<'_, '_>, dn: &Dn) -> Result<bool, OperationErr
     Ok(matches!(snapshot.view().locate(dn)?, Location::Entry(_)))
 }
 
-/// Groups that name a new entry are put into its memberOf.
+/// Adds groups that already name a new entry to its memberOf.
 pub(super) fn add_existing_groups(
     overlay: &Memberof,
     execution: &Execution<'_, '_>,

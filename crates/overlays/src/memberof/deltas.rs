@@ -1,13 +1,13 @@
-//! What a series of value changes does to a value set in the end: which values are new and which are gone.
+//! The net effect of a series of value changes on a value set: the new values and the removed ones.
 
 use rustc_hash::FxHashMap;
 
-/// Values after a series of changes, against those before it.
+/// Values after a series of changes, compared with those before it.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Outcome {
     pub(super) gone: Vec<Vec<u8>>,
     pub(super) new: Vec<Vec<u8>>,
-    /// Only those that a replacement of all values named again.
+    /// Only values that a replacement of all values named again.
     pub(super) kept: Vec<Vec<u8>>,
 }
 
@@ -17,7 +17,7 @@ pub(super) struct Deltas {
     /// Values with their place in the order of changes.
     added: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
     deleted: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
-    /// Those that were there before and that a replacement brought again.
+    /// Values that were there before and that a replacement named again.
     kept: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
     is_replaced: bool,
     next: usize,
@@ -41,7 +41,7 @@ impl Deltas {
         }
     }
 
-    /// Everything goes that was there before the first change.
+    /// Removes everything that was there before the first change.
     pub(super) fn clear(&mut self, before: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) {
         self.added.clear();
         self.deleted.clear();
@@ -53,7 +53,7 @@ impl Deltas {
         }
     }
 
-    /// What became of the values, each in the order of the changes.
+    /// The resulting values, each kind in the order of the changes.
     pub(super) fn finish(self) -> Outcome {
         Outcome {
             gone: in_order(self.deleted),

@@ -1,4 +1,4 @@
-//! From an effect to the links that follow from it.
+//! From an effect to the link changes that follow from it.
 
 use std::ops::ControlFlow;
 
@@ -101,7 +101,8 @@ fn modified(
         .iter()
         .filter(|change| change.attribute() == member_text)
         .collect();
-    // What comes before a replacement is gone with it. All of them but the last would look at each former member.
+    // Changes before the last replacement have no effect. To follow them too would read each former member once more
+    // for each replacement.
     let is_replacement = |change: &&ValueChange| matches!(change, ValueChange::Replace { .. });
     let first = changes.iter().rposition(is_replacement).unwrap_or_default();
     for change in changes.iter().skip(first) {
@@ -131,8 +132,8 @@ fn modified(
     for member in names(overlay, &outcome.new) {
         overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
     }
-    // As with slapd, operators replace the members of a group by themselves to fill memberOf of data that was loaded
-    // without it.
+    // As with slapd, operators may replace the members of a group by themselves. This fills memberOf for data that was
+    // loaded without it.
     for member in names(overlay, &outcome.kept) {
         if holds(execution, &member, &overlay.reverse, &group)? == Some(false) {
             overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
@@ -141,7 +142,8 @@ fn modified(
     Ok(())
 }
 
-/// Whether the entry was a group before the operation: by its former classes if they change, otherwise by those it has.
+/// Whether the entry was a group before the operation: by its former classes if they change, otherwise by its present
+/// classes.
 fn was_group(
     overlay: &Memberof,
     execution: &Execution<'_, '_>,
@@ -187,12 +189,12 @@ fn renamed(
     Ok(())
 }
 
-/// The name of an entry after a rename, which it may have moved with.
+/// The name of an entry after a rename that may have moved it.
 fn moved(name: Dn, (old, new): (&Dn, &Dn)) -> Dn {
     name.rebase(old, new).unwrap_or(name)
 }
 
-/// The new name first, so that a group keeps a member all the time.
+/// Adds the new name first, so that a group always keeps a member.
 fn exchange(
     overlay: &Memberof,
     execution: &mut Execution<'_, '_>,
@@ -221,7 +223,7 @@ fn holds(
     let Some(values) = record.values(attribute) else {
         return Ok(Some(false));
     };
-    // Names are mostly spelled alike, and to compare them so is cheaper than to normalize dozens of them for each
+    // Names are mostly spelled alike. Comparing the spelling is cheaper than normalizing dozens of names for each
     // member.
     let (spelled, mut found) = (name.pretty().as_bytes(), false);
     if !values.is_external() {

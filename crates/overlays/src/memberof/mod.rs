@@ -1,8 +1,8 @@
 //! slapo-memberof(5): members of a group name it in their `memberOf`, in the same transaction as the group's change.
 //!
-//! A group is an entry of the group class. Its changes are followed to the members, and with `memberof-refint` changes
-//! of members to their groups. What cannot be followed (a member that does not exist, a group that would lose its last
-//! member) is logged and left, as slapd leaves it.
+//! A group is an entry of the group class. Changes of groups are followed to the members; with `memberof-refint`,
+//! changes of members are followed to their groups. If a change cannot be followed (a member does not exist, a group
+//! would lose its last member), it is logged and left, as slapd leaves it.
 
 mod dangling;
 mod deltas;
@@ -60,7 +60,7 @@ pub struct Memberof {
     watched: Vec<AttributeDescription>,
 }
 
-/// What becomes of a name in an attribute of another entry.
+/// The change of a name in an attribute of another entry.
 #[derive(Clone, Copy, Debug)]
 enum Link<'a> {
     Add(&'a Dn),
@@ -68,7 +68,7 @@ enum Link<'a> {
 }
 
 impl Memberof {
-    /// From its settings.
+    /// Makes it from its settings.
     ///
     /// # Errors
     /// The schema lacks the class or an attribute.

@@ -12,7 +12,8 @@ const DANGLING: &[(&str, Dangling)] = &[
     ("error", Dangling::Error),
 ];
 
-/// Result codes that may be named: the first name of each is slapd's, which is printed; RFC 4511's are taken as well.
+/// Result codes that may be named. The first name of each is slapd's, which is printed; the names of RFC 4511 are
+/// accepted too.
 const RESULT_CODES: &[(&str, u32)] = &[
     ("operationsError", 1),
     ("protocolError", 2),

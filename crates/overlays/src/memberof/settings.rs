@@ -20,7 +20,7 @@ pub struct MemberofConfig {
     pub dangling_error: u32,
     /// `memberof-refint`: changes of members change their groups.
     pub referential_integrity: bool,
-    /// `memberof-addcheck`: a new entry is looked up in existing groups.
+    /// `memberof-addcheck`: existing groups are searched for the name of a new entry.
     pub check_added: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Binds: locks, failures, expiry, and what the client hears.
+//! Binds: locks, failures, expiry, and the information for the client.
 
 use ironbark_directory::{
     Modification, ModificationKind, OperationError, ResponseControl,
@@ -18,7 +18,7 @@ use super::{
     state::{Ppolicy, seconds},
 };
 
-/// What is to be said about the password.
+/// The state of the password, as the client is told.
 #[derive(Default)]
 struct Findings {
     warning: Option<PasswordPolicyWarning>,
@@ -38,7 +38,7 @@ struct Judge<'a, 'w, 'd> {
     findings: Findings,
 }
 
-/// Judges a bind: changes its result, says what is to be recorded and what the client hears.
+/// Judges a bind: changes its result, and sets the changes to record and the information for the client.
 pub(super) fn judge(
     overlay: &Ppolicy,
     execution: &Execution<'_, '_>,
@@ -121,7 +121,7 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// A wrong password: it is recorded, and may lock.
+    /// Records a wrong password, which may lock the account.
     fn failed(&mut self) {
         let (names, policy) = (&self.overlay.names, self.policy);
         let recorded = self.entry.attribute(&names.failure_time);
@@ -130,7 +130,7 @@ impl Judge<'_, '_, '_> {
             let then = generalized_time::seconds(value).unwrap_or(-1);
             policy.failure_count_interval == 0 || self.now <= then.saturating_add(policy.failure_count_interval)
         };
-        // As many as were recent before this one.
+        // The number of recent failures before this one.
         let count = recorded.iter().filter(is_recent).count();
         let excess = (recorded.len() + 1).saturating_sub(policy.max_recorded_failure);
         if excess > 0 {
@@ -150,8 +150,8 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// The time with microseconds, or the next one that is not among the values: each use is counted, however many come
-    /// at once.
+    /// The time with microseconds, or the next time that is not among the values: so each use is counted, even if many
+    /// come at once.
     fn unused(&self, values: &[Vec<u8>]) -> Vec<u8> {
         let mut micros = self.now_micros;
         loop {
@@ -163,7 +163,7 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// The right password: it may have to be changed, or have expired.
+    /// The password is right, but it may have to be changed, or may have expired.
     fn succeeded(&mut self, attempt: &mut BindAttempt<'_>) {
         let (names, policy, entry) = (&self.overlay.names, self.policy, self.entry);
         if entry.attribute(&names.failure_time).is_some() {
@@ -190,7 +190,7 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// An expired password may be used a few times more.
+    /// An expired password may be used a few more times.
     fn use_grace(&mut self, attempt: &mut BindAttempt<'_>, age: i64) {
         let (names, policy) = (&self.overlay.names, self.policy);
         let used = self.entry.attribute(&names.grace_use_time);
@@ -211,8 +211,8 @@ impl Judge<'_, '_, '_> {
         self.change(ModificationKind::Add, &names.grace_use_time, vec![time]);
     }
 
-    /// Stores the password by another scheme, if the policy says so. It remains the same password: neither its age nor
-    /// its history knows of it.
+    /// Stores the password with another scheme, if the policy says so. It remains the same password: its age and its
+    /// history do not change.
     fn rehash(&mut self, attempt: &BindAttempt<'_>) {
         let names = &self.overlay.names;
         let (Some(clear), Some(scheme)) = (attempt.password, self.policy.default_hash) else {

@@ -1,4 +1,4 @@
-//! Changes of passwords: who may make them and when, and what is remembered of them.
+//! Changes of passwords: who may make them, when, and the state that they leave behind.
 
 use ironbark_directory::{
     Authority, Modification, ModificationKind, OperationError,
@@ -48,7 +48,7 @@ pub(super) fn add(overlay: &Ppolicy, execution: &Execution<'_, '_>, entry: &mut 
     Ok(())
 }
 
-/// Where no policy holds.
+/// The policy where none applies.
 fn nothing() -> Policy {
     Policy {
         allow_user_change: true,
@@ -72,20 +72,20 @@ fn check_quality(
         })
 }
 
-/// What a modify request does, as far as the policy is concerned.
+/// The parts of a modify request that matter to the policy.
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a thing of its own that a request does"
 )]
 struct Request {
-    /// What the last change of the password does.
+    /// The kind of the last change of the password.
     last_kind: Option<ModificationKind>,
-    /// The place of the change that brings a password.
+    /// The position of the change that adds a password.
     added: Option<usize>,
-    /// The place of the change that takes a value of it away.
+    /// The position of the change that deletes a password value.
     deleted: Option<usize>,
-    /// Whether the deletion came before.
+    /// Whether the deletion comes before the addition.
     is_delete_and_add: bool,
     /// Whether other user attributes change.
     changes_others: bool,
@@ -149,7 +149,7 @@ struct Change<'a, 'w, 'd> {
     now: i64,
 }
 
-/// Judges a modify request, or a password modify operation, and adds what is to be remembered.
+/// Judges a modify request, or a password modify operation, and adds the state to be recorded.
 pub(super) fn modify(
     overlay: &Ppolicy,
     execution: &mut Execution<'_, '_>,
@@ -207,7 +207,7 @@ impl Change<'_, '_, '_> {
         refuse(self.execution, code, text, Some(error))
     }
 
-    /// `pwdAllowUserChange` is about the user alone.
+    /// `pwdAllowUserChange` restricts only the user.
     fn check_user(&self) -> Result<(), OperationError> {
         if self.policy.allow_user_change || self.entry.dn != self.execution.origin.identity.dn {
             return Ok(());
@@ -219,11 +219,11 @@ impl Change<'_, '_, '_> {
         ))
     }
 
-    /// Checks a new password that no manager sets.
+    /// Checks a new password, unless a manager sets it.
     fn check(&self, modifications: &mut [Modification]) -> Result<(), OperationError> {
         let mut deleted = self.request.deleted;
         let old = self.passwords.as_ref().and_then(|passwords| passwords.old.as_ref());
-        // A password modify operation with the old password has had it verified.
+        // A password modify operation with the old password has verified it already.
         let is_old_verified = old.is_some();
         if self.policy.safe_modify && !is_old_verified && !self.request.is_delete_and_add {
             return Err(self.refuse(
@@ -255,7 +255,7 @@ impl Change<'_, '_, '_> {
         self.check_reuse(stored, &presented)
     }
 
-    /// `pwdMinAge`, but for a password that has to be changed.
+    /// Checks `pwdMinAge`, except for a password that must be changed.
     fn check_age(&self) -> Result<(), OperationError> {
         let names = &self.overlay.names;
         if self.policy.min_age == 0 || is_true(&self.entry, &names.reset) {
@@ -271,7 +271,7 @@ impl Change<'_, '_, '_> {
         }
     }
 
-    /// A request that deletes the old password names it in the clear: the stored value takes its place.
+    /// A request that deletes the old password names it in the clear: replaces it by the stored value.
     fn match_deleted(
         &self,
         modifications: &mut [Modification],
@@ -327,7 +327,7 @@ impl Change<'_, '_, '_> {
         History::of(held.map_or(&[][..], |held| &held.values))
     }
 
-    /// Adds what the password's change changes besides.
+    /// Adds the other changes that come with the password's change.
     fn remember(&self, modifications: &mut Vec<Modification>) -> Result<(), OperationError> {
         let (names, request) = (&self.overlay.names, &self.request);
         if !request.sets_changed_time {
@@ -360,7 +360,7 @@ impl Change<'_, '_, '_> {
         self.hash(modifications)
     }
 
-    /// The stored password goes into the history, and the oldest out of it.
+    /// Adds the stored password to the history and removes the oldest one.
     fn remember_former(&self, modifications: &mut Vec<Modification>) {
         let names = &self.overlay.names;
         if self.policy.in_history == 0 {
@@ -378,7 +378,7 @@ impl Change<'_, '_, '_> {
         }
     }
 
-    /// `ppolicy_hash_cleartext`; a password modify operation brings its password hashed.
+    /// `ppolicy_hash_cleartext`; a password modify operation delivers its password hashed.
     fn hash(&self, modifications: &mut [Modification]) -> Result<(), OperationError> {
         if !self.overlay.settings.hash_cleartext || self.passwords.is_some() {
             return Ok(());
@@ -404,7 +404,7 @@ impl Change<'_, '_, '_> {
         }
     }
 
-    /// Takes an attribute away, if the entry has it.
+    /// Deletes an attribute if the entry has it.
     fn remove(&self, modifications: &mut Vec<Modification>, name: &AttributeDescription) {
         if self.entry.attribute(name).is_some() {
             modifications.push(self.internal(ModificationKind::Delete, name, Vec::new()));

@@ -10,19 +10,19 @@ pub(super) struct History<'e> {
 }
 
 impl<'e> History<'e> {
-    /// What cannot be understood is left out.
+    /// Values that cannot be parsed are left out.
     pub(super) fn of(values: &'e [Vec<u8>]) -> Self {
         let mut former: Vec<_> = values.iter().filter_map(|value| parse(value)).collect();
         former.sort_by_key(|(time, ..)| *time);
         Self { former }
     }
 
-    /// The last so many passwords, as they were stored.
+    /// The last `count` passwords, as they were stored.
     pub(super) fn last(&self, count: usize) -> impl Iterator<Item = &'e [u8]> {
         self.former.iter().rev().take(count).map(|(_, _, stored)| *stored)
     }
 
-    /// The values that must go before one more comes, if so many are kept.
+    /// The values that must be removed before another one is added, if `kept` values are kept.
     pub(super) fn excess(&self, kept: usize) -> Vec<Vec<u8>> {
         let count = (self.former.len() + 1).saturating_sub(kept);
         let oldest = self.former.iter().take(count);

@@ -8,31 +8,31 @@ use super::{
     policy::Policy,
 };
 
-/// What is known of a lock.
+/// The state of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lock {
     /// There is none.
     Open,
-    /// There was one, whose time is up.
+    /// There was one, and its time is over.
     Over,
     /// It may not be used.
     Locked,
 }
 
-/// A time of an entry: `None` if it has none, `Some(None)` if it cannot be understood.
+/// A time of an entry: `None` if it has none, `Some(None)` if it cannot be parsed.
 #[expect(clippy::option_option, reason = "none, one that is no time, or a time")]
 fn time(entry: &Entry, name: &AttributeDescription) -> Option<Option<i64>> {
     first(entry, name).map(generalized_time::seconds)
 }
 
-/// Seconds since 1970 of an attribute that is there and can be understood.
+/// Seconds since 1970, if the attribute is there and can be parsed.
 pub(super) fn known_time(entry: &Entry, name: &AttributeDescription) -> Option<i64> {
     time(entry, name).flatten()
 }
 
 /// `is_idle_kept`: the database records successful binds.
 pub(super) fn lock(names: &Names, entry: &Entry, policy: &Policy, now: i64, is_idle_kept: bool) -> Lock {
-    // A time that cannot be understood locks.
+    // A time that cannot be parsed locks the account.
     let is_before = |name| time(entry, name).is_some_and(|then| then.is_none_or(|then| now < then));
     if is_before(&names.start_time) {
         return Lock::Locked;
@@ -55,7 +55,7 @@ pub(super) fn lock(names: &Names, entry: &Entry, policy: &Policy, now: i64, is_i
     }
     match time(entry, &names.locked_time) {
         None => Lock::Open,
-        // The year 0000, in which no clock stands: for ever.
+        // The year 0000, which no clock shows, means a lock forever.
         Some(Some(then)) if then <= 0 => Lock::Locked,
         Some(Some(then)) if now < then => Lock::Open,
         Some(_) if policy.lockout_duration == 0 => Lock::Locked,

@@ -1,7 +1,7 @@
 //! slapo-ppolicy(5): draft-behera-ldap-password-policy-10 as slapd has it.
 //!
-//! Binds are judged, and what comes of them recorded, in the transaction of the database's one writer, so that failures
-//! are counted exactly. Time is the directory's clock.
+//! Binds are judged, and the results recorded, in the transaction of the database's one writer, so failures are counted
+//! exactly. Time is the directory's clock.
 
 mod bind;
 mod change;
@@ -115,7 +115,7 @@ impl BindHooks for Ppolicy {
     }
 }
 
-/// The policy that holds for an entry that names none.
+/// The policy that applies to an entry that names none.
 impl ComputedAttributes for Ppolicy {
     fn attributes(&self) -> &[AttributeDescription] {
         std::slice::from_ref(&self.names.policy_subentry)
@@ -135,7 +135,7 @@ impl ComputedAttributes for Ppolicy {
     }
 }
 
-/// Account usability, for whom may compare the password.
+/// Account usability, only for subjects that have compare access to the password.
 impl EntryControls for Ppolicy {
     fn asked_by(&self) -> ControlSet {
         ControlSet::NONE.with(ControlKind::AccountUsability)

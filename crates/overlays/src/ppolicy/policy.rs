@@ -1,11 +1,11 @@
-//! One policy: what an entry of class pwdPolicy says.
+//! One policy: the content of an entry of class pwdPolicy.
 
 use ironbark_directory::password::Scheme;
 use ironbark_model::{Entry, Schema};
 
 use super::state::Ppolicy;
 
-/// Seconds and counts; 0 for what is not said, or not limited.
+/// Seconds and counts; 0: not set, or no limit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an attribute of the policy")]
 pub(super) struct Policy {
@@ -34,11 +34,11 @@ pub(super) struct Policy {
     pub(super) rehash_on_bind: bool,
 }
 
-/// Failures that are recorded where delays need them and nothing says how many.
+/// Failures that are recorded if delays need them and no setting gives a number.
 const RECORDED_FOR_DELAYS: usize = 5;
 
 impl Policy {
-    /// `None`, with a line in the log: a number is none, and nothing is enforced.
+    /// `None`, with a line in the log, if a value is no number: nothing is enforced then.
     pub(super) fn read(overlay: &Ppolicy, entry: &Entry) -> Option<Self> {
         let source = Source {
             schema: &overlay.schema,
@@ -84,7 +84,7 @@ impl Source<'_> {
         self.entry.attribute(&description)?.values.first().map(Vec::as_slice)
     }
 
-    /// A number of 32 bits, as slapd has it; below zero is as good as zero.
+    /// A number of 32 bits, as in slapd; a negative number counts as zero.
     fn number(&self, name: &str) -> Option<i64> {
         let Some(value) = self.value(name) else { return Some(0) };
         let number: i32 = std::str::from_utf8(value).ok()?.parse().ok()?;
@@ -127,7 +127,7 @@ impl Source<'_> {
         class.is_some_and(|class| self.entry.is_of_class(self.schema, class.number))
     }
 
-    /// `pwdDefaultHash`; one that is not known is passed over, with a line in the log.
+    /// `pwdDefaultHash`; an unknown scheme is ignored, with a line in the log.
     fn scheme(&self) -> Option<Scheme> {
         let text = self.value("pwdDefaultHash")?;
         let name = text.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));

@@ -1,5 +1,5 @@
-//! Checks of a new password: the lengths of the policy, and ours: kinds of characters, a dictionary, words of the
-//! entry.
+//! Checks of a new password: the lengths of the policy, and our own checks: kinds of characters, a dictionary, words of
+//! the entry.
 
 use std::{fs::File, io::Read as _, path::Path};
 
@@ -20,11 +20,11 @@ pub(super) struct Quality {
     is_configured: bool,
 }
 
-/// Why a password is refused, and what is said about it; an empty text is slapd's usual one.
+/// Why a password is refused, and the text for the client; an empty text means slapd's usual one.
 pub(super) type Fault = (PasswordPolicyError, &'static str);
 
 const MAX_DICTIONARY_OCTETS: u64 = 64 << 20;
-/// Shorter words of an entry may be part of a password by chance.
+/// Shorter words of an entry may occur in a password by chance.
 const MIN_FORBIDDEN_CHARACTERS: usize = 3;
 
 impl Quality {
@@ -51,7 +51,7 @@ impl Quality {
         })
     }
 
-    /// Checks a password as it came, in the clear or hashed.
+    /// Checks a password as the client sent it, in the clear or hashed.
     pub(super) fn check(&self, policy: &Policy, presented: &[u8], entry: &Entry) -> Result<(), Fault> {
         let length = i64::try_from(presented.len()).unwrap_or(i64::MAX);
         if presented.is_empty() || length < policy.min_length {

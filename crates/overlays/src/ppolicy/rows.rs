@@ -1,4 +1,4 @@
-//! Settings of slapo-ppolicy(5), and of the checks of a password's quality that are built in here.
+//! Settings of slapo-ppolicy(5), and of our own checks of password quality.
 
 use ironbark_config::{
     Form, Level, OWN, Setting, Statement, overlay_field, overlay_handler,
@@ -10,7 +10,7 @@ use super::settings::{PolicyRule, PpolicyConfig};
 
 const PPOLICY: Level = Level::Overlay("ppolicy");
 
-/// A switch that is on when nothing is said.
+/// A switch that is on without an argument.
 macro_rules! switch {
     ($field:ident) => {
         overlay_handler!(
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Setting] = &[
                 settings.default = Some(parse_dn(statement, statement.one()?)?);
                 Ok(())
             },
-            // slapd keeps the normal form alone.
+            // slapd keeps only the normal form.
             |settings, _| {
                 let default = settings.default.iter();
                 default.map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned()).collect()
@@ -202,7 +202,7 @@ fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
     Ok(schema.description_text(&description))
 }
 
-/// `on` when nothing is said, as slapd's overlay has it.
+/// `on` without an argument, as in slapd's overlay.
 fn parse_switch(statement: &Statement<'_>) -> Result<bool, String> {
     let Some(text) = statement.optional()? else {
         return Ok(true);

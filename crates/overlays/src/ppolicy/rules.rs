@@ -1,4 +1,4 @@
-//! Which policy holds for an entry that names none: `ppolicy_rules`, then `ppolicy_default`.
+//! Which policy applies to an entry that names none: `ppolicy_rules`, then `ppolicy_default`.
 
 use ironbark_config::access::{DnPattern, Submatches, Template};
 use ironbark_directory::{OperationError, overlay::Entries};
@@ -27,7 +27,7 @@ const FILTER_DEPTH: usize = 100;
 
 impl Rules {
     /// # Errors
-    /// The schema lacks what a rule names.
+    /// The schema lacks something that a rule names.
     pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, String> {
         let rules = settings.rules.iter().map(|rule| Rule::new(rule, schema));
         Ok(Self {
@@ -90,7 +90,7 @@ impl Rule {
     }
 
     #[expect(clippy::option_option, reason = "no decision, no policy, or one")]
-    /// `None`: the rule does not hold, or its policy does not exist; `Some(None)`: no policy.
+    /// `None`: the rule does not apply, or its policy does not exist; `Some(None)`: no policy.
     fn decide(
         &self,
         overlay: &Ppolicy,

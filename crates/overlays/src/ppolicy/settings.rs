@@ -1,4 +1,4 @@
-//! Settings of slapo-ppolicy(5), and of the checks of a password's quality that are built in here.
+//! Settings of slapo-ppolicy(5), and of our own checks of password quality.
 
 mod rule;
 
@@ -9,17 +9,17 @@ use ironbark_model::Dn;
 
 pub use rule::{PolicyGroup, PolicyRule};
 
-/// How passwords are watched over.
+/// How passwords are controlled.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
 pub struct PpolicyConfig {
-    /// `ppolicy_default`: the policy of entries that neither name one nor are found by a rule.
+    /// `ppolicy_default`: the policy of entries that name none and match no rule.
     pub default: Option<Dn>,
     /// `ppolicy_rules`, in order.
     pub rules: Vec<PolicyRule>,
     /// `ppolicy_hash_cleartext`.
     pub hash_cleartext: bool,
-    /// `ppolicy_use_lockout`: clients hear that an account is locked.
+    /// `ppolicy_use_lockout`: clients are told that an account is locked.
     pub use_lockout: bool,
     /// `ppolicy_disable_write`.
     pub disable_write: bool,

@@ -1,4 +1,4 @@
-//! What the overlay knows: its settings, made ready.
+//! The overlay's settings, ready for use.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct Ppolicy {
 }
 
 impl Ppolicy {
-    /// From its settings.
+    /// Makes it from its settings.
     ///
     /// # Errors
     /// The schema lacks something, or the dictionary cannot be read.
@@ -38,7 +38,7 @@ impl Ppolicy {
         })
     }
 
-    /// The policy that holds for an entry; `None`: nothing is enforced.
+    /// The policy that applies to an entry; `None`: nothing is enforced.
     pub(super) fn policy_for(&self, entries: Entries<'_>, entry: &Entry) -> Result<Option<Policy>, OperationError> {
         let named = entry.attribute(&self.names.policy_subentry);
         let name = match named.and_then(|held| held.values.first()) {
@@ -53,7 +53,7 @@ impl Ppolicy {
     }
 }
 
-/// A refusal, with the control if the client has asked for it.
+/// A refusal, with the control if the client asked for it.
 pub(super) fn refuse(
     execution: &Execution<'_, '_>,
     code: ResultCode,
@@ -67,7 +67,7 @@ pub(super) fn refuse(
     refusal.with_control(&PasswordPolicyResponse { warning: None, error })
 }
 
-/// The refusal of what is no change of the password while that must be changed.
+/// The refusal of other operations while the password must be changed.
 pub(super) fn refuse_restricted(execution: &Execution<'_, '_>) -> OperationError {
     restricted(execution.origin)
 }

@@ -1,4 +1,4 @@
-//! The account usability control: what a bind would meet, for each entry that a search finds.
+//! The account usability control: tells for each found entry what a bind would result in.
 
 use ironbark_directory::{OperationError, overlay::Entries};
 use ironbark_ldap_proto::controls::AccountUsability;
@@ -42,7 +42,8 @@ pub(super) fn of(
         return Ok(Some(AccountUsability::Available(expiry.seconds_left)));
     }
     let unlocked = lockout_end(names, entry, &policy, now);
-    // slapd's parts: it calls inactive what will be unlocked, and does not say of a password that it has expired.
+    // The same parts as in slapd: it reports a future unlocking as inactive, and does not report that a password has
+    // expired.
     Ok(Some(AccountUsability::Unavailable {
         inactive: unlocked.is_some(),
         reset: policy.must_change && is_true(entry, &names.reset),

@@ -1,7 +1,8 @@
-//! slapo-refint(5): names in other entries follow the entries that they name, in the transaction that deletes or
-//! renames these.
+//! slapo-refint(5): when entries are deleted or renamed, names of them in other entries are changed in the same
+//! transaction.
 //!
-//! What cannot be followed (an entry that would lose a value it must have) is logged and left, as slapd leaves it.
+//! If a change cannot be followed (an entry would lose a value that it must have), it is logged and left, as slapd
+//! leaves it.
 
 mod references;
 mod rows;
@@ -21,7 +22,7 @@ pub use settings::RefintConfig;
 
 use crate::row::Row;
 
-/// Effects of one operation at most; past it the operation is refused with `adminLimitExceeded`.
+/// Maximum number of effects of one operation; beyond it the operation is refused with `adminLimitExceeded`.
 const EFFECT_LIMIT: usize = 1_000_000;
 
 /// What there is to know of it.
@@ -45,25 +46,25 @@ pub(crate) const ROW: Row = Row {
 /// The overlay.
 pub struct Refint {
     schema: Arc<Schema>,
-    /// Those whose values are names.
+    /// Attributes whose values are names.
     attributes: Vec<AttributeDescription>,
     nothing: Option<Dn>,
     modifier: Vec<u8>,
     modifiers_name: AttributeDescription,
 }
 
-/// A name that is no more, or that is another one now.
+/// A name that was deleted or replaced by another one.
 #[derive(Clone, Copy, Debug)]
 struct Change<'a> {
     old: &'a Dn,
     /// `None`: deleted.
     new: Option<&'a Dn>,
-    /// Whether it holds for all names below as well.
+    /// Whether it applies to all names below as well.
     is_subtree: bool,
 }
 
 impl Refint {
-    /// From its settings.
+    /// Makes it from its settings.
     ///
     /// # Errors
     /// The schema lacks an attribute.
@@ -108,8 +109,8 @@ impl Refint {
             };
             return self.follow(execution, &ids, change);
         };
-        // With indexes each name of the tree is looked up as it goes; without, all entries are read once, when the last
-        // one has gone.
+        // With indexes, each name of the tree is looked up when it is deleted. Without indexes, all entries are read
+        // once, after the last one was deleted.
         let ids = match references::to_name(self, execution.view(), dn)? {
             Some(ids) => references::outside(execution.view(), ids, top)?,
             None if dn == top => {
@@ -142,7 +143,7 @@ impl Refint {
         self.follow(execution, &ids, change)
     }
 
-    /// Changes entries that may hold a name in question.
+    /// Changes entries that may hold an affected name.
     fn follow(
         &self,
         execution: &mut Execution<'_, '_>,
@@ -159,8 +160,8 @@ impl Refint {
                 return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
             }
             let name = execution.view().dn(id)?;
-            // memberof has followed deletions and renames of its own accord, but knows nothing of a name that comes
-            // instead.
+            // memberof follows deletions and renames by itself, but it does not know the name that replaces a deleted
+            // one.
             let is_new_name = |change: &Modification| change.kind == ModificationKind::AddIfAbsent;
             let refusal = if change.new.is_none() && modifications.iter().any(is_new_name) {
                 execution.modify_before_others(&name, &modifications)?
@@ -178,7 +179,7 @@ impl Refint {
         Ok(())
     }
 
-    /// What becomes of one entry; nothing if it holds none of the names.
+    /// The modifications of one entry; empty if it holds none of the names.
     fn modifications(
         &self,
         execution: &Execution<'_, '_>,
@@ -241,7 +242,7 @@ fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, String
 
 impl EffectHooks for Refint {
     fn acts_last(&self) -> bool {
-        // slapd's works when the operation is over: what memberof does on its own behalf is done then.
+        // slapd's overlay works after the operation, when memberof has already made its own changes.
         true
     }
 

@@ -1,4 +1,4 @@
-//! Where the references to a name are: through equality indexes, or by reading all entries.
+//! Finds the references to a name: through equality indexes, or by reading all entries.
 
 use std::ops::ControlFlow;
 
@@ -8,8 +8,8 @@ use ironbark_store::{EntryId, Location, Record, RecordAttribute, Scope, StoreErr
 
 use super::{Change, Refint};
 
-/// Part of the entries that a renamed subtree may have for its names to be looked up one by one; if it has more,
-/// reading all entries is cheaper.
+/// The names of a renamed subtree are looked up one by one if it has at most this part of all entries. For a larger
+/// subtree, reading all entries is cheaper.
 const LOOKED_UP_PART: u64 = 8;
 /// Subtrees of this size are always looked up.
 const FEW: u64 = 1_000;
@@ -41,8 +41,8 @@ pub(super) fn to_name(overlay: &Refint, view: View<'_>, dn: &Dn) -> Result<Optio
     Ok(Some(ids))
 }
 
-/// The same for an entry that is called `new` now, and all below it, by the names that they had below `old`; `None`
-/// also if they are too many.
+/// The same for an entry that is now called `new`, and for all entries below it, by their former names below `old`.
+/// `None` also if there are too many names.
 pub(super) fn to_subtree(
     overlay: &Refint,
     view: View<'_>,
@@ -74,7 +74,7 @@ pub(super) fn to_subtree(
     Ok(Some(found))
 }
 
-/// Entries that hold a name in question, each looked at.
+/// Entries that hold an affected name, found by reading every entry.
 pub(super) fn by_reading_all(
     overlay: &Refint,
     view: View<'_>,
@@ -93,7 +93,7 @@ pub(super) fn by_reading_all(
     Ok(ids)
 }
 
-/// Those that are not within a subtree that goes as a whole.
+/// The IDs outside a subtree that is deleted as a whole.
 pub(super) fn outside(view: View<'_>, mut ids: Vec<EntryId>, top: &Dn) -> Result<Vec<EntryId>, StoreError> {
     let Location::Entry(top) = view.locate(top)? else {
         return Ok(ids);
@@ -109,7 +109,7 @@ pub(super) fn outside(view: View<'_>, mut ids: Vec<EntryId>, top: &Dn) -> Result
     failure.map_or(Ok(ids), Err)
 }
 
-/// The attributes of a record that are kept in step: also subtypes, and those with options. Each once.
+/// The attributes of a record that the overlay maintains, including subtypes and attributes with options. Each once.
 pub(super) fn attributes<'t>(overlay: &Refint, record: &Record<'t>) -> Vec<RecordAttribute<'t>> {
     let mut found: Vec<RecordAttribute<'t>> = Vec::new();
     for asked in &overlay.attributes {
@@ -122,7 +122,7 @@ pub(super) fn attributes<'t>(overlay: &Refint, record: &Record<'t>) -> Vec<Recor
     found
 }
 
-/// The values that are names in question. Of a big set only a subtree's are looked for one by one.
+/// The values that are affected names. In a big set, only the names of a subtree are looked for one by one.
 pub(super) fn values(
     overlay: &Refint,
     stored: &RecordAttribute<'_>,

@@ -3,19 +3,19 @@
 use ironbark_config::overlay::OverlaySettings;
 use ironbark_model::Dn;
 
-/// Which references are kept in step with the entries that they name.
+/// Which references follow the entries that they name.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RefintConfig {
     /// `refint_attributes`, as they are printed.
     pub attributes: Vec<String>,
-    /// `refint_nothing`: what takes the place of an attribute's last value.
+    /// `refint_nothing`: replaces the last value of an attribute.
     pub nothing: Option<Dn>,
     /// `refint_modifiersname`; `None`: [`RefintConfig::MODIFIER`].
     pub modifiers_name: Option<Dn>,
 }
 
 impl RefintConfig {
-    /// The modifiersName of the overlay's changes unless another one is set.
+    /// The default modifiersName of the overlay's changes.
     pub const MODIFIER: &'static str = "cn=Referential Integrity Overlay";
 }
 

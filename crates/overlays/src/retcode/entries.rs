@@ -1,4 +1,4 @@
-//! The entries of `retcode-item`, as searches below their parent find them.
+//! The entries of `retcode-item`, as searches find them below their parent.
 
 use std::sync::Arc;
 

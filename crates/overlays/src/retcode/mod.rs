@@ -1,7 +1,7 @@
 //! slapo-retcode(5): chosen results, delays, notifications and closed connections, for tests of clients.
 //!
-//! Requests that name an entry of the configuration, or with `retcode-indir` one of the database, are answered with
-//! what that says. A delay holds the request, and neither a thread nor the connection.
+//! A request that names an entry of the configuration, or with `retcode-indir` an entry of the database, gets the
+//! answer that the entry describes. A delay holds the request, but no thread and no connection.
 
 mod entries;
 mod rows;
@@ -76,7 +76,7 @@ impl Retcode {
     fn after(&self, seconds: i32, decision: Decision) -> Decision {
         let most = u64::from(seconds.unsigned_abs());
         let millis = if seconds < 0 {
-            // Without randomness it is no time at all.
+            // Without randomness the delay is zero.
             let random = self.randomness.bytes().map_or(0, u64::from_be_bytes);
             random % (most * 1_000)
         } else {
@@ -98,7 +98,7 @@ impl Retcode {
         }
     }
 
-    /// Where the items are, if there are any.
+    /// The parent of the items, if there are any.
     fn parent<'a>(&'a self, context: &'a NamingContext) -> Option<&'a Dn> {
         let configured = self.settings.parent.as_ref();
         configured.or_else(|| context.suffixes().first().filter(|_| !self.settings.items.is_empty()))
@@ -142,7 +142,7 @@ impl Retcode {
             .as_ref()
             .map(|dn| dn.pretty().to_owned())
             .unwrap_or_default();
-        // As in slapd, an extended operation has a response of its own.
+        // As in slapd, an extended operation has its own response.
         if request.operation != Operation::Extended {
             answer.unsolicited = item.notice.clone().map(unsolicited);
             answer.closes = item.closes.is_some();
@@ -158,7 +158,7 @@ fn unsolicited(notice: Notice) -> Unsolicited {
     }
 }
 
-/// What the settings call an operation.
+/// The name of an operation in the settings.
 fn operation(operation: Operation) -> Operations {
     match operation {
         Operation::Bind => Operations::BIND,

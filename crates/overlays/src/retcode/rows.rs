@@ -178,7 +178,7 @@ fn operations(text: &str) -> Result<Operations, String> {
     Ok(all)
 }
 
-/// An OID, and behind a colon data as LDIF writes a value.
+/// An OID, optionally followed by a colon and data as LDIF writes a value.
 fn notice(text: &str) -> Result<Notice, String> {
     let Some((oid, data)) = text.split_once(':') else {
         return Ok(Notice {

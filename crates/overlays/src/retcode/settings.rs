@@ -10,13 +10,13 @@ pub(super) struct RetcodeConfig {
     pub(super) parent: Option<Dn>,
     /// `retcode-item`, one each.
     pub(super) items: Vec<Item>,
-    /// `retcode-indir`: entries of the database say what is answered.
+    /// `retcode-indir`: entries of the database describe answers.
     pub(super) in_directory: bool,
-    /// `retcode-sleep`, seconds; negative: up to so many.
+    /// `retcode-sleep`, seconds; negative: a random time up to this.
     pub(super) sleep_s: i32,
 }
 
-/// An entry that is not there, and what requests that name it are answered with.
+/// A virtual entry, and the answer to requests that name it.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Item {
     /// As written, word by word.
@@ -24,12 +24,12 @@ pub(super) struct Item {
     /// One RDN.
     pub(super) rdn: Dn,
     pub(super) code: u32,
-    /// The operations that it is for.
+    /// The operations that it applies to.
     pub(super) operations: Operations,
     pub(super) text: Option<String>,
     pub(super) matched: Option<Dn>,
     pub(super) referrals: Vec<String>,
-    /// Seconds before the answer; negative: up to so many.
+    /// Seconds before the answer; negative: a random time up to this.
     pub(super) sleep_s: i32,
     pub(super) notice: Option<Notice>,
     pub(super) closes: Option<Closes>,
@@ -46,9 +46,9 @@ pub(super) struct Notice {
 /// When the connection is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Closes {
-    /// In place of an answer.
+    /// Instead of an answer.
     Before,
-    /// Behind the answer.
+    /// After the answer.
     After,
 }
 
@@ -73,7 +73,7 @@ impl OverlaySettings for RetcodeConfig {
     }
 }
 
-/// A result code: a number in the bases of C, as far as a client's `int` goes.
+/// A result code: a number in the notations of C, in the range of a client's `int`.
 pub(super) fn parse_code(text: &str) -> Option<u32> {
     parse_u32(text).filter(|code| *code <= i32::MAX.unsigned_abs())
 }

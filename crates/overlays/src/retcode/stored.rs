@@ -1,8 +1,7 @@
-//! Entries of the database that say what requests are answered with (`retcode-indir`).
+//! Entries of the database that describe answers to requests (`retcode-indir`).
 //!
-//! Who may see what: an entry answers whom the rules let search for it by its object class; to others it is as any
-//! other entry. What it says in an answer (text, name, URLs) is sent without asking for the right to read it, as in
-//! slapd.
+//! Access: an entry answers only subjects that may search for it by its object class; for others it is like any other
+//! entry. Its text, name and URLs are sent in an answer without a check of read access, as in slapd.
 
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ objectclass ( 1.3.6.1.4.1.4203.666.11.4.3.2 NAME 'errAuxObject' SUP errAbsObject
 
 const CLASS: &str = "errAbsObject";
 
-/// What the schema calls things.
+/// The schema elements that the overlay uses.
 pub(super) struct Stored {
     schema: Arc<Schema>,
     object_class: AttributeDescription,
@@ -83,7 +82,7 @@ impl Stored {
         })
     }
 
-    /// What the entry that a request is about says of it; `after` puts a delay before a decision.
+    /// The decision that the entry named by a request describes; `after` puts a delay before a decision.
     pub(super) fn decide(&self, request: &IncomingRequest<'_>, after: &dyn Fn(i32, Decision) -> Decision) -> Decision {
         if request.controls.manage_dsa_it.is_some() {
             return Decision::Continue;
@@ -104,7 +103,7 @@ impl Stored {
                 }
                 self.of_entry(request, &values, after)
             }
-            // The rootdn of a database gets in whatever its entry says.
+            // The rootdn of a database can always bind, whatever its entry describes.
             Request::Bind(_) if request.context.is_root(request.dn) => Decision::Continue,
             Request::Search(search) if search.scope != Scope::BaseObject => Decision::Continue,
             Request::Extended(_) => Decision::Continue,
@@ -165,7 +164,7 @@ impl Stored {
         after(seconds, Decision::Answer(Box::new(answer)))
     }
 
-    /// Whether an entry has something to say of an operation.
+    /// Whether an entry describes an answer to an operation.
     fn is_for(&self, values: Values<'_>, operation: Operation) -> bool {
         let names: &[&str] = match operation {
             Operation::Bind => &["bind"],
@@ -212,7 +211,7 @@ fn first(values: Values<'_>, attribute: &AttributeDescription) -> Option<String>
         .and_then(|value| String::from_utf8(value).ok())
 }
 
-/// Searches, which the overlay outlives.
+/// The hooks for searches, with a shared handle to the overlay's state.
 pub(super) struct Searches(pub(super) Arc<Stored>);
 
 impl SearchHooks for Searches {
@@ -222,7 +221,7 @@ impl SearchHooks for Searches {
     }
 }
 
-/// A search that ends at an entry that says so.
+/// Ends a search at an entry that says so.
 struct Ending(Arc<Stored>);
 
 impl Arrangement for Ending {

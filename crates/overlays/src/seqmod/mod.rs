@@ -1,5 +1,5 @@
-//! slapo-seqmod(5): changes of one entry are made one after the other. A database has one writer here, so that they
-//! always are; the overlay is there so that a configuration that names it goes on.
+//! slapo-seqmod(5): changes of one entry are made one after the other. A database has only one writer here, so this is
+//! always true; the overlay exists so that configurations that name it still work.
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayDescriptor};
 use ironbark_directory::overlay::Overlay;

@@ -9,7 +9,7 @@ pub struct SssvlvConfig {
     pub max: u32,
     /// `sssvlv-maxkeys`: keys of one search.
     pub max_keys: u32,
-    /// `sssvlv-maxperconn`: sorted searches of one connection, those whose next page is awaited included.
+    /// `sssvlv-maxperconn`: sorted searches of one connection, including those that wait for their next page.
     pub max_per_connection: u32,
 }
 

@@ -1,7 +1,7 @@
-//! An entry as a request will leave it, as far as a domain wants to know.
+//! An entry as it will be after a request, limited to the attributes that a domain needs.
 //!
-//! A request that cannot be carried out is refused later; what it would leave does not matter here. Nor does it when
-//! the budget for finding out about it is exhausted: then the request is refused.
+//! A request that cannot be carried out is refused later, so its result does not matter here. Nor does the result
+//! matter if the budget is exhausted: the request is refused then.
 
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
@@ -27,7 +27,7 @@ pub(super) fn modified(
         if !is_wanted(domain, schema, name) {
             continue;
         }
-        // Finding the attribute among the others.
+        // The cost of finding the attribute among the others.
         let mut is_affordable = work.spend(1 + (entry.attributes.len() / ATTRIBUTES_PER_STEP) as u64);
         let mut values = take(&mut entry, name);
         match modification.kind {
@@ -99,7 +99,7 @@ fn is_wanted(domain: &Domain, schema: &Schema, name: &AttributeDescription) -> b
     domain.covers(schema, name) || domain.filter_names(schema, name)
 }
 
-/// The values, without a copy; the place of the attribute is kept.
+/// Takes the values without a copy; the attribute keeps its place.
 fn take(entry: &mut Entry, name: &AttributeDescription) -> Vec<Vec<u8>> {
     entry
         .attribute_mut(name)

@@ -1,4 +1,4 @@
-//! One URI of a domain: which entries and attributes it is about, and the search for an entry that has a value already.
+//! One URI of a domain: its entries and attributes, and the search for an entry that already has a value.
 
 use ironbark_directory::{
     OperationError,
@@ -31,7 +31,7 @@ pub(super) struct Domain {
     filter: Option<(String, CompiledFilter)>,
 }
 
-/// What an entry wants to have to itself: a value, or (without one) an attribute.
+/// What an entry claims for itself: a value, or (without one) an attribute.
 pub(super) struct Claim {
     name: String,
     value: Option<Vec<u8>>,
@@ -95,19 +95,19 @@ impl Domain {
         })
     }
 
-    /// Whether the domain is about entries of this name. As in slapd the scope does not count here, only where values
-    /// are looked for.
+    /// Whether the domain covers entries of this name. As in slapd, the scope does not count here; it counts only in
+    /// the search for values.
     pub(super) fn is_below_base(&self, dn: &Dn) -> bool {
         self.base.as_ref().is_none_or(|base| dn.is_within(base))
     }
 
-    /// Whether values of an attribute are to be unique.
+    /// Whether values of an attribute must be unique.
     pub(super) fn covers(&self, schema: &Schema, name: &AttributeDescription) -> bool {
         !schema.attribute_type(name.attribute_type).is_operational()
             && (self.attributes.is_empty() || self.attributes.contains(name) != self.ignore)
     }
 
-    /// Whether an attribute has a say in which entries the domain has.
+    /// Whether an attribute affects which entries belong to the domain.
     pub(super) fn filter_names(&self, schema: &Schema, name: &AttributeDescription) -> bool {
         let Some((_, filter)) = &self.filter else {
             return false;
@@ -126,14 +126,14 @@ impl Domain {
         self.filter.is_some()
     }
 
-    /// Steps for finding out whether so many attributes are covered, and what the filter names.
+    /// Steps for checking whether so many attributes are covered, and what the filter names.
     pub(super) fn cost_of_names(&self, count: usize) -> u64 {
         let slots = self.filter.as_ref().map_or(0, |(_, filter)| filter.slots.len());
         let names = 1 + (self.attributes.len() + slots) / NAMES_PER_STEP;
         (count as u64).saturating_mul(names as u64)
     }
 
-    /// Whether the filter does not keep an entry out.
+    /// Whether an entry may match the filter.
     pub(super) fn may_have(&self, schema: &Schema, entry: &Entry, work: &Budget) -> bool {
         let Some((_, filter)) = &self.filter else {
             return true;
@@ -142,7 +142,7 @@ impl Domain {
         filter.evaluate(schema, &source, &mut Vec::new()) != Truth::False
     }
 
-    /// Whether the filter does not keep a stored entry out.
+    /// Whether a stored entry may match the filter.
     pub(super) fn has(
         &self,
         execution: &Execution<'_, '_>,
@@ -156,7 +156,7 @@ impl Domain {
         Ok(record.is_some_and(|record| record.evaluate(filter, &mut Vec::new()) != Truth::False))
     }
 
-    /// All values of an entry that are to be unique.
+    /// All values of an entry that must be unique.
     pub(super) fn claims_of(&self, schema: &Schema, entry: &Entry, work: &Budget) -> Vec<Claim> {
         let covered = entry
             .attributes
@@ -170,10 +170,10 @@ impl Domain {
             .collect()
     }
 
-    /// Refuses what another entry of the domain than `own` has.
+    /// Refuses claims that another entry of the domain than `own` already has.
     ///
     /// # Errors
-    /// `constraintViolation`; `adminLimitExceeded` when the work, this or what was done before, is too much.
+    /// `constraintViolation`; `adminLimitExceeded` if this work, together with earlier work, is too much.
     pub(super) fn check(
         &self,
         execution: &Execution<'_, '_>,
@@ -209,10 +209,10 @@ impl Domain {
     }
 }
 
-/// Whether what was found out within the budget is to be believed.
+/// Whether results found within the budget can be trusted.
 ///
 /// # Errors
-/// `adminLimitExceeded`: it is exhausted.
+/// `adminLimitExceeded`: the budget is exhausted.
 fn affordable(work: &Budget) -> Result<(), OperationError> {
     if !work.is_exhausted() {
         return Ok(());

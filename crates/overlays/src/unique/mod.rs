@@ -1,7 +1,7 @@
 //! slapo-unique(5): no two entries of a domain share a value of an attribute.
 //!
 //! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value.
-//! All other writes wait meanwhile: what the checks of one operation may cost is bounded.
+//! All other writes wait meanwhile, so the cost of the checks of one operation is bounded.
 
 mod after;
 mod domain;
@@ -49,7 +49,7 @@ pub struct Unique {
 }
 
 impl Unique {
-    /// From its settings.
+    /// Makes it from its settings.
     ///
     /// # Errors
     /// The schema lacks an attribute.
@@ -194,7 +194,7 @@ impl ContentHooks for Unique {
     }
 }
 
-/// The values that modifications bring; fewer when the budget is exhausted.
+/// The values that modifications add; fewer if the budget is exhausted.
 fn claims_of_changes(
     domain: &Domain,
     schema: &Schema,
@@ -213,7 +213,7 @@ fn claims_of_changes(
             continue;
         }
         let values = match after {
-            // What is said is what to add; what comes is the sum.
+            // The request has the amount to add; the resulting value is the sum.
             _ if modification.kind != ModificationKind::Increment => &modification.values[..],
             Some(after) => after.attribute(name).map_or(&[][..], |attribute| &attribute.values),
             None => &[],
@@ -224,6 +224,6 @@ fn claims_of_changes(
     claims
 }
 
-/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: a fraction of
-/// a second, which is enough for a value in a database of some million entries that has no index for it.
+/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for. This is a
+/// fraction of a second, enough to look for a value without an index in a database of some million entries.
 const CHECK_STEPS: u64 = 10_000_000;

@@ -13,16 +13,16 @@ pub struct UniqueConfig {
     pub(super) legacy: Legacy,
 }
 
-/// A domain: entries, and attributes of which their values are unique.
+/// A domain: entries, and the attributes whose values are unique in them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UniqueDomain {
     /// As written.
     pub(super) text: String,
-    /// The attributes of the URIs are those that need not be unique.
+    /// The URIs name the attributes that need not be unique.
     pub ignore: bool,
-    /// Deleting an attribute by replacing it with nothing is a value too.
+    /// Deleting an attribute by replacing it with nothing counts as a value too.
     pub strict: bool,
-    /// Each is looked at on its own.
+    /// Each is checked on its own.
     pub uris: Vec<UniqueUri>,
 }
 
@@ -39,7 +39,7 @@ pub struct UniqueUri {
     pub filter: Option<String>,
 }
 
-/// The settings before `unique_uri`, which together are one domain.
+/// The settings before `unique_uri`. Together they form one domain.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Legacy {
     pub(super) base: Option<Dn>,
@@ -69,7 +69,7 @@ impl UniqueConfig {
         }])
     }
 
-    /// What a database with this suffix (`None`: the frontend) cannot have.
+    /// Refuses bases outside the suffix of a database (`None`: the frontend).
     fn check_bases(&self, suffix: Option<&Dn>) -> Result<(), String> {
         let is_outside = |base: &Dn| suffix.is_none_or(|suffix| !base.is_within(suffix));
         let bases = self.domains.iter().flat_map(|domain| &domain.uris);

@@ -1,6 +1,6 @@
-//! slapo-valsort(5): values come in an order, or in that of the weights that they begin with.
+//! slapo-valsort(5): values are sent in a given order, or by the weights at their beginning.
 //!
-//! A search sends what comes of it; filters, compares and changes see values as they are stored.
+//! A search sends the sorted values; filters, compares and changes see values as they are stored.
 
 mod rows;
 mod settings;
@@ -46,7 +46,7 @@ struct Valsort {
     attributes: Vec<AttributeDescription>,
 }
 
-/// How the values of an attribute come in the entries of a subtree.
+/// How the values of an attribute are sorted in the entries of a subtree.
 struct Rule {
     attribute: AttributeDescription,
     base: Dn,
@@ -79,7 +79,7 @@ fn make(settings: &ValsortConfig, schema: &Arc<Schema>) -> Result<Overlay, Strin
     })
 }
 
-/// Searches, which the overlay outlives.
+/// The hooks for searches, with a shared handle to the overlay.
 struct Searches(Arc<Valsort>);
 
 impl SearchHooks for Searches {
@@ -119,7 +119,7 @@ impl Rule {
         let weighted = values
             .iter()
             .map(|value| weight(value).map(|(weight, text)| (weight, text.to_vec())));
-        // Values of which one has no weight come as they are stored, as in slapd.
+        // If one value has no weight, the values keep their stored order, as in slapd.
         let Ok(mut weighted) = weighted.collect::<Result<Vec<_>, _>>() else {
             return values;
         };
@@ -133,7 +133,7 @@ impl Rule {
         sorted
     }
 
-    /// Values of the same rank stay in their order.
+    /// Values of equal rank keep their order.
     fn sort(&self, schema: &Schema, values: &mut [Vec<u8>]) {
         let normal = |value: &Vec<u8>| {
             let rule = schema.attribute_type(self.attribute.attribute_type).equality;
@@ -158,7 +158,7 @@ impl Rule {
 }
 
 impl Valsort {
-    /// Refuses values without weights where there must be some.
+    /// Refuses values without weights where weights are required.
     fn check(&self, dn: &Dn, attribute: &AttributeDescription, values: &[Vec<u8>]) -> Result<(), OperationError> {
         let about = |rule: &&Rule| rule.is_weighted && rule.attribute == *attribute && dn.is_within(&rule.base);
         if !self.rules.iter().any(|rule| about(&rule)) {

@@ -3,7 +3,7 @@
 use ironbark_config::overlay::OverlaySettings;
 use ironbark_model::Dn;
 
-/// How values come.
+/// How values are sorted.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct ValsortConfig {
     /// `valsort-attr`, one each.
@@ -17,7 +17,7 @@ pub(super) struct RuleSetting {
     pub(super) attribute: String,
     /// The entries: a subtree.
     pub(super) base: Dn,
-    /// By weights, which are then taken away; `order` is that of equal weights.
+    /// By weights, which are then removed; `order` applies to equal weights.
     pub(super) is_weighted: bool,
     pub(super) order: Option<Order>,
 }
@@ -27,7 +27,7 @@ pub(super) struct RuleSetting {
 pub(super) enum Order {
     /// By normal forms.
     Alphabetic { descending: bool },
-    /// By the numbers that they begin with.
+    /// By the numbers at their beginning.
     Numeric { descending: bool },
 }
 

@@ -5,12 +5,12 @@
 pub(super) enum WeightError {
     /// There is no brace.
     Missing,
-    /// What stands behind it is no number with a closing brace.
+    /// The text behind the brace is no number with a closing brace.
     Misformatted,
 }
 
-/// The weight of a value, and what comes behind it. As in slapd it need not stand at the beginning: what stands before
-/// it is left out too.
+/// The weight of a value, and the text behind it. As in slapd, the weight need not stand at the beginning; the text
+/// before it is left out too.
 ///
 /// # Errors
 /// It has none.
@@ -27,12 +27,13 @@ pub(super) fn weight(value: &[u8]) -> Result<(i64, &[u8]), WeightError> {
     }
 }
 
-/// The number that a value begins with, 0 without one.
+/// The number at the beginning of a value, 0 if there is none.
 pub(super) fn number(value: &[u8]) -> i64 {
     leading_number(value).0
 }
 
-/// A number in the notations of C (`12`, `-0x1f`, `017`) and its length; too big ones are cut off.
+/// A number in the notations of C (`12`, `-0x1f`, `017`) and its length. A number that is too big becomes the greatest
+/// or least one.
 fn leading_number(text: &[u8]) -> (i64, usize) {
     let blanks = text.iter().take_while(|octet| octet.is_ascii_whitespace()).count();
     let rest = text.get(blanks..).unwrap_or_default();
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(weight(b"a"), Err(WeightError::Missing));
         assert_eq!(weight(b"{1a}"), Err(WeightError::Misformatted));
         assert_eq!(weight(b"{1"), Err(WeightError::Misformatted));
-        // As strtol(3), which reads no number as 0 and stays where it was.
+        // As strtol(3): no number counts as 0, and nothing is consumed.
         assert_eq!(weight(b"{}a"), Ok((0, &b"a"[..])));
         assert_eq!(weight(b"{x}a"), Err(WeightError::Misformatted));
         assert_eq!(weight(b"{99999999999999999999}a"), Ok((i64::MAX, &b"a"[..])));

@@ -1,4 +1,4 @@
-//! `ppolicy_rules`: which policy holds for which entries.
+//! `ppolicy_rules`: which policy applies to which entries.
 
 use ironbark_config::{
     Statement,
@@ -16,7 +16,7 @@ const MAXIMUM_FILTER_DEPTH: usize = 100;
 pub struct PolicyRule {
     /// `dn=`.
     pub object: Option<DnPattern>,
-    /// `require_password=`: entries without a password are not meant.
+    /// `require_password=`: the rule skips entries without a password.
     pub require_password: bool,
     /// `filter=`, as text (RFC 4515).
     pub filter: Option<String>,
@@ -24,7 +24,7 @@ pub struct PolicyRule {
     pub group: Option<PolicyGroup>,
     /// `policy_dn=`; `None`: `no_policy`.
     pub policy: Option<Template>,
-    /// Whether no later rule is looked at when this one holds.
+    /// Whether later rules are skipped when this one applies.
     pub stop: bool,
     /// As it was written.
     words: Vec<String>,
@@ -166,13 +166,13 @@ impl Parts {
         })
     }
 
-    /// A name, into which submatches of `dn.regex` may be filled.
+    /// A name that may contain submatches of `dn.regex`.
     fn template(&self, schema: &Schema, key: &str, style: Option<&str>, value: &str) -> Result<Template, String> {
         match style {
             None => {
                 let dn = Dn::parse(schema, value.as_bytes());
                 let dn = dn.map_err(|_| format!("unable to normalize {key} DN \"{value}\""))?;
-                // A dollar sign of a name stands for itself.
+                // A dollar sign in a name stands for itself.
                 Ok(Template::parse(&dn.pretty().replace('$', "$$")))
             }
             Some(style) if !style.eq_ignore_ascii_case("expand") => Err(format!("unknown style \"{style}\" for {key}")),
