@@ -1,8 +1,8 @@
-//! cn=config: the tree of the configuration, and what a write to it does.
+//! cn=config: the tree of the configuration, and writes to it.
 //!
 //! Invariant: the tree, the configuration in force and the files say the same. A change makes a new tree and a new
-//! configuration; then everything is *prepared* that can fail, without effect; then the files are *written*, and a
-//! crash from here on ends in the new configuration; then all of it is *committed*, which cannot fail. So nothing is in
+//! configuration. First, every step that can fail is *prepared*, without effect. Then the files are *written*; a crash
+//! from here on ends in the new configuration. Then everything is *committed*, which cannot fail. So nothing is in
 //! force before it is on disk, and nothing is taken back.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -23,20 +23,20 @@ use crate::{configuration::Loaded, settings::ServerSettings};
 pub(crate) struct ConfigTree {
     folder: Option<Folder>,
     trees: Mutex<Trees>,
-    /// Only the thread that makes changes looks here: it may take its time.
+    /// Only the thread that makes changes takes this lock, so it may hold it for long.
     written: Mutex<Written>,
-    /// Entries of the tree, as of the schema that they were made under.
+    /// Entries of the tree under one schema.
     shown: Mutex<Option<Shown>>,
     settings: ServerSettings,
 }
 
-/// The tree in force, and the one before it, which is shown to what began under its configuration.
+/// The tree in force, and the one before it. The former tree is shown to requests that began under its configuration.
 struct Trees {
     current: Arc<Tree>,
     former: Option<(Weak<Configuration>, Arc<Tree>)>,
 }
 
-/// Entries, and what they were made of.
+/// Entries, and the tree and schema that they were made from.
 struct Shown {
     tree: Arc<Tree>,
     schema: Arc<Schema>,
@@ -44,14 +44,14 @@ struct Shown {
 }
 
 struct Written {
-    /// What the folder holds.
+    /// The content of the folder.
     stored: Option<Arc<Tree>>,
-    /// What has been said in the log.
+    /// The notices that were logged.
     notices: Vec<Notice>,
 }
 
 impl ConfigTree {
-    /// The tree of a configuration that was loaded. Its notices have been logged.
+    /// The tree of a loaded configuration. Its notices have been logged.
     pub(crate) fn new(loaded: &Loaded, settings: ServerSettings) -> Self {
         Self {
             folder: loaded.folder.clone(),
@@ -68,7 +68,7 @@ impl ConfigTree {
         }
     }
 
-    /// The tree that a configuration was made of.
+    /// The tree that a configuration was made from.
     fn tree(&self, configuration: &Configuration) -> Arc<Tree> {
         let trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         let former = trees.former.as_ref();
@@ -99,7 +99,8 @@ impl ConfigTree {
         Ok(())
     }
 
-    /// Shows another tree under each configuration but `former`, the one in force: nobody sees it before the commit.
+    /// Shows the new tree under every configuration except `former`, the one in force: nobody sees it before the
+    /// commit.
     fn show(&self, tree: Tree, former: &Arc<Configuration>) {
         let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut trees.current, Arc::new(tree));
@@ -116,7 +117,7 @@ impl ConfigTree {
     }
 }
 
-/// The loader's refusal as a result. Where it stands is no matter of the client's, who has just written it.
+/// The loader's refusal as a result. The location is omitted: the client just sent it.
 fn refusal(error: &ConfigError) -> OperationError {
     match error {
         ConfigError::Definition { reason, .. } => {
@@ -131,7 +132,7 @@ fn of_tree(error: ChangeError) -> OperationError {
     OperationError::new(error.result_code, error.diagnostic_message)
 }
 
-/// The modifications as the tree takes them.
+/// The modifications in the form that the tree takes.
 fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::AttributeChange>, OperationError> {
     let converted = asked.iter().map(|one| {
         Ok(olc::AttributeChange {

@@ -1,4 +1,4 @@
-//! Where the configuration comes from: slapd.conf, a configuration directory, or one made of the other.
+//! Where the configuration comes from: slapd.conf, a configuration directory, or a directory made from the file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,16 @@ use ironbark_runtime::{Clock, Randomness};
 
 use crate::options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE};
 
-/// A configuration and what it was made of.
+/// A configuration and its source.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What it says.
+    /// The configuration.
     pub configuration: Configuration,
     /// The same as cn=config shows it.
     pub tree: Tree,
     /// Where changes are kept. `None`: they last as long as the server.
     pub folder: Option<Folder>,
-    /// What the folder holds; `None` until something is written to it.
+    /// The content of the folder; `None` until something is written to it.
     pub stored: Option<Tree>,
 }
 
@@ -30,11 +30,11 @@ pub struct Loaded {
 ///
 /// - `file` alone: slapd.conf; changes are not kept.
 /// - `folder` alone: a configuration directory.
-/// - both: the file, which is to be converted into the directory by [`Loaded::keep`].
+/// - both: the file; [`Loaded::keep`] then converts it into the directory.
 /// - none: the usual directory if it holds a configuration, otherwise the usual file.
 ///
 /// # Errors
-/// What is wrong, by file and line, without the program's name.
+/// The reason, with file and line, without the program's name.
 pub fn load_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<Loaded, String> {
     let usual = Folder::new(DEFAULT_CONFIG_DIRECTORY, &registry());
     match (file, folder) {
@@ -67,7 +67,8 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     })
 }
 
-/// A directory is never made: a slip of the pen would hide a configuration.
+/// A missing directory is an error and is not created: after a typing error, the server would start without its
+/// configuration.
 fn check_folder(folder: &Path) -> Result<(), String> {
     let read = std::fs::read_dir(folder);
     read.map(drop)
@@ -93,7 +94,7 @@ fn of_folder(folder: &Folder) -> Result<Loaded, String> {
     })
 }
 
-/// Gives every entry of a tree that has none its operational attributes.
+/// Gives its operational attributes to every entry of a tree that has none.
 ///
 /// # Errors
 /// The system has no randomness.
@@ -113,7 +114,7 @@ pub fn stamp(tree: &mut Tree, schema: &Schema) -> Result<(), String> {
     failure.map_or(Ok(()), Err)
 }
 
-/// What an entry of cn=config is stamped with that a tool, or the server at its start, makes.
+/// The operational attributes of an entry of cn=config that a tool makes, or the server at its start.
 ///
 /// # Errors
 /// The system has no randomness.

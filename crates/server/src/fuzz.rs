@@ -4,11 +4,11 @@ use futures_util::FutureExt as _;
 
 use crate::listener::{proxy, url::ListenerUrl};
 
-/// Reads `data` as what a proxy sends first.
+/// Reads `data` as the first octets that a proxy sends.
 ///
 /// # Panics
-/// When more is read than the header, or another number of octets is read of the same header: that is the property
-/// under test.
+/// When more is read than the header, or a second reading of the same header takes another number of octets: that is
+/// the property under test.
 pub fn proxy_header(data: &[u8]) {
     let mut input = data;
     let read = proxy::read_header(&mut input).now_or_never();

@@ -1,5 +1,5 @@
-//! The memory that clients make the server hold: messages that have not arrived whole, and answers that are not taken.
-//! Each connection has limits of its own; this is the limit for all together.
+//! The memory that clients make the server hold: incomplete messages, and answers that clients have not read. Each
+//! connection has limits of its own; this is the limit for all together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,12 +9,12 @@ use crate::repeated_notice::RepeatedNotice;
 #[derive(Debug, Default)]
 pub(crate) struct HeldMemory {
     bytes: AtomicUsize,
-    /// When the log was told that it is too much.
+    /// When the log last reported that it is too much.
     pub(crate) told: RepeatedNotice,
 }
 
 impl HeldMemory {
-    /// One connection has held `before` bytes and holds `now`; what all hold together.
+    /// One connection has held `before` bytes and now holds `now`. Returns the total of all connections.
     pub(crate) fn change(&self, before: usize, now: usize) -> usize {
         if now >= before {
             let more = now - before;
@@ -26,8 +26,8 @@ impl HeldMemory {
     }
 }
 
-/// How much has to be let go of when `held` bytes are held: a part of the limit at once, so that the search for whom to
-/// close is rare.
+/// The number of bytes to release when `held` bytes are held. It is a part of the limit, so that the server seldom has
+/// to search for connections to close.
 pub(crate) fn excess(held: usize, limit: usize) -> Option<usize> {
     (held > limit).then(|| held - (limit - limit / 8))
 }

@@ -1,7 +1,7 @@
 //! The server: listeners, connections, reactors, the log, cn=Monitor, and the life of the daemon.
 //!
-//! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends
-//! what it produces.
+//! Invariant: nothing here knows what an operation does. A connection hands complete messages to a `Worker` and sends
+//! the worker's responses.
 
 mod config_tree;
 mod configuration;
@@ -30,5 +30,5 @@ pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};
 
-/// What `-V` and cn=Monitor say.
+/// The text that `-V` and cn=Monitor show.
 pub const VERSION: &str = concat!("Ironbark: slapd ", env!("CARGO_PKG_VERSION"));

@@ -1,4 +1,4 @@
-//! What the command line asks of the server.
+//! The command line options of the server.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -20,9 +20,9 @@ pub struct ServeOptions {
     pub config_file: Option<PathBuf>,
     /// `-F`. Neither: the usual directory if it holds a configuration, otherwise the usual file.
     pub config_directory: Option<PathBuf>,
-    /// `-d`: stay in the foreground, and what goes to stderr.
+    /// `-d`: stays in the foreground; the levels go to stderr.
     pub debug: Option<LevelMask>,
-    /// `-s`: what goes to syslog, unless `loglevel` says otherwise.
+    /// `-s`: the levels for syslog, unless `loglevel` is set.
     pub syslog_levels: Option<LevelMask>,
     /// `-S`.
     pub syslog_severity: Option<Severity>,
@@ -36,11 +36,11 @@ pub struct ServeOptions {
     pub user: Option<String>,
     /// `-g`.
     pub group: Option<String>,
-    /// Whether searches are answered barely, as a limit for benchmarks.
+    /// Whether searches get minimal answers: the upper limit for benchmarks.
     pub bare: bool,
 }
 
-/// Where slapd.conf is when the command line says nothing.
+/// The usual place of slapd.conf.
 pub(crate) const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";
-/// Where the configuration directory is that slapd prefers to it.
+/// The usual configuration directory. slapd prefers it to slapd.conf.
 pub(crate) const DEFAULT_CONFIG_DIRECTORY: &str = "/etc/ldap/slapd.d";

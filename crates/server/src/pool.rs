@@ -1,4 +1,4 @@
-//! The reactors, and the acceptor that hands each connection to the one with the fewest.
+//! The reactors, and the acceptor, which hands each connection to the reactor with the fewest connections.
 
 use std::{
     io,
@@ -29,7 +29,7 @@ use crate::{
     sources::Sources,
 };
 
-/// The connections of one reactor, counted from the acceptor's hand on.
+/// The connections of one reactor, counted from their acceptance.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) current: AtomicUsize,
@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     pub(crate) changed: Arc<Notify>,
 }
 
-/// A listener, as its connections know it.
+/// A listener, as its connections see it.
 struct Side {
     name: Arc<str>,
     url: Arc<str>,
@@ -52,13 +52,13 @@ pub(crate) struct Pool {
     threads: Mutex<Vec<JoinHandle<()>>>,
     stop: watch::Sender<bool>,
     changed: Arc<Notify>,
-    /// Connections ever accepted.
+    /// Number of connections accepted so far.
     total: AtomicU64,
     clock: Clock,
-    /// Most descriptors that the process may have open.
+    /// Maximum number of descriptors that the process may open.
     max_descriptors: u64,
     sources: Arc<Sources>,
-    /// When the log was told that no more connections can be taken.
+    /// When the log last reported that no more connections can be accepted.
     told: RepeatedNotice,
 }
 
@@ -138,7 +138,7 @@ impl Pool {
                     if self.told.is_due(&self.clock) {
                         tracing::warn!(target: "any", "daemon: accept({}) failed: {error}", side.url);
                     }
-                    // Out of descriptors or memory: until a connection ends there is no use in trying again at once.
+                    // Out of descriptors or memory: trying again is useless until a connection ends.
                     let _ = tokio::time::timeout(ACCEPT_PAUSE, self.changed.notified()).await;
                 }
             }
@@ -170,7 +170,7 @@ impl Pool {
         }
     }
 
-    /// Connections that are open now.
+    /// Number of open connections.
     pub(crate) fn current(&self) -> usize {
         self.reactors
             .iter()
@@ -178,12 +178,12 @@ impl Pool {
             .sum()
     }
 
-    /// Connections ever accepted.
+    /// Number of connections accepted so far.
     pub(crate) fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// What is known of the addresses that connections come from.
+    /// The addresses that connections come from.
     pub(crate) fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -213,7 +213,7 @@ impl Pool {
         all
     }
 
-    /// Whether each reactor goes on. One that has ended by itself serves its connections no more.
+    /// Whether every reactor still runs. A reactor that has ended by itself no longer serves its connections.
     pub(crate) fn is_alive(&self) -> bool {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         !threads.iter().any(JoinHandle::is_finished)
@@ -234,12 +234,12 @@ impl Pool {
             .sum()
     }
 
-    /// Ends all connections, finishing what was submitted, and the reactors.
+    /// Ends all connections after their submitted operations, and then the reactors.
     pub(crate) fn shut_down(&self) {
         let _ = self.stop.send(true);
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A panic has been logged already.
+            // A panic was logged before.
             let _ = thread.join();
         }
     }
@@ -268,7 +268,7 @@ impl Acceptor {
         }
     }
 
-    /// The next connection, free to be registered with a reactor, and its address if it has one.
+    /// The next connection, not yet registered with a reactor, and its address if it has one.
     async fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
             Self::Tcp(listener) => {
@@ -283,9 +283,9 @@ impl Acceptor {
     }
 }
 
-/// How many connections there may be at once. The lowest free descriptor is the next one that is given out, so that
-/// `highest`, the last one that the server has opened for itself, tells how many it needs. Each of the `listeners`
-/// keeps one for the next that comes.
+/// The maximum number of connections. The system gives out the lowest free descriptor, so `highest`, the last
+/// descriptor that the server opened for itself, tells how many it needs. Each of the `listeners` keeps one place for
+/// its next connection.
 fn places(max_descriptors: u64, highest: RawFd, listeners: usize) -> usize {
     let own = u64::try_from(highest).unwrap_or(0) + 1 + SPARE_DESCRIPTORS;
     // Zero: the system did not tell.
@@ -299,7 +299,7 @@ fn places(max_descriptors: u64, highest: RawFd, listeners: usize) -> usize {
         .clamp(listeners, Semaphore::MAX_PERMITS)
 }
 
-/// Failures that are the end of one connection and not of accepting.
+/// Failures that end one connection, but not the accepting.
 fn is_of_the_client(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -307,8 +307,8 @@ fn is_of_the_client(error: &io::Error) -> bool {
     )
 }
 
-/// As in slapd, so that connection numbers are not taken for descriptors.
+/// As in slapd, so that connection numbers are not mistaken for descriptors.
 const FIRST_NUMBER: u64 = 1000;
-/// Kept free for what the server opens later: log files, an audit log, a connection to syslog.
+/// Kept free for files that the server opens later: log files, an audit log, a connection to syslog.
 const SPARE_DESCRIPTORS: u64 = 16;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

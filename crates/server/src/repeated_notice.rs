@@ -1,4 +1,4 @@
-//! Log lines about a state that lasts: told when it begins, and then once a minute.
+//! Log lines about a lasting state: one when it begins, and then one a minute.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -7,12 +7,12 @@ use std::{
 
 use ironbark_runtime::{Clock, MonotonicTime};
 
-/// When something was last told.
+/// When the line was last logged.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedNotice(Mutex<Option<MonotonicTime>>);
 
 impl RepeatedNotice {
-    /// Whether it is to be told now.
+    /// Whether the line should be logged now.
     pub(crate) fn is_due(&self, clock: &Clock) -> bool {
         let now = clock.coarse_monotonic();
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,10 +7,10 @@ use ironbark_ldif::{NoFiles, Reader, RecordKind};
 /// Attribute descriptions and values, in the order of the files.
 pub(crate) type Attributes = Vec<(String, Vec<Vec<u8>>)>;
 
-/// Reads the files: each holds records of the empty name.
+/// Reads the files. All their records have the empty name.
 ///
 /// # Errors
-/// Names the file, and the line where there is one.
+/// Names the file, and the line if there is one.
 pub(crate) fn read<P: AsRef<Path>>(files: &[P]) -> Result<Attributes, String> {
     let mut attributes = Attributes::new();
     for path in files {

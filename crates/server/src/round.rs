@@ -1,17 +1,18 @@
 //! A round of a reactor: the turns of connections between two waits. Responses of a round leave together.
 //!
-//! Sending wakes the receiver, which costs more than the sending itself when it has to be woken for each response. So a
-//! connection that is not alone holds its responses back until all that are ready have had their turn.
+//! Sending wakes the receiver. If it has to be woken for each response, that costs more than the sending itself. So if
+//! several connections have responses, each holds its responses back until all connections with ready responses have
+//! had their turn.
 
 use std::{
     cell::{Cell, RefCell},
     task::{Context, Waker},
 };
 
-/// The round of one reactor. All on its thread.
+/// The round of one reactor. Used only on the reactor's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
-    /// Turns with responses in this round and in the one before.
+    /// Turns with responses in this round and in the round before.
     turns: Cell<u32>,
     turns_before: Cell<u32>,
     /// The tasks of connections that hold responses back.
@@ -19,7 +20,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Whether a connection with responses should send them later: it will be woken.
+    /// Whether a connection with responses should send them later. It will then be woken.
     pub(crate) fn hold_back(&self, cx: &Context<'_>) -> bool {
         self.turns.set(self.turns.get().saturating_add(1));
         let is_alone = self.turns.get() <= 1 && self.turns_before.get() <= 1;
@@ -34,8 +35,8 @@ impl Round {
         true
     }
 
-    /// Wakes the connections that hold responses back; whether there are any. To be called whenever a connection lets
-    /// others go first, so that nobody waits for work that goes on and on.
+    /// Wakes the connections that hold responses back. Returns whether there are any. Call it whenever a connection
+    /// lets others go first, so that no response waits for endless work.
     pub(crate) fn release(&self) -> bool {
         let mut held_back = self.held_back.borrow_mut();
         let any = !held_back.is_empty();
@@ -43,7 +44,7 @@ impl Round {
         any
     }
 
-    /// The reactor has nothing to do and will wait, unless connections are woken (true).
+    /// The reactor has nothing to do and will wait. Returns `true` if connections were woken, so that it does not wait.
     pub(crate) fn end(&self) -> bool {
         if self.release() {
             return true;
@@ -53,7 +54,7 @@ impl Round {
     }
 }
 
-/// Connections that hold responses back before they are all woken.
+/// Maximum number of connections that hold responses back before all are woken.
 pub(crate) const MAX_HELD_BACK: usize = 32;
 
 #[cfg(test)]
@@ -107,7 +108,7 @@ mod tests {
         assert!(round.end(), "there is something to do");
         assert_eq!(woken.times(), 2);
         assert!(!round.end());
-        // Others were there in the round before.
+        // There were others in the round before.
         assert_eq!(held_back(&round, 1).0, 1);
     }
 

@@ -35,10 +35,11 @@ use crate::{
 ///
 /// 1. listeners are opened, with the privileges of the caller;
 /// 2. the process detaches, unless `-d` was given (no thread may exist before);
-/// 3. `-r` and `-u`, `-g` are obeyed;
+/// 3. `-r`, `-u` and `-g` are carried out;
 /// 4. the configuration is read, so that its paths are those inside the chroot;
 /// 5. `pidfile` and `argsfile` are written, the log's thread is started, databases are opened, reactors are started;
-/// 6. the caller is told: exit status 0 means that the server listens, 1 that it does not, and stderr says why.
+/// 6. the caller is told: exit status 0 means that the server listens. 1 means that it does not, and stderr has the
+/// reason.
 pub fn serve(options: &ServeOptions) -> ExitCode {
     let clock = Clock::system();
     let log = match Log::install(log_options(options), clock.clone()) {
@@ -57,7 +58,7 @@ pub fn serve(options: &ServeOptions) -> ExitCode {
 
 type Failure = Box<dyn Error>;
 
-/// What needs the privileges and the file system of the caller.
+/// The parts that need the privileges and the file system of the caller.
 struct Prepared {
     listeners: Listeners,
     identity: Identity,
@@ -66,10 +67,10 @@ struct Prepared {
 
 impl Prepared {
     fn new(options: &ServeOptions, log: &Log) -> Result<Self, Failure> {
-        // Lowering a limit is refused to nobody.
+        // Lowering a limit is always allowed.
         let _ = process::forbid_core_files();
         process::give_back_large_blocks();
-        // A system that keeps the old limit serves fewer connections, but serves.
+        // A system that keeps the old limit serves fewer connections, but it works.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
         let listeners = Listeners::open(&urls, options.family)?;
@@ -111,7 +112,7 @@ impl Prepared {
     }
 }
 
-/// The server as it serves.
+/// The running server.
 struct Running {
     runtime: Runtime,
     signals: Signals,
@@ -130,7 +131,7 @@ impl Running {
             identity,
             max_descriptors,
         } = prepared;
-        // Within a chroot it is out of reach.
+        // It is out of reach inside a chroot.
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
@@ -173,7 +174,7 @@ impl Running {
             sources: Arc::default(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
-        // Nobody else sets it.
+        // Only this line sets it.
         let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
         let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
         let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
@@ -194,7 +195,7 @@ impl Running {
         })
     }
 
-    /// Serves until a signal says stop, and ends cleanly.
+    /// Serves until a signal stops it, and ends cleanly.
     fn until_stopped(self) {
         let Self {
             runtime,
@@ -222,7 +223,7 @@ impl Running {
     }
 }
 
-/// Looks every few seconds if certificates or keys have been replaced.
+/// Checks every few seconds whether certificates or keys have been replaced.
 async fn renew_certificates(tls: &Tls) -> Infallible {
     loop {
         tokio::time::sleep(RENEWAL_PERIOD).await;
@@ -230,7 +231,7 @@ async fn renew_certificates(tls: &Tls) -> Infallible {
     }
 }
 
-/// How soon a replaced certificate is noticed.
+/// The time after which a replaced certificate is noticed.
 const RENEWAL_PERIOD: Duration = Duration::from_secs(2);
 
 /// Accepts connections until a signal ends the server; `listeners` are closed on return.
@@ -279,7 +280,7 @@ async fn accept_until_stopped(
     }
 }
 
-/// Opens the databases; what cn=Monitor shows of the reactors is attached to the second part.
+/// Opens the databases. The second part of the result takes the reactors that cn=Monitor shows, once they run.
 fn open_directory(
     configuration: ironbark_config::Configuration,
     config_tree: Arc<ConfigTree>,
@@ -338,7 +339,7 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Obeys `-r`, `-u` and `-g`.
+/// Carries out `-r`, `-u` and `-g`.
 fn give_up_privileges(identity: &Identity, options: &ServeOptions) -> Result<(), Failure> {
     if let Some(directory) = &options.chroot {
         process::enter_chroot(directory)
@@ -364,7 +365,7 @@ fn state_files(global: &GlobalConfig, options: &ServeOptions) -> Result<Vec<Stat
     Ok(files)
 }
 
-/// stderr of a daemon is /dev/null: what a panic says must be seen in the log.
+/// stderr of a daemon is /dev/null, so the message of a panic must go to the log.
 fn log_panics() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -373,7 +374,7 @@ fn log_panics() {
     }));
 }
 
-/// What the main thread waits with.
+/// The runtime that the main thread waits in.
 fn main_runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -381,14 +382,14 @@ fn main_runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Panics and faults of memory are logged, and some memory is kept back.
+/// Logs panics and memory faults, and keeps some memory in reserve.
 fn expect_the_worst(log: &Log, maps: Maps) -> io::Result<()> {
     log_panics();
     spare::keep();
     log_faults(log, maps)
 }
 
-/// Puts into the log why the process ends when a data file is cut off under it.
+/// Logs why the process ends if a data file is cut off while it is mapped.
 fn log_faults(log: &Log, maps: Maps) -> io::Result<()> {
     let log = log.clone();
     fault::watch(maps, move |text| {
@@ -397,7 +398,7 @@ fn log_faults(log: &Log, maps: Maps) -> io::Result<()> {
     })
 }
 
-/// Says why there is no server, on stderr even when nothing is logged there.
+/// Reports why there is no server, on stderr even if nothing is logged there.
 fn complain(log: Option<&Log>, message: &str) -> ExitCode {
     tracing::error!(target: "any", "{message}");
     if !log.is_some_and(Log::shows_stderr) {
@@ -417,8 +418,8 @@ pub fn built_in_overlays() -> Vec<String> {
         .collect()
 }
 
-/// One reactor for each core, or `threads` if that is less. One that reads what is not in memory waits, and its
-/// connections with it: where that is usual, there are as many as slapd has threads.
+/// One reactor for each core, or `threads` if that is less. A reactor that reads data from disk waits, and its
+/// connections wait with it. Where this is usual, there are as many reactors as slapd has threads.
 fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
     const SLAPD_THREADS: usize = 16;
     let asked = threads.map(|threads| usize::try_from(threads).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! Which `serverID` is this server's: the one without a URL, or the one whose URL is that of a listener.
+//! Which `serverID` belongs to this server: the one without a URL, or the one whose URL is a listener's URL.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ pub(crate) struct OwnServerId {
 }
 
 impl OwnServerId {
-    /// Of a server that begins.
+    /// For a server that starts.
     pub(crate) fn new(listeners: Vec<Arc<str>>) -> Self {
         Self { listeners }
     }
 
-    /// The number that a configuration gives this server; 0 if it has none at all. A change at run time may leave this
-    /// server without one, as in slapd: its line may come with the next change. It keeps its number then, which is
+    /// The number that a configuration gives this server; 0 if it has no numbers at all. As in slapd, a change at run
+    /// time may leave this server without a number: its line may come with the next change. It then keeps its number,
     /// `current`.
     ///
     /// # Errors
-    /// URLs of several lines are this server's; none is, and the server begins.
+    /// The URLs of several lines belong to this server; or none does, and the server is starting.
     pub(crate) fn choose(&self, global: &GlobalConfig, current: Option<u16>) -> Result<u16, String> {
         match (find(&global.server_ids, &self.listeners, &full_host_name)?, current) {
             (Found::Own(id), _) => Ok(id),
@@ -40,12 +40,13 @@ impl OwnServerId {
 #[derive(PartialEq, Eq, Debug)]
 enum Found {
     Own(u16),
-    /// What was compared.
+    /// The URLs that were compared.
     None(String),
 }
 
-/// What slapd compares: a URL is ours if it is that of a listener, letter by letter; or if its host is empty, begins
-/// with localhost or is this machine, and a listener has its scheme and port, and its host unless one of both has none.
+/// Compares as slapd does. A URL is ours if it equals a listener's URL letter by letter. It is also ours if two
+/// conditions hold. Its host is empty, begins with localhost, or is this machine. A listener has its scheme and port,
+/// and also its host, unless one of the two has no host.
 fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, String> {
     let mut host = None;
     let mut own = ids.iter().filter(|server| match &server.url {
@@ -106,13 +107,13 @@ fn parse(text: &str) -> Option<(bool, LdapUrl)> {
         .map(|url| (without.is_some(), url))
 }
 
-/// A slash at the end says nothing.
+/// A slash at the end makes no difference.
 fn same_text(one: &str, other: &str) -> bool {
     one.trim_end_matches('/')
         .eq_ignore_ascii_case(other.trim_end_matches('/'))
 }
 
-/// The name of this machine with its domain, as the system's resolver has it; without, if it knows none.
+/// The name of this machine with its domain, from the system's resolver; without the domain if the resolver knows none.
 fn full_host_name() -> String {
     let name = host_name();
     let hints = AddrInfoHints {

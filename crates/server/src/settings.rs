@@ -1,4 +1,4 @@
-//! The settings of the server that it keeps elsewhere than in the configuration: the log, TLS, the metrics listener.
+//! The settings that the server keeps outside the configuration: the log, TLS, the metrics listener.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,16 +10,16 @@ use crate::{
     tls::{PreparedTls, Tls},
 };
 
-/// What serves these settings. A clone is of the same server.
+/// The parts that use these settings. A clone belongs to the same server.
 #[derive(Clone)]
 pub(crate) struct ServerSettings {
     pub(crate) log: Log,
     pub(crate) tls: Arc<Tls>,
-    /// Made after the directory, which it shows.
+    /// Made after the directory, because it shows the directory.
     pub(crate) metrics: Arc<OnceLock<Metrics>>,
 }
 
-/// Other settings, with everything made that can fail. Dropped, it changes nothing.
+/// New settings, with everything prepared that can fail. If it is dropped, nothing changes.
 #[must_use = "dropped, it changes nothing"]
 pub(crate) struct PreparedSettings<'s> {
     tls: PreparedTls<'s>,
@@ -28,7 +28,7 @@ pub(crate) struct PreparedSettings<'s> {
 }
 
 impl ServerSettings {
-    /// Before any configuration.
+    /// The state before any configuration.
     pub(crate) fn new(log: &Log) -> Self {
         Self {
             log: log.clone(),
@@ -40,7 +40,7 @@ impl ServerSettings {
     /// Reads certificates, opens the log file, takes the address of the metrics listener.
     ///
     /// # Errors
-    /// What cannot be had, for the administrator.
+    /// The reason for a failure, for the administrator.
     pub(crate) fn prepare(&self, global: &GlobalConfig) -> Result<PreparedSettings<'_>, String> {
         let metrics = self
             .metrics
@@ -58,8 +58,8 @@ impl ServerSettings {
         })
     }
 
-    /// Takes up what other programs have replaced: the log file, certificates, keys, revocation lists. What cannot be
-    /// used leaves the one before in place. No connection notices.
+    /// Reloads files that other programs have replaced: the log file, certificates, keys, revocation lists. If a new
+    /// file cannot be used, the old one stays in use. Connections are not affected.
     pub(crate) fn reload(&self) {
         match self.log.reopen() {
             Ok(()) => tracing::info!(target: "any", "daemon: reload requested"),
@@ -72,8 +72,8 @@ impl ServerSettings {
 }
 
 impl PreparedSettings<'_> {
-    /// Puts the settings into force around `swap`, which does so with the configuration. That one says whether StartTLS
-    /// is offered: a context is there before it is, and goes after.
+    /// Puts the settings into force together with `swap`, which puts the configuration into force. The configuration
+    /// says whether StartTLS is offered, so a TLS context comes before the offer and goes after it.
     pub(crate) fn commit(self, swap: impl FnOnce()) {
         let Self { tls, log, metrics } = self;
         log.commit();

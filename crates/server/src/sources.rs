@@ -1,4 +1,4 @@
-//! The addresses that connections come from: how many each has open (`connection-limit`).
+//! The addresses that connections come from, and how many connections each has open (`connection-limit`).
 
 use std::{
     net::IpAddr,
@@ -15,13 +15,13 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     open: Mutex<FxHashMap<SourceAddress, u32>>,
-    /// Connections closed because their address had enough of them.
+    /// Connections that were closed because their address had too many.
     refused: AtomicU64,
-    /// Connections closed because of what they sent, or did not send, as a proxy's header.
+    /// Connections that were closed because of a bad or missing proxy header.
     refused_proxies: AtomicU64,
 }
 
-/// One connection of an address. Dropping it makes room for another.
+/// One connection from an address. Dropping it makes room for another.
 #[derive(Debug)]
 pub(crate) struct SourcePlace {
     sources: Arc<Sources>,
@@ -29,7 +29,8 @@ pub(crate) struct SourcePlace {
 }
 
 impl Sources {
-    /// Room for a connection from an address; `None`: it has `limit` already. 0 is no limit.
+    /// Makes room for a connection from an address; `None`: the address has `limit` connections already. A limit of 0
+    /// means no limit.
     pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, limit: u32) -> Option<SourcePlace> {
         let address = SourceAddress::from(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +47,7 @@ impl Sources {
         })
     }
 
-    /// A connection to a listener for proxies was no proxy's.
+    /// Counts a connection to a listener for proxies that did not come from a proxy.
     pub(crate) fn refuse_proxy(&self) {
         self.refused_proxies.fetch_add(1, Ordering::Relaxed);
     }
@@ -85,7 +86,7 @@ mod tests {
         assert!(enter("192.0.2.1").is_none() && enter("192.0.2.2").is_some());
         drop(first);
         let _third = enter("192.0.2.1").unwrap();
-        // One customer has a whole network.
+        // A single customer has a whole network.
         let _six = (enter("2001:db8::1").unwrap(), enter("2001:db8::2").unwrap());
         assert!(enter("2001:db8::3").is_none() && enter("2001:db8:0:1::1").is_some());
         assert_eq!((sources.refused(), sources.open.lock().unwrap().len()), (2, 2));

@@ -1,4 +1,4 @@
-//! `reverse-lookup`: the names of clients, as the system finds them for their addresses.
+//! `reverse-lookup`: the names of clients, as the system resolves their addresses.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -17,19 +17,19 @@ pub(crate) async fn of(address: IpAddr) -> Option<Box<str>> {
 async fn look_up(address: IpAddr) -> Option<String> {
     let place = PLACES.acquire().await.ok()?;
     let (reply, answer) = oneshot::channel();
-    // The system's resolver blocks, for longer than anybody waits here if its servers do not answer. The server's end
-    // does not wait for it.
+    // The system's resolver blocks. If its servers do not answer, it blocks longer than a client may wait. The server
+    // does not wait for it when it ends.
     spawn_named("lookup", move || {
         let _place = place;
         let _ = reply.send(dns_lookup::lookup_addr(&address));
     })
     .ok()?;
     let name = answer.await.ok()?.ok()?;
-    // What has no name is said to be called by its address.
+    // For an address without a name, the resolver returns the address as text.
     name.parse::<IpAddr>().is_err().then_some(name)
 }
 
-/// How long a client waits for its own name.
+/// Maximum time that a client waits for its own name.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Look-ups at the same time.
 static PLACES: Semaphore = Semaphore::const_new(32);

@@ -1,4 +1,4 @@
-//! Listeners: the sockets of the `-h` URLs, all bound before privileges are given up.
+//! Listeners: the sockets of the `-h` URLs. All are bound before privileges are given up.
 
 pub(crate) mod host_name;
 pub(crate) mod proxy;
@@ -41,7 +41,7 @@ pub struct Listener {
     pub path: Option<PathBuf>,
     /// Whether connections begin with a TLS handshake.
     pub is_tls: bool,
-    /// Whether they begin with a proxy's header, before anything else.
+    /// Whether connections begin with a proxy's header.
     pub is_proxied: bool,
 }
 
@@ -51,7 +51,7 @@ pub enum ListenError {
     /// A URL is refused.
     #[error("daemon: {0}")]
     Url(#[from] UrlError),
-    /// `-h` with nothing in it.
+    /// `-h` with an empty list.
     #[error("daemon: no listeners to open")]
     NoUrl,
     /// A host name has no address of the wanted family.
@@ -59,7 +59,7 @@ pub enum ListenError {
     NoAddress {
         /// The listener.
         url: String,
-        /// What the resolver said.
+        /// The resolver's error.
         source: Option<io::Error>,
     },
     /// No socket of a URL could be bound.
@@ -69,7 +69,7 @@ pub enum ListenError {
         url: String,
         /// The address or path.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -82,8 +82,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds and listens on every URL. As with slapd, a URL with several addresses is served when one of them can be
-    /// bound.
+    /// Binds and listens on every URL. As in slapd, a URL with several addresses is served if one of them can be bound.
     pub fn open(urls: &[ListenerUrl], family: AddressFamily) -> Result<Self, ListenError> {
         if urls.is_empty() {
             return Err(ListenError::NoUrl);
@@ -161,7 +160,7 @@ impl Listeners {
 impl Drop for Listeners {
     fn drop(&mut self) {
         for path in self.listeners.iter().filter_map(|listener| listener.path.as_deref()) {
-            // Nothing is lost when it has been removed already.
+            // No harm is done if it has been removed already.
             let _ = fs::remove_file(path);
         }
     }
@@ -182,7 +181,7 @@ pub(crate) fn address_name(address: SocketAddr) -> String {
     format!("IP={address}")
 }
 
-/// slapd's.
+/// slapd's value.
 const BACKLOG: i32 = 2048;
 
 fn resolve(host: Option<&str>, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -222,7 +221,7 @@ fn local_name(socket: &Socket) -> io::Result<Arc<str>> {
 }
 
 fn bind_local(path: &Path, permissions: u32) -> io::Result<Socket> {
-    // What a killed server left behind; anything that is not a socket is not ours to remove.
+    // A killed server may have left a socket behind. Any other kind of file is not ours to remove.
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
         Ok(_) => {
@@ -236,7 +235,7 @@ fn bind_local(path: &Path, permissions: u32) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     socket.bind(&SockAddr::unix(path)?)?;
-    // Before `listen`, so that nobody connects while the permissions are those of the umask.
+    // Set before `listen`, so that no client connects while the permissions still come from the umask.
     fs::set_permissions(path, fs::Permissions::from_mode(permissions))?;
     socket.listen(BACKLOG)?;
     Ok(socket)

@@ -1,7 +1,7 @@
-//! The header of the PROXY protocol, version 2, which a proxy sends before anything of its client's (`pldap://`,
+//! The header of the PROXY protocol, version 2. A proxy sends it before any data of its client (`pldap://`,
 //! `pldaps://`).
 //!
-//! Nothing behind the header is read. It is bounded as by slapd: 520 octets of options behind the addresses.
+//! Nothing behind the header is read. The bound is slapd's: 520 octets of options behind the addresses.
 
 use std::{
     future::poll_fn,
@@ -14,16 +14,16 @@ use std::{
 use ironbark_config::Network;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Where a connection really comes from.
+/// The real source of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Source {
     /// From a client of the proxy.
     Client(SocketAddr),
-    /// From the proxy itself (LOCAL), or from a client that has no address that we could use.
+    /// From the proxy itself (LOCAL), or from a client whose address we cannot use.
     Proxy,
 }
 
-/// Why a header is refused, in slapd's words where it has some.
+/// Why a header is refused, in slapd's words where slapd has some.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyError {
     #[error("header read failed ({0})")]
@@ -46,12 +46,12 @@ pub(crate) enum ProxyError {
     Late(Duration),
 }
 
-/// Whether somebody may say where others come from: everybody where nobody is named.
+/// Whether a proxy at this address is trusted. An empty list trusts every address.
 pub(crate) fn is_trusted(trusted: &[Network], address: Option<IpAddr>) -> bool {
     trusted.is_empty() || address.is_some_and(|address| trusted.iter().any(|network| network.holds(address)))
 }
 
-/// Reads a header, and not an octet more, unless it takes too long.
+/// Reads exactly one header, unless that takes too long.
 pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Result<Source, ProxyError> {
     match tokio::time::timeout(MAX_WAIT, read_header(socket)).await {
         Ok(result) => result,
@@ -86,7 +86,7 @@ async fn fill(socket: &mut (impl AsyncRead + Unpin), buffer: &mut [u8]) -> Resul
 /// The first sixteen octets.
 #[derive(Clone, Copy, Debug)]
 struct Header {
-    /// Whether the connection is a client's, and not the proxy's own.
+    /// Whether the connection belongs to a client, not to the proxy itself.
     is_clients: bool,
     family: u8,
     /// Octets that follow.
@@ -134,7 +134,7 @@ impl Header {
         }
     }
 
-    /// The source address stands first, the two ports behind the addresses.
+    /// The source address comes first; the two ports come behind the addresses.
     fn source(self, rest: &[u8]) -> Result<Source, ProxyError> {
         let short = || ProxyError::Addresses(rest.len(), self.addresses().unwrap_or(0));
         let port = |at: usize| {
@@ -158,10 +158,10 @@ impl Header {
 
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 const START: usize = 16;
-/// Of two local sockets.
+/// The length for two local sockets.
 const MAX_ADDRESSES: usize = 216;
 const MAX_OPTIONS: usize = 520;
-/// A header with everything.
+/// The longest possible header.
 pub(crate) const MAX_HEADER: usize = START + MAX_ADDRESSES + MAX_OPTIONS;
 const UNSPECIFIED: u8 = 0;
 const TCP_4: u8 = 0x11;

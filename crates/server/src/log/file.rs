@@ -21,7 +21,7 @@ pub struct FileOptions {
     pub path: PathBuf,
     /// `logfile-format`.
     pub format: LogFileFormat,
-    /// `logfile-only`: nothing goes to stderr and syslog.
+    /// `logfile-only`: nothing is written to stderr and syslog.
     pub only: bool,
     /// `logfile-rotate`.
     pub rotation: Option<LogRotation>,
@@ -38,7 +38,7 @@ pub(super) struct LogFile {
     size: u64,
     created_seconds: i64,
     lines: String,
-    /// A rotation has failed and has been complained about.
+    /// A rotation has failed, and the failure was reported.
     rotation_failed: bool,
 }
 
@@ -87,7 +87,7 @@ impl LogFile {
 
     /// Writes the lines that were pushed.
     pub(super) fn flush(&mut self) {
-        // A full disk must not stop the server, and there is no better place to say so.
+        // A full disk must not stop the server, and there is no better place to report it.
         if self.file.write_all(self.lines.as_bytes()).is_ok() {
             self.size += self.lines.len() as u64;
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::line::push_rfc3339_stamp;
 
-/// A line. What is not there is left out.
+/// A line. Missing parts are left out.
 #[derive(Serialize)]
 struct Line<'a> {
     time: &'a str,
@@ -36,13 +36,13 @@ pub(super) fn push(lines: &mut String, time: WallTime, thread: usize, level: &st
         fd,
         message,
     };
-    // A structure of numbers and texts can be written.
+    // A structure of numbers and texts can always be written.
     if let Ok(object) = serde_json::to_string(&line) {
         lines.push_str(&object);
     }
 }
 
-/// The number after `prefix`, and what follows.
+/// The number after `prefix`, and the rest of the text.
 fn number<'a>(prefix: &str, text: &'a str) -> (Option<u64>, &'a str) {
     let found = text.strip_prefix(prefix).and_then(|rest| {
         let (digits, rest) = rest.split_once(' ').unwrap_or((rest, ""));

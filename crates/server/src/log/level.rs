@@ -5,7 +5,7 @@ use ironbark_config::LogLevel;
 /// A set of log levels, as `-d`, `-s` and `loglevel` give it.
 pub type LevelMask = u32;
 
-/// Every level: `any`, and the level of messages that are written whenever anything is.
+/// Every level: `any`. Also the level of messages that are written if any level is.
 pub const ANY: LevelMask = u32::MAX;
 /// Connections, operations and results: the default of `loglevel`.
 pub const STATS: LevelMask = 256;

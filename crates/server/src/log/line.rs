@@ -5,12 +5,12 @@ use std::{cell::RefCell, fmt::Write as _, io::Write as _};
 use ironbark_runtime::{UtcTime, WallTime};
 
 thread_local! {
-    /// Its address tells threads apart, as the thread's own address does in slapd's lines.
+    /// Its address identifies the thread, as the thread's own address does in slapd's lines.
     static MARK: u8 = const { 0 };
     static LINE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A number that is this thread's alone while it lives.
+/// A number that belongs to this thread alone while the thread lives.
 pub(super) fn thread_number() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark).addr())
 }
@@ -51,7 +51,7 @@ pub(super) fn to_stderr(time: WallTime, text: &str) {
         push_debug_prefix(line, time, thread_number());
         line.push_str(text);
         line.push('\n');
-        // There is nobody left to tell.
+        // There is nowhere left to report a failure.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
         line.shrink_to(MAX_KEPT_BYTES);
     });

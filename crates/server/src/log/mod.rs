@@ -5,8 +5,8 @@
 //!   slow disk or a syslog daemon that hangs never stalls a reactor; lines that do not fit are counted, and the count
 //!   is logged
 //!
-//! A level that goes nowhere costs the load of one atomic at the place of the event: the masks decide the cached
-//! interest of every call site, and a change of a mask makes them all ask again.
+//! A level that is not written anywhere costs one atomic load at the place of the event. The masks decide the cached
+//! interest of every call site; after a change of a mask, all call sites ask again.
 
 pub mod file;
 mod json;
@@ -45,14 +45,14 @@ use self::{
 #[derive(Clone)]
 pub struct Log(Arc<Shared>);
 
-/// What the command line says of the log.
+/// The log options of the command line.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
     /// `-d`: what goes to stderr (and to `logfile`).
     pub debug: LevelMask,
     /// `-s`, before `loglevel` has been read: what goes to syslog.
     pub syslog_levels: LevelMask,
-    /// Where and as whom syslog is written to.
+    /// The syslog daemon, and the identity for its messages.
     pub syslog: SyslogOptions,
 }
 
@@ -63,28 +63,28 @@ struct Shared {
     levels: AtomicU32,
     /// `-s`, for a configuration without `loglevel`.
     default_levels: LevelMask,
-    /// `loglevel` of the configuration; cn=Monitor may have changed the levels since.
+    /// `loglevel` of the configuration; cn=Monitor may have changed the levels afterwards.
     configured: Mutex<Option<LogLevel>>,
     /// `-n`: the server's name.
     name: String,
     /// `logfile-only`.
     file_only: AtomicBool,
     has_file: AtomicBool,
-    /// What follows from the four above.
+    /// Derived from the four above.
     to_stderr: AtomicU32,
     to_syslog: AtomicU32,
     to_file: AtomicU32,
     clock: Clock,
-    /// What the writer thread will get.
+    /// The connection that the writer thread will get.
     syslog: Mutex<Option<Syslog>>,
     file: Mutex<Option<FileOptions>>,
-    /// What waits for the writer thread.
+    /// Lines that wait for the writer thread.
     queue: Arc<Queue>,
     /// Started by [`Log::start_writer`], after the process has detached.
     writer: Mutex<Option<Writer>>,
 }
 
-/// The log settings of a configuration, ready to be put into force. Dropped, it changes nothing.
+/// The log settings of a configuration, prepared for use. If it is dropped, nothing changes.
 #[must_use = "dropped, it changes nothing"]
 pub struct PreparedLog<'l> {
     log: &'l Log,
@@ -96,12 +96,12 @@ pub struct PreparedLog<'l> {
 enum NextFile {
     /// The file stays.
     Same,
-    /// Another one, open if the writer runs; or none.
+    /// Another file, open if the writer runs; or none.
     Other(Option<LogFile>),
 }
 
 impl PreparedLog<'_> {
-    /// Puts the settings into force. Lines that were logged before go to the old file. `loglevel` wins over `-s`, as in
+    /// Puts the settings into force. Lines that were logged before go to the old file. `loglevel` overrides `-s`, as in
     /// slapd.
     pub fn commit(self) {
         let shared = &self.log.0;
@@ -128,7 +128,7 @@ impl std::fmt::Debug for PreparedLog<'_> {
 }
 
 impl Log {
-    /// Installs the log as the process's only subscriber. What goes to syslog and log file waits until
+    /// Installs the log as the process's only subscriber. Lines for syslog and the log file wait until
     /// [`Log::start_writer`].
     ///
     /// # Errors
@@ -165,10 +165,11 @@ impl Log {
         tracing_subscriber::registry().with(LevelLayer::new(self.clone()))
     }
 
-    /// Starts the thread that writes syslog and log file. Not before the process has detached: a fork has no threads.
+    /// Starts the thread that writes syslog and log file. Call it after the process has detached: a fork has no
+    /// threads.
     ///
     /// # Errors
-    /// The log file cannot be opened, or there is no thread to be had.
+    /// The log file cannot be opened, or the thread cannot be started.
     pub fn start_writer(&self) -> io::Result<()> {
         let file = lock(&self.0.file).clone().map(LogFile::open).transpose()?;
         let syslog = lock(&self.0.syslog).take();
@@ -176,8 +177,8 @@ impl Log {
         Ok(())
     }
 
-    /// Opens the log file that a configuration names, if it is another one and the writer runs. Nothing is logged to it
-    /// yet; a file that was not there is made, empty.
+    /// Opens the log file that a configuration names, if it is another file and the writer runs. Nothing is logged to
+    /// it yet; a missing file is created, empty.
     ///
     /// # Errors
     /// The log file cannot be opened.
@@ -205,8 +206,8 @@ impl Log {
         })
     }
 
-    /// Opens the log file by its name once more: somebody may have moved it away. What was logged before goes to the
-    /// old one.
+    /// Opens the log file again by its name: somebody may have moved the file away. Lines that were logged before go to
+    /// the old file.
     ///
     /// # Errors
     /// The file cannot be opened; the old one stays.
@@ -219,7 +220,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes to `options.path`, from the next [`Log::start_writer`] on if the writer does not run.
+    /// Writes to `options.path`. If the writer does not run, this begins with the next [`Log::start_writer`].
     fn set_file(&self, options: Option<FileOptions>) {
         self.0
             .file_only
@@ -229,30 +230,30 @@ impl Log {
         self.route();
     }
 
-    /// What `-d` says.
+    /// The levels of `-d`.
     pub fn debug_levels(&self) -> LevelMask {
         self.0.debug.load(Ordering::Relaxed)
     }
 
-    /// Changes what `-d` says.
+    /// Changes the levels of `-d`.
     pub fn set_debug_levels(&self, mask: LevelMask) {
         self.0.debug.store(mask, Ordering::Relaxed);
         self.route();
     }
 
-    /// Sets what `loglevel` says, at run time too.
+    /// Sets the levels of `loglevel`, also at run time.
     pub fn set_levels(&self, mask: LevelMask) {
         self.0.levels.store(mask, Ordering::Relaxed);
         self.route();
     }
 
-    /// What `loglevel` says.
+    /// The levels of `loglevel`.
     pub fn levels(&self) -> LevelMask {
         self.0.levels.load(Ordering::Relaxed)
     }
 
-    /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again
-    /// later.
+    /// Connects to the syslog daemon now, because its socket will be out of reach later. Without a daemon, later
+    /// messages try again.
     pub fn connect_syslog(&self) {
         if let Some(syslog) = &mut *lock(&self.0.syslog) {
             syslog.connect();
@@ -270,7 +271,7 @@ impl Log {
         drop(writer);
     }
 
-    /// Everything that goes somewhere.
+    /// All levels that are written somewhere.
     fn enabled(&self) -> LevelMask {
         let shared = &self.0;
         [&shared.to_stderr, &shared.to_syslog, &shared.to_file]
@@ -301,7 +302,7 @@ impl Log {
         tracing::callsite::rebuild_interest_cache();
     }
 
-    /// Takes one line to wherever its level goes.
+    /// Writes one line to the targets of its level.
     fn write(&self, mask: LevelMask, level: &'static str, text: &str) {
         let shared = &self.0;
         let now = shared.clock.now();
@@ -324,7 +325,7 @@ impl std::fmt::Debug for Log {
     }
 }
 
-/// A thread that panicked while it logged leaves the log usable.
+/// The log remains usable after a thread panicked during logging.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,8 +22,8 @@ impl LevelLayer {
     }
 }
 
-/// The bits of a target: the name of a level. Warnings and errors of our own crates under any other target are for
-/// everybody; everything else (libraries) is for nobody.
+/// The bits of a target, which is the name of a level. Warnings and errors of our own crates under any other target are
+/// always written; everything else (libraries) never is.
 pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
     let target = metadata.target();
     if let Some(mask) = level::named(target) {
@@ -35,7 +35,7 @@ pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
     }
 }
 
-/// The name of an event's level: `any` for what is for everybody.
+/// The name of an event's level: `any` for events that are always written.
 fn name_of(metadata: &Metadata<'static>) -> &'static str {
     let target = metadata.target();
     if level::named(target).is_some() { target } else { "any" }
@@ -56,7 +56,7 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         TEXT.with(|text| {
-            // Formatting a value may log; that inner line has a buffer of its own.
+            // Formatting a value may log. That inner line then has its own buffer.
             let mut inner = RefCell::default();
             let text = if text.try_borrow_mut().is_ok() {
                 text
@@ -85,7 +85,7 @@ struct Fields<'a>(LineText<'a>);
 
 impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        // Writing to a line cannot fail; a value that cannot be printed is left out.
+        // Writing to a line cannot fail. A value that cannot be printed is left out.
         let _ = if field.name() == "message" {
             write!(self.0, "{value:?}")
         } else {

@@ -6,7 +6,7 @@ use ironbark_runtime::WallTime;
 
 use super::{file::local_time, line::push_syslog_stamp};
 
-/// Where and as whom messages are sent.
+/// The target and identity of the messages.
 #[derive(Clone, Debug)]
 pub struct SyslogOptions {
     /// The datagram socket of the daemon.
@@ -67,9 +67,9 @@ pub(super) struct Syslog {
     options: SyslogOptions,
     socket: Option<UnixDatagram>,
     line: String,
-    /// When there was no daemon to connect to.
+    /// The time of the last failed attempt to connect.
     missed: Option<WallTime>,
-    /// Messages that could not be sent since the last one that could.
+    /// Messages that were lost since the last one was sent.
     pub(super) lost: u64,
 }
 
@@ -84,7 +84,7 @@ impl Syslog {
         }
     }
 
-    /// Connects if there is a daemon; until there is, the messages of each further second try again.
+    /// Connects if there is a daemon. Otherwise messages try again, at most once a second.
     pub(super) fn connect(&mut self) {
         self.socket = self.open().ok();
     }
@@ -95,7 +95,7 @@ impl Syslog {
         Ok(socket)
     }
 
-    /// Sends one message; one that the daemon does not take is lost and counted.
+    /// Sends one message. A message that the daemon does not take is lost and counted.
     pub(super) fn send(&mut self, time: WallTime, text: &str) {
         use std::fmt::Write as _;
         if self.missed.map(WallTime::unix_seconds) == Some(time.unix_seconds()) {
@@ -116,7 +116,7 @@ impl Syslog {
         let _ = write!(self.line, " {name}[{}]: ", std::process::id());
         self.line
             .push_str(text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default());
-        // The daemon may have been restarted since: a second socket finds it.
+        // The daemon may have been restarted: a second socket reaches it.
         for _ in 0..2 {
             if self.socket.is_none() {
                 self.socket = self.open().ok();

@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use super::*;
 
-/// The cached interest of call sites is one for the process: a second log would change it under the test's feet.
+/// All logs of the process share the cached interest of call sites: a second log would change it during the test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     lock(&ALONE)
@@ -138,7 +138,7 @@ fn settings_are_replaced_while_the_log_is_written() {
         tracing::info!(target: "stats", "still the old one");
         global.log_file = Some(two.clone());
         global.log_file_format = ironbark_config::LogFileFormat::Json;
-        // As cn=Monitor does: another change of the configuration leaves it alone.
+        // As in cn=Monitor: another change of the configuration does not touch it.
         log.set_levels(level::STATS | 512);
         log.prepare(&global).unwrap().commit();
         tracing::info!(target: "stats2", "conn=1 op=3 second");

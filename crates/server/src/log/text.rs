@@ -1,15 +1,15 @@
-//! The text of a line as it is formatted: control characters are escaped, and what is behind [`MAX_OCTETS`] is counted,
-//! not kept.
+//! The text of a line during formatting. Control characters are escaped. Octets behind [`MAX_OCTETS`] are counted, not
+//! kept.
 
 use std::fmt::{self, Write};
 
-/// Appends the text of one line to a string. Line ends and control characters of what a client sent cannot forge lines,
-/// and no request makes a line longer than about [`MAX_OCTETS`].
+/// Appends the text of one line to a string. Line ends and control characters from a client cannot forge lines, and no
+/// request makes a line longer than about [`MAX_OCTETS`].
 pub(super) struct LineText<'a> {
     line: &'a mut String,
-    /// Line ends that are left out if nothing follows them in the field.
+    /// Line ends that are dropped if nothing follows them in the field.
     line_ends: usize,
-    /// Octets that did not fit, as they came.
+    /// Octets that did not fit, counted before escaping.
     left_out: usize,
 }
 
@@ -28,7 +28,7 @@ impl<'a> LineText<'a> {
         self.line_ends = 0;
     }
 
-    /// Ends the line: says how much of it is missing.
+    /// Ends the line. Appends how much of it is missing.
     pub(super) fn end(self) {
         if self.left_out > 0 {
             let _ = write!(self.line, "... ({} octets left out)", self.left_out);
@@ -58,7 +58,7 @@ impl<'a> LineText<'a> {
         }
     }
 
-    /// The line ends that were held back: something follows them.
+    /// Writes the line ends that were held back: more text follows them.
     fn put_line_ends(&mut self) {
         let fitting = self.line_ends.min(self.room() / ESCAPED);
         for _ in 0..fitting {
@@ -104,7 +104,7 @@ fn breaks(character: char) -> bool {
 const LINE_SEPARATOR: char = '\u{2028}';
 const PARAGRAPH_SEPARATOR: char = '\u{2029}';
 
-/// Octets of the text of a line. slapd's lines end after 4,096.
+/// Octets of a line's text. slapd's lines end after 4,096.
 const MAX_OCTETS: usize = 64 << 10;
 /// Octets of an escaped octet.
 const ESCAPED: usize = 3;
@@ -159,7 +159,7 @@ mod tests {
             ends.len(),
             fitting * ESCAPED + format!("... ({} octets left out)", 15_000_001 - fitting).len()
         );
-        // What comes after something that did not fit is not put behind it.
+        // Text that comes after a gap is not appended.
         let gap = line(&[&"x".repeat(MAX_OCTETS - 1), "ü", "y"]);
         assert!(gap.ends_with("x... (3 octets left out)"), "{}", &gap[MAX_OCTETS - 10..]);
     }

@@ -10,26 +10,26 @@ use ironbark_runtime::{WallTime, spawn_named};
 
 use super::{file::LogFile, line::thread_number, lock, syslog::Syslog};
 
-/// The sending side. Dropping it writes out what waits and ends the thread.
+/// The sending side. Dropping it writes the waiting lines and ends the thread.
 pub(super) struct Writer {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Lines on their way to the thread. Shared by everybody who logs.
+/// Lines on their way to the thread. Shared by all threads that log.
 #[derive(Default)]
 pub(super) struct Queue {
     lines: Mutex<Lines>,
     filled: Condvar,
 }
 
-/// Lines that wait: two vectors that are swapped with the thread's empty ones, so that logging allocates nothing once
-/// they have grown.
+/// Lines that wait: two vectors, which are swapped with the thread's empty ones. Once they have grown, logging
+/// allocates nothing.
 #[derive(Default)]
 struct Lines {
     heads: Vec<Head>,
     text: String,
-    /// What takes the place of the log file, each after so many lines.
+    /// New log files, each with the number of lines that come before it.
     replacements: Vec<(usize, Option<LogFile>)>,
     /// Lines that did not fit.
     lost: u64,
@@ -81,7 +81,7 @@ impl Queue {
 }
 
 impl Queue {
-    /// What comes from now on goes to another log file, or to none.
+    /// Later lines go to another log file, or to none.
     pub(super) fn replace_file(&self, file: Option<LogFile>) {
         let mut lines = lock(&self.lines);
         let before = lines.heads.len();
@@ -96,7 +96,7 @@ impl Drop for Writer {
         lock(&self.queue.lines).closed = true;
         self.queue.filled.notify_one();
         if let Some(thread) = self.thread.take() {
-            // A panic of the writer has been printed already.
+            // A panic of the writer was printed before.
             let _ = thread.join();
         }
     }
@@ -120,7 +120,7 @@ impl Outputs {
             }
             taken.closed = waiting.closed;
             std::mem::swap(&mut *waiting, &mut taken);
-            // The flag has to be seen in the next round too.
+            // The next round must see the flag too.
             taken.closed |= waiting.closed;
             drop(waiting);
             self.write(&mut taken);
@@ -163,7 +163,7 @@ impl Outputs {
     fn write_line(&mut self, head: &Head, line: &str) {
         if let (true, Some(syslog)) = (head.to_syslog, &mut self.syslog) {
             syslog.send(head.time, line);
-            // Say so as soon as the daemon listens again.
+            // Report it as soon as the daemon listens again.
             if syslog.lost > 0 && syslog.lost != u64::MAX {
                 let lost = syslog.lost;
                 syslog.send(

@@ -1,7 +1,7 @@
-//! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP on a thread of their own.
+//! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP in its own thread.
 //!
-//! It cannot hurt the server: it has one thread, few connections for a short time each, small requests whose bodies are
-//! not read, and counters that it reads without stopping anybody.
+//! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
+//! their bodies are not read. It reads counters without stopping other threads.
 
 mod page;
 mod text;
@@ -36,7 +36,7 @@ use tokio::{
 
 use crate::pool::Pool;
 
-/// What is shown.
+/// The data that is shown.
 pub(crate) struct Source {
     pub(crate) directory: Arc<Service>,
     pub(crate) pool: Arc<Pool>,
@@ -46,13 +46,13 @@ pub(crate) struct Source {
     is_ready: AtomicBool,
 }
 
-/// The endpoint, which may be elsewhere or nowhere after a change of the configuration.
+/// The endpoint. A change of the configuration may move it or remove it.
 pub(crate) struct Metrics {
     source: Arc<Source>,
     running: Mutex<Option<Running>>,
 }
 
-/// Another place of the endpoint, ready to be put into force. Dropped, it changes nothing.
+/// A changed endpoint, prepared for use. If it is dropped, nothing changes.
 #[must_use = "dropped, it changes nothing"]
 pub(crate) struct PreparedMetrics<'m> {
     metrics: &'m Metrics,
@@ -60,14 +60,14 @@ pub(crate) struct PreparedMetrics<'m> {
 }
 
 enum Next {
-    /// It stays where it is.
+    /// The endpoint stays where it is.
     Same,
-    /// It is there, or nowhere.
+    /// The endpoint listens at the new address, or nowhere.
     Other(Option<Running>),
 }
 
 impl PreparedMetrics<'_> {
-    /// Serves there, and no longer where it was.
+    /// Serves at the new address, and no longer at the old one.
     pub(crate) fn commit(self) {
         let Next::Other(next) = self.next else { return };
         if let Some(running) = &next {
@@ -105,7 +105,7 @@ impl Source {
     }
 }
 
-/// What the thread of an endpoint is told.
+/// The instructions for the thread of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Its configuration is not in force yet.
@@ -122,7 +122,7 @@ impl Metrics {
         }
     }
 
-    /// Takes the address of another `metrics-listener`. Nobody is served there yet: who connects waits.
+    /// Binds the address of another `metrics-listener`. It does not serve yet: clients that connect wait.
     ///
     /// # Errors
     /// The address cannot be listened on.
@@ -146,14 +146,14 @@ impl Metrics {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server begins to end: `/readyz` says so.
+    /// The server begins to end: `/readyz` reports this from now on.
     pub(crate) fn set_ending(&self) {
         self.source.is_ready.store(false, Ordering::Relaxed);
     }
 }
 
 impl Running {
-    /// Listens, and accepts nobody yet.
+    /// Listens, but does not accept connections yet.
     fn start(address: SocketAddr, source: &Arc<Source>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -177,26 +177,26 @@ impl Running {
 
     fn serve(&self) {
         tracing::info!(target: "any", "metrics: listening on http://{}/metrics", self.address);
-        // A thread that has ended has said why.
+        // A thread that has ended has logged the reason.
         let _ = self.phase.send(Phase::Serving);
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A thread that has ended needs no telling.
+        // A thread that has ended needs no message.
         let _ = self.phase.send(Phase::Ended);
         if let Some(thread) = self.thread.take() {
-            // A panic has been logged already.
+            // A panic was logged before.
             let _ = thread.join();
         }
     }
 }
 
-/// Serves from when it is told to until it is told to stop.
+/// Serves from the first message to serve until the message to end.
 async fn accept(listener: TcpListener, source: &Arc<Source>, mut told: watch::Receiver<Phase>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    // An error means that nobody is there to tell it.
+    // An error means that the sender is gone.
     if told.wait_for(|phase| *phase != Phase::Waiting).await.is_err() {
         return Ok(());
     }
@@ -208,18 +208,18 @@ async fn accept(listener: TcpListener, source: &Arc<Source>, mut told: watch::Re
             (place, listener.accept().await)
         };
         tokio::select! {
-            // An error means that nobody is there to stop it.
+            // An error means that the sender is gone.
             _ = told.wait_for(|phase| *phase == Phase::Ended) => return Ok(()),
             (place, accepted) = next => match accepted {
                 Ok((stream, _)) => {
                     let source = Arc::clone(source);
                     tokio::spawn(async move {
-                        // One that takes too long is dropped.
+                        // A connection that takes too long is dropped.
                         let _ = tokio::time::timeout(MAX_LIFE, serve(stream, source)).await;
                         drop(place);
                     });
                 }
-                // Out of descriptors, usually: trying again at once is of no use.
+                // Usually out of descriptors: trying again at once is useless.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             },
         }
@@ -238,7 +238,7 @@ async fn serve(stream: TcpStream, source: Arc<Source>) {
         .timer(TokioTimer::new())
         .header_read_timeout(MAX_HEADER_WAIT)
         .serve_connection(TokioIo::new(stream), answer);
-    // Whoever breaks off gets no answer.
+    // A client that disconnects gets no answer.
     let _ = connection.await;
 }
 
@@ -280,7 +280,7 @@ fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     response
 }
 
-/// Further connections wait in the queue of the listening socket.
+/// More connections wait in the queue of the listening socket.
 const MAX_CONNECTIONS: usize = 8;
 /// From accepting to the last octet of the answer.
 const MAX_LIFE: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use super::{
 /// Takes one number out of several.
 type Figure<T> = fn(&T) -> u64;
 
-/// All of them, as of now.
+/// All present figures.
 pub(super) fn render(source: &Source) -> String {
     let mut page = Page::default();
     page.gauge("ironbark_build_info", "Version of the server; always 1.")

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-/// What the format is called in `Content-Type`.
+/// The value of `Content-Type` for the format.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page of figures.
@@ -16,12 +16,12 @@ pub(super) struct Family<'p> {
 }
 
 impl Page {
-    /// A number that only rises; its name ends with `_total`.
+    /// A number that only increases; its name ends with `_total`.
     pub(super) fn counter(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, "counter", help)
     }
 
-    /// A number that rises and falls.
+    /// A number that increases and decreases.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str) -> Family<'_> {
         self.family(name, "gauge", help)
     }
@@ -51,7 +51,7 @@ impl Family<'_> {
         self.line("", labels, value);
     }
 
-    /// A distribution: limits (a text, with how many observations are not above it), then sum and number of all
+    /// A distribution: limits (a text, with the number of observations up to it), then sum and number of all
     /// observations.
     pub(super) fn distribution(
         &mut self,

@@ -1,5 +1,5 @@
-//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. Checked
-//! as slapd checks them.
+//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. They are
+//! checked as in slapd.
 
 use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
 use ironbark_directory::{Authority, Configuration, Modification, ModificationKind, NamingContext, OperationError};
@@ -9,7 +9,7 @@ use ironbark_model::{Dn, ResultCode};
 use super::databases::{RESTRICTABLE, restricted};
 use crate::log::{LevelMask, level};
 
-/// What a modification asks for, once it is known to be right.
+/// The change that a valid modification asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     /// Other log levels.
@@ -20,7 +20,7 @@ pub(crate) enum Change {
     Nothing,
 }
 
-/// Reads the changes of an entry of cn=Monitor that exists; `levels` are those in force.
+/// Reads the changes of an existing entry of cn=Monitor; `levels` are those in force.
 ///
 /// # Errors
 /// `unwillingToPerform` for an entry or attribute that is not writable; `constraintViolation`,
@@ -52,7 +52,7 @@ fn unwilling(text: &'static str) -> OperationError {
     OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text)
 }
 
-/// Attributes that modifications bring along: `modifiersName` and its like.
+/// Whether the server added a modification: `modifiersName` and similar attributes.
 fn is_of_the_server(modification: &Modification) -> bool {
     modification.authority == Authority::Server
 }
@@ -118,7 +118,7 @@ fn read_restrictions(context: &NamingContext, modifications: &[Modification]) ->
             return Err(unwilling(""));
         }
     }
-    // An entry without `readOnly` would not be one of a database; who refuses all extended operations cannot name some.
+    // An entry of a database must have `readOnly`. Restricting all extended operations excludes naming single ones.
     if !has_read_only || (after.operations.contains(Operations::EXTENDED) && !after.extended.is_empty()) {
         return Err(violation());
     }
@@ -178,7 +178,7 @@ enum Restrictable {
 }
 
 impl Restrictable {
-    /// An operation by its name, or one that is extended by its OID.
+    /// An operation by its name, or an extended operation by its OID.
     fn read(value: &[u8]) -> Result<Self, OperationError> {
         let text = std::str::from_utf8(value).unwrap_or_default();
         let named = RESTRICTABLE.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));

@@ -8,7 +8,7 @@ use super::{
     tree::{Node, Tree},
 };
 
-/// Kinds of database in slapd's order, as far as they are built.
+/// The kinds of database that are built in, in slapd's order.
 fn backends(configuration: &Configuration) -> impl Iterator<Item = &'static str> {
     let parts = configuration.registry.parts();
     let is_built = move |name: &&str| {
@@ -86,7 +86,7 @@ pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, 
     }
 }
 
-/// Whether cn=config is one of the databases that the directory serves; it is there in any case.
+/// Whether cn=config is among the databases that the directory serves; it exists in any case.
 fn has_config(configuration: &Configuration) -> bool {
     configuration
         .contexts
@@ -167,8 +167,8 @@ pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, o
     }
 }
 
-/// Overlays of a database in slapd's order: the one that sees a request first comes first, and what glues other
-/// databases comes before.
+/// Overlays of a database in slapd's order: the overlay that sees a request first comes first. The overlay that glues
+/// other databases comes before them.
 fn overlays_of(configuration: &Configuration, context: &NamingContext) -> Vec<&'static str> {
     let is_glued = configuration.subordinates_of(context).next().is_some();
     let configured = context.settings.overlays.iter().rev();
@@ -204,7 +204,7 @@ pub(super) fn restricted(context: &NamingContext) -> Operations {
     }
 }
 
-/// `readOnly`, and the single operations that are restricted.
+/// Adds `readOnly` and the restricted operations.
 fn restrictions(node: &mut Node<'_>, context: &NamingContext) {
     let restricted = restricted(context);
     node.set("readOnly", boolean(restricted.contains(Operations::WRITE)));
@@ -225,7 +225,7 @@ fn directory_of(context: &NamingContext) -> String {
     format!("{}/", path.display().to_string().trim_end_matches('/'))
 }
 
-/// The overlay that databases with `subordinate` ones below them have.
+/// The overlay of databases with `subordinate` databases below them.
 const GLUE: &str = "glue";
 
 /// Operations by their names in `restrictedOperation`.

@@ -1,7 +1,7 @@
 //! cn=Monitor: the state of the server as entries, computed at each search.
 //!
-//! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is
-//! left out: every value that is shown is true.
+//! The tree, its object classes and its attributes are those of slapd's back-monitor. Entries without a counterpart
+//! here are left out: every value that is shown is true.
 
 mod change;
 mod connections;
@@ -36,15 +36,15 @@ pub(crate) struct Monitor {
     server: Arc<Attached>,
 }
 
-/// What is made after the directory, which owns the monitor.
+/// The parts that are made after the directory, which owns the monitor.
 pub(crate) type Attached = OnceLock<(Weak<Service>, Arc<Pool>)>;
 
-/// What does not change while the server runs.
+/// Facts that do not change while the server runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Name and URL of each listener.
     pub(crate) listeners: Vec<(Arc<str>, Arc<str>)>,
-    /// How many files and sockets the process may have open.
+    /// The limit on open files and sockets of the process.
     pub(crate) max_descriptors: u64,
     /// Names of the overlays that are built in.
     pub(crate) overlays: Vec<String>,

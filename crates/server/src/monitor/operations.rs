@@ -45,7 +45,7 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
     }
 }
 
-/// The counters of what was sent count what the search that shows them has sent already, as in slapd.
+/// The counters of sent messages include the messages that this search has sent already, as in slapd.
 pub(super) fn refreshed(schema: &Schema, entry: &Entry, sent: u32) -> Option<Entry> {
     const COUNTERS: [&[u8]; 2] = [
         b"cn=pdu,cn=statistics,cn=monitor",

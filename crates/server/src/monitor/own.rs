@@ -1,4 +1,4 @@
-//! cn=Ironbark,cn=Monitor: what slapd has no entries for.
+//! cn=Ironbark,cn=Monitor: entries that slapd does not have.
 
 use ironbark_config::IndexKinds;
 use ironbark_directory::{Configuration, FilterReport, FilterShape, IndexBuild, NamingContext, Service, Statistics};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::pool::Pool;
 
-/// Filters that are shown.
+/// Filters that are shown at most.
 const MOST_FILTERS: usize = 512;
 
 pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Service, pool: &Pool) {
@@ -27,7 +27,7 @@ pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory:
     commits(tree, statistics);
     sources(tree, directory, pool);
     let report = statistics.filters();
-    // A database that cannot be read says so elsewhere.
+    // A database that cannot be read is reported elsewhere.
     let builds = directory.index_builds().unwrap_or_default();
     indexes(tree, configuration, &report, &builds);
     filters(tree, statistics, &report);
@@ -110,7 +110,7 @@ fn sources(tree: &mut Tree<'_>, directory: &Service, pool: &Pool) {
     }
 }
 
-/// Each index of each database, how many searches have used it, and how far those are that are being built.
+/// The indexes of each database, how many searches have used each of them, and the progress of those being built.
 fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterReport, builds: &[IndexBuild]) {
     container(tree, "Indexes", "Searches that used an index, since the start.", |_| {});
     for context in &configuration.contexts {
@@ -139,7 +139,7 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
     }
 }
 
-/// The kinds of index, and what they serve.
+/// The kinds of index, and the filter items that they serve.
 const INDEX_KINDS: [(IndexKinds, &str, &[TermKind]); 4] = [
     (IndexKinds::PRESENCE, "pres", &[TermKind::Presence]),
     (IndexKinds::EQUALITY, "eq", &[TermKind::Equality, TermKind::Inequality]),
@@ -147,7 +147,7 @@ const INDEX_KINDS: [(IndexKinds, &str, &[TermKind]); 4] = [
     (IndexKinds::SUBSTRINGS, "sub", &[TermKind::Substring]),
 ];
 
-/// Searches for an attribute, or for one that its index serves too.
+/// Searches for an attribute, or for another attribute that its index also serves.
 fn uses(schema: &Schema, context: &NamingContext, report: &FilterReport, attribute: &str, kinds: &[TermKind]) -> u64 {
     let number = |name: &str| Some(schema.find_attribute_type(name.split(';').next()?.as_bytes())?.number);
     let (Some(indexed), Some(suffix)) = (number(attribute), context.suffixes().first()) else {

@@ -7,7 +7,7 @@ use ironbark_runtime::WallTime;
 pub(super) struct Tree<'a> {
     schema: &'a Schema,
     suffix: &'a Dn,
-    /// When the server started: the creation time of everything that does not come and go.
+    /// When the server started: the creation time of all permanent entries.
     started: WallTime,
     entries: Vec<Entry>,
 }
@@ -87,7 +87,7 @@ impl Node<'_> {
     /// Adds a value.
     pub(super) fn set(&mut self, attribute: &str, value: &str) {
         let Ok(description) = self.schema.attribute_description(attribute.as_bytes()) else {
-            // The built-in schema has them all; one that has been taken away is missed here and nowhere else.
+            // The built-in schema has all attributes. If one has been removed, only this value is missing.
             tracing::debug!(target: "config", "monitor: the schema has no attribute type {attribute}");
             return;
         };

@@ -4,8 +4,8 @@ use ironbark_ber::{Reader, tags};
 use rustls::ServerConnection;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-/// The hash of the server's certificate, by the hash function of its signature, or SHA-256 where that is weak; `None`
-/// where it has none.
+/// The hash of the server's certificate. The hash function is that of the signature, or SHA-256 if that is weak. `None`
+/// if the signature has none.
 pub(super) fn endpoint(certificate: &[u8]) -> Option<Vec<u8>> {
     let hash = match signature_algorithm(certificate)? {
         MD5_WITH_RSA | SHA1_WITH_RSA | SHA256_WITH_RSA | ECDSA_WITH_SHA1 | ECDSA_WITH_SHA256 => {

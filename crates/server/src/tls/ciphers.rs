@@ -1,4 +1,5 @@
-//! `TLSCipherSuite`: which of the ciphers that there are a text of OpenSSL's or GnuTLS's leaves, and in what order.
+//! `TLSCipherSuite`: which of the available ciphers a text in the syntax of OpenSSL or GnuTLS selects, and in what
+//! order.
 
 use rustls::{
     CipherSuite, ProtocolVersion, SupportedCipherSuite,
@@ -8,13 +9,13 @@ use rustls::{
 mod gnutls;
 mod openssl;
 
-/// A cipher suite with the words that choose it.
+/// A cipher suite, and the words that select it.
 #[derive(Clone, Copy)]
 struct Row {
     suite: SupportedCipherSuite,
-    /// OpenSSL's name, which the log shows.
+    /// OpenSSL's name; the log shows it.
     name: &'static str,
-    /// What authenticates the server: `RSA` or `ECDSA`; empty in TLS 1.3, where that is negotiated apart.
+    /// The authentication of the server: `RSA` or `ECDSA`; empty in TLS 1.3, which negotiates it separately.
     authentication: &'static str,
     /// GnuTLS's name of the cipher.
     cipher: &'static str,
@@ -48,7 +49,7 @@ const AES256: &str = "AES-256-GCM";
 const AES128: &str = "AES-128-GCM";
 const CHACHA: &str = "CHACHA20-POLY1305";
 
-/// All that there are, the strongest first.
+/// All available suites, the strongest first.
 static ROWS: [Row; 9] = [
     row(
         suites::TLS13_AES_256_GCM_SHA384,
@@ -115,10 +116,10 @@ static ROWS: [Row; 9] = [
     ),
 ];
 
-/// The suites that `text` leaves, in its order; without a text, all.
+/// The suites that `text` selects, in its order; all without a text.
 ///
 /// # Errors
-/// A word that neither library knows; a text that leaves none.
+/// A word that neither library knows; a text that selects no suite.
 pub(super) fn select(text: Option<&str>) -> Result<Vec<SupportedCipherSuite>, String> {
     let chosen = match text {
         None => return Ok(ALL_CIPHER_SUITES.to_vec()),
@@ -173,7 +174,7 @@ mod tests {
             tls12("HIGH:!kRSA:+AESGCM").first(),
             Some(&"ECDHE-ECDSA-CHACHA20-POLY1305")
         );
-        // TLS 1.3 has names of its own.
+        // TLS 1.3 has its own names.
         assert_eq!(
             names("TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256"),
             ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"]
@@ -198,7 +199,7 @@ mod tests {
             ["ECDHE-RSA-AES128-GCM-SHA256"]
         );
         assert_eq!(names("NORMAL:-VERS-TLS1.3:-CHACHA20-POLY1305:-ECDHE-ECDSA").len(), 2);
-        // What the image osixia/openldap begins with.
+        // The default of the image osixia/openldap.
         let image = "SECURE256:+SECURE128:-VERS-TLS-ALL:+VERS-TLS1.2:-RSA:-DHE-DSS:-CAMELLIA-128-CBC:-CAMELLIA-256-CBC";
         assert_eq!(names(image).len(), 6);
         assert_eq!(names(image).last(), Some(&"ECDHE-RSA-AES128-GCM-SHA256"));

@@ -1,4 +1,4 @@
-//! `TLSVerifyClient`: what is done about a client's certificate.
+//! `TLSVerifyClient`: the treatment of a client's certificate.
 
 use std::{fmt, sync::Arc};
 
@@ -16,21 +16,21 @@ use rustls::{
 
 use super::files::Material;
 
-/// Who verifies clients' certificates, and whether one that fails ends the connection.
+/// The verifier of clients' certificates, and whether a failed verification ends the connection.
 pub(super) enum Clients {
     /// Certificates are not asked for.
     NotAsked,
-    /// One that arrives has been verified.
+    /// A certificate from a client was verified in the handshake.
     Verified(Arc<dyn ClientCertVerifier>),
-    /// One that arrives has still to be verified: `allow`.
+    /// A certificate from a client is verified after the handshake: `allow`.
     Unverified(Arc<dyn ClientCertVerifier>),
 }
 
 impl Clients {
-    /// By the settings.
+    /// Chosen by the settings.
     ///
     /// # Errors
-    /// No authorities to verify by; a revocation list that cannot be read.
+    /// No authorities to verify with; a revocation list that cannot be read.
     pub(super) fn new(
         settings: &TlsConfig,
         material: &Material,
@@ -51,7 +51,7 @@ impl Clients {
             builder = builder.allow_unauthenticated();
         }
         if settings.crl_check == CrlCheck::None {
-            // Of GnuTLS's lists: who is not on them may come in.
+            // For GnuTLS's lists: a certificate that is on no list is accepted.
             builder = builder
                 .with_crls(material.revocations.clone())
                 .allow_unknown_revocation_status();
@@ -74,7 +74,7 @@ impl Clients {
         })
     }
 
-    /// What the handshake asks.
+    /// The verifier that the handshake uses.
     pub(super) fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
         match self {
             Self::NotAsked => WebPkiClientVerifier::no_client_auth(),
@@ -83,7 +83,7 @@ impl Clients {
         }
     }
 
-    /// Whether the certificates that a client has shown say who it is.
+    /// Whether the certificates that a client has shown prove its identity.
     pub(super) fn accept(&self, chain: &[CertificateDer<'_>], now: Option<UnixTime>) -> bool {
         match (self, chain) {
             (Self::Verified(_), [_, ..]) => true,
@@ -95,7 +95,7 @@ impl Clients {
     }
 }
 
-/// Lets any certificate pass whose key the client holds: what it is worth is found out afterwards.
+/// Accepts any certificate whose key the client holds. The certificate is verified afterwards.
 struct Lenient(Arc<dyn ClientCertVerifier>);
 
 impl fmt::Debug for Lenient {

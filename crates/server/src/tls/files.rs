@@ -13,9 +13,9 @@ use rustls::pki_types::{
     pem::{self, PemObject},
 };
 
-/// What the settings' files hold.
+/// The content of the files that the settings name.
 pub(super) struct Material {
-    /// The server's certificate, its issuers behind it as far as they are known.
+    /// The server's certificate, followed by its issuers if they are known.
     pub(super) chain: Vec<CertificateDer<'static>>,
     /// Its private key.
     pub(super) key: PrivateKeyDer<'static>,
@@ -25,15 +25,15 @@ pub(super) struct Material {
     pub(super) revocations: Vec<CertificateRevocationListDer<'static>>,
 }
 
-/// The files as they were: enough to notice that one has been written or replaced.
+/// The state of the files: enough to notice that one has been written or replaced.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Seen(Vec<(PathBuf, Option<Stamp>)>);
 
-/// File number, length, and times of the last changes of content and name, which are coarse.
+/// File number, length, and the times of the last changes of content and name. These times are coarse.
 type Stamp = (u64, u64, [(i64, i64); 2]);
 
 impl Seen {
-    /// How the files are now.
+    /// The present state of the files.
     pub(super) fn now(settings: &TlsConfig) -> Self {
         let stamp = |path: PathBuf| {
             let stamp = fs::metadata(&path).ok().map(|about| {
@@ -46,7 +46,7 @@ impl Seen {
     }
 }
 
-/// All files, those in directories included.
+/// All files, including those in directories.
 fn paths(settings: &TlsConfig) -> Vec<PathBuf> {
     let single = [
         &settings.ca_certificate_file,
@@ -157,7 +157,7 @@ fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// Both PKCS#8 (`BEGIN ENCRYPTED PRIVATE KEY`) and older forms (`Proc-Type: 4,ENCRYPTED`) say so.
+/// Both PKCS#8 (`BEGIN ENCRYPTED PRIVATE KEY`) and older forms (`Proc-Type: 4,ENCRYPTED`) have this word.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 /// The items of one kind in a PEM file.
@@ -167,8 +167,7 @@ fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, String> {
     items.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Puts the issuers behind a certificate that the authorities hold, but for the one that signed itself, as OpenSSL
-/// does.
+/// Appends the issuers of a certificate that the authorities contain, except the self-signed one, as OpenSSL does.
 fn complete(chain: &mut Vec<CertificateDer<'static>>, authorities: &[CertificateDer<'static>]) {
     while chain.len() < MAX_CHAIN {
         let Some(last) = chain.last().and_then(|last| Certificate::parse(last).ok()) else {

@@ -1,5 +1,5 @@
-//! TLS handshakes. Their steps are computed by threads of their own, so that a flood of them, or a key that takes long
-//! to sign with, holds up no reactor; addresses and connections take turns.
+//! TLS handshakes. Separate threads compute their steps, so that a flood of handshakes, or a key that signs slowly,
+//! holds up no reactor. Addresses and connections take turns.
 
 use std::{
     io,
@@ -20,12 +20,12 @@ use tokio_rustls::{Accept, server::TlsStream};
 use super::{Established, TlsContext};
 use crate::connection::Socket;
 
-/// The threads of all handshakes. They are started with the first one.
+/// The threads of all handshakes. The first handshake starts them.
 pub(crate) struct HandshakeThreads(FairPool<Source, Step>);
 
 impl Default for HandshakeThreads {
     fn default() -> Self {
-        // What waits is bounded by the connections, each of which has one step under way at most.
+        // The waiting steps are bounded by the connections: each has at most one step under way.
         Self(FairPool::new("tls", Shares::of_cores(usize::MAX)))
     }
 }
@@ -48,13 +48,13 @@ enum State {
     Over,
 }
 
-/// What came of a step.
+/// The result of a step.
 enum Stepped {
     More(Box<Accept<Socket>>),
     Done(io::Result<Secured>),
 }
 
-/// What a handshake ends with.
+/// The result of a handshake.
 pub(crate) type Secured = (Box<TlsStream<Socket>>, Established);
 
 /// A step to be computed.
@@ -65,7 +65,7 @@ struct Step {
     reply: oneshot::Sender<Stepped>,
 }
 
-/// Says that the socket is ready for what the last step waited for.
+/// Signals that the socket is ready for the event that the last step waited for.
 #[derive(Default)]
 struct Signal {
     is_ready: AtomicBool,
@@ -90,16 +90,16 @@ impl Handshake {
         }
     }
 
-    /// Goes on with it, until it has ended.
+    /// Continues the handshake until it has ended.
     ///
     /// # Errors
-    /// The peer does not speak TLS, or not as we must.
+    /// The peer does not speak TLS, or speaks it in a way that we must refuse.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Secured>> {
         loop {
             match &mut self.state {
                 State::New(accept) => {
                     if let Some(socket) = accept.get_ref() {
-                        // The step tells what is wrong with the socket.
+                        // The step reports errors of the socket.
                         let _ = ready!(socket.poll_read_ready(cx));
                     }
                 }
@@ -148,7 +148,7 @@ impl Handshake {
 impl Drop for Handshake {
     fn drop(&mut self) {
         if matches!(self.state, State::Away(_)) {
-            // The step has the socket, whose descriptor is to be free at once.
+            // The step holds the socket. Its descriptor should be free at once.
             self.context.threads.0.forget(&self.claimant);
         }
     }

@@ -1,4 +1,5 @@
-//! TLS: what ldaps:// listeners and StartTLS use, made of the `TLS*` settings and replaced while connections live on.
+//! TLS for ldaps:// listeners and StartTLS. It is made from the `TLS*` settings, and replaced while connections live
+//! on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -39,22 +40,22 @@ pub(crate) struct Tls {
     source: Mutex<Source>,
 }
 
-/// What the current context was made of.
+/// The settings and files that the current context was made from.
 #[derive(Default)]
 struct Source {
     settings: TlsConfig,
     seen: Option<Seen>,
 }
 
-/// What a configuration says of TLS, ready for new connections. Dropped, it changes nothing.
+/// The TLS settings of a configuration, ready for new connections. If it is dropped, nothing changes.
 #[must_use = "dropped, it changes nothing"]
 pub(crate) struct PreparedTls<'t> {
     tls: &'t Tls,
-    /// `None`: settings and files are those in force.
+    /// `None`: settings and files are the same as those in force.
     next: Option<(Source, Option<Arc<TlsContext>>)>,
 }
 
-/// What new connections use.
+/// The TLS state that new connections use.
 pub(crate) struct TlsContext {
     config: Arc<ServerConfig>,
     clients: Clients,
@@ -63,7 +64,7 @@ pub(crate) struct TlsContext {
     threads: Arc<HandshakeThreads>,
 }
 
-/// What a handshake has established.
+/// The results of a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct Established {
     /// `TLSv1.3`.
@@ -72,13 +73,13 @@ pub(crate) struct Established {
     pub(crate) cipher: &'static str,
     /// Length of its keys in bits.
     pub(crate) strength: u32,
-    /// The client's certificate, and what SASL mechanisms can bind themselves to.
+    /// The client's certificate, and the channel bindings for SASL mechanisms.
     pub(crate) channel: TlsChannel,
 }
 
 impl Tls {
-    /// Makes what new connections need under other settings. Nothing is made when they, and the files that they name,
-    /// are as they were.
+    /// Makes the context for new connections under other settings. Nothing is made if the settings, and the files that
+    /// they name, have not changed.
     ///
     /// # Errors
     /// The setting or file, and what is wrong with it.
@@ -119,7 +120,7 @@ impl Tls {
         self.read_again(|_, _| true);
     }
 
-    /// Held, `source` keeps other settings from being put into force meanwhile.
+    /// While `source` is locked, no other settings can be put into force.
     fn read_again(&self, is_due: impl FnOnce(Option<&Seen>, &Seen) -> bool) {
         let mut source = self.source();
         let Source { settings, seen } = &mut *source;
@@ -142,7 +143,7 @@ impl Tls {
         *seen = Some(now);
     }
 
-    /// What a new connection uses; `None` where TLS is not configured.
+    /// The context for a new connection; `None` if TLS is not configured.
     pub(crate) fn context(&self) -> Option<Arc<TlsContext>> {
         self.current.load_full()
     }
@@ -195,12 +196,12 @@ impl TlsContext {
         })
     }
 
-    /// For handshakes as the server.
+    /// The acceptor for handshakes as the server.
     fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.config))
     }
 
-    /// What a handshake that has ended has established.
+    /// The results of a finished handshake.
     fn established(&self, connection: &ServerConnection) -> Established {
         let suite = connection.negotiated_cipher_suite();
         let (cipher, strength) = suite.map_or(("unknown", 1), |suite| ciphers::describe(suite.suite()));
@@ -223,7 +224,7 @@ impl TlsContext {
     }
 }
 
-/// The protocol versions that `TLSProtocolMin` and the ciphers leave.
+/// The protocol versions that `TLSProtocolMin` and the ciphers allow.
 fn versions(
     oldest: ProtocolVersion,
     provider: &CryptoProvider,

@@ -1,4 +1,4 @@
-//! Key exchange over secp521r1 (RFC 8422), which the library of TLS leaves out and OpenSSL has.
+//! Key exchange over secp521r1 (RFC 8422). Our TLS library lacks it, OpenSSL has it.
 
 use aws_lc_rs::{
     agreement::{ECDH_P521, EphemeralPrivateKey, PublicKey, UnparsedPublicKey, agree_ephemeral},
@@ -21,7 +21,7 @@ struct Begun {
     public: PublicKey,
 }
 
-/// The first octet of a point that is not compressed, the only form in TLS (RFC 8446 §4.2.8.2).
+/// The first octet of an uncompressed point. TLS allows no other form (RFC 8446 §4.2.8.2).
 const UNCOMPRESSED: u8 = 4;
 
 impl SupportedKxGroup for Secp521r1 {
@@ -42,7 +42,7 @@ impl ActiveKeyExchange for Begun {
         if peer.first() != Some(&UNCOMPRESSED) {
             return Err(refused());
         }
-        // That the point lies on the curve is looked at there.
+        // `agree_ephemeral` checks that the point lies on the curve.
         agree_ephemeral(
             self.private,
             UnparsedPublicKey::new(&ECDH_P521, peer),

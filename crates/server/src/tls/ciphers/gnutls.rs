@@ -27,7 +27,7 @@ pub(super) fn is_meant(text: &str) -> bool {
         || text.contains(":%")
 }
 
-/// What is allowed, by kind.
+/// The allowed parts, by kind.
 struct Allowed {
     ciphers: Vec<&'static str>,
     exchanges: Vec<&'static str>,
@@ -39,7 +39,8 @@ const CIPHERS: [&str; 3] = [AES256, CHACHA, AES128];
 const EXCHANGES: [&str; 2] = ["ECDHE-ECDSA", "ECDHE-RSA"];
 const VERSIONS: [&str; 2] = ["VERS-TLS1.3", "VERS-TLS1.2"];
 
-/// The suites that a priority string leaves: by version, key exchange and cipher as they were added.
+/// The suites that a priority string selects: by version, key exchange and cipher, in the order in which they were
+/// added.
 pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
     let mut words = text.split([':', ',']).filter(|word| !word.is_empty());
     let mut allowed = Allowed::by_keyword(words.next().unwrap_or_default())?;
@@ -48,7 +49,7 @@ pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
         match sign {
             "+" => allowed.change(name, true)?,
             "-" | "!" => allowed.change(name, false)?,
-            // Ways of doing things, not things.
+            // Options of behaviour, not algorithms.
             "%" => {}
             _ if KEYWORDS.contains(&word) => allowed.limit(word),
             _ => return Err(unknown(word)),
@@ -76,10 +77,10 @@ impl Allowed {
                 allowed.versions.clear();
                 allowed.has_aead = false;
             }
-            // The machine's own choice, which is not looked up: all that there is here is in it.
+            // The machine's own choice. It is not looked up: it includes all suites that exist here.
             _ if word.starts_with('@') || word == "SYSTEM" => {}
             _ if KEYWORDS.contains(&word) => allowed.limit(word),
-            // `NORMAL` is understood where the first word changes something.
+            // `NORMAL` is assumed if the first word is a change.
             _ if word.starts_with(['+', '-', '!']) => {
                 let (sign, name) = word.split_at_checked(1).unwrap_or_default();
                 allowed.change(name, sign == "+")?;
@@ -89,7 +90,7 @@ impl Allowed {
         Ok(allowed)
     }
 
-    /// What a keyword leaves of what is allowed.
+    /// Restricts the allowed parts to those of a keyword.
     fn limit(&mut self, keyword: &str) {
         match keyword {
             "SECURE192" | "SECURE256" => self.ciphers.retain(|cipher| *cipher != AES128),
@@ -163,7 +164,7 @@ fn set_all(held: &mut Vec<&'static str>, all: &[&'static str], is_added: bool) {
     }
 }
 
-/// What is there already stays where it is.
+/// Parts that are there already stay where they are.
 fn set_some(held: &mut Vec<&'static str>, some: &[&'static str], is_added: bool) {
     if is_added {
         let missing: Vec<_> = some.iter().filter(|one| !held.contains(one)).collect();
@@ -180,8 +181,8 @@ fn set_one(held: &mut Vec<&'static str>, one: &'static str, is_added: bool) {
     }
 }
 
-/// What GnuTLS knows and nothing here is: older ciphers, checksums, key exchanges and versions; and what is not chosen
-/// by this setting here (signatures, groups, kinds of certificates, compression).
+/// Names that GnuTLS knows and no part here has: older ciphers, checksums, key exchanges and versions. Also names that
+/// this setting does not select here (signatures, groups, kinds of certificates, compression).
 fn is_known(name: &str) -> bool {
     const PREFIXES: [&str; 9] = [
         "VERS-",

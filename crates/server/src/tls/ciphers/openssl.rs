@@ -1,10 +1,10 @@
 //! OpenSSL's cipher strings (`openssl-ciphers(1)`).
 //!
-//! They are about TLS 1.2 and older. Suites of TLS 1.3 have names of their own; where none is named, all are offered.
+//! They select suites of TLS 1.2 and older. Suites of TLS 1.3 have their own names; if none is named, all are offered.
 
 use super::{ROWS, Row};
 
-/// The suites that a cipher string leaves, in its order.
+/// The suites that a cipher string selects, in its order.
 pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
     let (tls13, tls12): (Vec<Row>, Vec<Row>) = ROWS.iter().partition(|row| row.is_tls13());
     let mut named13: Vec<Row> = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
 #[derive(Default)]
 struct List {
     chosen: Vec<Row>,
-    /// Taken away for good, by name.
+    /// Suites removed for good, by name.
     killed: Vec<&'static str>,
 }
 
@@ -76,7 +76,7 @@ impl List {
     }
 }
 
-/// `@STRENGTH` sorts, which the suites are; `@SECLEVEL` of 0 to 3 they all meet.
+/// `@STRENGTH` sorts by strength, and the suites are sorted. All of them meet `@SECLEVEL` 0 to 3.
 fn check_command(command: &str) -> Result<(), String> {
     let is_met = command == "STRENGTH"
         || command
@@ -87,7 +87,7 @@ fn check_command(command: &str) -> Result<(), String> {
         .ok_or_else(|| format!("TLSCipherSuite: unknown command \"@{command}\""))
 }
 
-/// Whether a suite of TLS 1.2 is meant by a term; `None`: OpenSSL does not know it either.
+/// Whether a term selects a suite of TLS 1.2; `None`: OpenSSL does not know the term either.
 fn matches(row: &Row, term: &str) -> Option<bool> {
     let is_chacha = row.cipher == super::CHACHA;
     Some(match term {
@@ -110,8 +110,8 @@ fn matches(row: &Row, term: &str) -> Option<bool> {
     })
 }
 
-/// What OpenSSL knows and no suite here is: kinds of keys and ciphers, protocol versions, and names of suites, which
-/// have hyphens.
+/// Terms that OpenSSL knows and no suite here has: kinds of keys and ciphers, protocol versions, and names of suites,
+/// which have hyphens.
 fn is_known(term: &str) -> bool {
     OTHERS.split(' ').any(|known| known == term)
         || (term.contains('-')
