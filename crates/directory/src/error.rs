@@ -1,4 +1,4 @@
-//! How an operation is refused: the parts of an LDAPResult, and the failure behind them.
+//! The refusal of an operation: the parts of an LDAPResult, and the failure behind them.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use ironbark_store::StoreError;
 pub struct OperationError {
     /// The result code.
     pub result_code: ResultCode,
-    /// Deepest existing ancestor, for noSuchObject and its like; may be empty.
+    /// Deepest existing ancestor, for noSuchObject and similar codes; may be empty.
     pub matched_dn: String,
     /// Text for people; may be empty.
     pub diagnostic_message: Cow<'static, str>,
@@ -101,8 +101,7 @@ impl OperationError {
 }
 
 impl OperationError {
-    /// The diagnostic message as a client is told it: of a long one the beginning, as it may repeat what the client
-    /// sent.
+    /// The diagnostic message for a client. A long one is cut, because it may repeat what the client sent.
     pub(crate) fn told(&self) -> Cow<'_, str> {
         let text = &*self.diagnostic_message;
         if text.len() <= MAX_TOLD_OCTETS {
@@ -115,7 +114,7 @@ impl OperationError {
 
 /// Octets of a diagnostic message.
 const MAX_TOLD_OCTETS: usize = 1_024;
-/// What a diagnostic message ends with that was cut.
+/// The end of a diagnostic message that was cut.
 const CUT: &str = "...";
 
 impl From<StoreError> for OperationError {
@@ -125,7 +124,7 @@ impl From<StoreError> for OperationError {
 }
 
 impl OperationError {
-    /// What a client hears of a storage failure; the log hears the rest.
+    /// The error of a storage failure for the client. The details go to the log.
     pub(crate) fn of_store(error: &StoreError) -> Self {
         match error {
             StoreError::Full(reason) => {

@@ -57,8 +57,7 @@ pub fn password(data: &[u8]) {
     }
 }
 
-/// Whether a hash asks for little work, so that many can be tried: what is bounded is bounded at seconds, which its own
-/// tests see.
+/// Whether a hash asks for little work, so that many can be tried. Unit tests cover the limits, which are at seconds.
 fn is_quick(hash: &[u8]) -> bool {
     let has_big_number = hash.split(|byte| *byte == b'$').take(4).any(|field| {
         field

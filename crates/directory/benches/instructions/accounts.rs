@@ -7,10 +7,10 @@ use ironbark_load::generate::{DataSet, Entry, Kind, Passwords};
 
 use crate::harness::Site;
 
-/// Accounts, and so the number of times that most operations are done.
+/// Accounts. Most operations are done once for each of them.
 pub const ACCOUNTS: usize = 256;
 
-/// The directory and what was put into it.
+/// The directory and the accounts in it.
 pub struct Accounts {
     pub site: Site,
     pub all: Vec<Account>,
@@ -85,7 +85,7 @@ fn text(bytes: &[u8]) -> String {
 
 const SEED: u64 = 1;
 
-/// valgrind has not the address space that is reserved by default.
+/// valgrind does not have the address space that is reserved by default.
 const SETTINGS: &str = "maxsize 268435456
 envflags nosync
 sizelimit unlimited";

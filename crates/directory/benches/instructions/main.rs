@@ -1,9 +1,8 @@
 //! The hot paths of a search, a compare and a bind, for callgrind to count their instructions
 //! (`cargo xtask instructions`).
 //!
-//! Each operation is done for every one of the same mail accounts, first to fill what is kept in memory, then counted:
-//! what runs within [`counted_operations`] is what callgrind collects. Standard output has a line `name times` for each
-//! operation, in order.
+//! Each operation is done for every account, first to fill the caches, then counted: callgrind collects the
+//! instructions within [`counted_operations`]. Standard output has a line `name times` for each operation, in order.
 
 #![allow(
     unreachable_pub,
@@ -33,7 +32,7 @@ fn main() {
     operations::count_all(&mut accounts);
 }
 
-/// Counts an operation that is done so many times, for one number after the other.
+/// Counts an operation that is done `times` times, for one number after the other.
 fn count(name: &str, times: usize, operation: &mut dyn FnMut(usize)) {
     (0..times).for_each(&mut *operation);
     counted_operations(times, operation);

@@ -7,8 +7,8 @@ use ironbark_store::{EntryGuards, Evaluation, Record, View};
 use super::{requester::Requester, searchable::AnswerableEntries, write_check::WriteCheck};
 use crate::{Configuration, OperationError};
 
-/// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of
-/// that entry, may search.
+/// Checks the filter on an entry in memory, with computed attributes. Only attributes that the subject of `check` may
+/// search can answer; `check` belongs to that entry.
 ///
 /// # Errors
 /// `assertionFailed`.
@@ -53,7 +53,7 @@ pub(crate) fn check_assertion_on_record(
     verdict(record.evaluate_with(with, &compiled, &mut Vec::new()))
 }
 
-/// No assertion holds of what is not there.
+/// Refuses an assertion on a missing entry: no assertion matches it.
 ///
 /// # Errors
 /// `assertionFailed`.

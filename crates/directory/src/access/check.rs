@@ -1,8 +1,8 @@
-//! Evaluation of access rules, as slapd.access(5) describes it: the first rule whose `what` holds decides, through its
+//! Evaluation of access rules, as slapd.access(5) describes it: the first rule whose `what` matches decides, by its
 //! `by` clauses.
 //!
-//! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without
-//! any rule everybody reads. The frontend's rules follow the database's own.
+//! Implicit endings: a rule grants nothing if none of its clauses matches. After the last rule nothing is granted.
+//! Without any rule everybody may read. The frontend's rules follow the database's own.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -28,26 +28,26 @@ pub(crate) struct Check<'a> {
     pub(super) source: Source<'a>,
     /// The transaction in which other entries of the database are looked up; `None`: the last commit.
     pub(super) view: Option<View<'a>>,
-    /// What its name is made of, if whoever asks knows it.
+    /// The parts of the entry's name, if the caller knows them.
     pub(super) place: Option<EntryPlace<'a>>,
-    /// Its name, once a rule has asked for it.
+    /// The entry's name, once a rule has needed it.
     pub(super) dn: BorrowedName<'a>,
-    /// That is the name which it is about to get.
+    /// Whether this is the name that the entry is about to get.
     pub(super) is_renamed: bool,
-    /// All that is known of the subject.
+    /// Everything that is remembered about the subject.
     pub(super) standing: Option<&'a SubjectDecisions>,
-    /// What sets say of the subject and the entry.
+    /// The results of sets for the subject and the entry.
     pub(super) sets: SetAnswers,
-    /// Which of the first 64 questions have been answered, and how.
+    /// Which of the first 64 questions have been answered, and the answers.
     pub(super) answered: Cell<(u64, u64)>,
-    /// What is known about entries of which the same is true, for the same subject.
+    /// The remembered decisions for entries with the same answers, for the same subject.
     pub(super) kind: Option<Rc<EntryDecisions>>,
-    /// Whether a rule could not be evaluated: then nothing is granted, for the clause that was passed over may have
-    /// been one that refuses.
+    /// Whether a rule could not be evaluated. Nothing is granted then, because the skipped clause may have been one
+    /// that refuses.
     failed: Cell<bool>,
 }
 
-/// For what a decision about an attribute holds.
+/// How far a decision about an attribute applies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) enum Reach {
     /// All entries of the same kind.
@@ -59,36 +59,36 @@ pub(super) enum Reach {
     Value,
 }
 
-/// What is known of the privileges on all values of an attribute of the entry.
+/// The known privileges on all values of an attribute of the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnAll {
     /// These, in all entries of the same kind.
     Alike(Privileges),
     /// These, in this entry.
     Here(Privileges),
-    /// Each value has to be asked about.
+    /// Each value must be decided on its own.
     ByValue,
 }
 
-/// What was decided, and by what.
+/// A decision and its reason.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) privileges: Privileges,
-    /// What had been gathered when the rules ended: nothing of it is granted.
+    /// The privileges gathered when the rules ended: none of them is granted.
     pub(super) left: Privileges,
     /// The rule, by its place among the compiled ones, and the number of its clause from 1 on; 0 for the implicit one.
     pub(crate) by: Option<(usize, usize)>,
-    /// For what else it holds.
+    /// How far the decision applies beyond this value.
     pub(super) reach: Reach,
 }
 
 impl<'a> Check<'a> {
-    /// The rules of the database of who asks. The caller has let the rootdn pass.
+    /// The rules of the requester's database. The caller has checked that the requester is not the rootdn.
     pub(super) fn of(requester: Requester<'a>, source: Source<'a>) -> Self {
         Self::new(requester.configuration, requester.rules(), requester.subject, source)
     }
 
-    /// Everything that applies to an entry of a naming context. The caller has let the rootdn pass.
+    /// All rules that apply to an entry of a naming context. The caller has checked that the subject is not the rootdn.
     pub(crate) fn new(
         configuration: &'a Configuration,
         rules: &'a Rules,
@@ -115,13 +115,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Other entries of the database are looked up in this transaction.
+    /// Looks up other entries of the database in this transaction.
     pub(super) fn within(mut self, view: View<'a>) -> Self {
         self.view = Some(view);
         self
     }
 
-    /// Rules see the entry under this name, whatever they have said of it under its own.
+    /// Rules see the entry under this name. Decisions about its own name no longer count.
     pub(super) fn named(mut self, name: Dn) -> Self {
         self.dn = BorrowedName::known(name);
         self.is_renamed = true;
@@ -131,28 +131,28 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// Whether a rule could not be evaluated, or the steps have run out: what was found out is not to be remembered.
+    /// Whether a rule could not be evaluated, or the steps have run out: the result must not be remembered.
     pub(super) fn cannot_tell(&self) -> bool {
         self.failed.get() || self.budget().is_some_and(Budget::is_exhausted)
     }
 
-    /// What the check may cost; `None`: whatever it costs.
+    /// The limit on the cost of the check; `None`: no limit.
     pub(super) fn budget(&self) -> Option<&'a Budget> {
         self.view.and_then(|view| view.budget()).or(self.subject.budget)
     }
 
-    /// A rule could not be evaluated.
+    /// Notes that a rule could not be evaluated.
     pub(super) fn fail(&self) {
         self.failed.set(true);
     }
 
-    /// The entry's place is known.
+    /// Sets the entry's place.
     pub(super) fn placed(mut self, place: EntryPlace<'a>) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// What is known about entries like this.
+    /// The remembered decisions about entries of this kind.
     pub(super) fn kind(&self) -> Option<&EntryDecisions> {
         self.kind.as_deref()
     }

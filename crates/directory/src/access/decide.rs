@@ -1,4 +1,5 @@
-//! What the rules say: which one is about what is asked, which of its clauses is meant, and what that grants.
+//! Decisions of the rules: which rule applies to a target, which of its clauses matches, and which privileges that
+//! grants.
 
 use ironbark_config::{
     Operations,
@@ -61,7 +62,7 @@ impl<'a> Check<'a> {
         decision.privileges
     }
 
-    /// What holds for an attribute whatever the value; found out, and remembered, if need be.
+    /// The privileges that apply to every value of an attribute. They are decided, and remembered, if necessary.
     pub(super) fn on_all(&self, attribute: &AttributeDescription) -> OnAll {
         let target = Target::Attribute(attribute, None);
         let place = self.kind.as_ref().and_then(|kind| Some((kind, kind.place(target)?)));
@@ -83,11 +84,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The decision and what it came from.
+    /// The decision and its reason.
     pub(crate) fn decide(&self, target: Target<'_>) -> Decision {
         let mut decision = Decision::default();
         if let Some(budget) = self.budget() {
-            // What decides by value looks at it through each of the rules.
+            // Each of the rules looks at the value.
             budget.spend(self.rules.all.len() as u64 / RULES_PER_STEP + target.value().cost());
         }
         if self.rules.is_empty() {
@@ -111,8 +112,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated or the steps have run
-    /// out.
+    /// Grants nothing if a rule could not be evaluated or the steps have run out. The decision is then not remembered.
     fn unless_failed(&self, decision: Decision) -> Decision {
         if !self.cannot_tell() {
             return decision;
@@ -123,14 +123,14 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether privileges are granted, or were when the last rule said `break`: slapd asks so if it may tell that a
-    /// base object exists.
+    /// Whether privileges are granted, or had been granted when the last rule said `break`. slapd asks this before it
+    /// reveals that a base object exists.
     pub(super) fn permits_or_left(&self, target: Target<'_>, privileges: Privileges) -> bool {
         let decision = self.decide(target);
         decision.privileges.with(decision.left).contains(privileges)
     }
 
-    /// Runs through the clauses of a rule that is about the target.
+    /// Goes through the clauses of a rule that applies to the target.
     fn apply(
         &self,
         place: usize,
@@ -169,7 +169,7 @@ impl<'a> Check<'a> {
             }
         }
         clause.who.iter().all(|condition| {
-            // A value that is the requester's own name need not be listed yet.
+            // A value that is the requester's own name need not be in the list yet.
             (own.is_some() && who::is_dn_attribute_of(condition, clause.grant.self_only))
                 || self.holds(condition, matched, value, reach)
         })
@@ -185,7 +185,7 @@ impl<'a> Check<'a> {
         self.is(condition, matched, value)
     }
 
-    /// The answer to a question, found out once.
+    /// The answer to a question. Each question is answered once.
     fn answer(&self, number: QuestionNumber) -> bool {
         let (known, yes) = self.answered.get();
         let bit = 1_u64
@@ -217,7 +217,7 @@ impl<'a> Check<'a> {
         answer
     }
 
-    /// Whether a rule is about the target, and the submatches.
+    /// Whether a rule applies to the target. Also gives the submatches.
     fn is_about(&self, rule: &Rule, target: Target<'_>, reach: &mut Reach) -> Option<Matched> {
         let request = self.subject.request;
         if let Some((operations, oid)) = &rule.operation
@@ -255,7 +255,7 @@ impl<'a> Check<'a> {
         Some(matched)
     }
 
-    /// What a name pattern gives to those that fill something in.
+    /// The submatches of a name pattern, for clauses that insert them.
     fn match_name(&self, rule: &Rule, matched: &mut Matched) {
         let length = self.dn().normalized().len();
         let is_value_regex = matched.value_text.is_some() && !matched.value.is_empty();
@@ -283,7 +283,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a value is one of a pattern's, and where it matched.
+    /// Whether a value matches one of a pattern's values, and where.
     fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
         let schema = &*self.configuration.schema;
         let text = value.text(schema)?;
@@ -293,7 +293,7 @@ impl<'a> Check<'a> {
         let mut matched = Matched::NOTHING;
         match pattern {
             CompiledValue::Exact { rule, normalized } => {
-                // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
+                // As in slapd, a matching rule other than the attribute's own compares the normal forms as they are.
                 let own = own.filter(|_| rule.is_none());
                 let value = value.normalized(schema)?;
                 let is_equal = own.map_or(value == *normalized, |own| own.matches(schema, &value, normalized));
@@ -313,7 +313,7 @@ impl<'a> Check<'a> {
     fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
         let schema = &*self.configuration.schema;
         match (attribute, target) {
-            // A class does not allow the pseudo-attributes: what is not in it includes them.
+            // No class allows the pseudo-attributes, so they are among the attributes outside a class.
             (AttributeTarget::Entry | AttributeTarget::NotClass(_), Target::Entry)
             | (AttributeTarget::Children | AttributeTarget::NotClass(_), Target::Children) => true,
             (_, Target::Entry | Target::Children) => false,
@@ -358,7 +358,7 @@ impl<'a> Check<'a> {
 }
 
 impl Decision {
-    /// What is worth remembering of it.
+    /// The part of the decision that is worth remembering.
     fn known(&self) -> Known {
         match self.reach {
             Reach::EntryDecisions => Known::All(self.privileges),
@@ -368,7 +368,7 @@ impl Decision {
     }
 }
 
-/// Rules that are run through in about one step.
+/// Rules that are checked in about one step.
 const RULES_PER_STEP: u64 = 4;
 /// Questions whose answers are remembered.
 const MAX_QUESTIONS: usize = 64;

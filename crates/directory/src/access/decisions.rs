@@ -1,5 +1,5 @@
-//! Decisions that are remembered: on one thread, for one subject under one configuration, by the answers to the rules'
-//! questions about an entry, and by attribute.
+//! Remembered decisions: on one thread, for one subject under one configuration, by the answers to the rules' questions
+//! about an entry, and by attribute.
 
 use std::{
     cell::{Cell, RefCell},
@@ -26,17 +26,17 @@ use crate::{
     rules::access::Rules,
 };
 
-/// A subject with all that is known of it.
+/// A subject with all remembered decisions about it.
 #[derive(Debug)]
 pub(crate) struct SubjectDecisions {
     /// Entries by the answers to the questions.
     kinds: RefCell<FxHashMap<u64, Rc<EntryDecisions>>>,
     types: usize,
-    /// Sum of the databases' commit versions, where groups or sets are looked up.
+    /// Sum of the databases' commit versions, if rules look up groups or sets.
     data: u64,
-    /// What sets say of the subject whatever the entry.
+    /// The results of sets for the subject that do not depend on the entry.
     pub(super) sets: SetAnswers,
-    /// What they have found in entries on the way.
+    /// The values that sets have found in other entries.
     pub(super) followed: RefCell<Followed>,
     /// The subject's own entry in the database, and the [`View::version`] under which it was found; 0 for none.
     own: Cell<(u64, Option<EntryId>)>,
@@ -46,22 +46,22 @@ pub(crate) struct SubjectDecisions {
     base: Cell<(u64, EntryId)>,
 }
 
-/// Entries of which the same is true.
+/// Decisions for entries with the same answers.
 #[derive(Debug)]
 pub(crate) struct EntryDecisions {
-    /// By attribute type; behind them `entry` and `children`.
+    /// By attribute type; `entry` and `children` come last.
     places: Box<[Cell<u16>]>,
-    /// Whether attributes are shown in answers, by their numbers in the database: 0 nothing is known, 1 no, 2 yes.
+    /// Whether attributes are shown in answers, by their numbers in the database: 0 unknown, 1 no, 2 yes.
     shown: [Cell<u8>; NUMBERS],
 }
 
-/// Nothing is known.
+/// Nothing has been decided.
 const UNKNOWN: u16 = 0;
-/// It is known that each value has to be looked at.
+/// Each value must be decided on its own.
 const VALUE: u16 = 1;
 /// Privileges follow.
 const KNOWN: u16 = 2;
-/// It is known that each entry has to be looked at.
+/// Each entry must be decided on its own.
 const ENTRY: u16 = 3;
 const STATE: u16 = 3;
 const SHIFT: u32 = 2;
@@ -80,7 +80,7 @@ impl SubjectDecisions {
         }
     }
 
-    /// The entry that has a name, the subject's, in the database.
+    /// The subject's own entry in the database.
     pub(super) fn own_entry(&self, view: View<'_>, name: &Dn) -> Result<Option<EntryId>, StoreError> {
         let version = view.version();
         let (known, id) = self.own.get();
@@ -99,17 +99,17 @@ impl SubjectDecisions {
         &self.spare_name
     }
 
-    /// Whether it is known that the subject may search below an entry.
+    /// Whether the subject is known to have search access below an entry.
     pub(crate) fn may_search_below(&self, view: View<'_>, base: EntryId) -> bool {
         self.base.get() == (view.version(), base)
     }
 
-    /// The subject may search below an entry.
+    /// Remembers that the subject may search below an entry.
     pub(crate) fn remember_base(&self, view: View<'_>, base: EntryId) {
         self.base.set((view.version(), base));
     }
 
-    /// What is known of entries with these answers.
+    /// The remembered decisions about entries with these answers.
     pub(super) fn kind(&self, answers: u64) -> Rc<EntryDecisions> {
         let mut kinds = self.kinds.borrow_mut();
         if kinds.len() >= MAX_KINDS && !kinds.contains_key(&answers) {
@@ -150,7 +150,7 @@ impl EntryDecisions {
         }
     }
 
-    /// All entries of this kind show the attribute with this number whole, or none does.
+    /// Remembers whether entries of this kind show all values of the attribute with this number, or none.
     pub(crate) fn remember_shown(&self, number: u16, is_shown: bool) {
         if let Some(cell) = self.shown.get(usize::from(number)) {
             cell.set(1 + u8::from(is_shown));
@@ -180,26 +180,26 @@ impl EntryDecisions {
     }
 }
 
-/// What is known of an attribute.
+/// The remembered decision about an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Nothing,
-    /// Each value has to be looked at.
+    /// Each value must be decided on its own.
     Value,
-    /// Each entry has to be looked at, but not each value.
+    /// Each entry must be decided on its own, but not each value.
     Entry,
     /// The privileges on all values.
     All(Privileges),
 }
 
-/// What tells subjects apart.
+/// The properties that distinguish subjects.
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct Key {
     context: i32,
     dn: Vec<u8>,
     real_dn: Option<Vec<u8>>,
     strength: Strength,
-    /// Name, our side, URL and name in DNS, where rules look at them.
+    /// Name, our side, URL and name in DNS, if rules use them.
     peer: Option<[Box<str>; 4]>,
     request: Option<RequestKind>,
 }
@@ -207,7 +207,7 @@ struct Key {
 /// The subjects of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct DecisionCache {
-    /// Under which configuration all of this was decided.
+    /// The configuration under which all decisions were made.
     configuration: Option<Arc<Configuration>>,
     known: FxHashMap<Key, Rc<SubjectDecisions>>,
     last: Option<Last>,
@@ -225,7 +225,7 @@ struct Last {
 }
 
 impl DecisionCache {
-    /// The standing of a request's subject; `None` if it may do everything, or nobody wrote a rule.
+    /// The remembered decisions for a request's subject; `None` if it may do everything, or if there are no rules.
     pub(crate) fn of(
         &mut self,
         configuration: &Arc<Configuration>,
@@ -319,15 +319,15 @@ impl DecisionCache {
     }
 }
 
-/// Changes with every commit of any database: what groups say may have changed.
+/// Changes with every commit of any database, because the members of groups may have changed.
 fn data_version(configuration: &Configuration) -> u64 {
     let databases = configuration.contexts.iter().filter_map(|context| context.database());
     databases.fold(0, |sum: u64, database| sum.wrapping_add(database.commit_version()))
 }
 
-/// Subjects of which each thread remembers decisions; then it starts over.
+/// Subjects whose decisions each thread remembers. Beyond this number, it starts over.
 const MAX_STANDINGS: usize = 256;
 /// Kinds of entries of one subject; each takes two octets for each attribute type of the schema, and [`NUMBERS`].
 const MAX_KINDS: usize = 64;
-/// Attributes of a database that are known by their numbers, which are given in the order of their first use.
+/// Attributes of a database that are remembered by their numbers. Numbers are given in the order of first use.
 const NUMBERS: usize = 512;

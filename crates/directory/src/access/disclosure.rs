@@ -1,6 +1,6 @@
-//! Names of entries that a subject may not know of, for which noSuchObject is answered.
+//! Names of entries that a subject may not know about: the answer is noSuchObject.
 //!
-//! A hidden referral entry is answered for exactly like one that is not there. For any other hidden entry, as in slapd,
+//! A hidden referral entry gets exactly the same answer as a missing entry. For any other hidden entry, as in slapd,
 //! the answer names no superior; changes of it are refused by the access rules instead.
 
 use ironbark_config::access::Privileges;
@@ -10,7 +10,7 @@ use ironbark_store::{EntryId, Location, Record, Scope, View};
 use super::{requester::Requester, target::Target, write_check::WriteCheck};
 use crate::{OperationError, backend::referral};
 
-/// What one subject may know of the names of one database.
+/// The names of one database that one subject may know.
 #[derive(Clone, Copy)]
 pub(crate) struct Disclosure<'a> {
     pub(crate) requester: Requester<'a>,
@@ -26,14 +26,14 @@ impl Disclosure<'_> {
         WriteCheck::on_record(self.requester, record, self.view).permits(Target::Entry, Privileges::DISCLOSE)
     }
 
-    /// As [`Self::discloses`]; an entry that is gone is disclosed to nobody.
+    /// As [`Self::discloses`]; a deleted entry is disclosed to nobody.
     pub(crate) fn discloses_entry(&self, id: EntryId) -> Result<bool, OperationError> {
         Ok(self.view.record(id)?.is_some_and(|record| self.discloses(&record)))
     }
 
-    /// Where a name leads without the referral entries that the subject may not know of; `location` is what
-    /// [`View::locate`] says. With `manages_dsa` (the `ManageDsaIT` control) the named entry counts as an ordinary one,
-    /// which operations protect in their own way.
+    /// The location of a name without the referral entries that the subject may not know about; `location` is the
+    /// result of [`View::locate`]. With `manages_dsa` (the `ManageDsaIT` control) the named entry counts as an ordinary
+    /// one: operations protect it in their own way.
     pub(crate) fn seen(&self, dn: &Dn, location: Location, manages_dsa: bool) -> Result<Location, OperationError> {
         let mut ancestor = match location {
             Location::Entry(id) if manages_dsa || !self.hides_referral(id)? => return Ok(Location::Entry(id)),
@@ -61,15 +61,15 @@ impl Disclosure<'_> {
             if id == 0 {
                 return Ok(None);
             }
-            // Places that are kept for entries to come are passed over.
+            // Placeholders for future entries are skipped.
             if self.view.record(id)?.is_some() {
                 return Ok(Some((id, depth)));
             }
         }
     }
 
-    /// The entry `ancestor`, or the closest one above it that is no hidden referral; nothing if the subject may not
-    /// know of that entry.
+    /// The entry `ancestor`, or the closest one above it that is not a hidden referral. `None` if the subject may not
+    /// know about that entry.
     fn disclosed(&self, mut ancestor: Ancestor) -> Result<Ancestor, OperationError> {
         while let Some((id, depth)) = ancestor {
             let record = self.view.record(id)?;
@@ -84,9 +84,9 @@ impl Disclosure<'_> {
         Ok(None)
     }
 
-    /// The error for a name that is not there: a referral if the deepest entry on the way to it is one, otherwise
-    /// noSuchObject with that entry's name; without a name if the subject may not know of that entry. `scope` is that
-    /// of a search.
+    /// The error for a missing name. If the deepest existing entry above the name is a referral, a referral; otherwise
+    /// noSuchObject with that entry's name. The error has no name if the subject may not know about the entry. `scope`
+    /// is the scope of a search.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
         if ancestor.is_none() {
             return referral::default_referral(self.requester.configuration, dn, scope);
@@ -113,7 +113,7 @@ impl Disclosure<'_> {
         })
     }
 
-    /// The error for the name of an entry that the subject may not know of.
+    /// The error for the name of an entry that the subject may not know about.
     pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<Scope>) -> OperationError {
         if !record.is_referral() {
             return OperationError::code(ResultCode::NO_SUCH_OBJECT);
@@ -125,8 +125,8 @@ impl Disclosure<'_> {
     }
 }
 
-/// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject
-/// may know of it.
+/// The error for a missing name in a tree in memory: noSuchObject, with the closest superior if the subject may know
+/// about it.
 pub(crate) fn missing_in_memory(requester: Requester<'_>, entries: &[Entry], dn: &Dn) -> OperationError {
     let superiors = entries.iter().filter(|entry| dn.is_within(&entry.dn));
     let closest = superiors.max_by_key(|entry| entry.dn.depth());

@@ -1,4 +1,5 @@
-//! What rules look up in other entries: groups, and the values that sets follow. No rule binds these look-ups.
+//! Look-ups of rules in other entries: groups, and the values that sets follow. Access rules do not restrict these
+//! look-ups.
 
 use ironbark_config::access::NameScope;
 use ironbark_model::{
@@ -26,12 +27,12 @@ const LINK_STEPS: u64 = 20;
 /// Nesting of filters in URLs.
 const FILTER_DEPTH: usize = 100;
 
-/// What somebody is, by what other entries say.
+/// The properties of a subject that other entries define.
 pub(crate) struct Lookup<'a> {
     configuration: &'a Configuration,
-    /// Who.
+    /// The subject.
     dn: &'a Dn,
-    /// The rules that ask, with the entry that they are applied to, which may be stored otherwise or not yet.
+    /// The rules that look up, with the entry that they are applied to. The stored entry may differ, or not exist yet.
     asked_by: Option<&'a Check<'a>>,
 }
 
@@ -39,7 +40,7 @@ pub(crate) struct Lookup<'a> {
 enum Unknown {
     /// The storage failed; it has been logged.
     Failed,
-    /// More was found than is looked at.
+    /// There are too many results.
     TooMany,
 }
 
@@ -51,7 +52,7 @@ impl From<StoreError> for Unknown {
 }
 
 impl<'a> Lookup<'a> {
-    /// What is stored about somebody.
+    /// Looks up stored entries for a subject.
     pub(crate) fn new(configuration: &'a Configuration, dn: &'a Dn) -> Self {
         Self {
             configuration,
@@ -60,7 +61,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Gives an entry to `read`: the one at hand, or one that is stored. `None`: there is none, or the storage failed.
+    /// Gives an entry to `read`: the entry at hand, or a stored one. `None`: there is none, or the storage failed.
     fn with_entry<R>(&self, name: &Dn, read: impl FnOnce(Source<'_>) -> R) -> Option<R> {
         if let Some(check) = self.asked_by.filter(|check| check.dn() == name) {
             return Some(read(check.source));
@@ -80,7 +81,7 @@ impl<'a> Lookup<'a> {
         found.map_or_else(unknown, Option::flatten)
     }
 
-    /// Whether the group entry, of the class, names the subject in the attribute.
+    /// Whether a group entry of the class names the subject in the attribute.
     pub(crate) fn is_member(&self, class: ClassNumber, attribute: &AttributeDescription, group: &Dn) -> bool {
         let schema = &*self.configuration.schema;
         let is_static = holds_names(schema, attribute);
@@ -136,7 +137,7 @@ impl<'a> Lookup<'a> {
 }
 
 impl Check<'_> {
-    /// What other entries say of the subject.
+    /// Looks up other entries for the subject.
     pub(super) fn lookup(&self) -> Lookup<'_> {
         Lookup {
             configuration: self.configuration,
@@ -176,8 +177,8 @@ impl Check<'_> {
     }
 }
 
-/// Gives `read` the database in which a name is: in the transaction of the rules that ask, if it is that one, or else
-/// as of its last commit.
+/// Gives `read` the database that holds a name. If it is the database of the rules' transaction, it is read in that
+/// transaction, otherwise as of its last commit.
 fn with_stored<R>(
     configuration: &Configuration,
     asked_by: Option<&Check<'_>>,
@@ -256,7 +257,7 @@ fn evaluate(schema: &Schema, filter: &CompiledFilter, source: Source<'_>) -> boo
     truth == Truth::True
 }
 
-/// Values of exactly this attribute, as they are.
+/// Values of exactly this attribute, unchanged.
 fn values_of(_: &Schema, source: Source<'_>, attribute: &AttributeDescription) -> Vec<Vec<u8>> {
     match source {
         Source::Record(record, _) => {

@@ -1,9 +1,9 @@
-//! The submatches of a rule, for clauses that fill something in.
+//! The submatches of a rule, for clauses that insert them.
 
 use ironbark_config::access::Submatches;
 use ironbark_model::Dn;
 
-/// The submatches of a rule that is about the target.
+/// The submatches of a rule that applies to the target.
 pub(super) struct Matched {
     pub(super) name: Vec<Option<(usize, usize)>>,
     pub(super) name_limit: usize,
@@ -19,7 +19,7 @@ impl Matched {
         value: Vec::new(),
     };
 
-    /// What `$1` and `${v1}` stand for in the name of an entry and in the value.
+    /// The text that `$1` and `${v1}` stand for: parts of the entry's name and of the value.
     pub(super) fn submatches<'m>(&'m self, dn: &'m Dn, value: Option<&'m [u8]>) -> (Submatches<'m>, Submatches<'m>) {
         let name = Submatches {
             text: Some(dn.normalized()),
@@ -34,7 +34,7 @@ impl Matched {
         (name, value)
     }
 
-    /// The same for connections' properties, which see the submatches of regular expressions alone.
+    /// The same for properties of connections, which can use only the submatches of regular expressions.
     pub(super) fn of_expressions<'m>(&'m self, rule_dn: &'m Dn) -> (Submatches<'m>, Submatches<'m>) {
         let (mut name, value) = self.submatches(rule_dn, None);
         if self.name_limit != Submatches::MAX {

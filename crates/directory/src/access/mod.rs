@@ -1,7 +1,7 @@
 //! Access control: the one seam between stored entries and clients.
 //!
-//! Rules are compiled once (`rules.rs`) and evaluated by [`Check`], one for an entry and a subject; searches remember
-//! decisions (`decisions.rs`).
+//! Rules are compiled once (`rules.rs`) and evaluated by [`Check`], one for each pair of entry and subject. Searches
+//! remember decisions (`decisions.rs`).
 //!
 //! Invariant: [`visible`] is the only constructor of [`VisibleEntry`], and only a `VisibleEntry` can be encoded to a
 //! client.

@@ -1,4 +1,4 @@
-//! The name of the entry at hand, which most rules need not see whole.
+//! The name of the entry at hand. Most rules do not need the whole name.
 
 use std::cell::RefCell;
 
@@ -26,7 +26,7 @@ impl Check<'_> {
         })
     }
 
-    /// Whether the entry is one of those of a name pattern: the superior's name says it, unless they are at the same
+    /// Whether a name pattern includes the entry. The superior's name decides, unless pattern and entry are at the same
     /// level.
     pub(super) fn is_named(&self, pattern: &NameMatch) -> bool {
         let NameMatch { scope, dn } = pattern;
@@ -45,8 +45,8 @@ impl Check<'_> {
         }
     }
 
-    /// Whether an expression matches the name, which is not put together where the attribute type of its RDN rules that
-    /// out.
+    /// Whether an expression matches the name. The name is not built if the attribute type of its RDN rules out a
+    /// match.
     pub(super) fn is_name_match(&self, regex: &PosixRegex) -> bool {
         let is_ruled_out = self.place.is_some_and(|EntryPlace { rdn, .. }| {
             // With a `+` there may be more than one type, in another order.
@@ -62,7 +62,7 @@ impl Check<'_> {
         !is_ruled_out && regex.is_match(self.dn().normalized())
     }
 
-    /// Whether the entry is the one of the subject's own name; `None`: that has to be found out by its name.
+    /// Whether the entry is the subject's own; `None`: only the name can tell.
     pub(super) fn is_own(&self) -> Option<bool> {
         let (Source::Record(record, view), Some(standing)) = (self.source, self.standing) else {
             return None;

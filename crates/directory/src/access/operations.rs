@@ -1,4 +1,4 @@
-//! `restrictop`: who may ask for which operations, and with which controls.
+//! `restrictop`: which subjects may request which operations, with which controls.
 
 use std::sync::LazyLock;
 
@@ -22,10 +22,10 @@ use crate::{
 };
 
 impl OperationRules {
-    /// The controls of a request that are dropped; those in `critical` cannot be.
+    /// The controls of a request that are dropped. Controls in `critical` cannot be dropped.
     ///
     /// # Errors
-    /// `unwillingToPerform`: it is rejected.
+    /// `unwillingToPerform`: the request is rejected.
     pub(crate) fn admit(
         &self,
         configuration: &Configuration,
@@ -61,7 +61,7 @@ impl Rule {
             && self.controls.iter().all(|control| request.controls.contains(*control))
     }
 
-    /// Runs through the clauses. `is_allowed`: what has been said so far.
+    /// Goes through the clauses. `is_allowed` is the decision so far.
     fn apply(
         &self,
         configuration: &Configuration,
@@ -94,7 +94,7 @@ impl Rule {
                 return Ok(clause.control);
             }
         }
-        // As in access rules, behind the last clause nothing goes on.
+        // As in access rules, nothing continues behind the last clause.
         Ok(Control::Stop)
     }
 }
@@ -103,7 +103,7 @@ fn rejected() -> OperationError {
     OperationError::code(ResultCode::UNWILLING_TO_PERFORM)
 }
 
-/// What conditions are asked about: nothing in them is about an entry.
+/// The entry for conditions: none of them is about an entry.
 static NO_ENTRY: LazyLock<Entry> = LazyLock::new(|| Entry {
     dn: Dn::root(),
     attributes: Vec::new(),

@@ -1,10 +1,10 @@
-//! Where an entry is, and memory for its name.
+//! The place of an entry, and memory for its name.
 
 use std::cell::{OnceCell, RefCell};
 
 use ironbark_model::Dn;
 
-/// Where an entry is: all that its name is made of, which most rules need not see whole.
+/// The place of an entry: the parts of its name. Most rules do not need the whole name.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryPlace<'a> {
     /// The name of the superior entry.
@@ -13,8 +13,8 @@ pub(crate) struct EntryPlace<'a> {
     pub(crate) rdn: &'a str,
 }
 
-/// A name whose memory goes back to where it was taken from, so that entries of which rules see the whole name take
-/// none each.
+/// A name that returns its memory to its source. So entries whose whole name is needed by rules do not each allocate
+/// memory.
 #[derive(Default)]
 pub(super) struct BorrowedName<'a> {
     pub(super) name: OnceCell<Dn>,
@@ -22,7 +22,7 @@ pub(super) struct BorrowedName<'a> {
 }
 
 impl BorrowedName<'_> {
-    /// A name that need not be put together.
+    /// A name that is known already.
     pub(super) fn known(name: Dn) -> Self {
         Self {
             name: OnceCell::from(name),

@@ -1,20 +1,20 @@
-//! Who asks, at which database, under which configuration: what every question about access begins with.
+//! The requester, the database and the configuration: every question about access begins with them.
 
 use super::subject::Subject;
 use crate::{Configuration, NamingContext, request::context::RequestContext, rules::Rules};
 
-/// Who asks for entries of a database.
+/// A requester of entries in a database.
 #[derive(Clone, Copy)]
 pub(crate) struct Requester<'a> {
     pub(crate) configuration: &'a Configuration,
     /// The database.
     pub(crate) context: &'a NamingContext,
-    /// Who asks, as far as this database's rootdn goes.
+    /// The subject; whether it is the rootdn refers to this database.
     pub(crate) subject: Subject<'a>,
 }
 
 impl<'a> Requester<'a> {
-    /// Whoever a request speaks for.
+    /// The identity that a request speaks for.
     pub(crate) fn of(configuration: &'a Configuration, context: &'a NamingContext, origin: &'a RequestContext) -> Self {
         Self {
             configuration,
@@ -28,7 +28,7 @@ impl<'a> Requester<'a> {
         self.configuration.rules_of(self.context)
     }
 
-    /// Whether it may read everything there: the rootdn, or nobody wrote a rule.
+    /// Whether it may read everything there: it is the rootdn, or there are no rules.
     pub(crate) fn reads_everything(&self) -> bool {
         self.subject.is_root || self.rules().is_empty()
     }

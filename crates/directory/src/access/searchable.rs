@@ -1,7 +1,7 @@
-//! What of entries answers a filter, for a subject that needs a privilege on what answers.
+//! The attributes and values of entries that may answer a filter, for a subject that needs a privilege on them.
 //!
-//! Access is asked of the attribute and the value that are stored, whatever was asked for: a filter on `name` is
-//! answered by `sn` and by `cn;lang-de` only as far as these may be searched. What may not be is taken as not there.
+//! Access is checked for the stored attribute and value, not for the requested one: `sn` and `cn;lang-de` answer a
+//! filter on `name` only if they may be searched themselves. Values that may not be searched count as missing.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{
@@ -17,14 +17,14 @@ use super::{
     target::{Source, Target},
 };
 
-/// What of one entry answers.
+/// The parts of one entry that may answer.
 pub(crate) struct Answerable<'a> {
     check: &'a Check<'a>,
     privilege: Privileges,
 }
 
 impl<'a> Answerable<'a> {
-    /// What the subject of `check` has the privilege on, usually to search.
+    /// The parts on which the subject of `check` has the privilege, usually search.
     pub(crate) fn new(check: &'a Check<'a>, privilege: Privileges) -> Self {
         Self { check, privilege }
     }
@@ -65,7 +65,7 @@ impl Guard for Answerable<'_> {
     }
 }
 
-/// What of any entry of a database answers.
+/// The parts of any entry of a database that may answer.
 pub(crate) struct AnswerableEntries<'a> {
     requester: Requester<'a>,
     standing: Option<&'a SubjectDecisions>,
@@ -73,7 +73,7 @@ pub(crate) struct AnswerableEntries<'a> {
 }
 
 impl<'a> AnswerableEntries<'a> {
-    /// `None`: everything may answer. `standing` is what is known of the subject, if anything.
+    /// `None`: everything may answer. `standing` has the remembered decisions about the subject, if any.
     pub(crate) fn new(
         requester: Requester<'a>,
         standing: Option<&'a SubjectDecisions>,

@@ -1,4 +1,4 @@
-//! Sets that something else than an access rule asks for.
+//! Sets that are used outside access rules.
 
 use ironbark_model::Entry;
 use ironbark_store::View;
@@ -14,13 +14,13 @@ use crate::{
 pub struct SetExpression(Program);
 
 impl SetExpression {
-    /// From its text. One that is malformed holds for nobody, as in slapd.
+    /// Compiles a text. A malformed set holds for nobody, as in slapd.
     pub fn new(text: &str) -> Self {
         Self(Program::parse(text.as_bytes()))
     }
 
-    /// Whether the set is not empty for an entry, which need not be stored; other entries are read in `view`, whoever
-    /// may read them. A set that is too big does not hold.
+    /// Whether the set is not empty for an entry, which need not be stored. Other entries are read in `view`, without
+    /// access checks. A set that is too big does not hold.
     pub(crate) fn holds(
         &self,
         configuration: &Configuration,

@@ -6,12 +6,12 @@ use super::{check::Check, target::Source};
 use crate::rules::{access::SetNumber, set::Program};
 
 impl Check<'_> {
-    /// Whether a set into which nothing is filled holds.
+    /// Whether a set without inserted submatches holds.
     pub(super) fn set_holds(&self, program: &Program, number: SetNumber) -> bool {
         if let Some(holds) = self.sets.get(number) {
             return holds;
         }
-        // What a write has in hand may be stored otherwise.
+        // The stored form of an entry that a write holds may differ.
         let is_same_for_all = !program.depends_on_entry() && matches!(self.source, Source::Record(..));
         let own = self.standing.map(|standing| &standing.sets).or(self.subject.sets);
         let shared = own.filter(|_| is_same_for_all);
@@ -28,7 +28,7 @@ impl Check<'_> {
         holds
     }
 
-    /// Values of an attribute of the entry of a name: those of stored entries are found once for all entries of a
+    /// Values of an attribute of the named entry. Values of stored entries are looked up once for all entries of a
     /// search.
     pub(super) fn followed(
         &self,

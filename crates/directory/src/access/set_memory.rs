@@ -1,7 +1,7 @@
-//! What sets have said, and what they have found on the way: remembered, so that groups are walked once.
+//! Results of sets, and the values found on the way, remembered so that groups are walked only once.
 //!
-//! A check remembers for its entry and its subject; a standing what does not depend on the entry, until the next
-//! commit. Nothing that was found out when the steps had run out is remembered.
+//! A check remembers results for its entry and its subject. A subject's decisions remember results that do not depend
+//! on the entry, until the next commit. Results found after the steps had run out are not remembered.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -13,10 +13,10 @@ use crate::rules::access::SetNumber;
 
 /// Octets of values that are remembered for one subject.
 const MOST_OCTETS: usize = 4 << 20;
-/// What a remembered value and list take besides their octets.
+/// Memory for a remembered value and list besides their octets.
 const OVERHEAD: usize = 64;
 
-/// What sets say, by their numbers.
+/// Results of sets, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct SetAnswers(RefCell<SmallVec<[(SetNumber, bool); 2]>>);
 
@@ -34,20 +34,20 @@ impl SetAnswers {
     }
 }
 
-/// Values of attributes of entries, by the names of these.
+/// Values of attributes of other entries, by the entries' names.
 #[derive(Debug, Default)]
 pub(super) struct Followed {
     by_attribute: Vec<(AttributeDescription, ByName)>,
     octets: usize,
 }
 
-/// What an entry of a name has, or that there is none.
+/// The values of an entry with this name; `None`: there is no such entry.
 type ByName = FxHashMap<Box<[u8]>, Option<Values>>;
 
 pub(super) type Values = Rc<[Vec<u8>]>;
 
 impl Followed {
-    /// What is remembered: `Some(None)` of an entry that is not there.
+    /// The remembered values; `Some(None)` for an entry that does not exist.
     #[expect(
         clippy::option_option,
         reason = "not knowing is not the same as knowing that there is none"

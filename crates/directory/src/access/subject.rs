@@ -1,4 +1,4 @@
-//! Who asks, over which connection, with what operation: all of a request that access rules may look at.
+//! The requester, its connection and its operation: everything in a request that access rules may use.
 
 use std::sync::LazyLock;
 
@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// Who acts on a database.
+/// The subject that acts on a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Authorization DN; the root DN for anonymous.
     pub dn: &'a Dn,
-    /// Who authenticated.
+    /// The identity that authenticated.
     pub(crate) real_dn: &'a Dn,
     /// The rootdn of the database: no rule binds it.
     pub is_root: bool,
@@ -27,23 +27,23 @@ pub struct Subject<'a> {
     pub(crate) peer: Option<&'a Peer>,
     /// How well the connection is protected.
     pub(crate) strength: Strength,
-    /// What is asked.
+    /// The operation, with its controls.
     pub(crate) request: RequestKind,
-    /// What finding out about rights may cost, where the views do not say so; `None`: whatever it costs.
+    /// The limit on the cost of access checks, where the views have none; `None`: no limit.
     pub(crate) budget: Option<&'a Budget>,
-    /// What sets have said of the subject in this operation, whatever the entry.
+    /// Results of sets for the subject in this operation that do not depend on the entry.
     pub(crate) sets: Option<&'a SetAnswers>,
 }
 
 static NOBODY: LazyLock<Dn> = LazyLock::new(Dn::root);
 
 impl<'a> Subject<'a> {
-    /// Whoever a request speaks for.
+    /// The identity that a request speaks for.
     pub fn of(origin: &'a RequestContext, context: &NamingContext) -> Self {
         Self::unplaced(origin).at(context)
     }
 
-    /// The same where it is not known yet which database is meant: the rootdn of none.
+    /// The same while the database is not known yet: no database's rootdn.
     pub(crate) fn unplaced(origin: &'a RequestContext) -> Self {
         Self::of_parts(&origin.identity, &origin.peer, origin.strength, origin.request)
     }
@@ -56,7 +56,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same, where finding out about rights takes steps of a budget. When that is exhausted, nothing is granted.
+    /// The same, where access checks take steps of a budget. When the budget is exhausted, nothing is granted.
     pub(crate) fn within(self, budget: &'a Budget) -> Self {
         Self {
             budget: Some(budget),
@@ -64,7 +64,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same with memory for what sets say of the subject, for one operation.
+    /// The same with memory for the results of sets for the subject, during one operation.
     pub(crate) fn remembering(self, sets: &'a SetAnswers) -> Self {
         Self {
             sets: Some(sets),
@@ -72,7 +72,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same of the parts of a request.
+    /// The same, from the parts of a request.
     pub(crate) fn of_parts(identity: &'a Identity, peer: &'a Peer, strength: Strength, request: RequestKind) -> Self {
         let Identity {
             dn, authentication_dn, ..
@@ -89,7 +89,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same request by nobody in particular: a bind, before it has succeeded.
+    /// The same request by an anonymous subject: a bind before it has succeeded.
     pub(crate) fn anonymous(origin: &'a RequestContext) -> Self {
         Self {
             peer: Some(&origin.peer),

@@ -1,16 +1,16 @@
-//! What access is asked to: an entry, one of its attributes, one of their values.
+//! The target of an access check: an entry, one of its attributes, one of their values.
 
 use ironbark_model::{AttributeDescription, Entry, Schema, budget::cost_of};
 use ironbark_store::{Record, View};
 
-/// Where the entry is.
+/// The source of the entry.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     Record(&'a Record<'a>, View<'a>),
     Memory(&'a Entry),
 }
 
-/// What access is asked to.
+/// The target of an access check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target<'a> {
     /// The `entry` pseudo-attribute.
@@ -19,7 +19,7 @@ pub(crate) enum Target<'a> {
     Children,
     /// An attribute, or one value of it.
     Attribute(&'a AttributeDescription, Option<&'a [u8]>),
-    /// An attribute and what its equality rule makes of a value that a filter asserts.
+    /// An attribute and the normal form of a value that a filter asserts.
     Asserted(&'a AttributeDescription, &'a [u8]),
 }
 
@@ -40,17 +40,17 @@ pub(crate) enum Readable {
     Alike(bool),
     /// All or none, in this entry.
     Here(bool),
-    /// Each has to be asked about.
+    /// Each value must be decided on its own.
     ByValue,
 }
 
-/// A value that access is asked to, in the form in which patterns see it.
+/// A value in an access check, in the form that patterns see.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'v> {
     None,
     /// As stored or sent.
     Plain(&'v AttributeDescription, &'v [u8]),
-    /// What the attribute's own rule makes of an assertion.
+    /// The normal form of an assertion by the attribute's own rule.
     Normalized(&'v AttributeDescription, &'v [u8]),
 }
 
@@ -70,7 +70,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Normal form by the attribute's own rule; as it is where there is none.
+    /// Normal form by the attribute's own rule; the value itself if there is no rule.
     pub(super) fn normalized(self, schema: &Schema) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
@@ -84,8 +84,8 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// What patterns and sets see of it: the normal form, in the words of whoever writes one. Where slapd has no normal
-    /// form, the value as it is.
+    /// The form that patterns and sets see: the normal form, as authors of rules write it. Where slapd has no normal
+    /// form, the value itself.
     pub(super) fn text(self, schema: &Schema) -> Option<Vec<u8>> {
         let rule = self
             .description()

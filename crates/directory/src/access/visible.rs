@@ -1,4 +1,4 @@
-//! Entries that a subject may see, and what it may read of them.
+//! Entries that a subject may see, and the parts of them that it may read.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use super::{
     target::{Readable, Source, Target},
 };
 
-/// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
+/// An entry that the subject may know about. It may see the parts that [`VisibleEntry::may_read`] grants.
 pub struct VisibleEntry<'a> {
     source: Source<'a>,
     dn: &'a str,
@@ -52,18 +52,18 @@ impl<'a> VisibleEntry<'a> {
         }
     }
 
-    /// What is known about entries like this.
+    /// The remembered decisions about entries of this kind.
     pub(crate) fn kind(&self) -> Option<&EntryDecisions> {
         self.check?.kind()
     }
 }
 
-/// Who looks at an entry: the rules for it, or `None` if it may read everything there.
+/// The access check for an entry; `None` if the requester may read everything there.
 pub(crate) fn check<'a>(requester: Requester<'a>, source: Source<'a>) -> Option<Check<'a>> {
     (!requester.reads_everything()).then(|| Check::of(requester, source))
 }
 
-/// The same for a subject whose standing is known, and a stored entry whose place is.
+/// The same for a subject with remembered decisions, and a stored entry whose place is known.
 pub(crate) fn check_remembered<'a>(
     requester: Requester<'a>,
     source: Source<'a>,

@@ -20,7 +20,7 @@ impl Check<'_> {
     /// Whether a condition holds.
     pub(super) fn is(&self, condition: &Condition, matched: &Matched, value: Value<'_>) -> bool {
         let schema = &*self.configuration.schema;
-        // A template needs the value whether or not the rule is about values.
+        // A template needs the value even if the rule is not about values.
         let text = || value.text(schema);
         match &condition.who {
             Who::Name { is_real, is } => {
@@ -96,8 +96,8 @@ impl Check<'_> {
             }
             NameCondition::Regex(regex) => {
                 let (names, _) = matched.submatches(self.dn(), None);
-                // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for
-                // nobody.
+                // As in slapd, and unlike its manual, submatches of the value are not available here: such a clause
+                // matches nobody.
                 self.regex_holds(regex, (names, Submatches::default()), name.normalized())
             }
         }
@@ -108,7 +108,7 @@ impl Check<'_> {
         template.expand(names, values)
     }
 
-    /// The entry is the requester, or so many levels above it (a negative level: below).
+    /// The entry is the requester, or this many levels above it (a negative level: below).
     fn is_self(&self, name: &Dn, level: i32) -> bool {
         if name.is_root() {
             return false;
@@ -149,7 +149,7 @@ impl Check<'_> {
             PeerPattern::Text(pattern) => self.text_holds(pattern, matched, &peer.name),
             PeerPattern::Path(path) => peer.name.strip_prefix("PATH=") == Some(path),
             PeerPattern::Address(pattern) => {
-                // An IPv4 client of a socket for both kinds is one of IPv4.
+                // An IPv4 client of a socket for both families counts as an IPv4 client.
                 let address = peer.address.map(|address| match address {
                     IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),
                     IpAddr::V4(_) => address,
@@ -170,7 +170,7 @@ impl Check<'_> {
         peer.is_some_and(|peer| self.text_holds(pattern, matched, property(peer)))
     }
 
-    /// A name, or with `subtree` one of the domains that it lies in.
+    /// A name, or with `subtree` one of the domains above it.
     fn is_domain(&self, pattern: &TextPattern, is_subtree: bool, matched: &Matched, domain: &str) -> bool {
         let mut next = Some(domain);
         while let Some(name) = next {
@@ -204,7 +204,7 @@ impl Check<'_> {
         match regex {
             RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
             RegexTemplate::Filled(template) => {
-                // An expression is made anew each time.
+                // The expression is compiled anew each time.
                 if self.budget().is_some_and(|budget| !budget.spend(EXPRESSION_STEPS)) {
                     return false;
                 }
@@ -215,7 +215,8 @@ impl Check<'_> {
                     .ok()
                     .and_then(|filled| PosixRegex::new(&filled).ok());
                 if regex.is_none() {
-                    // The name of an entry may spoil an expression; a clause that refuses is not passed over for that.
+                    // The name of an entry may make an expression invalid. A clause that refuses must not be skipped
+                    // because of this.
                     self.fail();
                 }
                 regex.is_some_and(|regex| regex.is_match(text))
@@ -227,7 +228,7 @@ impl Check<'_> {
 /// Steps for making a regular expression.
 const EXPRESSION_STEPS: u64 = 500;
 
-/// Whether a clause that is for the requester's own name needs no list of names.
+/// Whether a clause for the requester's own name does not need a list of names.
 pub(super) fn is_dn_attribute_of(condition: &Condition, self_only: SelfOnly) -> bool {
     matches!(condition.who, Who::DnAttribute { is_real, .. } if is_real == (self_only == SelfOnly::Real))
 }
@@ -243,7 +244,7 @@ pub(super) fn normal_values(schema: &Schema, held: &Held<'_>) -> Vec<Vec<u8>> {
     let mut values = Vec::new();
     match held {
         Held::Stored(held) => {
-            // What cannot be read is not there.
+            // A value that cannot be read counts as missing.
             let _ = held.for_each(&mut |value| {
                 values.extend(Value::Plain(held.description(), value).text(schema));
                 ControlFlow::Continue(())

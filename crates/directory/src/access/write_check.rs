@@ -1,4 +1,4 @@
-//! Access rules for what is about to be written, compared or told of.
+//! Access rules for writes, compares and disclosure of names.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Budget, Dn, Entry};
@@ -30,7 +30,7 @@ impl<'a> WriteCheck<'a> {
         Self((!requester.subject.is_root).then(|| Check::of(requester, source)))
     }
 
-    /// Rules look other entries up in this transaction. That of a stored entry is its own.
+    /// Rules look up other entries in this transaction. A stored entry's own transaction is used by default.
     pub(crate) fn within(self, view: View<'a>) -> Self {
         Self(self.0.map(|check| check.within(view)))
     }
@@ -40,23 +40,23 @@ impl<'a> WriteCheck<'a> {
         Self(self.0.map(|check| check.named(name)))
     }
 
-    /// What of the entry answers to who asks, for a privilege; `None`: everything.
+    /// The parts of the entry that answer to the requester, for a privilege; `None`: everything.
     pub(crate) fn answerable(&self, privilege: Privileges) -> Option<Answerable<'_>> {
         self.0.as_ref().map(|check| Answerable::new(check, privilege))
     }
 
-    /// Whether the base object of a search may be told of although it may not be searched.
+    /// Whether the existence of a search's base object may be revealed although it may not be searched.
     pub(crate) fn discloses_base(&self) -> bool {
         let check = self.0.as_ref();
         check.is_none_or(|check| check.permits_or_left(Target::Entry, Privileges::DISCLOSE))
     }
 
-    /// What it may cost; `None`: whatever it costs.
+    /// The limit on its cost; `None`: no limit.
     pub(crate) fn budget(&self) -> Option<&'a Budget> {
         self.0.as_ref().and_then(Check::budget)
     }
 
-    /// From here on what sets say of the subject whatever the entry is remembered.
+    /// From here on, results of sets that do not depend on the entry are remembered for the subject.
     pub(crate) fn remembered(self, standing: &'a SubjectDecisions) -> Self {
         Self(self.0.map(|check| check.remembered(standing)))
     }

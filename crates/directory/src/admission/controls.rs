@@ -1,11 +1,11 @@
-//! What the configuration says about controls.
+//! The control settings of the configuration.
 
 use ironbark_config::Disallow;
 use ironbark_ldap_proto::controls::{ControlKind, ControlPolicy, ControlSet};
 
 use crate::Configuration;
 
-/// What the configuration says about controls.
+/// The control settings of the configuration.
 pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     let disallow = configuration.settings.disallow;
     let mut must_be_critical = ControlSet::NONE;

@@ -1,5 +1,5 @@
-//! What a database and its configuration refuse, whoever asks: `security`, `require`, `restrict`, `readonly`,
-//! `restrictop`.
+//! Restrictions of a database and its configuration that apply to everyone: `security`, `require`, `restrict`,
+//! `readonly`, `restrictop`.
 
 use ironbark_config::{Operations, Require};
 use ironbark_ldap_proto::{
@@ -12,12 +12,12 @@ use super::security::{self, Purpose};
 use crate::{Configuration, NamingContext, OperationError, access::Subject, request::context::RequestContext};
 
 impl NamingContext {
-    /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls
-    /// that `restrictop` drops are no longer of the request.
+    /// Refuses requests that `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, except binds.
+    /// Removes the controls that `restrictop` drops from the request.
     ///
     /// # Errors
-    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the
-    /// connection lacks.
+    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` if the connection
+    /// lacks something.
     pub(crate) fn check_restrictions(
         &self,
         configuration: &Configuration,
@@ -32,7 +32,7 @@ impl NamingContext {
         )?;
         self.check_requirements(origin)?;
         self.check_operation(operation)?;
-        // Of modifications the overlay sees which are of the password.
+        // Among modifications, the overlay decides which ones change the password.
         if origin.is_restricted() && operation != Operations::MODIFY && self.overlays().restricts() {
             return Err(restricted(origin));
         }
@@ -78,7 +78,7 @@ impl NamingContext {
         Ok(())
     }
 
-    /// The same for an extended operation; `readonly` is about those that change something.
+    /// The same for an extended operation; `readonly` applies to operations that change something.
     ///
     /// # Errors
     /// As of [`NamingContext::check_restrictions`].
@@ -89,7 +89,7 @@ impl NamingContext {
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         let is_update = row.writes;
-        // StartTLS is how a connection becomes stronger, and comes before everything else.
+        // StartTLS makes a connection stronger, and comes before everything else.
         let is_start_tls = row.operation == ExtendedOperation::StartTls;
         if !is_start_tls {
             security::check(
@@ -115,7 +115,7 @@ impl NamingContext {
     }
 }
 
-/// What `require` asks, in slapd's order, and how its lack is answered.
+/// The requirements of `require`, in slapd's order, and the answer if one is not met.
 const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
     (
         Require::STRONG,
@@ -141,12 +141,11 @@ const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
 ];
 
 impl NamingContext {
-    /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
+    /// Refuses requests that do not meet the conditions of `require`; binds and StartTLS are exempt.
     pub(crate) fn check_requirements(&self, origin: &RequestContext) -> Result<(), OperationError> {
         for (requirement, code, text) in REQUIREMENTS {
             let is_met = match requirement {
-                // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for
-                // no more.
+                // As in slapd, any authentication counts as strong as long as `security` asks for no more.
                 Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
                 Require::SASL => !origin.identity.is_anonymous() && origin.identity.mechanism.is_some(),
                 Require::BIND => origin.bound_version.is_some(),
@@ -162,11 +161,11 @@ impl NamingContext {
 }
 
 impl Configuration {
-    /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical`
-    /// cannot be.
+    /// Applies `restrictop` to a request to a naming context: returns the controls that are dropped. Controls in
+    /// `critical` cannot be dropped.
     ///
     /// # Errors
-    /// `unwillingToPerform`: it is rejected.
+    /// `unwillingToPerform`: the request is rejected.
     pub(crate) fn admit(
         &self,
         context: &NamingContext,
@@ -181,7 +180,7 @@ impl Configuration {
     }
 }
 
-/// The refusal of whatever is no change of the password while that must be changed.
+/// The refusal of any other operation while the password must be changed.
 pub fn restricted(origin: &RequestContext) -> OperationError {
     let error = OperationError::new(
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS,

@@ -1,4 +1,4 @@
-//! The one way in: what a server and its databases refuse whoever asks.
+//! Admission of requests: the refusals of a server and its databases that apply to everyone.
 
 pub(crate) mod controls;
 pub(crate) mod database;

@@ -1,4 +1,4 @@
-//! `security`: refuses what is asked over a connection that is not protected well enough.
+//! `security`: refuses requests over a connection that is not protected well enough.
 
 use ironbark_config::SecurityFactors;
 use ironbark_model::ResultCode;
@@ -9,14 +9,14 @@ use crate::{OperationError, Strength};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     SimpleBind,
-    /// A SASL bind, which may itself be what makes the connection strong.
+    /// A SASL bind, which may itself make the connection strong.
     SaslBind,
     Operation {
         is_update: bool,
     },
 }
 
-/// Compares what is demanded with what there is, in slapd's order.
+/// Compares the demanded factors with the connection's, in slapd's order.
 ///
 /// # Errors
 /// `confidentialityRequired`.

@@ -1,4 +1,4 @@
-//! What the rules of a configuration grant, asked of the rules without a server.
+//! The privileges that the rules of a configuration grant, evaluated without a server.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     request::identity::{Peer, Strength},
 };
 
-/// The rules of a configuration that nobody serves.
+/// The rules of a configuration that no server uses.
 #[derive(Debug)]
 pub struct Appraisal {
     /// Its contexts are cn=config, then the databases in order.
@@ -28,21 +28,21 @@ pub struct Appraisal {
 /// What a subject may do with an attribute of an entry.
 #[derive(Clone, Debug, Default)]
 pub struct Granted {
-    /// All that is granted.
+    /// All granted privileges.
     pub privileges: Privileges,
-    /// The rule that decides, by its position among those of the database and, behind them, the frontend's; `None`:
-    /// there are no rules, or none is about this.
+    /// The deciding rule, by its position among those of the database and, behind them, the frontend's. `None`: there
+    /// are no rules, or none applies.
     pub rule: Option<usize>,
-    /// The clause of that rule, from 1 on; 0: none holds.
+    /// The clause of that rule, from 1 on; 0: no clause matches.
     pub clause: usize,
 }
 
-/// Who asks, and over what kind of connection.
+/// A requester, and its kind of connection.
 #[derive(Clone, Debug)]
 pub struct Asker {
-    /// Who it acts as.
+    /// The identity that it acts as.
     pub dn: Dn,
-    /// Who it has authenticated as.
+    /// The identity that it has authenticated as.
     pub real_dn: Dn,
     /// The connection.
     pub peer: Peer,
@@ -54,12 +54,12 @@ impl Appraisal {
     /// The rules of `read`. No database is open: no group has members.
     ///
     /// # Errors
-    /// The schema lacks what is built in.
+    /// The schema lacks a built-in element.
     pub fn new(read: &ironbark_config::Configuration) -> Result<Self, OpenError> {
         Self::with_databases(read, Vec::new())
     }
 
-    /// The same with databases that rules may look into: the first is that of the first `database` line.
+    /// The same with databases that rules may look into. The first belongs to the first `database` line.
     ///
     /// # Errors
     /// As of [`Appraisal::new`].
@@ -92,8 +92,8 @@ impl Appraisal {
         })
     }
 
-    /// What the rules of database `number` (0: cn=config, 1: the first) grant `subject` on an attribute of `entry`;
-    /// `None`: on the entry itself. Nothing where there is no such database.
+    /// The privileges of `subject` on an attribute of `entry`, by the rules of database `number` (0: cn=config, 1: the
+    /// first). `None` for the attribute means the entry itself. Without such a database, nothing is granted.
     pub fn granted(
         &self,
         number: usize,
@@ -110,7 +110,7 @@ impl Appraisal {
         self.decide(number, subject, entry, target)
     }
 
-    /// What they grant somebody on an attribute, or a value of it. `attribute` may be `entry` or `children`. `None`:
+    /// The privileges of somebody on an attribute, or a value of it. `attribute` may be `entry` or `children`. `None`:
     /// there is no such attribute.
     pub fn granted_to(
         &self,

@@ -1,4 +1,4 @@
-//! Mappings and authorization of a configuration that nobody serves, for tools.
+//! Mappings and authorization of a configuration that no server uses, for tools.
 
 use ironbark_ldap_proto::Operation;
 use ironbark_model::{Dn, ResultCode};
@@ -14,8 +14,9 @@ use crate::{
 };
 
 impl Appraisal {
-    /// Who a client is that a SASL mechanism knows as `user` (`authcID`): of EXTERNAL a DN, of the others a name.
-    /// `anonymous` is the empty name. `None`: what EXTERNAL is said to have is no name, which slapd takes as it is.
+    /// The identity of a client that a SASL mechanism knows as `user` (`authcID`): for EXTERNAL a DN, for the others a
+    /// name. `anonymous` is the empty name. `None`: the text for EXTERNAL is not a name; slapd takes such a text
+    /// unchanged.
     ///
     /// # Errors
     /// `invalidAttributeSyntax`: it cannot be part of a DN; the storage failed.
@@ -37,7 +38,7 @@ impl Appraisal {
         mapped(self.asking(), dn.ok_or_else(invalid)?).map(Some)
     }
 
-    /// The DN that EXTERNAL has of a client: mapped as it is, or else read as an authorization identity or a DN.
+    /// The DN that EXTERNAL has for a client: mapped directly, or read as an authorization identity or a DN.
     fn external(&self, text: &str) -> Result<Option<Dn>, OperationError> {
         if let Some(dn) = mapped_text(self.asking(), text.as_bytes())? {
             return Ok(Some(dn));
@@ -48,11 +49,11 @@ impl Appraisal {
         }
     }
 
-    /// Who an authorization identity (`authzID`, RFC 4513 §5.2.1.8) is, as a client of a mechanism says it.
+    /// The identity that an authorization identity (`authzID`, RFC 4513 §5.2.1.8) from a client means.
     ///
     /// # Errors
-    /// `inappropriateAuthentication`: it has none of the forms; `invalidAttributeSyntax`: the name is none; the storage
-    /// failed.
+    /// `inappropriateAuthentication`: it has none of the forms; `invalidAttributeSyntax`: the name is no DN; the
+    /// storage failed.
     pub fn named(&self, identity: &str, mechanism: Option<&str>) -> Result<Dn, OperationError> {
         let mechanism = mechanism.filter(|mechanism| !mechanism.is_empty());
         let dn = dn_of_authorization(self.asking(), identity, None, mechanism)?;
@@ -77,7 +78,7 @@ impl Appraisal {
         is_authorized(self.asking(), own, other)
     }
 
-    /// Entries are looked up for nobody, as in a bind.
+    /// Entries are looked up anonymously, as in a bind.
     fn asking(&self) -> Asking<'_> {
         Asking {
             configuration: &self.configuration,

@@ -1,4 +1,4 @@
-//! What a configuration that nobody serves would say: for tools.
+//! The decisions of a configuration that no server uses: for tools.
 
 pub(crate) mod access;
 mod authorization;

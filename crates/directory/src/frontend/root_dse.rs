@@ -53,7 +53,7 @@ fn dynamic_subtrees(configuration: &Configuration) -> impl Iterator<Item = Strin
         .map(|suffix| suffix.pretty().to_owned())
 }
 
-/// The root DSE. Everything it lists is there.
+/// The root DSE. It lists only what the server has.
 ///
 /// # Errors
 /// One of the attributes that the `rootDSE` files add is unknown.
@@ -85,7 +85,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     let supported = supported.filter(|row| row.descriptor.advertised && available.contains(row.kind));
     let mut supported: Vec<_> = supported.map(|row| row.descriptor.oid).collect();
     if available.contains(ControlKind::PasswordPolicy) {
-        // Those of responses alone, which `ppolicy_send_netscape_controls` sends.
+        // Controls of responses, which `ppolicy_send_netscape_controls` sends.
         supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);
     }
     entry.add("supportedControl", supported);
@@ -94,7 +94,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         advertised.filter(|row| row.advertised && configuration.extended_operation(row.oid.as_bytes()).is_some());
     entry.add("supportedExtension", advertised.map(|row| row.oid));
     entry.add("supportedFeatures", FEATURES);
-    // Not 2, which `allow bind_v2` lets a client say: who understands the root DSE speaks 3.
+    // Not 2, although `allow bind_v2` lets a client use it: a client that understands the root DSE speaks 3.
     entry.add("supportedLDAPVersion", ["3"]);
     entry.add("ref", configuration.settings.referrals.iter().map(String::as_str));
     entry.add("vendorName", ["Ironbark"]);
@@ -127,7 +127,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     })
 }
 
-/// The root DSE for all that may be offered.
+/// The root DSE with everything that may be offered.
 pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootDse> {
     let mut all: Vec<RootDse> = Vec::new();
     for situation in Situation::all(configuration) {
@@ -150,7 +150,7 @@ pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootD
     all
 }
 
-/// The root DSE as the sender of a request sees it.
+/// The root DSE as the requester sees it.
 pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestContext) -> &'c Arc<[Entry]> {
     let situation = Situation::of(configuration, origin);
     let seen = configuration
@@ -160,8 +160,8 @@ pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestCont
     seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 
-/// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is
-/// loaded.
+/// The subschema subentry, still without its times. The definitions of an overlay are shown when the overlay or its
+/// module is loaded.
 pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     let schema = &revealed_schema(configuration);
     let mut entry = Builder {
@@ -186,7 +186,7 @@ pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     }
 }
 
-/// The schema, with what the modules and overlays in use define shown.
+/// The schema, including the definitions of the modules and overlays in use.
 fn revealed_schema(configuration: &Configuration) -> Schema {
     let parts = loaded_parts(configuration);
     let overlays = parts.iter().filter_map(|name| configuration.registry.overlay(name));
@@ -204,7 +204,7 @@ fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
     modules.chain(overlays.map(OverlayConfig::name)).collect()
 }
 
-/// Says of the subschema subentry since when it is there, and when the schema changed last.
+/// Sets the creation time of the subschema subentry and the time of the last schema change.
 pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configuration, now: &str) {
     let known = &configuration.well_known;
     let times = [&known.create_timestamp, &known.modify_timestamp];
@@ -220,7 +220,7 @@ pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configu
     let [created, modified] = times.map(|time| time_of(time).unwrap_or_else(|| now.into()));
     let modified = if is_changed { now.into() } else { modified };
     let mut entry = entry.clone();
-    // As slapd has them: behind the name.
+    // As in slapd: behind the name.
     let name = entry
         .attributes
         .iter()

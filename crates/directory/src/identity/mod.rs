@@ -1,4 +1,4 @@
-//! Who a connection speaks for: sessions, the proofs of SASL, authorization.
+//! The identities of connections: sessions, SASL proofs, authorization.
 
 pub(crate) mod authorization;
 pub(crate) mod proxied;

@@ -13,15 +13,15 @@ use crate::{
     request::{context::RequestContext, identity::Identity},
 };
 
-/// Entries that the URL of an `authz-regexp` may have read: the other clients of the reactor wait meanwhile, some tens
-/// of milliseconds.
+/// Entries that the URL of an `authz-regexp` may read. The other clients of the reactor wait meanwhile, some tens of
+/// milliseconds.
 const LOOK_THROUGH: u32 = 50_000;
 
 /// Replaces the identity of an operation that carries the control.
 ///
 /// # Errors
-/// `authorizationDenied` unless `authz-policy` lets who has bound act for the other identity; `adminLimitExceeded`
-/// where that cannot be found out without reading too much.
+/// `authorizationDenied` unless `authz-policy` lets the authenticated identity act for the other one;
+/// `adminLimitExceeded` if finding this out needs too much reading.
 pub(crate) fn authorize(
     configuration: &Configuration,
     origin: &mut RequestContext,

@@ -1,4 +1,4 @@
-//! What is stored of a user that a client can be verified with.
+//! The stored secrets of a user, for the verification of a client.
 
 use ironbark_model::{AttributeDescription, Dn};
 
@@ -12,8 +12,7 @@ use crate::{
     sasl::scram,
 };
 
-/// The passwords of an entry that the access rules let the client authenticate with, and the `rootpw` of a rootdn: in
-/// whatever form they are stored.
+/// The passwords of an entry to which the client has `auth` access, and the `rootpw` of a rootdn, in any stored form.
 pub(crate) fn passwords(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
     let configuration = asking.configuration;
     let mut found = stored_values(asking, dn, &configuration.well_known.user_password)?;
@@ -22,7 +21,7 @@ pub(crate) fn passwords(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, Ope
     Ok(found)
 }
 
-/// Those of them that are stored in the clear.
+/// The passwords among them that are stored in the clear.
 pub(crate) fn cleartext(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
     Ok(passwords(asking, dn)?
         .iter()
@@ -37,7 +36,7 @@ fn in_the_clear(value: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// What SCRAM needs: keys in `userPassword` or `authPassword` (RFC 5803) before passwords in the clear.
+/// The keys for SCRAM: from `userPassword` or `authPassword` (RFC 5803), otherwise from passwords in the clear.
 pub(crate) fn scram(asking: Asking<'_>, dn: &Dn, hash: Hash) -> Result<scram::Secret, OperationError> {
     let passwords = passwords(asking, dn)?;
     let keys = passwords.iter().find_map(|value| match password::split(value) {

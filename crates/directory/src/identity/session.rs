@@ -1,4 +1,4 @@
-//! What the directory knows of one connection: who it speaks for, and where it comes from.
+//! The directory's view of one connection: its identity, and its source.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Session {
     pub next_operation: u64,
     /// The peer.
     pub peer: Arc<Peer>,
-    /// Who the connection speaks for.
+    /// The identity of the connection.
     pub identity: Arc<Identity>,
     /// Protocol version of the last bind request, whether or not it succeeded; `None` before any.
     pub bound_version: Option<u8>,
@@ -29,17 +29,17 @@ pub struct Session {
     pub strength: Strength,
     /// Whether TLS is spoken, or the handshake for it is under way.
     pub is_tls: bool,
-    /// What the TLS handshake has told.
+    /// Facts from the TLS handshake.
     pub(crate) channel: Option<Arc<TlsChannel>>,
     /// A SASL negotiation that is not finished.
     pub(crate) negotiation: Option<Box<Negotiation>>,
-    /// What a bind has agreed upon, until the connection uses it.
+    /// The security layer that a bind has negotiated, until the connection uses it.
     layer: Option<Box<dyn SecurityLayer>>,
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
     pub(crate) restriction: Restriction,
-    /// Searches that go on beyond one request.
+    /// Searches that continue after their first request.
     pub(crate) searches: OpenSearches,
 }
 
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// A TLS handshake has ended: its strength, and what else it has told.
+    /// A TLS handshake has ended: sets the strength and the facts from the handshake.
     pub fn secured(&mut self, strength: u32, channel: TlsChannel) {
         self.is_tls = true;
         self.strength.tls = strength;
@@ -72,8 +72,8 @@ impl Session {
         self.channel = Some(Arc::new(channel));
     }
 
-    /// A bind has ended. A layer that it brings protects what follows its answer; without one everything stays as it is
-    /// (RFC 4422 §3.7).
+    /// A bind has ended. Its layer, if any, protects everything after the bind's response; without a layer nothing
+    /// changes (RFC 4422 §3.7).
     pub(crate) fn protect(&mut self, layer: Option<Box<dyn SecurityLayer>>) {
         let Some(layer) = layer else { return };
         self.strength.sasl = layer.strength();
@@ -81,7 +81,7 @@ impl Session {
         self.layer = Some(layer);
     }
 
-    /// Whether a security layer waits until the answer to its bind has left.
+    /// Whether a security layer waits until the bind's response has been sent.
     pub fn has_layer_waiting(&self) -> bool {
         self.layer.is_some()
     }
@@ -91,28 +91,28 @@ impl Session {
         self.layer.take()
     }
 
-    /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`.
-    /// For writes of one database, which are executed in the order in which they were begun.
+    /// From here on, no write of this session is executed after one that was refused: later ones are answered with
+    /// `canceled`. For writes of one database, which are executed in the order in which they were begun.
     pub fn stop_at_refusal(&mut self) {
         self.sequence = Sequence::kept();
     }
 
-    /// An operation has ended. One that a bind gave up may end when another has its message ID already.
+    /// An operation has ended. If a bind abandoned it, another operation may have its message ID already.
     pub(crate) fn ended(&mut self, message_id: i32, stop: &StopFlag) {
         if self.in_flight.get(&message_id).is_some_and(|flag| flag.is(stop)) {
             self.in_flight.remove(&message_id);
         }
     }
 
-    /// A bind request has come. Whatever becomes of it, what is under way is given up, and the connection speaks for
-    /// nobody until a bind succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that goes on with it.
+    /// A bind request has come. In any case, operations under way are abandoned, and the connection is anonymous until
+    /// a bind succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that continues it.
     pub(crate) fn begin_bind(&mut self) {
         self.stop_all();
         self.identity = Arc::default();
         self.restriction = Restriction::default();
     }
 
-    /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
+    /// Stops everything under way: the connection is closing, or a bind changes its identity (RFC 4511 §4.2.1).
     pub fn stop_all(&mut self) {
         for (_, flag) in self.in_flight.drain() {
             flag.abandon();

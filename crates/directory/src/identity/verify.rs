@@ -1,4 +1,4 @@
-//! From a claim to an identity: the proof, then whom the client may act for.
+//! From a claim to an identity: verifies the proof, then the authorization.
 
 use ironbark_config::Disallow;
 use ironbark_model::{Dn, ResultCode};
@@ -19,29 +19,29 @@ use crate::{
     },
 };
 
-/// A claim whose proof has been looked at.
+/// A claim after its proof was checked.
 pub(crate) struct Verified {
-    /// The name that the client has shown, or has not shown, to be its own.
+    /// The name that the client claims. The proof may be right or wrong.
     pub(crate) dn: Dn,
     /// Whether the proof is right.
     pub(crate) is_proven: bool,
-    /// Who the client is by that, or why it is not.
+    /// The resulting identity, or the reason for a refusal.
     pub(crate) identity: Result<Identity, OperationError>,
-    /// Whether it was a password of an entry that should show it.
+    /// Whether the proof was a password of an entry.
     pub(crate) is_by_password: bool,
     /// That password, if the mechanism sends it.
     pub(crate) password: Option<Vec<u8>>,
-    /// What the mechanism tells the client at last.
+    /// The final message of the mechanism to the client.
     pub(crate) data: Option<Vec<u8>>,
-    /// What protects the connection from here on.
+    /// The layer that protects the connection from here on.
     pub(crate) layer: Option<Box<dyn SecurityLayer>>,
 }
 
 /// The identity behind a claim.
 ///
 /// # Errors
-/// `invalidCredentials` for what is no name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
-/// `insufficientAccessRights` for who may not act for whom it wants to.
+/// `invalidCredentials` for an invalid name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
+/// `insufficientAccessRights` if the client may not assume the requested authorization identity.
 pub(crate) fn verify(
     asking: Asking<'_>,
     origin: &RequestContext,
@@ -98,7 +98,7 @@ pub(crate) fn verify(
     })
 }
 
-/// The identity of a client who has proven to be `own`, and wants to act for another one if there is a second name.
+/// The identity of a client that has proven to be `own`. With a second name, it wants to act for that one.
 fn authorize(
     asking: Asking<'_>,
     mechanism: &Mechanism,
@@ -143,7 +143,7 @@ fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {
 }
 
 impl Proof {
-    /// What the mechanism tells the client at last, if it has proven who it is.
+    /// The final message of the mechanism to the client, if the client has proven its identity.
     fn verify(&self, asking: Asking<'_>, pool: &HashingPool, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
         let proven = match self {
             Self::Given => Some(None),

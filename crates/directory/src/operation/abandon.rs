@@ -4,8 +4,7 @@ use ironbark_ldap_proto::MessageId;
 
 use crate::{identity::session::Session, request::context::RequestContext};
 
-/// Stops the operation if it is still under way. A write that is already executing is not undone, but not answered
-/// either.
+/// Stops the operation if it is still under way. A write that is executing already is not undone, but gets no response.
 pub(crate) fn abandon(session: &mut Session, origin: &RequestContext, target: MessageId) {
     crate::outcome::log::abandon(origin, target);
     if let Some(flag) = session.in_flight.get(&target.value()) {

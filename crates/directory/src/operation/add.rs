@@ -61,7 +61,7 @@ pub(crate) fn execute(
     apply(execution, entry)
 }
 
-/// Shows the entry to overlays, before the schema is asked, as in slapd.
+/// Shows the entry to overlays before the schema check, as in slapd.
 fn ask_overlays(
     execution: &mut Execution<'_, '_>,
     entry: &mut Entry,
@@ -84,7 +84,7 @@ fn ask_overlays(
     })
 }
 
-/// Checks an entry against the schema and adds what the server knows of it; the latter in any case.
+/// Checks an entry against the schema and adds the server's own attributes. These are added even if the check fails.
 fn complete(
     execution: &Execution<'_, '_>,
     entry: &mut Entry,
@@ -96,8 +96,8 @@ fn complete(
     checked
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted entries only.
-/// A client without the rights is refused as where there are no overlays.
+/// The answers of overlays depend on values that the client may not see, so overlays are asked only about permitted
+/// entries. A client without the rights is refused in the same way as without overlays.
 fn require_rights(
     execution: &Execution<'_, '_>,
     entry: &Entry,
@@ -137,7 +137,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
     })
 }
 
-/// A new entry as the log says that it was asked for.
+/// A new entry as the log records the request for it.
 pub(super) fn requested(schema: &Schema, entry: &Entry) -> RequestedChange {
     let attributes = entry.attributes.iter().map(|attribute| {
         let name = schema.description_text(&attribute.description);
@@ -149,7 +149,7 @@ pub(super) fn requested(schema: &Schema, entry: &Entry) -> RequestedChange {
     }
 }
 
-/// The entry as requested; the values of an attribute that is named more than once come together.
+/// The entry as requested. Values of an attribute that is named more than once are joined.
 pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
     let mut entry = Entry::new(dn);
     let mut places: HashMap<&AttributeDescription, usize> = HashMap::new();
@@ -191,7 +191,7 @@ pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification])
     }
 }
 
-/// Values of the RDN that the request leaves out are added (RFC 4511 §4.7). Gives the attributes that are new by that.
+/// Adds values of the RDN that the request leaves out (RFC 4511 §4.7). Returns the attributes that this adds.
 fn add_naming_values(
     schema: &Schema,
     entry: &mut Entry,
@@ -234,7 +234,7 @@ fn add_naming_values(
     Ok(added)
 }
 
-/// slapd gives an entry its structural class before the attributes that its name alone brings.
+/// slapd adds the structural class to an entry before the attributes that only the name adds.
 fn put_last(entry: &mut Entry, named: &[AttributeDescription]) {
     for description in named {
         let attribute = entry.remove_attribute(description);
@@ -272,7 +272,7 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
     Ok(())
 }
 
-/// Adds what the server knows of a new entry; nothing that a manager has set under relaxed rules.
+/// Adds the server's own attributes to a new entry, except those that a manager has set under relaxed rules.
 fn add_operational(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
     if !execution.context.settings.last_modified {
         return Ok(());
@@ -304,19 +304,19 @@ fn add_if_absent(entry: &mut Entry, description: &AttributeDescription, value: V
     }
 }
 
-/// What is above a new entry.
+/// The superior of a new entry.
 enum Superior<'t> {
     /// The root of the DIT, which is no entry.
     Root,
     Entry(Record<'t>),
-    /// There is none; with the deepest entry above it.
+    /// There is none; with the deepest existing entry above.
     Missing(Ancestor),
 }
 
-/// Where a new entry is to be.
+/// The place of a new entry.
 struct Place<'t> {
     superior: Superior<'t>,
-    /// The entry that is there, unless the subject may not know that it is a referral.
+    /// The existing entry of this name, unless it is a referral that the subject may not know about.
     occupant: Option<EntryId>,
     is_occupied: bool,
 }
@@ -344,7 +344,7 @@ impl<'t> Place<'t> {
         })
     }
 
-    /// Whether the access rules let an entry come here; never if there is no superior.
+    /// Whether the access rules allow an entry here; never without a superior.
     fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
         let requester = execution.requester();
         match &self.superior {
@@ -372,7 +372,7 @@ fn place(
     }
     let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
     let place = Place::find(execution, view, &entry.dn)?;
-    // Otherwise only a client that may add an entry there learns that there is one.
+    // Otherwise only a client that may add an entry there learns that one exists.
     if let Some(id) = place.occupant
         && execution.disclosure().discloses_entry(id)?
     {
@@ -397,7 +397,7 @@ fn place(
     write_checks::refuse_used_uuid(execution, modifications, None)
 }
 
-/// The rights on a new entry itself.
+/// Checks the rights on the new entry itself.
 fn check_rights(
     execution: &Execution<'_, '_>,
     entry: &Entry,

@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; `sasl` has the rest.
+//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; `sasl` has the other binds.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -130,7 +130,7 @@ fn refuse_impatiently(
     Err(OperationError::new(ResultCode::BUSY, text))
 }
 
-/// What the log calls a bind that is none of SASL's.
+/// The log's name for a bind without SASL.
 const SIMPLE: &str = "SIMPLE";
 
 fn simple(password: Option<&[u8]>) -> Exchange {
@@ -141,7 +141,7 @@ fn simple(password: Option<&[u8]>) -> Exchange {
     }
 }
 
-/// What is known of a name and password without long computation.
+/// The result for a name and password without long computation.
 enum Verdict {
     Accepted(Identity),
     Slow(SlowCheck),
@@ -166,7 +166,7 @@ fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, Op
     }
 }
 
-/// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
+/// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` set it.
 fn anonymous(
     configuration: &Configuration,
     origin: &mut RequestContext,
@@ -189,7 +189,7 @@ fn anonymous(
             "anonymous bind disallowed",
         ));
     }
-    // As in slapd: nothing is sent that needs protection, and what follows is asked for it.
+    // As in slapd: the bind sends nothing that needs protection, and later requests are checked.
     configuration.frontend.check_bind(configuration, false, origin)
 }
 
@@ -226,7 +226,7 @@ fn check_name(
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
-    // The rootdn may have an entry, whose password serves as well.
+    // The rootdn may have an entry, whose password is accepted too.
     match entry_passwords(scratch, configuration, origin, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
@@ -236,7 +236,7 @@ fn check_name(
     }
 }
 
-/// The name of an entry as it is stored, and the passwords that it can be authenticated with.
+/// The stored name of an entry, and its passwords with `auth` access.
 fn entry_passwords(
     scratch: &mut Scratch,
     configuration: &Configuration,
@@ -276,7 +276,7 @@ fn passwords_of(
     Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
 }
 
-/// The name, as the client has spelt it, and the `rootpw` of the database whose rootdn this is.
+/// The name as the client spelled it, and the `rootpw` of the database that has this rootdn.
 fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)> {
     let context = configuration
         .contexts
@@ -306,11 +306,11 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
     }))
 }
 
-/// Steps that finding out who may authenticate may take, which holds up the reactor: some ten milliseconds. Past it,
-/// nobody may.
+/// Steps for finding out whether the requester has `auth` access. This holds up the reactor for some ten milliseconds.
+/// Beyond it, access is refused.
 const RIGHTS_STEPS: u64 = 500_000;
 
-/// The userPassword values that the access rules let anonymous authenticate with.
+/// The userPassword values to which anonymous has `auth` access.
 fn usable_passwords(
     configuration: &Configuration,
     context: &NamingContext,
@@ -337,8 +337,8 @@ fn usable_passwords(
         })?;
     }
     if values.is_empty() {
-        // An entry without a password cannot be told from a wrong password (RFC 4513 §6.3.1 leaves it open; slapd does
-        // the same).
+        // An entry without a password gets the same answer as a wrong password (RFC 4513 §6.3.1 leaves it open; slapd
+        // does the same).
         return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
     }
     Ok(values)

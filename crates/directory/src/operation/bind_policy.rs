@@ -1,11 +1,10 @@
-//! What overlays and `lastbind` make of a bind: the password has been verified, or not, and the writer of the database
-//! decides and records, in the order in which binds reach it, so that no failure goes uncounted however many come at
-//! once.
+//! The part of overlays and `lastbind` in a bind. The password was verified, with success or without. The writer of the
+//! database then decides and records, in the order in which binds arrive. So no failure goes uncounted, even if many
+//! come at once.
 //!
-//! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a
-//! database, [`CheckedBind::submit`] (or [`CheckedBind::queue`] from another thread) instead of answering. slapd asks
-//! nobody when the mechanism is one of SASL's; here an account that is locked is locked, whichever way its password is
-//! shown.
+//! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name. If that returns a
+//! database, the mechanism calls [`CheckedBind::submit`] (or [`CheckedBind::queue`] from another thread) instead of
+//! answering. slapd does not ask overlays for SASL mechanisms; here a locked account is locked for every mechanism.
 
 use std::sync::Arc;
 
@@ -34,13 +33,13 @@ use crate::{
     },
 };
 
-/// A bind whose password has been looked at.
+/// A bind whose password was checked.
 pub(crate) struct CheckedBind {
     /// The name of the entry.
     dn: Dn,
     /// Whether it was the right one.
     is_verified: bool,
-    /// Who the client is where nobody objects, or why it is not whom it wants to be.
+    /// The client's identity if nobody objects, or the reason why it cannot assume the requested one.
     claimed: Result<Identity, OperationError>,
     exchange: Exchange,
     restriction: Restriction,
@@ -54,11 +53,11 @@ pub(crate) struct Exchange {
     pub(crate) mechanism: &'static str,
     /// The password as it was presented, if the mechanism sends it.
     pub(crate) password: Option<Vec<u8>>,
-    /// What the mechanism has for the client when the bind succeeds.
+    /// The mechanism's data for the client when the bind succeeds.
     pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
-/// The database whose overlays, or `lastbind`, have a say in binds of this name.
+/// The database whose overlays, or `lastbind`, take part in binds of this name.
 pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<NamingContext>> {
     let context = configuration.context_of(dn)?;
     let is_judged = !context.overlays().binds.is_empty() || context.settings.last_bind;
@@ -66,7 +65,7 @@ pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&
 }
 
 impl CheckedBind {
-    /// A bind under a name of its own. `restriction` is what it may put on the session.
+    /// A bind under its own name. `restriction` is the restriction that it may set on the session.
     pub(crate) fn new(restriction: &Restriction, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
         let identity = Identity {
             dn: dn.clone(),
@@ -82,12 +81,12 @@ impl CheckedBind {
         }
     }
 
-    /// The same for who claims to act for another one.
+    /// The same for a client that claims to act for another identity.
     pub(crate) fn claiming(self, claimed: Result<Identity, OperationError>) -> Self {
         Self { claimed, ..self }
     }
 
-    /// The password has been verified elsewhere.
+    /// Sets the result of a verification elsewhere.
     pub(crate) fn verified(self, is_verified: bool, computed: Computed) -> Self {
         Self {
             is_verified,
@@ -114,7 +113,7 @@ impl CheckedBind {
         )
     }
 
-    /// As [`CheckedBind::submit`] on another thread, when someone waits for the completion already.
+    /// As [`CheckedBind::submit`] on another thread, when someone already waits for the completion.
     pub(crate) fn queue(
         self,
         directory: Arc<Directory>,
@@ -180,7 +179,7 @@ impl WriteRequest for CheckedBind {
         _: &NamingContext,
         _: &mut RequestContext,
     ) -> Result<(), OperationError> {
-        // They were asked when the bind began, for who it was then.
+        // They were checked when the bind began, for the identity at that time.
         Ok(())
     }
 
@@ -189,7 +188,7 @@ impl WriteRequest for CheckedBind {
     }
 }
 
-/// The request as the rootdn makes it, who changes what a bind changes, as in slapd.
+/// The request in the name of the rootdn, which makes the changes of a bind, as in slapd.
 fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
     RequestContext {
         identity: Arc::new(Identity {
@@ -200,7 +199,7 @@ fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
     }
 }
 
-/// Decides, and records what there is to record.
+/// Decides, and records the changes.
 ///
 /// # Errors
 /// The storage failed, or an overlay refuses to decide.
@@ -268,7 +267,7 @@ fn end(judgement: &CheckedBind, verdict: Result<(), OperationError>, controls: V
 }
 
 impl Execution<'_, '_> {
-    /// `lastbind-precision`: for so many seconds the time of a bind is not recorded anew.
+    /// `lastbind-precision`: seconds during which the time of a bind is not recorded again.
     pub fn last_bind_precision_s(&self) -> u32 {
         match self.context.settings.last_bind_precision_s {
             0 => self.configuration.frontend.settings.last_bind_precision_s,

@@ -1,4 +1,4 @@
-//! What a write operation of RFC 4511 asks for, as far as the schema alone tells.
+//! The content of a write operation of RFC 4511, checked by the schema alone.
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, Request};
@@ -10,16 +10,16 @@ use crate::{
     request::modification::{self, Modification},
 };
 
-/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is
-/// looked at, as slapd does, and the one writer is spared the work.
+/// A write operation, read on the connection's reactor. Requests with invalid syntax are refused before anything else
+/// is checked, as in slapd, and the one writer is spared the work.
 pub(crate) enum Change {
     /// The entry's name and attributes.
     Add(Dn, Vec<Modification>),
     /// The entry's name.
     Delete(Dn),
-    /// The entry's name and what changes.
+    /// The entry's name and the modifications.
     Modify(Dn, Vec<Modification>),
-    /// The names of before and after.
+    /// The old and the new name.
     ModifyDn(Box<modify_dn::Rename>),
 }
 
@@ -31,7 +31,7 @@ impl Change {
         Ok(match request {
             Request::Add(request) => {
                 let dn = write_checks::parse_dn(schema, request.entry)?;
-                // Only here does slapd look at the name before the rest.
+                // slapd checks the name before the rest only here.
                 refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
                 Self::Add(dn, add::modifications_of(schema, request)?)
             }
@@ -82,7 +82,7 @@ pub(crate) fn refuse_frontend_entries(
     let refuse = |code, text| Err(OperationError::new(code, text));
     match (dn.depth() == 0, is_subschema, kind) {
         (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
-        // slapd says the same of both.
+        // slapd's text is the same for both.
         (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => {
             refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE")
         }

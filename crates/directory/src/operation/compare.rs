@@ -25,7 +25,7 @@ use crate::{
     search::computed_values,
 };
 
-/// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
+/// Steps that a comparison may take: about ten milliseconds. The reactor waits meanwhile.
 const COMPARE_STEPS: u64 = 100_000;
 
 /// How a comparison was begun.
@@ -39,7 +39,7 @@ pub(crate) enum Compared {
 /// Whether an entry has a value.
 ///
 /// # Errors
-/// It is not known, or not for this client; `adminLimitExceeded`: it takes too much work.
+/// The entry is unknown, or hidden from this client; `adminLimitExceeded`: the comparison takes too much work.
 pub(crate) fn compare(
     scratch: &mut Scratch,
     call: &mut Call<'_, '_>,
@@ -216,7 +216,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares with a stored entry, completed by what is computed if that is asked for.
+    /// Compares with a stored entry, completed by computed attributes if the request asks for one.
     fn in_place(
         &self,
         context: &NamingContext,
@@ -249,7 +249,7 @@ impl Comparison<'_> {
         self.with_record(context, view, record)
     }
 
-    /// Compares where the entry lies. Of a big set, one value is looked up.
+    /// Compares with the stored entry in place. In a big set, one value is looked up.
     fn with_record(
         &self,
         context: &NamingContext,
@@ -285,7 +285,7 @@ impl Comparison<'_> {
         found.conclude()
     }
 
-    /// Compares with an entry that stands alone: without `disclose` it does not exist for the subject.
+    /// Compares with an entry that stands alone: without `disclose` it is hidden from the subject.
     fn with_alone(&self, context: &NamingContext, entry: &Entry) -> Result<bool, OperationError> {
         self.with(context, entry).map_err(|error| {
             let requester = Requester::of(self.configuration, context, self.origin);
@@ -336,7 +336,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What a comparison has come upon among the values that may answer it.
+/// The results among the values that may answer a comparison.
 #[derive(Default)]
 struct Found {
     is_there: bool,

@@ -17,7 +17,7 @@ use crate::{
     overlay::{Before, Execution},
 };
 
-/// Entries that one tree delete removes at most; past it the answer is `adminLimitExceeded`.
+/// Maximum number of entries that one tree delete removes; beyond it the answer is `adminLimitExceeded`.
 const TREE_LIMIT: usize = 100_000;
 
 /// Executes a delete request.
@@ -39,8 +39,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Succ
     })
 }
 
-/// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves
-/// first.
+/// Every check that can refuse the operation. Returns the pre-read value, and the subordinates to delete, leaves first.
 fn check(
     execution: &Execution<'_, '_>,
     dn: &Dn,
@@ -73,7 +72,8 @@ fn check(
     Ok((pre_read, tree))
 }
 
-/// The subject must be allowed to delete subordinates of the superior; what has none only the rootdn deletes.
+/// The subject must be allowed to delete subordinates of the superior. Only the rootdn deletes an entry without a
+/// superior.
 fn check_parent(
     execution: &Execution<'_, '_>,
     view: View<'_>,
@@ -101,7 +101,7 @@ fn check_parent(
     )
 }
 
-/// All subordinates, each before its superior, if the access rules let each of them go.
+/// All subordinates, each before its superior, if the access rules allow deleting each of them.
 fn subordinates(
     execution: &Execution<'_, '_>,
     view: View<'_>,
@@ -111,7 +111,7 @@ fn subordinates(
     let requester = execution.requester();
     let refused = "no write access to a subordinate";
     let needed = execution.needed_on_entry(Privileges::DELETE);
-    // Superiors first; turned round at the end.
+    // Superiors first; reversed at the end.
     let mut found = Vec::new();
     let mut open = vec![id];
     while let Some(superior) = open.pop() {
@@ -145,7 +145,7 @@ fn subordinates(
     Ok(found)
 }
 
-/// Removes one entry, which has no subordinates any more; `tree` is the top of the subtree that goes.
+/// Removes one entry without subordinates; `tree` is the top of the deleted subtree.
 fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, watched) = {
         let view = execution.view();

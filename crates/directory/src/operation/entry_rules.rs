@@ -1,5 +1,5 @@
-//! What the schema demands of a whole entry: its classes and attributes, its name, and attributes that have one place
-//! only.
+//! The schema's rules for a whole entry: its classes and attributes, its name, and attributes that are allowed only in
+//! one place.
 
 use ironbark_model::{
     AttributeDescription, Dn, ResultCode, Schema,
@@ -20,18 +20,18 @@ pub(crate) struct Checked<'a> {
     pub(crate) classes: &'a [Vec<u8>],
     /// All attributes.
     pub(crate) attributes: &'a [CheckedAttribute<'a>],
-    /// What it was.
+    /// The state before.
     pub(crate) former: Former<'a>,
-    /// Whether the relax rules control came along.
+    /// Whether the request has the relax rules control.
     pub(crate) relax: bool,
     /// Whether the database keeps dynamic entries (RFC 2589).
     pub(crate) may_be_dynamic: bool,
 }
 
-/// What the entry under check was before.
+/// The entry before the change.
 #[derive(Clone, Copy)]
 pub(crate) enum Former<'a> {
-    /// It is new, and the values of its name are in it.
+    /// It is new, and has the values of its name.
     Nothing,
     /// An entry with this `structuralObjectClass`.
     Entry(Option<&'a [u8]>),
@@ -43,7 +43,7 @@ pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool,
 /// Checks an entry and gives its structural class.
 ///
 /// # Errors
-/// `objectClassViolation` as a rule; `namingViolation` where an existing entry lost a value of its name; see
+/// Usually `objectClassViolation`; `namingViolation` if an existing entry lost a value of its name; see
 /// [`EntryCheck::check`].
 pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
     check_places(schema, entry)?;
@@ -100,7 +100,7 @@ fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>
     Ok(())
 }
 
-/// Refuses a new name with an attribute type that only names in the configuration have.
+/// Refuses a new name with an attribute type that is allowed only in names of the configuration.
 ///
 /// # Errors
 /// `undefinedAttributeType`.
@@ -131,7 +131,7 @@ pub(crate) fn check_naming_attribute(
     }
 }
 
-/// Where an attribute may stand.
+/// The allowed place of an attribute.
 #[derive(Clone, Copy)]
 enum Place {
     RootDse,
@@ -142,7 +142,7 @@ enum Place {
     Dynamic,
 }
 
-/// Attributes that have one place.
+/// Attributes that are allowed only in one place.
 const PLACES: &[(&str, Place)] = &[
     ("altServer", Place::RootDse),
     ("namingContexts", Place::RootDse),

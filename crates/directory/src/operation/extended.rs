@@ -33,7 +33,7 @@ pub(crate) fn start(
     let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
     let row = configuration.extended_operation(request.name).ok_or_else(unsupported)?;
     match row.operation {
-        // As in slapd, it is a matter of the database that the identity belongs to.
+        // As in slapd, the database of the identity decides.
         ExtendedOperation::WhoAmI => {
             let holder = configuration.context_of(&origin.identity.dn);
             let holder = holder.filter(|_| !origin.identity.is_anonymous());
@@ -41,7 +41,7 @@ pub(crate) fn start(
             holder.check_extended(configuration, row, origin)?;
             who_am_i(directory, origin, request, out)
         }
-        // As in slapd, nothing keeps a client from giving up what it has begun.
+        // As in slapd, nothing prevents a client from canceling its own operation.
         ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
         ExtendedOperation::StartTls => {
             configuration.frontend.check_extended(configuration, row, origin)?;
@@ -52,7 +52,7 @@ pub(crate) fn start(
     }
 }
 
-/// The entry that an operation is about; `None`: it is about none, or the request cannot be read.
+/// The entry that an operation is about; `None`: there is none, or the request cannot be read.
 pub(crate) fn subject(
     configuration: &Configuration,
     origin: &RequestContext,
@@ -65,8 +65,8 @@ pub(crate) fn subject(
     }
 }
 
-/// Says yes to a handshake. With that the identity becomes anonymous, unless `disallow tls_2_anon`; then
-/// `disallow tls_authc` refuses whoever has bound. A refusal changes nothing.
+/// Accepts a handshake. The identity then becomes anonymous, unless `disallow tls_2_anon` is set; in that case
+/// `disallow tls_authc` refuses authenticated clients. A refusal changes nothing.
 fn start_tls(
     directory: &Directory,
     session: &mut Session,
@@ -129,7 +129,8 @@ fn who_am_i(
     Ok(succeed(directory, origin, Some(authorization_id.as_bytes()), out))
 }
 
-/// Cancels a search that is under way, or a write that waits for its turn; for one that is executing it is too late.
+/// Cancels a search that is under way, or a write that waits for its turn. A write that is executing can no longer be
+/// canceled.
 fn cancel(
     directory: &Directory,
     session: &mut Session,

@@ -1,7 +1,6 @@
-//! Writes to trees in memory (cn=config, cn=Monitor): what the directory sees to before the tree carries out the
-//! change.
+//! Writes to trees in memory (cn=config, cn=Monitor): the directory's checks before the tree makes the change.
 //!
-//! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op are as for stored
+//! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op work as for stored
 //! entries.
 
 use std::sync::Arc;
@@ -85,7 +84,7 @@ pub(crate) fn execute(
     }
 }
 
-/// Trees do not lend themselves to these. The name that an added or renamed entry gets is the tree's own matter.
+/// Refuses controls that trees do not support. The tree itself decides the name of an added or renamed entry.
 fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), OperationError> {
     let critical = [
         controls.has_critical(ControlKind::PermissiveModify),
@@ -126,7 +125,7 @@ impl Execution<'_> {
                 .all(|modification| super::modify::is_granted(&check, modification));
         require(attributes_granted, "no write access to attribute")?;
         drop(check);
-        // Who may not add it is not told whether there is one.
+        // A client that may not add the entry does not learn whether one exists.
         self.check_assertion(&entry)?;
         if self.find(dn).is_some() {
             return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
@@ -194,7 +193,7 @@ impl Execution<'_> {
         Ok((success, self.change(ChangeKind::ModifyDn, &change, requested)?))
     }
 
-    /// Lets the tree carry it out, unless it is not meant to be.
+    /// Lets the tree make the change, unless the request has the no-op control.
     fn change(
         &self,
         kind: ChangeKind,
@@ -231,7 +230,7 @@ impl Execution<'_> {
         self.find(dn).ok_or_else(|| self.missing(dn))
     }
 
-    /// noSuchObject, with the closest superior if the subject may know of it.
+    /// noSuchObject, with the closest superior if the subject may know about it.
     fn missing(&self, dn: &Dn) -> OperationError {
         let configuration = &self.served.configuration;
         if !self.entries.iter().any(|entry| dn.is_within(&entry.dn)) {
@@ -248,7 +247,7 @@ impl Execution<'_> {
         WriteCheck::on_entry(self.requester(), entry)
     }
 
-    /// What has no superior in the tree only the rootdn touches.
+    /// Only the rootdn may touch an entry without a superior in the tree.
     fn check_superior_of(
         &self,
         entry: &Entry,
@@ -282,8 +281,8 @@ impl Execution<'_> {
         })
     }
 
-    /// The entry as it is now, under the configuration that the change may have put into force. The change stands: what
-    /// cannot be read is left out.
+    /// The entry as it is now, under the configuration that the change may have put into force. The change stands:
+    /// unreadable parts are left out.
     fn post_read(&self, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
         let Some(asked) = self.controls.post_read() else {
             return Ok(None);

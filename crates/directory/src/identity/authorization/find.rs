@@ -1,5 +1,5 @@
-//! What an LDAP URL of this server finds, as far as the access rules let who asks authenticate with it (slapd's
-//! internal searches).
+//! The entries that an LDAP URL of this server finds. The requester needs `auth` access to them by the access rules
+//! (slapd's internal searches).
 
 use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) fn is_url(text: &str) -> bool {
     text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("ldap://"))
 }
 
-/// A question to this server.
+/// A search on this server.
 struct Question {
     base: Dn,
     scope: Scope,
@@ -33,8 +33,8 @@ struct Question {
 }
 
 impl Question {
-    /// `ldap:///<base>??<scope>?<filter>`: neither a host nor attributes nor extensions. Without a filter it asks
-    /// nothing.
+    /// `ldap:///<base>??<scope>?<filter>`: without host, attributes and extensions. Without a filter there is no
+    /// search.
     fn parse(asking: Asking<'_>, text: &str) -> Option<Self> {
         let schema = &asking.configuration.schema;
         let url = LdapUrl::parse(text).ok()?;
@@ -66,7 +66,7 @@ impl Question {
     }
 }
 
-/// The one entry that a URL finds; `None` if it finds none or several, or is malformed.
+/// The single entry that a URL finds; `None` if it finds none or several, or is malformed.
 ///
 /// # Errors
 /// `adminLimitExceeded`: [`Asking::look_through`]; the storage failed.
@@ -98,7 +98,7 @@ pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, Opera
     })
 }
 
-/// Adds what is found in one database, until there are two: that is one too many.
+/// Adds the entries found in one database, until there are two: that is one too many.
 fn search(
     asking: Asking<'_>,
     context: &NamingContext,
@@ -200,7 +200,7 @@ pub(super) fn is_member(
     })
 }
 
-/// The values of an attribute of an entry that the access rules let who asks authenticate with.
+/// The values of an attribute of an entry to which the requester has `auth` access.
 ///
 /// # Errors
 /// The storage failed.
@@ -212,7 +212,7 @@ pub(crate) fn stored_values(
     let mut values = Vec::new();
     with_record(asking, dn, |context, (record, view)| {
         for held in record.answering(attribute) {
-            // What cannot be read is not there.
+            // A value that cannot be read counts as missing.
             let _ = held.for_each(&mut |value| {
                 let target = Target::Attribute(held.description(), Some(value));
                 if may_authenticate(asking, context, (record, view), target) {
@@ -228,7 +228,7 @@ pub(crate) fn stored_values(
 
 type Entry<'a> = (&'a Record<'a>, View<'a>);
 
-/// Asks an entry, if it is there.
+/// Reads an entry, if it exists.
 fn with_record(
     asking: Asking<'_>,
     dn: &Dn,
@@ -245,12 +245,12 @@ fn with_record(
     let Location::Entry(id) = view.locate(dn)? else {
         return Ok(false);
     };
-    // A referral entry stands for one that is elsewhere: nobody is authenticated by it.
+    // A referral entry stands for an entry elsewhere: it authenticates nobody.
     let record = view.record(id)?.filter(|record| !record.is_referral());
     Ok(record.is_some_and(|record| ask(context, (&record, view))))
 }
 
-/// Whether the access rules give `auth` on a part of an entry to who asks.
+/// Whether the access rules give the requester `auth` on a part of an entry.
 fn may_authenticate(
     asking: Asking<'_>,
     context: &NamingContext,
@@ -260,7 +260,7 @@ fn may_authenticate(
     WriteCheck::on_record(asking.at(context), record, view).permits(target, Privileges::AUTH)
 }
 
-/// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
+/// Whether an entry matches a filter. Parts without `auth` access are Undefined.
 fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
     let check = WriteCheck::on_record(asking.at(context), record, view);
     let guard = check.answerable(Privileges::AUTH);
@@ -274,7 +274,7 @@ fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_
     record.evaluate_with(with, filter, &mut Vec::new()) == Truth::True
 }
 
-/// What of any entry may answer.
+/// The parts of any entry that may answer.
 fn guards<'a>(asking: Asking<'a>, context: &'a NamingContext) -> Option<AnswerableEntries<'a>> {
     AnswerableEntries::new(asking.at(context), None, Privileges::AUTH)
 }

@@ -1,5 +1,5 @@
-//! Who a name is, and who may act for whom: the names of SASL clients (RFC 4422), authorization identities (RFC 4513
-//! §5.2.1.8), the rules of `authzTo` and `authzFrom`, as slapd has them.
+//! The identity behind a name, and the right to act for others: the names of SASL clients (RFC 4422), authorization
+//! identities (RFC 4513 §5.2.1.8), the rules of `authzTo` and `authzFrom`, as in slapd.
 
 mod find;
 pub(crate) mod name;
@@ -16,18 +16,18 @@ use crate::{
     access::{Requester, Subject},
 };
 
-/// A request that needs to know of other entries who somebody is.
+/// A request that must look at other entries to learn an identity.
 #[derive(Clone, Copy)]
 pub(crate) struct Asking<'a> {
     pub(crate) configuration: &'a Configuration,
-    /// For whom entries are looked up: what the access rules do not let it authenticate with is not there.
+    /// The subject of the look-ups: entries to which it has no `auth` access count as missing.
     pub(crate) subject: Subject<'a>,
-    /// Entries that a URL may have read to find the one that it means; then nothing is found.
+    /// Maximum number of entries that a URL may read to find its entry. Beyond it nothing is found.
     pub(crate) look_through: Option<u32>,
 }
 
 impl<'a> Asking<'a> {
-    /// Who asks, at a database.
+    /// The requester, at a database.
     pub(super) fn at(&self, context: &'a NamingContext) -> Requester<'a> {
         Requester {
             configuration: self.configuration,

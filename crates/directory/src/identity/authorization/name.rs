@@ -22,7 +22,7 @@ pub(crate) fn dn_of_user(schema: &Schema, user: &str, realm: Option<&str>, mecha
     normal(schema, text.as_bytes())
 }
 
-/// slapd knows such names by their normal form alone.
+/// slapd keeps only the normal form of such names.
 pub(crate) fn normal(schema: &Schema, text: &[u8]) -> Option<Dn> {
     let dn = Dn::parse(schema, text).ok()?;
     Dn::parse(schema, dn.normalized()).ok()
@@ -65,7 +65,7 @@ pub(crate) fn dn_of_authorization(
     dn.map(|dn| mapped(asking, dn)).transpose()
 }
 
-/// What `authz-regexp` makes of a name; itself, if that is nothing.
+/// The name that `authz-regexp` maps a name to; the name itself if there is no mapping.
 ///
 /// # Errors
 /// The storage failed.
@@ -74,7 +74,7 @@ pub(crate) fn mapped(asking: Asking<'_>, dn: Dn) -> Result<Dn, OperationError> {
     Ok(found.unwrap_or(dn))
 }
 
-/// What `authz-regexp` makes of a name, or of what is none; `None`, if that is nothing.
+/// The name that `authz-regexp` maps a text to, which need not be a name; `None` if there is no mapping.
 ///
 /// # Errors
 /// The storage failed.
@@ -94,7 +94,7 @@ pub(crate) fn mapped_text(asking: Asking<'_>, name: &[u8]) -> Result<Option<Dn>,
     Ok(None)
 }
 
-/// A replacement may say of a name that it is one.
+/// A replacement may mark a name with a prefix.
 fn without_prefix(text: &str) -> &str {
     ["dn:", "dn.exact:"]
         .iter()
@@ -102,8 +102,8 @@ fn without_prefix(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The replacement with submatches in the places of `$0` to `$9`. Within a URL they are encoded, and in its filter they
-/// stand for themselves, so that a user's name cannot become a part of the question.
+/// The replacement with submatches instead of `$0` to `$9`. Within a URL they are encoded, and in its filter they are
+/// escaped, so that a user's name cannot become a part of the filter.
 fn filled(template: &str, name: &[u8], spans: &[Option<(usize, usize)>], is_url: bool) -> Option<String> {
     let mut text = String::with_capacity(template.len() + name.len());
     let (mut parts, mut characters) = (0, template.chars().peekable());
@@ -149,7 +149,7 @@ fn push_encoded(text: &mut String, part: &str) {
     }
 }
 
-/// A submatch of a DN as a filter takes it. The escapes of DNs are those of filters, but for a backslash before the
+/// A submatch of a DN, escaped for a filter. The escapes of DNs are those of filters, except for a backslash before the
 /// character itself.
 fn in_filter(submatch: &str) -> String {
     let mut text = String::with_capacity(submatch.len());

@@ -1,4 +1,4 @@
-//! `authz-policy`: whether who has authenticated may act for somebody else.
+//! `authz-policy`: whether an authenticated identity may act for another one.
 
 use ironbark_config::AuthzPolicy;
 use ironbark_model::{AttributeDescription, Dn};
@@ -6,8 +6,8 @@ use ironbark_model::{AttributeDescription, Dn};
 use super::{Asking, find::stored_values, rule};
 use crate::{OperationError, access::Subject};
 
-/// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others
-/// by the rules that `authz-policy` chooses.
+/// Whether `own` may act for `other`. Everybody may act as anonymous and as himself, and the rootdn for all names of
+/// its database. Others need the rules that `authz-policy` chooses.
 ///
 /// # Errors
 /// The storage failed.
@@ -39,7 +39,7 @@ pub(crate) fn is_authorized(asking: Asking<'_>, own: &Dn, other: &Dn) -> Result<
     })
 }
 
-/// Whether a rule in an attribute of `holder` names somebody. What a rule asks of other entries, it asks for `own`.
+/// Whether a rule in an attribute of `holder` names somebody. The rule looks at other entries with the rights of `own`.
 fn has_rule(
     asking: Asking<'_>,
     own: &Dn,
@@ -51,7 +51,7 @@ fn has_rule(
     let subject = Subject {
         dn: own,
         real_dn: own,
-        // What they have said of another.
+        // Results for another subject do not count.
         sets: None,
         ..asking.subject
     };

@@ -30,7 +30,7 @@ enum Rule<'a> {
     Url(&'a str),
 }
 
-/// Whether a rule names somebody. One that is malformed names nobody.
+/// Whether a rule names somebody. A malformed rule names nobody.
 ///
 /// # Errors
 /// The storage failed.
@@ -59,7 +59,7 @@ pub(super) fn names(asking: Asking<'_>, text: &str, wanted: &Dn) -> Result<bool,
 }
 
 fn parse(text: &str) -> Option<Rule<'_>> {
-    // `{n}` is the place of the rule among others.
+    // `{n}` is the position of the rule among others.
     let text = match text.strip_prefix('{') {
         Some(rest) => rest.split_once('}')?.1,
         None => text,

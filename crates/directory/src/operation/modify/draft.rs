@@ -1,8 +1,8 @@
-//! An entry under change: attributes that a modification touches are in memory, the others are read in place, and big
-//! value sets are never copied (100,000 members of a group cost as much as one).
+//! An entry under change. Attributes that a modification touches are in memory, the others are read in place. Big value
+//! sets are never copied (100,000 members of a group cost as much as one).
 //!
-//! Invariant: each stored value is normalized once at most, and no change looks at all attributes or all values, so
-//! that many changes in one request take no longer than the request is long.
+//! Invariant: each stored value is normalized at most once, and no change looks at all attributes or all values. So the
+//! cost of many changes in one request is in proportion to the length of the request.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,10 +14,10 @@ use ironbark_store::{Record, RecordAttribute, StoreError, ValueList};
 
 use crate::{overlay::EntryState, request::modification::normal_form};
 
-/// Attributes that are found one by one, without a map.
+/// Up to this number, attributes are found one by one, without a map.
 const FEW: usize = 32;
 
-/// The attributes of the entry as they are after the modifications so far.
+/// The attributes of the entry after the modifications so far.
 pub(crate) struct Draft<'t, 's> {
     schema: &'s Schema,
     /// In stored order; `None` where one was removed.
@@ -36,18 +36,18 @@ enum Values<'t> {
     Stored(RecordAttribute<'t>),
     /// Copied.
     Memory(ValueList),
-    /// A big stored set, and what is different.
+    /// A big stored set, and the changes of it.
     Large(Large<'t>),
 }
 
-/// A big stored set, without what was deleted and with what was added.
+/// A big stored set, without the deleted values and with the added ones.
 struct Large<'t> {
     stored: RecordAttribute<'t>,
     count: usize,
     /// Normal forms.
     removed: HashSet<Vec<u8>>,
     added: ValueList,
-    /// What was looked for in the stored set: to find a value may mean to normalize a long one.
+    /// The results of look-ups in the stored set: finding a value may require normalizing a long one.
     looked_for: HashMap<Vec<u8>, bool>,
 }
 
@@ -89,7 +89,7 @@ impl<'t, 's> Draft<'t, 's> {
         }
     }
 
-    /// The same of an attribute that is to be changed, whose values are asked for one after the other.
+    /// The same for an attribute that is about to be changed and whose values are looked up one after the other.
     pub(crate) fn finds(&mut self, description: &AttributeDescription, normal: &[u8]) -> Result<bool, StoreError> {
         match self.touch(description)? {
             None | Some(Values::Stored(_)) => Ok(false),
@@ -136,7 +136,7 @@ impl<'t, 's> Draft<'t, 's> {
             Some(Values::Large(large)) => {
                 large.count += normals.len();
                 for (normal, value) in pairs() {
-                    // A deleted value that comes back is new: it stands at the end.
+                    // A deleted value that is added again is new: it stands at the end.
                     large.removed.insert(normal.clone());
                     large.added.push(normal, value);
                 }
@@ -146,7 +146,7 @@ impl<'t, 's> Draft<'t, 's> {
         Ok(())
     }
 
-    /// Deletes values that are there; an attribute without values goes.
+    /// Deletes existing values; an attribute without values is removed.
     pub(crate) fn delete(&mut self, description: &AttributeDescription, normals: &[Vec<u8>]) -> Result<(), StoreError> {
         let left = match self.touch(description)? {
             None | Some(Values::Stored(_)) => return Ok(()),
@@ -172,7 +172,7 @@ impl<'t, 's> Draft<'t, 's> {
         Ok(())
     }
 
-    /// Takes the whole attribute away.
+    /// Removes the whole attribute.
     pub(crate) fn remove(&mut self, description: &AttributeDescription) {
         let place = self.place(description);
         if let Some(attribute) = place.and_then(|place| self.attributes.get_mut(place)) {
@@ -210,7 +210,7 @@ impl<'t, 's> Draft<'t, 's> {
         attribute.as_ref().map(|attribute| &attribute.values)
     }
 
-    /// Makes an attribute ready to be changed: never [`Values::Stored`].
+    /// Prepares an attribute for changes: it is never [`Values::Stored`] afterwards.
     fn touch(&mut self, description: &AttributeDescription) -> Result<Option<&mut Values<'t>>, StoreError> {
         let schema = self.schema;
         let place = self.place(description);
@@ -243,7 +243,7 @@ impl<'t> Large<'t> {
         }
     }
 
-    /// Whether a value is there, as far as that is known without a look at the stored set.
+    /// Whether a value is there, if this is known without reading the stored set.
     fn knows(&self, normal: &[u8]) -> Option<bool> {
         if self.added.contains(normal) {
             return Some(true);

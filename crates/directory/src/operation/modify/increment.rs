@@ -1,7 +1,7 @@
 //! Increment (RFC 4525): adds a number to each value of an attribute of INTEGER syntax.
 //!
-//! Numbers have any length: were there a greatest one, who may write an attribute but not read it would learn its
-//! values from what exceeds it.
+//! Numbers have any length. With a greatest number, a client that may write an attribute but not read it could learn
+//! its values from overflow errors.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::OperationError;
 /// Each value with the increment added; `None` when the increment is zero.
 ///
 /// # Errors
-/// `invalidAttributeSyntax` for what is no number.
+/// `invalidAttributeSyntax` if a value is no number.
 pub(super) fn incremented(values: &[Vec<u8>], increment: &[u8]) -> Result<Option<Vec<Vec<u8>>>, OperationError> {
     let refuse = |what: &str| {
         OperationError::new(
@@ -66,7 +66,7 @@ impl<'a> Number<'a> {
     }
 }
 
-/// The digits of two numbers from the least significant one on, the shorter number filled up with zeros.
+/// The digits of two numbers, beginning with the least significant; the shorter number is filled with zeros.
 fn columns<'a>(longer: &'a [u8], shorter: &'a [u8]) -> impl Iterator<Item = (u8, u8)> + 'a {
     let digit = |digit: &u8| digit - b'0';
     let filled = shorter.iter().rev().map(digit).chain(std::iter::repeat(0));

@@ -35,7 +35,7 @@ pub(crate) fn execute(
     run(execution, dn, modifications)
 }
 
-/// Makes changes that were checked: those of a request, or a new password.
+/// Makes checked changes: those of a request, or a new password.
 pub(crate) fn run(
     execution: &mut Execution<'_, '_>,
     dn: &Dn,
@@ -74,15 +74,15 @@ pub(crate) fn run(
     Ok(success)
 }
 
-/// Whether the access rules were asked for all that the client wants.
+/// Whether the access rules were checked for all changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rights {
     Unknown,
     Granted,
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted changes only.
-/// A client without the rights is refused as where there are no overlays.
+/// The answers of overlays depend on values that the client may not see, so overlays are asked only about permitted
+/// changes. A client without the rights is refused in the same way as without overlays.
 fn require_rights(
     execution: &Execution<'_, '_>,
     dn: &Dn,
@@ -98,7 +98,7 @@ fn require_rights(
     let Err(refusal) = check_access(&check, modifications) else {
         return Ok(Rights::Granted);
     };
-    // The operation may have a reason that comes before the rights: a referral, an assertion.
+    // The operation may fail for a reason that comes before the rights: a referral, an assertion.
     prepare(execution, id, modifications, Rights::Unknown)?;
     Err(refusal)
 }
@@ -109,7 +109,7 @@ struct Prepared {
     success: Success,
 }
 
-/// Everything that can refuse the operation, on the entry as it is.
+/// Every check that can refuse the operation, on the entry as it is.
 fn prepare(
     execution: &Execution<'_, '_>,
     id: EntryId,
@@ -154,7 +154,7 @@ fn prepare(
     Ok(Prepared { plan, name, success })
 }
 
-/// Whether the access rules grant all changes; the server's own need no grant.
+/// Whether the access rules grant all changes. The server's own changes need no grant.
 ///
 /// # Errors
 /// `insufficientAccessRights`.
@@ -189,12 +189,13 @@ pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) ->
         ModificationKind::Increment => each(Privileges::INCREMENT),
         ModificationKind::Delete if modification.values.is_empty() => whole(Privileges::DELETE),
         ModificationKind::Delete => each(Privileges::DELETE),
-        // Both are asked, so that who may only write its own name cannot throw out the others.
+        // Both are checked: a client that may only write its own name must not remove the others.
         ModificationKind::Replace => whole(Privileges::DELETE) && each(Privileges::ADD),
     }
 }
 
-/// Changes an entry on behalf of an overlay; gives the reason if that is refused, and then nothing has been changed.
+/// Changes an entry on behalf of an overlay. If the change is refused, returns the reason, and nothing has been
+/// changed.
 ///
 /// # Errors
 /// The storage failed.
@@ -221,11 +222,11 @@ pub(crate) fn run_internal(
     Ok(None)
 }
 
-/// The overlays that see a change that another one makes.
+/// The overlays that see a change by another overlay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Audience {
     Nobody,
-    /// Those that do not act last.
+    /// The overlays that do not act last.
     First,
 }
 
@@ -259,7 +260,7 @@ fn plan_internal(
     Ok((effect, plan.before))
 }
 
-/// The watched attributes of a record, all values.
+/// The watched attributes of a record, with all values.
 pub(crate) fn watched_attributes(
     execution: &Execution<'_, '_>,
     record: &Record<'_>,
@@ -274,9 +275,10 @@ pub(crate) fn watched_attributes(
 }
 
 impl Execution<'_, '_> {
-    /// Changes an entry on behalf of an overlay: the schema is checked, access is not, time stamps stay as they are.
+    /// Changes an entry on behalf of an overlay. The schema is checked, access is not, and timestamps do not change.
     ///
-    /// Gives the reason if a modify request would be refused: nothing has been changed then, and the overlay may go on.
+    /// Returns the reason if a modify request would be refused. Nothing has been changed then, and the overlay may go
+    /// on.
     ///
     /// # Errors
     /// The storage failed.
@@ -288,11 +290,11 @@ impl Execution<'_, '_> {
         run_internal(self, dn, modifications, Audience::Nobody)
     }
 
-    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the others follow the change as one of
-    /// the operation.
+    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the other overlays treat the change as
+    /// one of the operation's.
     ///
     /// # Errors
-    /// The storage failed, or one of them refused.
+    /// The storage failed, or an overlay refused.
     pub fn modify_before_others(
         &mut self,
         dn: &Dn,

@@ -1,4 +1,4 @@
-//! From modifications to the value changes that carry them out on one entry, or to the reason why they cannot be.
+//! From modifications to the value changes that make them on one entry, or to the reason for a refusal.
 
 use std::collections::HashSet;
 
@@ -18,33 +18,34 @@ use crate::{
     request::modification::{Modification, ModificationKind, normal_form},
 };
 
-/// How modifications are carried out.
+/// How modifications are made.
 pub(crate) struct Options<'a> {
     /// The relax rules control.
     pub(crate) relax: bool,
     /// Whether the database keeps dynamic entries.
     pub(crate) may_be_dynamic: bool,
-    /// The permissive modify control: what is there already may be added, what is not there deleted.
+    /// The permissive modify control: values that exist may be added, and missing ones deleted.
     pub(crate) permissive: bool,
     /// Attributes whose old values overlays want to know.
     pub(crate) watched: &'a [AttributeDescription],
-    /// What the changes of a request may cost that are more than the request is long. None: the server's own.
+    /// The limit on the extra cost of changes, beyond the length of the request. `None`: the changes are the server's
+    /// own.
     pub(crate) budget: Option<&'a Budget>,
 }
 
 /// Modifications, resolved for one entry.
 pub(crate) struct Plan {
     pub(crate) changes: Vec<ValueChange>,
-    /// Watched attributes that change, as they were. A big set is among them only if it goes as a whole.
+    /// Watched attributes that change, as they were. A big set is included only if it is removed as a whole.
     pub(crate) before: Vec<Attribute>,
 }
 
-/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result.
-/// `judge` sees it before the schema is asked, as overlays do in slapd.
+/// Resolves modifications of the entry in `record`, whose name is, or will be, `name`. Checks the result. `judge` sees
+/// the result before the schema check, as overlays do in slapd.
 ///
 /// # Errors
-/// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, that of `judge`, and what the schema says of
-/// the result.
+/// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, the error of `judge`, and the errors of the
+/// schema check.
 pub(crate) fn plan(
     configuration: &Configuration,
     record: &Record<'_>,
@@ -230,7 +231,7 @@ impl Planner<'_, '_> {
         self.exchange(description, &old, &new)
     }
 
-    /// Each increment, of a few octets, changes all values: each of them goes and comes again.
+    /// Each increment has a few octets but changes all values: each value is deleted and added.
     fn spend_on(&self, values: &[Vec<u8>]) -> Result<(), OperationError> {
         let Some(budget) = self.budget else { return Ok(()) };
         if values.iter().all(|value| budget.spend(2 * cost(value.len()))) {
@@ -240,8 +241,8 @@ impl Planner<'_, '_> {
         Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
     }
 
-    /// Puts new values in the place of old ones, in their order. The attribute never becomes empty, so that it keeps
-    /// its place in the entry.
+    /// Replaces old values by new ones, in their order. The attribute never becomes empty, so it keeps its place in the
+    /// entry.
     fn exchange(
         &mut self,
         description: &AttributeDescription,
@@ -286,7 +287,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// Checks the entry as it will be, and brings `structuralObjectClass` in line where relaxed rules let it change.
+    /// Checks the resulting entry, and updates `structuralObjectClass` if relaxed rules let it change.
     fn check(&mut self, configuration: &Configuration, name: &Dn, options: &Options<'_>) -> Result<(), OperationError> {
         let known = &configuration.well_known;
         let classes = self.draft.values(&known.object_class)?;
