@@ -1,9 +1,9 @@
-//! From one configuration to the next while serving, in two steps. *Prepare* makes everything that can fail: databases
-//! are opened, overlays and trees made, then all writers wait, so that nothing changes any more that was looked at.
-//! *Commit* swaps the configuration, and cannot fail. In between the server writes the configuration to disk.
+//! From one configuration to the next while serving, in two steps. *Prepare* does everything that can fail: it opens
+//! databases, makes overlays and trees, and then lets all writers wait, so that the checked state does not change any
+//! more. *Commit* swaps the configuration, and cannot fail. In between the server writes the configuration to disk.
 //!
-//! Invariants: what is prepared has no effect on what clients see, whether it is committed or dropped. The order of
-//! locks is [`RunningState`], then the writers; a writer asks for neither.
+//! Invariants: a prepared configuration has no effect that clients can see, until it is committed. The order of locks
+//! is [`RunningState`], then the writers; a writer takes neither.
 
 mod assemble;
 mod commit;
@@ -60,7 +60,7 @@ pub(crate) fn restrict<'s>(
     prepare_restricted(directory, state, read, restricted).map(Some)
 }
 
-/// Prepares a configuration, and beside it the restrictions that it says nothing new about.
+/// Prepares a configuration, together with the restrictions that it does not change.
 fn prepare_restricted<'s>(
     directory: &'s Arc<Directory>,
     mut state: MutexGuard<'s, RunningState>,
@@ -84,7 +84,7 @@ fn prepare_restricted<'s>(
     continuing::check_indexes(&effective.schema, &planned)?;
     check_schema_use(&state, &current, &effective, &planned)?;
     let paused = pause::all(&state)?;
-    // Writes went on until now.
+    // Writes continued until now.
     check_schema_use(&state, &current, &effective, &planned)?;
     let others = pause::others(&mut state, &current, &effective, &planned)?;
     let contexts = pause::contexts(directory, &state, &made.0, planned, &others);
@@ -110,7 +110,7 @@ fn prepare_restricted<'s>(
     })
 }
 
-/// Refuses a schema that lacks what entries of databases that go on use.
+/// Refuses a schema that lacks definitions in use by entries of continuing databases.
 fn check_schema_use(
     state: &RunningState,
     current: &Configuration,

@@ -1,16 +1,16 @@
-//! Memory that a request asks for: what cannot be had is an answer, not the end of the server.
+//! Memory for requests: if it is not available, the request gets an error and the server continues.
 
 use ironbark_model::ResultCode;
 use ironbark_store::spare;
 
 use crate::OperationError;
 
-/// Whether a new operation may begin. While memory is short none does; what others have taken may be free again by now.
+/// Whether a new operation may begin: not while memory is short. Checks first whether memory is available again.
 pub(crate) fn may_begin() -> bool {
     !spare::is_short() || spare::recover()
 }
 
-/// Room for `more` further items of a list that a request makes grow.
+/// Makes room for `more` items of a list that grows with a request.
 ///
 /// # Errors
 /// Memory is short: adminLimitExceeded.
@@ -21,10 +21,10 @@ pub(crate) fn make<T>(list: &mut Vec<T>, more: usize) -> Result<(), OperationErr
     Ok(())
 }
 
-/// Whether `count` items could be had beside what there is, as sorting takes them for a moment.
+/// Whether memory for `count` more items is available, as sorting needs it for a moment.
 ///
 /// # Errors
-/// They could not: adminLimitExceeded.
+/// It is not: adminLimitExceeded.
 pub(crate) fn passing<T>(count: usize) -> Result<(), OperationError> {
     make(&mut Vec::<T>::new(), count)
 }

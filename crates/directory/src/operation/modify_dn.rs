@@ -27,13 +27,13 @@ pub(crate) struct Rename {
     new_rdn: Dn,
     delete_old_rdn: bool,
     new_superior: Option<Dn>,
-    /// As far as the request alone tells.
+    /// The new name, if the request alone decides it.
     target: Dn,
-    /// What the new RDN means for the entry's attributes.
+    /// The changes of the entry's attributes that the new RDN requires.
     modifications: Vec<Modification>,
 }
 
-/// Renaming in place takes a name away and adds one: `add` and `delete`, which is what slapd calls `write`.
+/// Renaming in place removes one name and adds another: `add` and `delete`, which slapd calls `write`.
 pub(super) const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
 
 /// Executes a modify DN request.
@@ -82,7 +82,7 @@ impl Rename {
         &self.dn
     }
 
-    /// What the names alone forbid. slapd looks at it before it looks at anything else.
+    /// Refuses renames that the names alone forbid. slapd checks this before anything else.
     ///
     /// # Errors
     /// `unwillingToPerform`.
@@ -102,7 +102,7 @@ impl Rename {
         self.new_superior.as_ref()
     }
 
-    /// Privileges on the children of the superior that the entry has.
+    /// Privileges on the children of the entry's present superior.
     pub(super) fn needed_above(&self) -> Privileges {
         if self.new_superior.is_some() {
             Privileges::DELETE
@@ -111,7 +111,7 @@ impl Rename {
         }
     }
 
-    /// As overlays judge it.
+    /// The form in which overlays judge it.
     fn renaming(&self) -> Renaming<'_> {
         Renaming {
             dn: &self.dn,
@@ -121,7 +121,7 @@ impl Rename {
         }
     }
 
-    /// As overlays hear of it.
+    /// The form in which overlays get it.
     pub(super) fn requested(&self) -> RequestedChange {
         RequestedChange::ModifyDn {
             dn: self.dn.pretty().into(),
@@ -131,7 +131,7 @@ impl Rename {
         }
     }
 
-    /// As a tree in memory takes it, for the entry of this name.
+    /// The form for a tree in memory, for the entry of this name.
     pub(super) fn in_memory(&self, dn: Dn) -> TreeChange {
         TreeChange::ModifyDn {
             dn,
@@ -170,8 +170,8 @@ pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Ren
     })
 }
 
-/// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one
-/// come.
+/// The changes of the entry's attributes that the new RDN requires: values of the old RDN are deleted (if requested),
+/// those of the new one are added.
 fn modifications_of(
     schema: &Schema,
     dn: &Dn,
@@ -205,12 +205,12 @@ fn modifications_of(
             modifications.push(change(ModificationKind::Delete, &description, value));
         }
     }
-    // slapd puts each in front of the ones before.
+    // slapd puts each change in front of the earlier ones.
     modifications.reverse();
     Ok(modifications)
 }
 
-/// Where an entry may be moved to, as the naming contexts have it.
+/// Whether the naming contexts allow moving an entry there.
 pub(super) fn check_context(
     configuration: &Configuration,
     context: &NamingContext,
@@ -238,7 +238,7 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
             ancestor: Some((_, depth)),
         } if depth + 1 != dn.depth() => Err(referral::default_referral(execution.configuration, dn, None)),
         Location::Missing { ancestor } => {
-            // Whoever may not rename there does not learn what is there.
+            // A client that may not rename there does not learn which entries exist.
             if let Some((id, _)) = ancestor {
                 let view = execution.view();
                 let parent = write_checks::record_of(view, id)?;
@@ -253,8 +253,8 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
     }
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted names only. A
-/// client without the rights is refused as where there are no overlays.
+/// The answers of overlays depend on values that the client may not see, so overlays are asked only about permitted
+/// names. A client without the rights is refused in the same way as without overlays.
 fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
     if execution.subject().is_root {
         return Ok(());
@@ -289,7 +289,7 @@ struct Prepared {
     pre_read: Option<Vec<u8>>,
 }
 
-/// Everything that can refuse the operation, on the entry as it is.
+/// Every check that can refuse the operation, on the entry as it is.
 fn prepare(
     execution: &Execution<'_, '_>,
     id: EntryId,
@@ -374,7 +374,7 @@ fn grants_above(
 
 /// The superior that an entry will have.
 enum Destination<'t> {
-    /// The one that it has.
+    /// The present superior.
     Same(Dn),
     Root,
     Other(Record<'t>),
@@ -398,7 +398,7 @@ impl<'t> Destination<'t> {
         })
     }
 
-    /// Whether the access rules let an entry come here.
+    /// Whether the access rules allow an entry here.
     fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
         let requester = execution.requester();
         match self {

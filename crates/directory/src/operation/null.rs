@@ -1,7 +1,7 @@
-//! Operations of a null database: every one succeeds, and nothing is kept. Access rules are not asked, as in slapd.
+//! Operations of a null database: each one succeeds, and nothing is kept. Access rules are not checked, as in slapd.
 //!
-//! What the server checks before it asks any database (syntaxes, names, who may write at all, `readonly`) is as
-//! everywhere.
+//! The checks before any database are the same as elsewhere: syntaxes, names, whether a client may write at all,
+//! `readonly`.
 
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry, ResultCode};
@@ -23,7 +23,7 @@ use crate::{
 /// Executes a write.
 ///
 /// # Errors
-/// What controls and the schema forbid without any entry.
+/// The errors of controls and of the schema that need no entry.
 pub(crate) fn execute(
     on: OnTree<'_>,
     change: &Change,
@@ -72,7 +72,7 @@ pub(crate) fn execute(
     Ok((success, executed))
 }
 
-/// Sets a password, which is forgotten.
+/// Sets a password, which is not kept.
 pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, Executed) {
     let success = Success {
         extended: request.answer(),

@@ -22,17 +22,17 @@ use crate::{
 /// A request on its way to the writer.
 struct OverlayOperation {
     row: &'static Descriptor,
-    /// As it came.
+    /// The value as the client sent it.
     value: Option<Vec<u8>>,
     request: Box<dyn ExtendedWrite>,
     computed: Computed,
 }
 
-/// Reads the request, and hands it to the writer of the database that it is about.
+/// Reads the request, and hands it to the writer of its database.
 ///
 /// # Errors
-/// The overlay refuses what it reads; `unwillingToPerform`: the database does not have the overlay; what keeps a write
-/// out of a database.
+/// The overlay refuses the value; `unwillingToPerform`: the database does not have the overlay; the errors that keep
+/// any write out of a database.
 pub(crate) fn start(
     directory: &Arc<Directory>,
     call: &mut Call<'_, '_>,

@@ -49,15 +49,15 @@ pub(crate) struct SetPassword {
     dn: Dn,
     /// One value for each configured scheme.
     hashed: Vec<Vec<u8>>,
-    /// The password, if the server made it: the response tells it.
+    /// The password, if the server generated it: the response contains it.
     generated: Option<Vec<u8>>,
-    /// As they came, for overlays that judge them.
+    /// The passwords as the client sent them, for overlays that judge them.
     passwords: Passwords,
     computed: Computed,
 }
 
 impl SetPassword {
-    /// What the response says: the password, if the server made it.
+    /// The response: the password, if the server generated it.
     pub(crate) fn answer(&self) -> ExtendedAnswer {
         let value = self.generated.as_deref().map(|password| {
             let mut value = Vec::new();
@@ -123,9 +123,9 @@ impl WriteRequest for SetPassword {
     }
 }
 
-/// Length of a password that the server makes, as slapd has it.
+/// Length of a generated password, as in slapd.
 const GENERATED_LENGTH: usize = 8;
-/// 64 characters, so that six bits choose one.
+/// 64 characters, so six bits select one.
 const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./";
 
 /// Begins a password modify operation.
@@ -228,7 +228,7 @@ fn refuse_unsupported(context: &NamingContext) -> Result<(), OperationError> {
     }
 }
 
-/// The stored passwords that the subject may authenticate with.
+/// The stored passwords to which the subject has `auth` access.
 fn old_values(
     configuration: &Configuration,
     context: &NamingContext,
@@ -266,7 +266,7 @@ fn generate(directory: &Directory) -> Result<Vec<u8>, OperationError> {
         .collect())
 }
 
-/// What is left to compute before the writer gets the operation.
+/// Work that remains before the writer gets the operation.
 struct Work {
     directory: Arc<Directory>,
     configuration: Arc<Configuration>,
@@ -277,7 +277,7 @@ struct Work {
     old: Option<(Vec<u8>, Vec<Vec<u8>>)>,
     new: Vec<u8>,
     generated: Option<Vec<u8>>,
-    /// What overlays will hold the new password against, as far as it takes long.
+    /// Stored values that overlays compare with the new password, if the comparison is slow.
     slow: Vec<Vec<u8>>,
 }
 
@@ -298,7 +298,7 @@ impl Work {
                 .any(|(_, stored)| stored.iter().any(|value| password::cost(value) == Cost::Slow))
     }
 
-    /// Computes here when that is quick, otherwise on the hashing pool.
+    /// Computes here if that is quick, otherwise on the hashing pool.
     fn start(self) -> Result<Begun, OperationError> {
         if !self.is_slow() {
             let request = Box::new(self.compute()?);
@@ -311,7 +311,7 @@ impl Work {
         })
     }
 
-    /// What is kept until it is computed.
+    /// Memory that is held until the work is done.
     fn octets(&self) -> usize {
         let old = self.old.iter().map(|(old, stored)| old.len() + total(stored));
         self.new.len() + total(&self.slow) + old.sum::<usize>()
@@ -349,7 +349,7 @@ impl Work {
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {
             let value = hash(&self.directory, *scheme, &self.new)?;
-            // Two schemes that keep the password bare give one value.
+            // Two schemes that store the password in the clear give the same value.
             if !hashed.contains(&value) {
                 hashed.push(value);
             }
@@ -371,7 +371,7 @@ fn total(values: &[Vec<u8>]) -> usize {
     values.iter().map(Vec::len).sum()
 }
 
-/// Puts the new password in the place of the old ones.
+/// Replaces the old passwords by the new one.
 fn put(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
     execution.passwords = Some(request.passwords.clone());
     let description = &execution.configuration.well_known.user_password;
@@ -385,7 +385,7 @@ fn put(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Succe
         authority: Authority::Client,
         ..replace
     }];
-    // As slapd: the answer to this operation names no superior.
+    // As in slapd: the answer to this operation names no superior.
     let without_matched_dn = |error: OperationError| OperationError {
         matched_dn: String::new(),
         ..error

@@ -12,7 +12,7 @@ use crate::{
     search::{Selection, entry_value},
 };
 
-/// The value of the pre-read response, if it was asked for.
+/// The value of the pre-read response, if the request asks for it.
 ///
 /// # Errors
 /// `insufficientAccessRights` when the control is critical and the entry may not be read.
@@ -27,7 +27,7 @@ pub(crate) fn pre_read(
     }
 }
 
-/// The value of the post-read response, if it was asked for: the entry as the transaction now has it.
+/// The value of the post-read response, if the request asks for it: the entry as the transaction now has it.
 ///
 /// # Errors
 /// As of [`pre_read`].
@@ -61,7 +61,7 @@ fn read(
     encode(configuration, &visible, asked.names, has_subordinates).map(Some)
 }
 
-/// The same for an entry in memory, which brings all its attributes along.
+/// The same for an entry in memory, which already has all its attributes.
 pub(crate) fn read_in_memory(
     requester: Requester<'_>,
     entry: &Entry,

@@ -1,4 +1,4 @@
-//! The SASL side of Bind (RFC 4511 §4.2): chooses the mechanism, goes on with a negotiation or begins one, answers.
+//! The SASL part of Bind (RFC 4511 §4.2): chooses the mechanism, continues or begins a negotiation, answers.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
 /// Longer messages of a client are refused: names are shorter, and so are passwords.
 const MAX_MESSAGE: usize = 65_536;
 
-/// Takes one step. `under_way` is what the step before has left, which a bind with another mechanism ends (RFC 4513
+/// Takes one step. `under_way` is the state after the step before. A bind with another mechanism ends it (RFC 4513
 /// §5.2.1.2).
 pub(crate) fn start(
     scratch: &Scratch,
@@ -79,7 +79,7 @@ pub(crate) fn start(
     Ok(Begun::Answered)
 }
 
-/// Takes the step on the hashing pool. Nothing else of the connection is begun before it has ended.
+/// Takes the step on the hashing pool. Nothing else on the connection begins before the step has ended.
 fn submit(turn: Turn) -> Result<Begun, OperationError> {
     let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
     let octets = turn.message.as_ref().map_or(0, Vec::len);
@@ -112,7 +112,7 @@ fn submit(turn: Turn) -> Result<Begun, OperationError> {
     })
 }
 
-/// What a step means for the session.
+/// The effect of a step on the session.
 struct Answer {
     code: ResultCode,
     text: String,

@@ -1,5 +1,5 @@
-//! One step of a negotiation: the client's message against what the mechanism expects. Runs on a reactor when it is
-//! quick, on the hashing pool otherwise.
+//! One step of a negotiation: checks the client's message against the expectation of the mechanism. It runs on a
+//! reactor if it is quick, otherwise on the hashing pool.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::{
 #[cfg(feature = "gssapi")]
 use crate::sasl::gssapi::{self, GssapiResult};
 
-/// A message of the client and all that is needed to read it.
+/// A message of the client and everything that is needed to read it.
 pub(crate) struct Turn {
     pub(crate) directory: Arc<Directory>,
     pub(crate) configuration: Arc<Configuration>,
@@ -38,27 +38,28 @@ pub(crate) struct Turn {
     pub(crate) mechanism: &'static Mechanism,
     pub(crate) exchange: Exchange,
     pub(crate) message: Option<Vec<u8>>,
-    /// What the password policy may put on the session.
+    /// The restriction that the password policy may set on the session.
     pub(crate) restriction: Restriction,
 }
 
-/// How a step ended well.
+/// The successful end of a step.
 pub(crate) enum Ended {
     Settled(Settled),
-    /// A password has been looked at in whose use this database has a say.
+    /// A password was checked, and this database takes part in the decision about its use.
     Judged(Box<CheckedBind>, Arc<NamingContext>),
 }
 
-/// What can be answered at once.
+/// A result that can be answered at once.
 pub(crate) enum Settled {
-    /// The client has to go on.
+    /// The client must send another message.
     Challenge(Vec<u8>, Negotiation),
-    /// The client is known; the mechanism may have a last word for it, and protect the connection from there on.
+    /// The client is known. The mechanism may have a final message for it, and may protect the connection from there
+    /// on.
     Accepted(Arc<Identity>, Option<Vec<u8>>, Option<Box<dyn SecurityLayer>>),
 }
 
 impl Turn {
-    /// Whether it may compute for milliseconds, or search for long.
+    /// Whether the step may compute for milliseconds, or search for long.
     pub(crate) fn takes_long(&self) -> bool {
         let searches = || {
             self.configuration
@@ -120,12 +121,12 @@ impl Turn {
         Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data, layer)))
     }
 
-    /// Until the client is known, entries are looked up for nobody.
+    /// Until the client is known, entries are looked up anonymously.
     fn asking(&self) -> Asking<'_> {
         Asking {
             configuration: &self.configuration,
             subject: Subject::anonymous(&self.origin),
-            // Where mappings search, steps are taken on the hashing pool.
+            // If mappings search, the steps run on the hashing pool.
             look_through: None,
         }
     }
@@ -204,8 +205,8 @@ impl Turn {
         Ok((secret, self.salt(user, terms)?))
     }
 
-    /// A salt that is always the same for a name, whether or not there is such a user: it comes from a number that the
-    /// first database alone knows.
+    /// A salt that is always the same for a name, even if there is no such user. It is derived from a secret number of
+    /// the first database.
     fn salt(&self, user: &str, terms: Terms<'_>) -> Result<Vec<u8>, StoreError> {
         let mut seed = Sha256::new();
         if let Some(database) = self
@@ -238,7 +239,7 @@ impl Turn {
     }
 }
 
-/// A step in the words of all mechanisms.
+/// A step in the common form of all mechanisms.
 type Taken = Result<Step<Exchange, Proof>, OperationError>;
 
 fn scram_step(step: Step<Option<Box<scram::Exchange>>, Box<scram::Proof>>) -> Step<Exchange, Proof> {

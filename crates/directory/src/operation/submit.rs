@@ -1,4 +1,4 @@
-//! The write operations of RFC 4511 on their way from a connection to the writer of the database that they concern.
+//! The write operations of RFC 4511 on their way from a connection to the writer of their database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -44,26 +44,25 @@ use crate::{
 
 /// One of the write operations of RFC 4511.
 pub(crate) struct Message {
-    /// What is to be done, checked as far as the schema alone tells.
+    /// The change, checked by the schema alone.
     change: Change,
-    /// The PDU as it came in: it is read again under another schema.
+    /// The PDU as it came in: under another schema it is read again.
     pdu: Box<[u8]>,
     controls: Arc<OwnedControls>,
-    /// What has been computed for it.
+    /// Results that were computed for it.
     computed: Computed,
 }
 
-/// A write that has been read, and found to be for a database.
+/// A write that was read, and that belongs to a database.
 struct Prepared {
     context: Arc<NamingContext>,
     request: Box<Message>,
-    /// Passwords that it brings, and stored ones that they are to be compared with aside.
+    /// Passwords in the request that must be compared with stored ones outside the writer.
     presented: Vec<Vec<u8>>,
     slow: Vec<Vec<u8>>,
 }
 
-/// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the
-/// turn.
+/// Sends a write to the writer of its database. The cost of reading it is taken from the remaining steps of the turn.
 pub(crate) fn submit(
     directory: &Arc<Directory>,
     call: &mut Call<'_, '_>,
@@ -84,13 +83,13 @@ pub(crate) fn submit(
     verify_and_queue(directory, configuration, origin, prepared)
 }
 
-/// Steps for reading a request that are too many for a reactor: 160,000 octets, or 500 characters that stand for
-/// phrases, which may take twenty milliseconds.
+/// A request whose reading takes more steps than this is not read on a reactor. The limit is 160,000 octets, or 500
+/// characters that stand for phrases, which may take twenty milliseconds.
 const LONG: u64 = TURN_STEPS;
-/// Characters that stand for phrases in one request: the writer would take too long with more.
+/// Characters that stand for phrases in one request; with more, the writer would take too long.
 const MOST_PHRASES: u64 = 100_000;
 
-/// Has a request that takes long to read be read by the hashing pool. Who may write nothing is refused before.
+/// Lets the hashing pool read a request that takes long to read. A client that may write nothing is refused before.
 fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun, OperationError> {
     let (configuration, origin, pdu) = (call.configuration, &*call.origin, call.pdu);
     if !may_be_anonymous(configuration, origin) {
@@ -121,7 +120,7 @@ fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun,
             }
         }
     })?;
-    // What the client sends after it may be about the same entry.
+    // Later requests of the client may be about the same entry.
     Ok(match submitted {
         Begun::Submitted(Submitted { receiver, .. }) => Begun::Submitted(Submitted {
             receiver,
@@ -131,7 +130,7 @@ fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun,
     })
 }
 
-/// Reads a write, and refuses what is refused before the writer sees it.
+/// Reads a write, and makes the refusals that do not need the writer.
 fn prepare(
     configuration: &Arc<Configuration>,
     origin: &mut RequestContext,
@@ -168,7 +167,7 @@ fn prepare(
 }
 
 impl Prepared {
-    /// Verifies the passwords that the request brings, which takes long, and queues it for the writer.
+    /// Verifies the passwords in the request, which takes long, and queues it for the writer.
     fn verify_and_queue(
         self,
         directory: Arc<Directory>,
@@ -191,8 +190,8 @@ impl Prepared {
     }
 }
 
-/// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their
-/// order, so that nothing is done aside for them.
+/// The cleartext passwords of a modify request, if overlays judge them. Writes of a sequence keep their order, so no
+/// work is done outside the writer for them.
 fn presented_passwords(
     configuration: &Configuration,
     context: &NamingContext,
@@ -212,7 +211,7 @@ fn presented_passwords(
         .collect()
 }
 
-/// Verifies on the hashing pool, so that neither a reactor nor the writer is held up, then queues.
+/// Verifies on the hashing pool, so that neither a reactor nor the writer is held up. Then queues the request.
 fn verify_and_queue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
@@ -255,7 +254,7 @@ pub(crate) fn writable_context<'a>(
 ) -> Result<&'a Arc<NamingContext>, OperationError> {
     let Some(context) = configuration.context_of(dn) else {
         let error = referral::default_referral(configuration, dn, None);
-        // slapd words a write to nowhere this way when it has no superior server to name.
+        // slapd answers a write to no database in this way if it has no superior server to name.
         return Err(if error.referrals.is_empty() {
             OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "no global superior knowledge")
         } else {

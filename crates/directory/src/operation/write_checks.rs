@@ -1,4 +1,4 @@
-//! What write operations share: names, referrals, time stamps.
+//! The common parts of write operations: names, referrals, timestamps.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{
@@ -41,8 +41,8 @@ pub(crate) fn refuse_referral(
     Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))
 }
 
-/// Under relaxed rules a manager may choose an entryUUID, but none that another entry than `own` has. Without an index
-/// on it, all entries are read.
+/// Under relaxed rules a manager may choose an entryUUID, but not the UUID of an entry other than `own`. Without an
+/// index on entryUUID, all entries are read.
 ///
 /// # Errors
 /// `constraintViolation`.
@@ -91,12 +91,12 @@ fn is_uuid_used(
     Ok(false)
 }
 
-/// Who makes a change, as `creatorsName` and `modifiersName` have it.
+/// The author of a change, as in `creatorsName` and `modifiersName`.
 pub(crate) fn author<'e>(execution: &'e Execution<'_, '_>) -> &'e str {
     author_of(&execution.origin.identity)
 }
 
-/// As [`author`], of an identity.
+/// As [`author`], for an identity.
 pub(crate) fn author_of(identity: &Identity) -> &str {
     if identity.is_anonymous() {
         "cn=anonymous"
@@ -105,8 +105,8 @@ pub(crate) fn author_of(identity: &Identity) -> &str {
     }
 }
 
-/// Appends what records a change: `entryCSN`, `modifiersName`, `modifyTimestamp`; none that a manager sets itself, and
-/// none with `lastmod off`.
+/// Appends the modifications that record a change: `entryCSN`, `modifiersName`, `modifyTimestamp`. Leaves out those
+/// that a manager sets, and all of them with `lastmod off`.
 pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<Modification>) {
     if !execution.context.settings.last_modified {
         return;
@@ -136,7 +136,7 @@ pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<
     }
 }
 
-/// Refuses what the access rules do not grant.
+/// Refuses the operation if the access rules do not grant it.
 ///
 /// # Errors
 /// `insufficientAccessRights`.
@@ -156,7 +156,7 @@ pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileg
         .permits(Target::Children, privileges)
 }
 
-/// A record of the transaction's current state that is known to be there.
+/// A record that is known to exist in the transaction's current state.
 pub(crate) fn record_of(view: View<'_>, id: EntryId) -> Result<Record<'_>, OperationError> {
     view.record(id)?
         .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))

@@ -1,4 +1,4 @@
-//! How an operation goes on after it was begun, and how it ends elsewhere.
+//! How a begun operation continues, and how it ends on another thread.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 pub(crate) enum Begun {
     /// The response is in the output.
     Answered,
-    /// Under way elsewhere.
+    /// Continues elsewhere.
     Submitted(Submitted),
     /// StartTLS was answered with success.
     StartTls,
@@ -21,9 +21,9 @@ pub(crate) enum Begun {
 
 /// An operation that ends elsewhere.
 pub struct Submitted {
-    /// Gives the completion. A closed channel means that the server is shutting down.
+    /// Receives the completion. A closed channel means that the server is shutting down.
     pub receiver: oneshot::Receiver<Completion>,
-    /// Nothing else of the connection may be begun before this has ended (a bind, a write that takes long to read).
+    /// Nothing else on the connection may begin before this has ended (a bind, a write that takes long to read).
     pub blocks_connection: bool,
 }
 
@@ -32,14 +32,14 @@ pub struct Submitted {
 pub struct Completion {
     /// Message ID of the operation.
     pub(crate) message_id: i32,
-    /// Which operation of that message ID.
+    /// Identifies the operation among those with this message ID.
     pub(crate) stop: StopFlag,
     /// Encoded response.
     pub(crate) response: Vec<u8>,
     /// The connection's new identity, after a bind.
     pub(crate) identity: Option<Arc<Identity>>,
-    /// The SASL negotiation that goes on, after a step of it.
+    /// The SASL negotiation after a step, if it continues.
     pub(crate) negotiation: Option<Box<Negotiation>>,
-    /// What protects the connection from here on, after a bind.
+    /// The layer that protects the connection from here on, after a bind.
     pub(crate) layer: Option<Box<dyn SecurityLayer>>,
 }

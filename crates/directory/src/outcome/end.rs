@@ -17,12 +17,12 @@ pub(crate) struct Outcome<'a> {
     pub(crate) text: &'a str,
     /// Entries returned by a search.
     pub(crate) entries: u32,
-    /// What the slow log adds.
+    /// Details for the slow log.
     pub(crate) detail: Option<&'a dyn Display>,
 }
 
 impl<'a> Outcome<'a> {
-    /// One without entries.
+    /// An outcome without entries.
     pub(crate) fn new(operation: Operation, code: ResultCode, text: &'a str) -> Self {
         Self {
             operation,
@@ -40,7 +40,7 @@ pub(crate) fn record_end_elsewhere(directory: &Directory, origin: &RequestContex
     record_end(directory, statistics.shared(), directory.slow_micros(), origin, outcome);
 }
 
-/// Logs and counts the end of an operation; the time is that of its end, in monotonic microseconds. One that took at
+/// Logs and counts the end of an operation. The time is the end, in monotonic microseconds. An operation that took at
 /// least `slow_micros` goes into the slow log.
 pub(crate) fn record_end(
     directory: &Directory,

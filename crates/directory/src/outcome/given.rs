@@ -1,8 +1,8 @@
-//! Answers that are given in place of what an operation would have found.
+//! Answers of overlays that replace the result of an operation.
 
 use ironbark_model::ResultCode;
 
-/// An answer that an overlay gives in place of an operation's. Success with a bind authenticates nobody.
+/// An overlay's answer to a request, in place of the operation's. Success for a bind authenticates nobody.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// The result code.
@@ -11,15 +11,15 @@ pub struct Answer {
     pub diagnostic_message: String,
     /// Name of an entry; may be empty.
     pub matched_dn: String,
-    /// URIs, where the code is referral.
+    /// URIs, if the code is referral.
     pub referrals: Vec<String>,
-    /// It is sent as an unsolicited notification, and the request itself is not answered.
+    /// The answer is sent as an unsolicited notification; the request itself gets no response.
     pub unsolicited: Option<Unsolicited>,
-    /// The connection ends behind it.
+    /// The connection is closed after the answer.
     pub closes: bool,
 }
 
-/// What an unsolicited notification is beside its result (RFC 4511 §4.4).
+/// The parts of an unsolicited notification besides its result (RFC 4511 §4.4).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsolicited {
     /// The name of the response; `None`: the response to the request, with message ID zero.

@@ -1,7 +1,7 @@
-//! Password hashes that take long are computed, and write requests that take long are read, by a few threads, so that
-//! they hold up neither a reactor nor a writer.
+//! A few threads compute slow password hashes and read slow write requests, so that these hold up neither a reactor nor
+//! a writer.
 //!
-//! Connections and addresses take turns. Work whose connection has gone, or that was given up, is not done.
+//! Connections and addresses take turns. Work is skipped if its connection has gone or it was abandoned.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::{Directory, OperationError, backend::hashing_pool::PoolTask, request:
 /// Where an operation is answered.
 pub(crate) type Reply = oneshot::Sender<Completion>;
 
-/// What is computed, and then queued for the writer or answered.
+/// Computes, and then queues the result for the writer or answers.
 type Compute = Box<dyn FnOnce(Reply) + Send>;
 
-/// What an operation has computed.
+/// The computation of an operation.
 struct Work {
     directory: Arc<Directory>,
     origin: RequestContext,
@@ -32,7 +32,7 @@ struct Work {
     pending: Option<(Reply, Compute)>,
 }
 
-/// Has `compute` run on the pool, for an operation that keeps `octets` meanwhile.
+/// Runs `compute` on the pool, for an operation that holds `octets` meanwhile.
 ///
 /// # Errors
 /// `busy`.
@@ -53,7 +53,7 @@ pub(crate) fn submit(
     }))
 }
 
-/// As [`submit`], when someone waits for the completion already, who is told when there is no room.
+/// As [`submit`], when someone already waits for the completion. If there is no room, that one is told.
 pub(crate) fn submit_for(
     directory: &Arc<Directory>,
     origin: &RequestContext,
@@ -131,7 +131,7 @@ impl PoolTask for Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // Nobody waited for it any more.
+        // Nobody waits for it any more.
         if self.pending.is_some() {
             self.directory.statistics().shared().record_completed(self.operation);
         }

@@ -1,4 +1,4 @@
-//! The stats log: one line per request and result, in the words that slapd's log analysers know (loglevel `stats`).
+//! The stats log: one line per request and result, in the form that log analysers for slapd know (loglevel `stats`).
 //!
 //! Lines are `tracing` events of target `stats`; a level that is off costs one load. No secret is ever logged.
 
@@ -20,7 +20,7 @@ macro_rules! stats {
     };
 }
 
-/// What each line of an operation begins with: `conn=1 op=2`, and what the session tracking control says.
+/// The beginning of each line of an operation: `conn=1 op=2`, and the text of the session tracking control.
 struct Prefix<'a>(&'a RequestContext);
 
 impl Display for Prefix<'_> {
@@ -73,7 +73,7 @@ impl<I: Iterator<Item: Display> + Clone> Display for Words<I> {
     }
 }
 
-/// An attribute that a search asks for. What cannot be one is shown as `1.1`, which asks for nothing.
+/// An attribute that a search asks for. An invalid name is shown as `1.1`, which asks for nothing.
 struct Asked<'a>(&'a [u8]);
 
 impl Display for Asked<'_> {
@@ -88,8 +88,8 @@ impl Display for Asked<'_> {
     }
 }
 
-/// What the lines of an operation begin with beyond its number, for a request with the session tracking control:
-/// ` [IP=... NAME=...]`. Text that is not printable is left out, and so is all that is too long.
+/// The text after the operation's number in its lines, for a request with the session tracking control: ` [IP=...
+/// NAME=...]`. Unprintable text is left out, and so is text that is too long.
 pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
     let printable = |octets: &'_ [u8]| {
         let is_printable = octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
@@ -160,8 +160,8 @@ pub(crate) fn request(configuration: &Configuration, origin: &RequestContext, re
     }
 }
 
-/// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`.
-/// `None`: it is none, and slapd's line of that has been written in place of the request's own.
+/// The name of a request in the schema's spelling, as slapd prints it: `uid=Ann,dc=example,dc=com`. `None`: it is no
+/// name, and slapd's line for that was written instead of the request's own line.
 fn named(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) -> Option<Dn> {
     let (word, name) = match request {
         Request::Bind(request) => ("do_bind", request.name),
@@ -235,8 +235,7 @@ pub(crate) fn bound(origin: &RequestContext, dn: &str, (mechanism, strength): (&
     );
 }
 
-/// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is
-/// one.
+/// The authentication and authorization names of a client, as slapd prints them: with the realm, if there is one.
 pub(crate) fn sasl_names(origin: &RequestContext, name: &str, realm: Option<&str>, wanted: Option<&str>) {
     if !is_enabled() {
         return;
@@ -249,7 +248,7 @@ pub(crate) fn sasl_names(origin: &RequestContext, name: &str, realm: Option<&str
     stats!(origin, "BIND authcid=\"{name}\" authzid=\"{wanted}\"");
 }
 
-/// The line of a request by the proxied authorization control.
+/// The line of a request with the proxied authorization control.
 pub(crate) fn proxied(origin: &RequestContext, dn: &str) {
     stats!(origin, "PROXYAUTHZ dn=\"{dn}\"");
 }
@@ -280,7 +279,7 @@ pub(crate) fn result(origin: &RequestContext, outcome: &Outcome<'_>, now: u64) {
         );
         return;
     }
-    // An extended operation that is known has a name in its response, or none, which is what we send.
+    // The response of a known extended operation has the operation's name or none, exactly as we send it.
     let what = match outcome.operation.response_tag() {
         Some(_) if origin.request.extended.is_some() => "oid=".to_owned(),
         tag => format!("tag={}", tag.unwrap_or_default()),
@@ -292,7 +291,7 @@ pub(crate) fn result(origin: &RequestContext, outcome: &Outcome<'_>, now: u64) {
     );
 }
 
-/// The line of an operation that took long (`slowlog`). It is written whenever anything is.
+/// The line of a slow operation (`slowlog`). It is written whenever any line is.
 pub(crate) fn slow(origin: &RequestContext, outcome: &Outcome<'_>, micros: u64) {
     let prefix = Prefix(origin);
     let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
@@ -300,7 +299,7 @@ pub(crate) fn slow(origin: &RequestContext, outcome: &Outcome<'_>, micros: u64) 
     tracing::warn!(target: "any", "{prefix} SLOW {word} etime={elapsed} err={code}{detail}");
 }
 
-/// What the lines of requests call an operation.
+/// The word for an operation in the lines of requests.
 fn word_of(operation: Operation) -> &'static str {
     match operation {
         Operation::Bind => "BIND",
@@ -325,7 +324,7 @@ impl Display for Seconds {
     }
 }
 
-/// The line of a filter term that no index serves, as operators of back-mdb know it.
+/// The line of a filter term that no index serves, in the form that operators of back-mdb know.
 pub(crate) fn unindexed(plan: &ironbark_store::Plan) {
     for term in plan.unindexed_terms() {
         tracing::info!(target: "stats", "<= mdb_{}_candidates: ({}) not indexed", term.kind.word(), term.attribute);

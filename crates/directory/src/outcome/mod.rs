@@ -1,4 +1,4 @@
-//! How an operation ends: its response, its line of the log, what is counted.
+//! The end of an operation: its response, its line in the log, its counters.
 
 pub(crate) mod completion;
 pub(crate) mod end;

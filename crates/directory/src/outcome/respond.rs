@@ -17,7 +17,7 @@ use crate::{
     request::{context::RequestContext, stop::Stop},
 };
 
-/// Appends the response of an operation that ended with this code and has nothing more to say.
+/// Appends the response of an operation that ended with this code and has nothing else to report.
 pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, code: ResultCode) {
     let id = MessageId::new(message_id).unwrap_or_default();
     encode_result(out, id, operation, &LdapResult::new(code), &[]);
@@ -66,7 +66,7 @@ pub(crate) fn given(out: &mut Vec<u8>, message_id: i32, operation: Operation, an
     encode_extended_response(out, MessageId::UNSOLICITED, &response, &[]);
 }
 
-/// The response of a bind, with what the mechanism has for the client.
+/// The response of a bind, with the mechanism's data for the client.
 fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     let refusal = end.verdict.as_ref().err();
     let told = refusal.map(OperationError::told).unwrap_or_default();
@@ -91,8 +91,7 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     );
 }
 
-/// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511
-/// §4.11).
+/// The end of a write: encoded response, log line, counters. An abandoned write gets no response (RFC 4511 §4.11).
 pub(crate) fn write_completion(
     directory: &Directory,
     origin: &RequestContext,

@@ -1,13 +1,13 @@
-//! Binds: their password has been verified, or not.
+//! Binds whose password was checked, with success or without.
 
 use ironbark_model::Entry;
 
 use super::Execution;
 use crate::{OperationError, ResponseControl, request::modification::Modification};
 
-/// Decides about binds, in the transaction that records what comes of them, on the database's one writer.
+/// Decides about binds. It runs on the database's one writer, in the transaction that records the results.
 pub trait BindHooks: Send + Sync {
-    /// Sees a bind whose password has been verified, or not.
+    /// Judges a bind whose password was checked, with success or without.
     ///
     /// # Errors
     /// It cannot be decided: the storage failed.
@@ -17,33 +17,33 @@ pub trait BindHooks: Send + Sync {
         attempt: &mut BindAttempt<'_>,
     ) -> Result<(), OperationError>;
 
-    /// Whether it has a say in the changes of passwords: then a connection that must change its password may do no more
-    /// than that.
+    /// Whether it takes part in changes of passwords: then a connection that must change its password may do nothing
+    /// else.
     fn restricts(&self) -> bool {
         false
     }
 
-    /// Stored passwords of an entry, former ones included, that a new password will be held against: they are verified
-    /// before the writer is asked.
+    /// Stored passwords of an entry, including former ones, that a new password will be compared with. The comparisons
+    /// are made before the writer is asked.
     fn stored_passwords(&self, entry: &Entry) -> Vec<Vec<u8>> {
         let _ = entry;
         Vec::new()
     }
 }
 
-/// A bind with the password of an entry, on its way to its result. Overlays may change all but the entry and the
+/// A bind with the password of an entry, before its result. Overlays may change everything except the entry and the
 /// password.
 pub struct BindAttempt<'a> {
     /// The entry as it is in the transaction.
     pub entry: &'a Entry,
     /// The password as it was presented, if the mechanism sends it.
     pub password: Option<&'a [u8]>,
-    /// Whether it succeeds; `invalidCredentials` if the password was a wrong one.
+    /// Whether it succeeds; `invalidCredentials` if the password was wrong.
     pub verdict: Result<(), OperationError>,
-    /// Controls of the response, whatever the verdict is.
+    /// Controls of the response, whether the bind succeeds or not.
     pub controls: Vec<ResponseControl>,
-    /// What is changed in the entry whatever the result is.
+    /// Changes of the entry, made whether the bind succeeds or not.
     pub modifications: Vec<Modification>,
-    /// Whether the connection may do no more than change its password.
+    /// Whether the connection may only change its password.
     pub must_change_password: bool,
 }

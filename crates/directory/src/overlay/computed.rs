@@ -1,4 +1,4 @@
-//! What entries show beside what they hold.
+//! Attributes and controls that entries show but do not store.
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{EncodeControl, controls::ControlSet};
@@ -8,10 +8,10 @@ use ironbark_runtime::WallTime;
 use super::Entries;
 use crate::OperationError;
 
-/// Attributes of stored entries that do not hold them. The access rules are asked about each value, as of any other.
-/// Compares see them, filters do not; under `ManageDsaIT` nobody does.
+/// Attributes that stored entries show but do not store. The access rules are checked for each value, as for other
+/// attributes. Compares see them, filters do not; under `ManageDsaIT` they are not shown.
 pub trait ComputedAttributes: Send + Sync {
-    /// Which; asked for once, when the overlay is configured.
+    /// The attributes; asked for once, when the overlay is configured.
     fn attributes(&self) -> &[AttributeDescription];
 
     /// The values that an entry without this attribute shows.
@@ -28,10 +28,10 @@ pub trait ComputedAttributes: Send + Sync {
 
 /// Controls that come with each entry of a search that asks for them.
 pub trait EntryControls: Send + Sync {
-    /// The controls of a request that it answers.
+    /// The request controls that it answers.
     fn asked_by(&self) -> ControlSet;
 
-    /// The control that comes with an entry; none where nothing is said of it, or nothing may be said to this client.
+    /// The control for an entry; `None` if there is nothing to report, or nothing that this client may know.
     ///
     /// # Errors
     /// The storage failed.

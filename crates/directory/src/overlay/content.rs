@@ -1,15 +1,15 @@
-//! Before a write: what it brings is seen, changed or refused.
+//! Before a write: its content is inspected, changed or refused.
 
 use ironbark_model::{Dn, Entry};
 
 use super::Execution;
 use crate::{OperationError, request::modification::Modification};
 
-/// Sees what writes bring before anything is changed. It is asked only if the access rules grant the client what it
-/// asks for: the answer may tell of what the client may not see. Changes that it makes are the server's own and need no
-/// rights.
+/// Inspects the content of writes before anything is changed. It is asked only if the access rules grant the client's
+/// request, because its answer may reveal values that the client may not see. Its own changes belong to the server and
+/// need no rights.
 pub trait ContentHooks: Send + Sync {
-    /// Sees a new entry before it is checked against the schema; may change it, or refuse.
+    /// Inspects a new entry before the schema check; may change it, or refuse.
     ///
     /// # Errors
     /// It refuses, or the storage failed.
@@ -18,8 +18,8 @@ pub trait ContentHooks: Send + Sync {
         Ok(())
     }
 
-    /// Sees the changes of an entry before they are carried out; may change them, or refuse. The entry need not exist
-    /// if the rootdn asks.
+    /// Inspects the changes of an entry before they are made; may change them, or refuse. The entry need not exist if
+    /// the rootdn asks.
     ///
     /// # Errors
     /// It refuses, or the storage failed.
@@ -33,7 +33,8 @@ pub trait ContentHooks: Send + Sync {
         Ok(())
     }
 
-    /// Sees a new name of an entry before anything is changed; may refuse. The entry need not exist if the rootdn asks.
+    /// Inspects a new name of an entry before anything is changed; may refuse. The entry need not exist if the rootdn
+    /// asks.
     ///
     /// # Errors
     /// It refuses, or the storage failed.
@@ -47,7 +48,7 @@ pub trait ContentHooks: Send + Sync {
     }
 }
 
-/// A modify DN request that was found possible as far as names tell.
+/// A modify DN request after the checks that need only names.
 #[derive(Clone, Copy, Debug)]
 pub struct Renaming<'a> {
     /// The name in the request.
@@ -56,6 +57,6 @@ pub struct Renaming<'a> {
     pub new_rdn: &'a Dn,
     /// `deleteoldrdn`.
     pub delete_old_rdn: bool,
-    /// The whole name as it will be.
+    /// The whole new name.
     pub target: &'a Dn,
 }

@@ -1,4 +1,4 @@
-//! In the transaction of a write: what it did is followed by other effects.
+//! In the transaction of a write: overlays add effects that follow from the write.
 
 use ironbark_model::{Attribute, AttributeDescription, Dn};
 use ironbark_store::Effect;
@@ -30,9 +30,10 @@ pub trait EffectHooks: Send + Sync {
 pub struct Applied<'a> {
     /// The operation's own effect, already applied.
     pub effect: &'a Effect,
-    /// The [watched](EffectHooks::watched) attributes as they were. For a delete all that the entry had; for changes
-    /// those that changed, a big value set only if it was deleted or replaced as a whole.
+    /// The [watched](EffectHooks::watched) attributes as they were. For a delete, all attributes of the entry. For
+    /// changes, the changed attributes; a big value set only if it was deleted or replaced as a whole.
     pub attributes_before: &'a [Attribute],
-    /// The top of the subtree that the operation deletes, of which this effect is one; the top itself goes last.
+    /// The top of the subtree that the operation deletes, if this effect is part of that; the top itself is deleted
+    /// last.
     pub deleted_tree: Option<&'a Dn>,
 }

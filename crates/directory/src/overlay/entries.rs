@@ -1,11 +1,11 @@
-//! Entries as overlays read them, whoever asks.
+//! Entries as overlays read them, without access checks.
 
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{Location, View};
 
 use crate::{Configuration, NamingContext, OperationError};
 
-/// Entries of all databases: those of one as a view has them, others as they are now.
+/// Entries of all databases: those of one database as a view has them, the others as they are now.
 #[derive(Clone, Copy)]
 pub struct Entries<'a> {
     /// The configuration.

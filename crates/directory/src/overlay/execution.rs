@@ -1,7 +1,7 @@
-//! A write while it is executed: what operations and overlays share in its transaction.
+//! A write during its execution: the state that operations and overlays share in its transaction.
 //!
-//! Everything is validated before the first effect is applied; a refusal after that ([`Execution::is_dirty`]) makes the
-//! writer execute again what came before it in the group.
+//! Everything is validated before the first effect is applied. After a later refusal ([`Execution::is_dirty`]), the
+//! writer executes the earlier writes of the group again.
 
 use std::cell::RefCell;
 
@@ -31,12 +31,12 @@ use crate::{
     stamp::Stamp,
 };
 
-/// An entry as it was, as far as overlays want to know.
+/// The former state of an entry, limited to the parts that overlays want.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before<'a> {
     /// Watched attributes.
     pub(crate) attributes: &'a [Attribute],
-    /// The top of the subtree that goes with it.
+    /// The top of the subtree that is deleted with it.
     pub(crate) deleted_tree: Option<&'a Dn>,
 }
 
@@ -58,33 +58,33 @@ pub struct Execution<'w, 'd> {
     pub configuration: &'w Configuration,
     /// The database.
     pub context: &'w NamingContext,
-    /// Who asked.
+    /// The requester.
     pub origin: &'w RequestContext,
-    /// The controls of the request that are obeyed.
+    /// The controls of the request that are in effect.
     pub controls: WriteControls<'w>,
     /// CSN and time of this change.
     pub stamp: Stamp,
     transaction: &'w mut WriteTransaction<'d>,
-    /// What finding out about rights and assertions may still cost.
+    /// The remaining limit on the cost of access checks and assertions.
     pub(crate) budget: &'w Budget,
-    /// What sets have said of who acts.
+    /// Results of sets for the requester.
     sets: &'w SetAnswers,
     record: ChangeRecord,
-    /// What was computed before; `None` if the operation cannot be sent back for more.
+    /// Results that were computed before; `None` if the operation cannot be sent back for more.
     pub(crate) computed: Option<&'w Computed>,
-    /// What it lacks, for which it has to be sent back: its result counts for nothing then.
+    /// Results that are still missing. The operation must be sent back for them, and its present result does not count.
     wanted: RefCell<Option<Wanted>>,
     warnings: Warnings,
-    /// Of a password modify operation.
+    /// The passwords of a password modify operation.
     pub passwords: Option<Passwords>,
-    /// Once it has succeeded the connection may do everything again.
+    /// If the operation succeeds, the connection is no longer restricted.
     pub lifts_restriction: bool,
 }
 
-/// Passwords of a password modify operation as they came, for who judges them.
+/// Passwords of a password modify operation as the client sent them, for overlays that judge them.
 #[derive(Clone)]
 pub struct Passwords {
-    /// The old one, which has been verified.
+    /// The old one, which was verified.
     pub old: Option<Vec<u8>>,
     /// The new one.
     pub new: Vec<u8>,
@@ -129,7 +129,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.transaction.view()
     }
 
-    /// Who acts, for access rules.
+    /// The requester, for access rules.
     pub fn subject(&self) -> Subject<'w> {
         Subject::of(self.origin, self.context)
             .within(self.budget)
@@ -164,12 +164,12 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(record.to_entry(view.dn(id)?)?)
     }
 
-    /// Whether the `ManageDsaIT` control came along.
+    /// Whether the request has the `ManageDsaIT` control.
     pub fn manages_dsa(&self) -> bool {
         self.origin.has_control(ControlKind::ManageDsaIt)
     }
 
-    /// What the subject may know of names.
+    /// The names that the subject may know.
     pub(crate) fn disclosure(&self) -> Disclosure<'_> {
         Disclosure {
             requester: self.requester(),
@@ -177,12 +177,12 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Where a name leads for the subject: a referral entry that it may not know of is not there.
+    /// The location of a name for the subject: a referral entry that it may not know about counts as missing.
     pub(crate) fn place_of(&self, dn: &Dn) -> Result<Location, OperationError> {
         self.seen(dn, self.view().locate(dn)?)
     }
 
-    /// The same of what the database says of the name.
+    /// The same for a location that the database gave.
     pub(crate) fn seen(&self, dn: &Dn, location: Location) -> Result<Location, OperationError> {
         self.disclosure().seen(dn, location, self.manages_dsa())
     }
@@ -195,7 +195,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// As [`Self::locate`]; an entry that may not be known of is answered for like one that is not there.
+    /// As [`Self::locate`]; an entry that the subject may not know about gets the same answer as a missing one.
     ///
     /// # Errors
     /// `noSuchObject`; the storage failed.
@@ -208,29 +208,29 @@ impl<'w, 'd> Execution<'w, 'd> {
         Err(self.missing(dn, above))
     }
 
-    /// The error for a name that does not exist, without what the subject may not know.
+    /// The error for a missing name, without parts that the subject may not know.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor) -> OperationError {
         self.disclosure().missing(dn, ancestor, None)
     }
 
-    /// Whether the access rules let who acts manage an entry.
+    /// Whether the access rules let the requester manage an entry.
     pub fn may_manage(&self, entry: &Entry) -> bool {
         WriteCheck::on_entry(self.requester(), entry)
             .within(self.view())
             .permits(Target::Entry, Privileges::MANAGE)
     }
 
-    /// Whether the access rules let who acts manage an attribute of an entry.
+    /// Whether the access rules let the requester manage an attribute of an entry.
     pub fn may_manage_attribute(&self, entry: &Entry, description: &AttributeDescription) -> bool {
         WriteCheck::on_entry(self.requester(), entry)
             .within(self.view())
             .permits(Target::Attribute(description, None), Privileges::MANAGE)
     }
 
-    /// Whether a password in the clear is the one behind a stored value.
+    /// Whether a cleartext password matches a stored value.
     ///
-    /// What takes long, and has not been computed before, is computed on the hashing pool: the operation is executed
-    /// again with it, and what it does until then is in vain. Call it before the first effect.
+    /// A slow comparison that was not computed before is computed on the hashing pool. The operation is then executed
+    /// again with the result, and everything before that is in vain. Call it before the first effect.
     pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
         if let Some(matches) = self.computed.and_then(|computed| computed.verified(stored, clear)) {
             return matches;
@@ -242,11 +242,11 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.directory.hashing_pool().verify(stored, clear)
     }
 
-    /// Hashes a password in the clear by a scheme, or by the first of `password-hash`. Where it takes long, as
+    /// Hashes a cleartext password by a scheme, or by the first of `password-hash`. For slow schemes, see
     /// [`Execution::verify_password`].
     ///
     /// # Errors
-    /// `other`: the scheme makes no new values, or there was no randomness. `busy`: it is still to be computed.
+    /// `other`: the scheme makes no new values, or there was no randomness. `busy`: the hash is still to be computed.
     pub fn hash_password(&self, scheme: Option<Scheme>, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
         let scheme = scheme.or(self.configuration.password_schemes.first().copied());
         let scheme = scheme.unwrap_or(Scheme::DEFAULT);
@@ -265,10 +265,10 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.wanted.borrow().is_some()
     }
 
-    /// Ends an operation that lacks something.
+    /// Ends an operation that lacks a computed result.
     ///
     /// # Errors
-    /// It does.
+    /// A result is missing.
     pub(crate) fn check_computed(&self) -> Result<(), OperationError> {
         if self.is_in_vain() {
             return Err(still_to_be_computed());
@@ -276,7 +276,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(())
     }
 
-    /// What the operation lacks.
+    /// The missing results of the operation.
     pub(crate) fn take_wanted(&self) -> Option<Wanted> {
         self.wanted.take()
     }
@@ -291,17 +291,17 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.wanted.borrow_mut().get_or_insert(wanted);
     }
 
-    /// Entries of all databases, those of its own as the transaction has them.
+    /// Entries of all databases. Entries of the operation's own database are read in the transaction.
     pub fn entries(&self) -> Entries<'_> {
         Entries::new(self.configuration, self.context, self.view())
     }
 
-    /// Whether the relax rules control came along.
+    /// Whether the request has the relax rules control.
     pub fn is_relaxed(&self) -> bool {
         self.controls.has(ControlKind::RelaxRules)
     }
 
-    /// Privileges that adding, deleting or renaming an entry needs on it: `manage` under relaxed rules, as in slapd.
+    /// Privileges on an entry that adding, deleting or renaming it needs: `manage` under relaxed rules, as in slapd.
     pub(crate) fn needed_on_entry(&self, privileges: Privileges) -> Privileges {
         if self.is_relaxed() {
             Privileges::MANAGE
@@ -310,8 +310,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Applies an effect that the operation was asked for, then lets the overlays act in the transaction. Call it after
-    /// every check, once, or for each entry of a deleted subtree.
+    /// Applies an effect that the request asks for, then lets the overlays act in the transaction. Call it after every
+    /// check, once, or for each entry of a deleted subtree.
     ///
     /// With the no-op control this is where the operation ends (`noOperation`).
     pub(crate) fn apply_own(
@@ -349,7 +349,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         overlays.try_for_each(|overlay| overlay.in_transaction(self, before.of(effect)))
     }
 
-    /// `maxentrysize`: looked at once the entry is as it would be stored.
+    /// Checks `maxentrysize`, on the entry as it would be stored.
     fn check_entry_size(&self, kind: ChangeKind, id: EntryId) -> Result<(), OperationError> {
         let limit = self.context.settings.mdb.max_entry_size;
         if limit == 0 || kind == ChangeKind::Delete {
@@ -387,7 +387,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.record.effects.push(RecordedEffect { effect, marks, before });
     }
 
-    /// Notes a change as it was asked for, where the database is followed. What it makes is only made then.
+    /// Notes a change as the client asked for it, if the database is followed. `requested` is called only in this case.
     pub(crate) fn note_requested(&mut self, requested: impl FnOnce(&Self) -> RequestedChange) {
         if self.context.is_followed() {
             let requested = requested(self);
@@ -395,12 +395,12 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Notes that what was asked for is the next effect.
+    /// Notes that the requested change is the next effect.
     pub(crate) fn note_next_effect(&mut self) {
         self.note_requested(|execution| RequestedChange::AsApplied(execution.record.effects.len()));
     }
 
-    /// Ends the operation: its record becomes part of the transaction, and goes to whoever commits.
+    /// Ends the operation: its record becomes part of the transaction, and is returned for the commit.
     pub(crate) fn finish(mut self) -> Result<Executed, OperationError> {
         if !self.record.effects.is_empty() {
             self.transaction.record(&mut self.record)?;
@@ -411,8 +411,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         })
     }
 
-    /// Logs something that an overlay could not follow. Of one operation the first ten are written, then how many more
-    /// there were.
+    /// Logs something that an overlay could not follow. For one operation, the first ten lines are written, then the
+    /// number of the remaining ones.
     pub fn warn(&self, text: std::fmt::Arguments<'_>) {
         self.warnings.warn(text);
     }
@@ -434,7 +434,7 @@ fn touches_csn(effect: &Effect) -> bool {
     }
 }
 
-/// Nobody hears of it.
+/// This error is never sent.
 fn still_to_be_computed() -> OperationError {
     OperationError::new(ResultCode::BUSY, "a password is still to be computed")
 }

@@ -7,22 +7,22 @@ use crate::OperationError;
 
 /// An extended operation that writes, in one database.
 pub trait ExtendedHooks: Send + Sync {
-    /// The OID of its requests, which has a row in the registry of extended operations.
+    /// The OID of its requests. It has a row in the registry of extended operations.
     fn oid(&self) -> &'static str;
 
     /// Reads the value of a request.
     ///
     /// # Errors
-    /// `protocolError`, or what else is wrong with it.
+    /// `protocolError`, or another error of the value.
     fn read(&self, schema: &Schema, value: Option<&[u8]>) -> Result<Box<dyn ExtendedWrite>, OperationError>;
 }
 
 /// A request that was read.
 pub trait ExtendedWrite: Send {
-    /// The entry that it is about; its database executes the request.
+    /// The entry of the request; the database of this entry executes it.
     fn dn(&self) -> &Dn;
 
-    /// Executes it in the transaction, as far as the client may; gives the value of the response.
+    /// Executes it in the transaction, with the client's rights. Returns the value of the response.
     ///
     /// # Errors
     /// It is refused, or the storage failed.

@@ -4,38 +4,39 @@ use std::io;
 
 use ironbark_store::ChangeRecord;
 
-/// Takes the changes of a database, on a thread that is not the writer's. A write is acknowledged when those who follow
-/// its database have taken it, or could not.
+/// Takes the changes of a database on a thread other than the writer's. A write is acknowledged when the followers of
+/// its database have taken it, or have failed to.
 ///
-/// The database keeps how far a follower is, with notes of its own, in the transaction of a later commit. So after a
-/// crash it may be further than the database says: then [`Follower::resume`] is asked how much further.
+/// In the transaction of a later commit, the database stores the position of a follower, with the follower's own notes.
+/// So after a crash the follower may be ahead of the stored position: [`Follower::resume`] is then asked how far.
 pub trait Follower: Send + Sync {
-    /// The name under which a database keeps how far it is: the same as long as it goes on with the same work.
+    /// The name under which a database stores its position. It must not change as long as the follower continues the
+    /// same work.
     fn name(&self) -> String;
 
-    /// It follows a database from here on. Gives its first notes.
+    /// It follows a database from here on. Returns its first notes.
     fn begin(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Sees the changes behind those that its notes are about. The number of them, from the first on, that it had taken
+    /// Gets the changes after those that its notes cover. Returns how many of them, from the first on, it had taken
     /// before the process ended.
     ///
     /// # Errors
-    /// It cannot be found out: none of them counts as taken.
+    /// This cannot be found out: none of the changes counts as taken.
     fn resume(&self, notes: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         let _ = (notes, changes);
         Ok(0)
     }
 
-    /// Takes changes. Gives its notes.
+    /// Takes changes. Returns its notes.
     ///
     /// # Errors
-    /// It has taken none of them: they come again.
+    /// It has taken none of them: they are delivered again.
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>>;
 
-    /// After the last change that it takes: flush what is buffered. The server ends, or the configuration no longer has
-    /// it.
+    /// Called after its last change: write out buffered data. The server ends, or the configuration no longer has the
+    /// follower.
     fn close(&self) {}
 }
 

@@ -1,8 +1,8 @@
 //! Overlays: parts that follow, change or refuse operations without owning data.
 //!
-//! An overlay is a name and the capabilities that it has, each a trait of its own. A database keeps a list for each
-//! capability, so that one that no overlay has costs nothing. Inner changes that an overlay makes in the transaction
-//! are ordinary effects of the same change record; it never sees a connection.
+//! An overlay is a name and its capabilities, each a trait of its own. A database keeps a list for each capability, so
+//! a capability that no overlay has costs nothing. Changes that an overlay makes in the transaction are ordinary
+//! effects of the same change record. An overlay never sees a connection.
 
 mod binds;
 mod computed;
@@ -47,8 +47,8 @@ pub use self::{
 pub(crate) use self::{execution::Before, outcome::EntryState};
 pub use crate::outcome::given::{Answer, Unsolicited};
 
-/// One overlay of one database, or of the frontend and so of all databases: what it can do. What is `None` is not asked
-/// for.
+/// One overlay of one database, or of the frontend and so of all databases: its capabilities. A capability that is
+/// `None` is never called.
 ///
 /// ```ignore
 /// Overlay { content: Some(Arc::new(unique)), ..Overlay::new("unique") }
@@ -60,29 +60,29 @@ pub struct Overlay {
     pub requests: Option<Arc<dyn RequestHooks>>,
     /// Before a write.
     pub content: Option<Arc<dyn ContentHooks>>,
-    /// Before a write, on what it will leave.
+    /// Before a write, on the resulting entry.
     pub outcomes: Option<Arc<dyn OutcomeHooks>>,
     /// In the transaction of a write.
     pub effects: Option<Arc<dyn EffectHooks>>,
     /// From the log of changes.
     pub follower: Option<Arc<dyn Follower>>,
-    /// When a bind's password has been verified, or not.
+    /// After the check of a bind's password.
     pub binds: Option<Arc<dyn BindHooks>>,
-    /// Attributes that entries do not hold.
+    /// Attributes that entries show but do not store.
     pub computed: Option<Arc<dyn ComputedAttributes>>,
     /// Controls that come with entries.
     pub entry_controls: Option<Arc<dyn EntryControls>>,
-    /// When a search begins: what is done to the entries that it sends.
+    /// When a search begins: changes of the entries that it sends.
     pub searches: Option<Arc<dyn SearchHooks>>,
     /// Limits of sorted searches.
     pub sort_limits: Option<Arc<SortLimits>>,
     /// An extended operation.
     pub extended: Option<Arc<dyn ExtendedHooks>>,
-    /// Work of its own accord.
+    /// Work at regular times.
     pub timer: Option<Arc<dyn TimerHooks>>,
-    /// Whether entries of the database may be dynamic (RFC 2589): the root DSE says so in `dynamicSubtrees`.
+    /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
-    /// Controls of requests that are there because the overlay is.
+    /// Request controls that exist because the overlay does.
     pub controls: ControlSet,
 }
 

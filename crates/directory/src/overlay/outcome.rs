@@ -1,4 +1,4 @@
-//! Before an effect is applied: the entry as it will be.
+//! Before an effect is applied: the resulting entry.
 
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry};
 use ironbark_store::{Record, StoreError};
@@ -6,9 +6,9 @@ use ironbark_store::{Record, StoreError};
 use super::Execution;
 use crate::{OperationError, request::modification::Modification};
 
-/// Sees what a write will leave, when the access rules have granted it and before the schema is asked, and may refuse
-/// it at no cost. What the server adds to a new entry, what it changes of its own accord and what a delete takes away,
-/// it does not see.
+/// Inspects the result of a write, after the access rules have granted it and before the schema check. It may refuse
+/// the write at no cost. It does not see attributes that the server adds to a new entry, changes that the server makes
+/// by itself, or deletes.
 pub trait OutcomeHooks: Send + Sync {
     /// May refuse.
     ///
@@ -17,17 +17,17 @@ pub trait OutcomeHooks: Send + Sync {
     fn before_outcome(&self, execution: &Execution<'_, '_>, outcome: &Outcome<'_>) -> Result<(), OperationError>;
 }
 
-/// What a write will leave.
+/// The result of a write.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// The name that the entry will have.
     pub name: &'a Dn,
-    /// What is done to the entry.
+    /// The change of the entry.
     pub change: OutcomeChange<'a>,
     pub(crate) state: &'a dyn EntryState,
 }
 
-/// What is done to an entry.
+/// A change of an entry.
 #[derive(Clone, Copy)]
 pub enum OutcomeChange<'a> {
     /// It is new.
@@ -36,12 +36,13 @@ pub enum OutcomeChange<'a> {
     Modify {
         /// As it is stored.
         former: &'a Record<'a>,
-        /// In the order of the request; of a rename, those of the RDN's values. Those of the server are among them.
+        /// In the order of the request; for a rename, the changes of the RDN's values. The server's own changes are
+        /// included.
         modifications: &'a [Modification],
     },
 }
 
-/// The attributes of an entry that is about to be stored. Big sets are read only when they are asked for.
+/// The attributes of an entry that is about to be stored. Big sets are read only when needed.
 pub(crate) trait EntryState {
     /// Calls `visit` with each attribute and the number of its values.
     fn each(&self, visit: &mut dyn FnMut(&AttributeDescription, usize));
@@ -72,7 +73,7 @@ impl EntryState for Entry {
 }
 
 impl Outcome<'_> {
-    /// How many values an attribute will have.
+    /// The number of values that an attribute will have.
     pub fn count(&self, attribute: &AttributeDescription) -> usize {
         self.state.count(attribute)
     }
@@ -85,7 +86,7 @@ impl Outcome<'_> {
         Ok(self.state.values(attribute)?)
     }
 
-    /// The entry with those of its attributes that are wanted. It costs what their values are long.
+    /// The entry with its wanted attributes. The cost is in proportion to the length of their values.
     ///
     /// # Errors
     /// The storage failed.
@@ -106,7 +107,7 @@ impl Outcome<'_> {
 }
 
 impl Execution<'_, '_> {
-    /// Asks the overlays that look at what a write will leave.
+    /// Asks the overlays that inspect results of writes.
     ///
     /// # Errors
     /// One of them refuses it, or the storage failed.

@@ -1,10 +1,10 @@
-//! Slow verifications and hashes that overlays need, made on the hashing pool so that they do not hold up the one
+//! Slow password comparisons and hashes for overlays. The hashing pool makes them, so that they do not hold up the one
 //! writer.
 //!
-//! What a change of a password will surely need is verified before the writer is asked: the new password against the
-//! stored one and the former ones. What only the writer finds out that it needs, because a policy says so or because
-//! something has changed meanwhile, sends the operation back to the pool ([`Wanted`]), and from there to the writer
-//! again.
+//! Some comparisons are always needed for a change of a password: the new password with the stored one and the former
+//! ones. They are made before the writer is asked. Other needs show only on the writer, because a policy requires them
+//! or because something has changed meanwhile. They send the operation back to the pool ([`Wanted`]), and from there to
+//! the writer again.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     password::{self, Cost, Scheme},
 };
 
-/// What has been computed for an operation.
+/// Results that were computed for an operation.
 #[derive(Clone, Default)]
 pub(crate) struct Computed {
     /// Stored value, presented password, and whether they match.
@@ -27,7 +27,7 @@ pub(crate) struct Computed {
     returns: u32,
 }
 
-/// A scheme, a password, and what is stored of it.
+/// A scheme, a password, and the resulting stored value.
 type Hashed = (Scheme, Vec<u8>, Result<Vec<u8>, OperationError>);
 
 impl Computed {
@@ -42,14 +42,14 @@ impl Computed {
         computed
     }
 
-    /// Verifies a password, and keeps what comes of it.
+    /// Verifies a password and keeps the result.
     pub(crate) fn verify(&mut self, pool: &HashingPool, stored: &[u8], presented: &[u8]) -> bool {
         let matches = pool.verify(stored, presented);
         self.verified.push((stored.to_vec(), presented.to_vec(), matches));
         matches
     }
 
-    /// With what the writer has asked for.
+    /// Adds the results that the writer asked for.
     pub(crate) fn with(mut self, directory: &Arc<Directory>, wanted: Wanted) -> Self {
         self.returns += 1;
         match wanted {
@@ -64,14 +64,14 @@ impl Computed {
         self
     }
 
-    /// Whether a password matches a stored value, if that has been looked at.
+    /// Whether a password matches a stored value, if this was computed.
     pub(crate) fn verified(&self, stored: &[u8], presented: &[u8]) -> Option<bool> {
         let mut known = self.verified.iter();
         let found = known.find(|(known, password, _)| known == stored && password == presented);
         found.map(|(.., matches)| *matches)
     }
 
-    /// A password by a scheme, if that has been computed.
+    /// The hash of a password by a scheme, if it was computed.
     pub(crate) fn hashed(&self, scheme: Scheme, clear: &[u8]) -> Option<&Result<Vec<u8>, OperationError>> {
         let mut known = self.hashed.iter();
         let found = known.find(|(known, password, _)| *known == scheme && password == clear);
@@ -84,7 +84,7 @@ impl Computed {
     }
 }
 
-/// The values of an entry that take long to verify and that overlays will ask about.
+/// The values of an entry that are slow to verify and that overlays will ask about.
 ///
 /// # Errors
 /// The storage failed.
@@ -107,10 +107,11 @@ pub(crate) fn slow_values(context: &NamingContext, dn: &Dn) -> Result<Vec<Vec<u8
     Ok(values)
 }
 
-/// Policies and passwords that change as often while one operation waits are not expected: then the writer computes.
+/// Policies and passwords are not expected to change more often while one operation waits; if they do, the writer
+/// computes.
 const MAX_RETURNS: u32 = 8;
 
-/// Hashes a new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
+/// Hashes a new password. For `{CRYPT}`, a `password-crypt-salt-format` other than the default decides.
 ///
 /// # Errors
 /// `other`.

@@ -1,4 +1,4 @@
-//! The overlays of a database, by what they can do.
+//! The overlays of a database, by capability.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::NamingContext;
 
-/// The overlays of a database. In each list they stand in the order in which they act: last configured, first called,
-/// as in slapd.
+/// The overlays of a database. Each list has them in the order in which they act: last configured, first called, as in
+/// slapd.
 #[derive(Clone, Default)]
 pub struct Pipeline {
     /// As configured.
@@ -20,24 +20,24 @@ pub struct Pipeline {
     pub(crate) requests: Vec<Arc<dyn RequestHooks>>,
     pub(crate) content: Vec<Arc<dyn ContentHooks>>,
     pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
-    /// Those that act last behind the others.
+    /// Overlays that act last stand behind the others.
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
     pub(crate) followers: Vec<Arc<dyn Follower>>,
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
     pub(crate) computed: Vec<Arc<dyn ComputedAttributes>>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
     pub(crate) searches: Vec<Arc<dyn SearchHooks>>,
-    /// Of the overlay that was configured first: the database's own before those of the frontend.
+    /// The limits of the overlay that was configured first: the database's own come before those of the frontend.
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
     pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
-    /// Controls that are there because overlays are.
+    /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
     pub(crate) watched: Vec<AttributeDescription>,
 }
 
-/// That of what has none.
+/// The pipeline without overlays.
 static NO_OVERLAYS: Pipeline = Pipeline {
     overlays: Vec::new(),
     requests: Vec::new(),
@@ -62,19 +62,19 @@ impl NamingContext {
         self.attached.get().unwrap_or(&NO_OVERLAYS)
     }
 
-    /// Whether its changes are kept in a log.
+    /// Whether the changes of the database are kept in a log.
     pub(crate) fn keeps_log(&self) -> bool {
         self.settings.mdb.keeps_changes() || self.is_followed()
     }
 
-    /// Whether overlays follow its changes.
+    /// Whether overlays follow the changes of the database.
     pub(crate) fn is_followed(&self) -> bool {
         !self.overlays().followers.is_empty()
     }
 }
 
 impl Pipeline {
-    /// From the configured order.
+    /// Builds it from the overlays in the configured order.
     pub fn new(configured: Vec<Arc<Overlay>>) -> Self {
         let mut pipeline = Self::default();
         for overlay in configured.iter().rev() {
@@ -113,12 +113,12 @@ impl Pipeline {
         self.overlays.iter().any(|overlay| overlay.keeps_dynamic_entries)
     }
 
-    /// Those in the transaction that do not wait for others.
+    /// The hooks in the transaction that do not act last.
     pub(crate) fn first_in_transaction(&self) -> impl Iterator<Item = &Arc<dyn EffectHooks>> {
         self.effects.iter().filter(|effects| !effects.acts_last())
     }
 
-    /// Whether a connection that must change its password may do no more than that.
+    /// Whether a connection that must change its password may do nothing else.
     pub(crate) fn restricts(&self) -> bool {
         self.binds.iter().any(|binds| binds.restricts())
     }

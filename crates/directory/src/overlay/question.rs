@@ -1,4 +1,4 @@
-//! Questions of overlays about other entries, in the transaction of a write.
+//! Searches of overlays for other entries, in the transaction of a write.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, budget::Budget, filter::Guard};
@@ -10,7 +10,7 @@ use crate::{
     access::{AnswerableEntries, Requester, SetExpression, Subject, Target, WriteCheck},
 };
 
-/// A search for any entry that a filter describes.
+/// A search for any entry that matches a filter.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// Where it begins, in any database; `None`: at each suffix of the write's own database.
@@ -19,24 +19,24 @@ pub struct Question<'a> {
     pub scope: Scope,
     /// What it looks for.
     pub filter: &'a Filter<'a>,
-    /// An entry of the write's own database that does not count.
+    /// An entry of the write's own database that is ignored.
     pub except: Option<EntryId>,
-    /// Whose rights hold.
+    /// The rights that apply.
     pub rights: Rights,
 }
 
-/// For whom a question is asked.
+/// The rights that a search uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rights {
-    /// The server: every entry answers.
+    /// The server's: every entry can answer.
     Server,
-    /// The client: what it may not search does not answer.
+    /// The client's: an entry that it may not search does not answer.
     Client,
 }
 
 impl Execution<'_, '_> {
-    /// Whether there is such an entry: in the write's own database as the transaction has it, in others as they are
-    /// now. The answer means nothing when `work` is exhausted.
+    /// Whether there is such an entry. The write's own database is read in the transaction, others as they are now. The
+    /// answer is meaningless if `work` is exhausted.
     ///
     /// # Errors
     /// The storage failed.
@@ -120,8 +120,8 @@ impl Execution<'_, '_> {
         Ok(false)
     }
 
-    /// Whether a set holds for an entry, which need not be stored, and who acts. Everything is read with the server's
-    /// rights, as in slapd.
+    /// Whether a set holds for an entry, which need not be stored, and the requester. Everything is read with the
+    /// server's rights, as in slapd.
     pub fn set_holds(&self, set: &SetExpression, entry: &Entry) -> bool {
         set.holds(self.configuration, self.subject(), entry, self.view())
     }

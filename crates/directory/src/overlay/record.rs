@@ -1,4 +1,4 @@
-//! The change record of a write, as it begins: who asked, and where the database is followed for what.
+//! The beginning of a write's change record: the author and, if the database is followed, the request.
 
 use ironbark_ldap_proto::controls::REGISTRY;
 use ironbark_store::{
@@ -8,7 +8,7 @@ use ironbark_store::{
 
 use crate::{Directory, NamingContext, request::context::RequestContext, stamp::Stamp};
 
-/// The record of a write, without effects. What only those want who follow is left out where nobody does.
+/// The record of a write, without effects. If nobody follows the database, the parts for followers are left out.
 pub(crate) fn begin(
     directory: &Directory,
     context: &NamingContext,

@@ -1,4 +1,4 @@
-//! Requests: what overlays decide of them before their operations begin.
+//! Requests: decisions of overlays before the operations begin.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,49 +15,49 @@ use crate::{
     request::context::RequestContext,
 };
 
-/// Sees each request to a database before its operation begins, and decides what becomes of it: all but Unbind,
-/// Abandon, binds without a name and extended operations that are not about an entry.
+/// Sees each request to a database before its operation begins, and decides about it. It does not see Unbind, Abandon,
+/// binds without a name, and extended operations without an entry.
 pub trait RequestHooks: Send + Sync {
-    /// Decides. Runs on the reactor: what takes time is decided [elsewhere](Decision::Elsewhere).
+    /// Decides. Runs on the reactor: slow decisions are made [elsewhere](Decision::Elsewhere).
     fn decide(&self, request: &IncomingRequest<'_>) -> Decision;
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 pub enum Decision {
-    /// It goes on.
+    /// The request continues.
     Continue,
-    /// It ends with this answer.
+    /// The request ends with this answer.
     Answer(Box<Answer>),
-    /// A search, which goes over these entries in place of those of the database: parents first, complete
-    /// ([`crate::backend::complete_entries`]). Access rules judge them.
+    /// A search continues over these entries instead of those of the database: parents first, complete
+    /// ([`crate::backend::complete_entries`]). Access rules apply to them.
     Entries(Arc<[Entry]>),
-    /// The connection ends, and nothing is answered.
+    /// The connection is closed without an answer.
     Close,
-    /// The request is held so long; then this.
+    /// The request is held for this time; then this decision applies.
     After(Duration, Box<Decision>),
-    /// The request is held until this has come. A sender that goes away leaves it without a chance: `other`.
+    /// The request is held until a decision arrives. If the sender is dropped, the answer is `other`.
     Elsewhere(oneshot::Receiver<Decision>),
 }
 
-/// A request whose database is known, and which that admits.
+/// A request whose database is known, and which that database admits.
 pub struct IncomingRequest<'a> {
-    /// What it is answered under.
+    /// The configuration that it is answered under.
     pub configuration: &'a Configuration,
     /// The database whose overlay is asked.
     pub context: &'a NamingContext,
     /// Which operation.
     pub operation: Operation,
-    /// As it was read.
+    /// The request as it was read.
     pub request: &'a Request<'a>,
-    /// The entry that it is about: the base of a search, the name of the others.
+    /// The entry of the request: the base of a search, the name in other requests.
     pub dn: &'a Dn,
-    /// With which controls.
+    /// Its controls.
     pub controls: &'a RequestControls<'a>,
     pub(crate) origin: &'a RequestContext,
 }
 
 impl IncomingRequest<'_> {
-    /// The entry that the request is about, if it is of an object class, and the client may find it by that.
+    /// The request's entry, if it has an object class and the client may search for it by that class.
     ///
     /// # Errors
     /// The storage failed.
@@ -85,8 +85,8 @@ impl IncomingRequest<'_> {
         }
     }
 
-    /// The answer that sends the client to other servers; those of `referral` where there are none. Without any it is
-    /// `other`, as in slapd.
+    /// The answer that refers the client to other servers: to `urls`, or to those of `referral` if there are none.
+    /// Without any, the answer is `other`, as in slapd.
     pub fn referral(&self, urls: &[String]) -> Answer {
         let urls = if urls.is_empty() {
             &self.configuration.settings.referrals

@@ -1,4 +1,4 @@
-//! Searches: what overlays do to the entries that are sent.
+//! Searches: changes of overlays to the entries that are sent.
 
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
@@ -7,10 +7,10 @@ use ironbark_store::Record;
 
 use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
 
-/// Sees each search of a database before it begins. It sees those of databases above too that the database is glued
-/// into.
+/// Sees each search of a database before it begins. It also sees searches of superior databases that this database is
+/// glued into.
 pub trait SearchHooks: Send + Sync {
-    /// Says what is to be done to the entries; `None`: nothing.
+    /// Returns the changes to the entries; `None`: there are none.
     ///
     /// # Errors
     /// It refuses the search.
@@ -25,18 +25,18 @@ pub struct BeginningSearch<'a> {
     pub context: &'a NamingContext,
     /// Who asks.
     pub origin: &'a RequestContext,
-    /// What is asked.
+    /// The request.
     pub request: &'a SearchRequest<'a>,
     /// When it began.
     pub now: WallTime,
-    /// With which controls.
+    /// Its controls.
     pub controls: &'a RequestControls<'a>,
 }
 
-/// What is done to the entries that a search sends. Access rules judge what comes of it, and so does the matched-values
-/// control; the filter of the search has seen what is stored.
+/// Changes the entries that a search sends. Access rules and the matched-values control see the changed values; the
+/// filter of the search sees the stored ones.
 pub trait Arrangement: Send {
-    /// What the search ends with in place of an entry that it has found; `None`: the entry is sent.
+    /// The result that ends the search in place of a found entry; `None`: the entry is sent.
     fn ends_with(&self, entry: &ArrangedEntry<'_>) -> Option<OperationError> {
         let _ = entry;
         None
@@ -47,7 +47,7 @@ pub trait Arrangement: Send {
         &[]
     }
 
-    /// The values of one of them as they are to be sent: in another order, changed, fewer.
+    /// The values of one of these attributes as they are sent: in another order, changed, fewer.
     fn arrange(
         &self,
         entry: &ArrangedEntry<'_>,
@@ -68,7 +68,7 @@ pub struct ArrangedEntry<'a> {
 }
 
 impl ArrangedEntry<'_> {
-    /// The values of another attribute as they are stored, whoever may read them.
+    /// The stored values of another attribute, without access checks.
     ///
     /// # Errors
     /// The storage failed.

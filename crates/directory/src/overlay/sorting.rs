@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicU32};
 
-/// What sorted searches may do at once (slapo-sssvlv(5)).
+/// How much sorting searches may do at once (slapo-sssvlv(5)).
 #[derive(Debug)]
 pub struct SortLimits {
     /// Keys of one search.
@@ -16,10 +16,10 @@ pub struct SortLimits {
 }
 
 impl SortLimits {
-    /// Keys where no overlay says otherwise.
+    /// Maximum number of keys without the overlay.
     pub const DEFAULT_KEYS: u32 = 5;
 
-    /// Sorted searches of all connections: half as many as there are `threads` unless it is said.
+    /// Sorted searches of all connections: by default half as many as there are `threads`.
     pub(crate) fn maximum(&self, threads: Option<u32>) -> u32 {
         const SLAPD_THREADS: u32 = 16;
         match self.max {

@@ -1,9 +1,9 @@
-//! Warnings of one operation: the first ones go to the log, the others are counted, so that a request makes no more
-//! lines than these.
+//! Warnings of one operation. The first ones go to the log and the others are counted, so that a request cannot fill
+//! the log.
 
 use std::{cell::Cell, fmt::Arguments};
 
-/// The warnings of one execution of an operation. When it ends, a line tells how many were left out.
+/// The warnings of one execution of an operation. At its end, a line says how many were left out.
 #[derive(Debug)]
 pub(super) struct Warnings {
     connection: u64,
@@ -12,7 +12,7 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// The numbers are those of the log.
+    /// The numbers appear in the log.
     pub(super) fn new(connection: u64, operation: u64) -> Self {
         Self {
             connection,

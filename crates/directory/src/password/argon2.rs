@@ -15,10 +15,10 @@ const NEW_PASSES: u32 = 2;
 const NEW_LANES: u32 = 1;
 const NEW_SALT_LENGTH: usize = 16;
 const NEW_KEY_LENGTH: usize = 32;
-/// Stored hashes may not ask for more: 1 GiB.
+/// Stored hashes must not ask for more: 1 GiB.
 const MAX_MEMORY_KIB: u32 = 1 << 20;
 const MAX_PASSES: u32 = 64;
-/// Nor for more work than this, passes by KiB: about ten seconds.
+/// Nor may they ask for more work than this, passes by KiB: about ten seconds.
 const MAX_WORK_KIB: u32 = 8 << 20;
 const MAX_LANES: u32 = 64;
 const MAX_KEY_LENGTH: usize = 512;
@@ -104,7 +104,7 @@ pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mu
     random(&mut salt);
     let params =
         Params::new(NEW_MEMORY_KIB, NEW_PASSES, NEW_LANES, Some(NEW_KEY_LENGTH)).map_err(|_| HashError::Failed)?;
-    // The library ends the process where it cannot be had.
+    // If the memory is not available, the library ends the process.
     if room::passing::<[u8; 1024]>(NEW_MEMORY_KIB as usize).is_err() {
         return Err(HashError::Failed);
     }

@@ -1,25 +1,26 @@
-//! `{CRYPT}` followed by a crypt(3) string: DES, MD5, NT, bcrypt, SHA-256, SHA-512, scrypt, yescrypt and their like.
+//! `{CRYPT}` followed by a crypt(3) string: DES, MD5, NT, bcrypt, SHA-256, SHA-512, scrypt, yescrypt and similar ones.
 
 use subtle::ConstantTimeEq as _;
 use yescrypt::{Mode, Params, PasswordHash, PasswordVerifier as _, Yescrypt, yescrypt};
 
 use super::{error::HashError, nt};
 
-/// bcrypt's cost is the logarithm of its rounds: stored hashes past these, about ten seconds of work, are refused.
+/// bcrypt's cost is the logarithm of its rounds. Stored hashes above these limits (about ten seconds of work) are
+/// refused.
 const MAX_BCRYPT_COST: u32 = 17;
-/// Of SHA-1, SHA-256 and SHA-512.
+/// For SHA-1, SHA-256 and SHA-512.
 const MAX_SHA_ROUNDS: u32 = 5_000_000;
-/// Of scrypt: its memory, 128 * r * N octets, times its passes p.
+/// For scrypt: its memory, 128 * r * N octets, times its passes p.
 const MAX_SCRYPT_OCTETS: u64 = 1 << 30;
 const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Whether a string asks for no more work than is allowed, and has no characters but those that the libraries index
-/// their tables with.
+/// Whether a string asks for no more work than allowed, and has only characters with which the libraries may index
+/// their tables.
 fn within_limits(text: &str) -> bool {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return false;
     }
-    // Of the four characters of its rounds the last counts most: `D` and all others are four million.
+    // The last of the four characters of the rounds counts most: `D` with any others is four million.
     if text.starts_with('_') {
         return text.as_bytes().get(4).is_none_or(|most| *most <= b'D');
     }
@@ -68,7 +69,7 @@ impl<'a> Scrypt<'a> {
         })
     }
 
-    /// Octets that are written, in all passes.
+    /// Octets that all passes write.
     fn octets(&self) -> u64 {
         let per_row = u64::from(self.r)
             .saturating_mul(u64::from(self.p).max(1))
@@ -87,7 +88,7 @@ impl<'a> Scrypt<'a> {
     }
 }
 
-/// Octets in the digits of crypt(3), three in four.
+/// Octets as digits of crypt(3), three octets in four digits.
 fn digits(octets: &[u8]) -> String {
     let mut text = String::new();
     for group in octets.chunks(3) {
@@ -105,7 +106,7 @@ fn digits(octets: &[u8]) -> String {
     text
 }
 
-/// Of scrypt and yescrypt; the others take little.
+/// The memory of scrypt and yescrypt; the others take little.
 pub(super) fn memory_octets(hash: &[u8]) -> usize {
     let text = std::str::from_utf8(hash).unwrap_or_default().trim();
     if let Some(scrypt) = Scrypt::parse(text).filter(|_| within_limits(text)) {

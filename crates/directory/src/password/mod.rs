@@ -20,12 +20,12 @@ use crate::room;
 pub use error::HashError;
 pub use scheme::{Cost, Scheme};
 
-/// What verification of one stored value costs.
+/// The cost of verifying one stored value.
 pub fn cost(stored: &[u8]) -> Cost {
     split(stored).0.map_or(Cost::Cheap, Scheme::cost)
 }
 
-/// Memory that verification of one stored value takes, where it is much.
+/// Memory for verifying one stored value, if it is much.
 pub fn memory_octets(stored: &[u8]) -> usize {
     match split(stored) {
         (Some(Scheme::Argon2), hash) => argon2::memory_octets(hash),
@@ -36,8 +36,8 @@ pub fn memory_octets(stored: &[u8]) -> usize {
 
 /// Whether `presented` is the password behind the stored value. A value without a `{SCHEME}` is a cleartext password.
 ///
-/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme,
-/// verify nothing, nor does one that takes more memory than can be had: the libraries would end the process.
+/// Unknown schemes, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme verify
+/// nothing. A hash that needs more memory than available verifies nothing either: the libraries would end the process.
 pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
     let octets = memory_octets(stored);
     if octets > 0 && room::passing::<u8>(octets).is_err() {
@@ -45,7 +45,7 @@ pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
         return false;
     }
     match split(stored) {
-        // As in slapd: what looks like a hash must not be a password itself.
+        // As in slapd: a value that looks like a hash must not itself be a password.
         (None, unknown) if names_scheme(unknown) => false,
         (None, clear) => bool::from(clear.ct_eq(presented)),
         (Some(scheme), hash) => scheme.verify(hash, presented),
@@ -63,14 +63,14 @@ pub fn hash(scheme: Scheme, presented: &[u8], salt: &mut dyn FnMut(&mut [u8])) -
 /// Hashes a new password as `{CRYPT}` with a given salt, `$6$abcdefgh` or two characters for DES.
 ///
 /// # Errors
-/// The salt is none that crypt(3) knows, or asks for more work than a stored hash may.
+/// crypt(3) does not know the salt, or the salt asks for more work than a stored hash may.
 pub fn hash_crypt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
     crypt::hash_with_salt(presented, salt)
 }
 
-/// A salt of the form that `password-crypt-salt-format` gives: one `%s`, or `%.<n>s`, stands for random characters.
+/// A salt in the form of `password-crypt-salt-format`: one `%s`, or `%.<n>s`, stands for random characters.
 ///
-/// `None` when the format is none.
+/// `None` if the format is invalid.
 pub fn crypt_salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> Option<String> {
     crypt::salt(format, random)
 }

@@ -1,5 +1,5 @@
-//! `{NT}` and 32 hexadecimal digits: MD4 of the password in UTF-16 (MS-NLMP §3.3.1, `NTOWFv1`), as Samba and Active
-//! Directory have it.
+//! `{NT}` and 32 hexadecimal digits: MD4 of the password in UTF-16 (MS-NLMP §3.3.1, `NTOWFv1`), as in Samba and Active
+//! Directory.
 
 use md4::{Digest as _, Md4};
 use subtle::ConstantTimeEq as _;

@@ -17,7 +17,7 @@ pub enum Prf {
     Sha512,
 }
 
-/// Rounds of new hashes, as the module's default.
+/// Rounds of new hashes: the module's default.
 const NEW_ROUNDS: u32 = 10_000;
 /// More than this in a stored hash is refused: about ten seconds of work.
 const MAX_ROUNDS: u32 = 10_000_000;
@@ -49,7 +49,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     decode_base64(text.replace('.', "+").as_bytes())
 }
 
-/// What a stored value says.
+/// The parts of a stored value.
 struct Stored {
     rounds: u32,
     salt: Vec<u8>,
@@ -57,9 +57,9 @@ struct Stored {
 }
 
 impl Stored {
-    /// Reads one of three notations: slapd's, and 389 Directory Server's of today, `rounds$salt$key`; OpenDJ's,
-    /// `rounds:` and in base64 the key before the salt; in base64 alone, 389 Directory Server's of before: rounds in
-    /// four octets, salt in 64, key in 256.
+    /// Reads one of three notations. `rounds$salt$key`: slapd's, and that of 389 Directory Server today. `rounds:`
+    /// followed by the base64 of the key and then the salt: OpenDJ's. Base64 alone: that of older 389 Directory Server,
+    /// with rounds in four octets, salt in 64, key in 256.
     fn parse(prf: Prf, text: &str) -> Option<Self> {
         if let Some((rounds, rest)) = text.split_once('$') {
             let (salt, key) = rest.split_once('$')?;

@@ -2,7 +2,7 @@
 
 use super::{argon2, crypt, digest, error::HashError, nt, pbkdf2, scram};
 
-/// A password storage scheme that is verified; [`Scheme::hash`] says which also produce.
+/// A password storage scheme that can be verified; [`Scheme::hash`] says which schemes also make new values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheme {
     /// `{CLEARTEXT}`.
@@ -125,7 +125,7 @@ impl Scheme {
     pub(super) fn hash(self, presented: &[u8], salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, HashError> {
         let mut out = format!("{{{}}}", self.name()).into_bytes();
         match self {
-            // As slapd: `password-hash {CLEARTEXT}` stores the password bare.
+            // As in slapd: `password-hash {CLEARTEXT}` stores the password in the clear.
             Self::Cleartext => return Ok(presented.to_vec()),
             Self::Digest(algorithm, salting) => digest::hash(algorithm, salting, presented, salt, &mut out),
             Self::Pbkdf2(prf) => pbkdf2::hash(prf, presented, salt, &mut out),

@@ -1,5 +1,5 @@
 //! `{SCRAM-SHA-256}iterations:salt$StoredKey:ServerKey` (the authInfo and authValue of RFC 5803), and Dovecot's
-//! `iterations,salt,StoredKey,ServerKey`: what SCRAM (RFC 5802 §3) verifies a client with, and a simple bind too.
+//! `iterations,salt,StoredKey,ServerKey`. SCRAM (RFC 5802 §3) verifies a client with them, and so does a simple bind.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
@@ -15,18 +15,18 @@ pub enum Hash {
     Sha1,
     /// RFC 7677.
     Sha256,
-    /// As the drafts and Cyrus SASL have it.
+    /// As in the drafts and Cyrus SASL.
     Sha512,
 }
 
-/// Rounds of new keys, and of those that a bind makes of a cleartext password: the least that RFC 7677 allows, which is
-/// what a client waits for.
+/// Rounds of new keys, and of keys that a bind makes from a cleartext password. It is the minimum of RFC 7677: the
+/// client waits for the computation.
 pub(crate) const ROUNDS: u32 = 4_096;
 const MAX_ROUNDS: u32 = 10_000_000;
 const NEW_SALT_LENGTH: usize = 16;
 const MAX_SALT_LENGTH: usize = 1_024;
 
-/// What a server keeps of a password.
+/// The part of a password that a server stores.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) rounds: u32,
@@ -81,7 +81,7 @@ impl Hash {
 }
 
 impl Keys {
-    /// Of a password. It takes milliseconds.
+    /// Makes the keys of a password. It takes milliseconds.
     pub(crate) fn derive(hash: Hash, password: &[u8], salt: &[u8], rounds: u32) -> Self {
         let salted = hash.salted_password(password, salt, rounds);
         Self {
@@ -92,7 +92,7 @@ impl Keys {
         }
     }
 
-    /// From the stored text behind the scheme.
+    /// Reads the stored text behind the scheme.
     pub(crate) fn parse(hash: Hash, text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?.trim();
         let mut fields = text.split([',', ':', '$']);

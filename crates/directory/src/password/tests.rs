@@ -186,7 +186,7 @@ fn hashes_of_other_servers_verify_and_are_not_made() {
     assert_eq!(Scheme::from_name(b"BCRYPT"), None);
 }
 
-/// Whoever has read it would know the password.
+/// Anybody who has read it would know the password.
 #[test]
 fn a_hash_of_an_unknown_scheme_is_no_password() {
     let stored = b"{SCRYPT}c2VjcmV0";

@@ -1,4 +1,4 @@
-//! The immutable value from what was read and what serves it.
+//! Builds the immutable configuration from the configuration as it was read and the parts that serve it.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::{
     stamp::generalized_time,
 };
 
-/// A configuration that serves the root DSE alone: the one before the first.
+/// A configuration that serves only the root DSE: the one before the first.
 pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
     configuration(read.clone(), Vec::new(), &[], Pipeline::default())
 }
 
-/// The same with contexts that nobody serves.
+/// The same with contexts that no server uses.
 pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
@@ -34,8 +34,8 @@ pub(crate) fn with_contexts(
     configuration(read.clone(), contexts, &[], Pipeline::default())
 }
 
-/// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same
-/// under the old.
+/// Keeps the schema if the definitions are the same: everything that was resolved against the new schema means the same
+/// under the old one.
 pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::Configuration) {
     fn content(statement: &SchemaStatement) -> (SchemaKind, &str, &[String]) {
         (statement.kind, &statement.text, &statement.words)
@@ -62,7 +62,7 @@ pub(super) fn dated(
     Ok(next)
 }
 
-/// The configuration as operations use it; with the overlays of the frontend.
+/// The configuration in the form for operations, with the overlays of the frontend.
 fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
@@ -73,7 +73,7 @@ fn configuration(
     let well_known = WellKnown::of(&schema)
         .ok_or_else(|| OpenError::Configuration("the schema lacks the built-in definitions".to_owned()))?;
     let schema_dn = read.frontend.schema_dn.clone().unwrap_or_else(|| {
-        // Parses with every schema: cn is built in.
+        // Parses under every schema: cn is built in.
         Dn::parse(&schema, b"cn=Subschema").unwrap_or_default()
     });
     let password_schemes: Vec<_> = read
@@ -119,7 +119,7 @@ fn configuration(
     Ok(configuration)
 }
 
-/// What the overlays of all databases add.
+/// The additions of the overlays of all databases.
 fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
     let mut all = OfOverlays::default();
     for pipeline in contexts.iter().map(|context| context.overlays()) {
@@ -138,7 +138,7 @@ fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
     all
 }
 
-/// The access rules of all naming contexts, those of the frontend behind each one's own.
+/// The access rules of all naming contexts: each context's own rules, then those of the frontend.
 fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
     let frontend = &configuration.frontend;
     by_place(configuration, |context| {
@@ -152,7 +152,7 @@ fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
     })
 }
 
-/// The `restrictop` rules of all naming contexts: each one's own, or those of the frontend.
+/// The `restrictop` rules of all naming contexts: each context's own rules, or those of the frontend.
 fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRules>>, OpenError> {
     by_place(configuration, |context| {
         let own = Some(&context.settings.operation_rules).filter(|own| !own.is_empty());
@@ -160,8 +160,8 @@ fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRul
     })
 }
 
-/// What is made of the frontend and of each naming context, by [`NamingContext::number`] plus one. Numbers of disabled
-/// databases have none.
+/// Makes one value for the frontend and for each naming context, by [`NamingContext::number`] plus one. Numbers of
+/// disabled databases have none.
 fn by_place<T: Default>(
     configuration: &Configuration,
     make: impl Fn(&Arc<NamingContext>) -> Result<Arc<T>, String>,

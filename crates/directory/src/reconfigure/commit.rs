@@ -1,4 +1,4 @@
-//! The commit of a prepared configuration: one store puts it into force, then writers go on, and what is gone ends.
+//! The commit of a prepared configuration: one store puts it into force, then writers continue, and removed parts end.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -16,15 +16,14 @@ use crate::{
     },
 };
 
-/// A configuration with everything open that it needs, while all writers wait. See
-/// [`Service::prepare`](crate::Service::prepare).
+/// A configuration with all its parts open, while all writers wait. See [`Service::prepare`](crate::Service::prepare).
 #[must_use = "dropped, it changes nothing"]
 pub struct Prepared<'s> {
-    /// The writers of databases that run: dropped, they go on as before. As all that follows, they are let go before
-    /// `state` is.
+    /// The writers of running databases. When this is dropped, they continue as before. Like all following fields, it
+    /// is dropped before `state`.
     pub(super) paused: Vec<Pausing>,
     pub(super) made: NewDatabases,
-    /// For each running database what it is from now on; `None`: what it is.
+    /// The new state of each running database; `None`: unchanged.
     pub(super) others: Vec<Option<Other>>,
     pub(super) current: Arc<Configuration>,
     pub(super) next: Arc<Configuration>,
@@ -37,7 +36,7 @@ pub struct Prepared<'s> {
 }
 
 impl Prepared<'_> {
-    /// Puts the configuration into force. When this returns, databases that are gone have answered their last write.
+    /// Puts the configuration into force. When this returns, removed databases have answered their last write.
     pub fn commit(self) {
         let Self {
             paused,
@@ -92,7 +91,7 @@ impl PreparedConfiguration for Prepared<'_> {
     }
 }
 
-/// What a writer serves under a configuration.
+/// The context and database that a writer serves under a configuration.
 fn served(configuration: &Arc<Configuration>, cache: u64) -> Option<Served> {
     let context = configuration.contexts.iter().find(|context| context.cache == cache)?;
     Some(Served {

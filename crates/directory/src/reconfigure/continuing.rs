@@ -1,5 +1,4 @@
-//! What changes on databases that go on: their indexes, which their writers bring in line, and settings that have to
-//! wait.
+//! Changes of continuing databases: their indexes, which their writers update, and settings that must wait.
 
 use std::sync::Arc;
 
@@ -13,8 +12,8 @@ use crate::{
     backend::open::{self, failed},
 };
 
-/// Refuses indexes that could not be defined. Writers define them when the configuration is in force, so that none is
-/// dropped or built for one that never is.
+/// Refuses indexes that could not be defined. Writers define them when the configuration is in force, so no index is
+/// dropped or built for a configuration that never is.
 pub(super) fn check_indexes(schema: &Schema, planned: &[Planned]) -> Result<(), OpenError> {
     let is_stored = |planned: &&Planned| matches!(planned.source, Source::Kept(_) | Source::New(_));
     for Planned { settings, .. } in planned.iter().filter(is_stored) {
@@ -23,7 +22,7 @@ pub(super) fn check_indexes(schema: &Schema, planned: &[Planned]) -> Result<(), 
     Ok(())
 }
 
-/// Says which settings of databases that go on come into force only when the file is opened anew.
+/// Logs which settings of continuing databases take effect only when the file is opened again.
 pub(super) fn tell_of_later(current: &Configuration, contexts: &[Arc<NamingContext>]) {
     for context in contexts {
         let Some(database) = context.database() else { continue };

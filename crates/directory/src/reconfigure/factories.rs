@@ -1,5 +1,5 @@
-//! What is made of each configuration that the directory does not know of: overlays, trees in memory, additions to the
-//! root DSE.
+//! Parts of each configuration that the directory cannot make itself: overlays, trees in memory, additions to the root
+//! DSE.
 
 use std::sync::Arc;
 
@@ -21,24 +21,24 @@ pub type ExternalFactory =
 /// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync;
 
-/// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
+/// Reads the additions of the `rootDSE` files to the root DSE: attribute descriptions and values.
 pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
-/// Chooses the `serverID` of this server from a configuration and the number in force, if there is one; or says why the
-/// configuration cannot be put into force.
+/// Chooses the `serverID` of this server from a configuration and the number in force, if there is one. Fails with the
+/// reason if the configuration cannot be put into force.
 pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, String> + Send + Sync;
 
-/// Makes what a configuration names and the directory does not know of. Used whenever a configuration is prepared,
-/// which may never be in force: making has no effect on what is.
+/// Makes the parts that a configuration names and the directory cannot make itself. Used whenever a configuration is
+/// prepared. The configuration may never come into force, so making a part must have no effect on the current one.
 #[derive(Clone)]
 pub struct Factories {
-    /// Makes overlays, anew when their settings or the schema have changed.
+    /// Makes overlays. They are made again when their settings or the schema have changed.
     pub overlays: Arc<OverlayFactory>,
     /// Makes what serves databases whose entries are elsewhere, anew when their settings or the schema have changed.
     pub external: Arc<ExternalFactory>,
     /// Makes the trees of cn=config and cn=Monitor, once each.
     pub trees: Arc<TreeFactory>,
-    /// What the `rootDSE` files add.
+    /// The additions of the `rootDSE` files.
     pub root_dse: Arc<RootDseFactory>,
     /// `serverID`.
     pub server_id: Arc<ServerIdFactory>,

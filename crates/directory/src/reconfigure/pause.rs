@@ -1,4 +1,4 @@
-//! What is prepared while all writers wait: databases under the new schema, and the contexts that they serve.
+//! The preparations while all writers wait: databases under the new schema, and the contexts that they serve.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Lets all writers end what they have been given, and wait.
+/// Lets all writers finish their queued work, and wait.
 pub(super) fn all(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
     let ended = || OpenError::Configuration(SHUTTING_DOWN.to_owned());
     let paused: Option<Vec<Pausing>> = state.running.iter().map(|running| running.writer.pause()).collect();
@@ -32,7 +32,7 @@ pub(super) struct Other {
     pub(super) cache: u64,
 }
 
-/// For each running database what it is from now on; `None`: what it is.
+/// The new state of each running database; `None`: unchanged.
 pub(super) fn others(
     state: &mut RunningState,
     current: &Configuration,
@@ -54,7 +54,7 @@ pub(super) fn others(
             continue;
         }
         let database = &running.database;
-        // No entry has what is retired: that it is has no effect under the schema in force.
+        // No entry has a retired attribute, so this has no effect under the schema in force.
         let another = database
             .retire(&database.lost_attributes(&read.schema))
             .and_then(|()| database.under(Arc::clone(&read.schema), settings.suffixes.clone()))
@@ -113,7 +113,7 @@ pub(super) fn contexts(
                 Some((Backend::InMemory { tree, writer }, 0))
             }
         };
-        // Each source is the position of something that is there.
+        // Each source is the position of an existing item.
         if let Some((backend, cache)) = found {
             contexts.push(Arc::new(NamingContext {
                 number,

@@ -1,4 +1,4 @@
-//! Before the swap: everything that the new configuration has and the current one has not.
+//! Before the swap: the parts that the new configuration has and the current one lacks.
 
 use std::{
     path::PathBuf,
@@ -26,7 +26,7 @@ use crate::{
     overlay::{Overlay, Pipeline},
 };
 
-/// Makes everything that the new configuration has and the current one has not. New databases go into `made`.
+/// Makes all parts that the new configuration has and the current one lacks. New databases go into `made`.
 pub(super) fn plan(
     directory: &Arc<Directory>,
     state: &mut RunningState,
@@ -93,8 +93,7 @@ fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
     }
 }
 
-/// The database that runs already, one that is still open for operations that began before it was removed, or a new
-/// one.
+/// The database that runs already, a removed one that is still open for earlier operations, or a new one.
 fn stored(
     directory: &Arc<Directory>,
     state: &mut RunningState,
@@ -109,7 +108,7 @@ fn stored(
     if made.iter().any(|new| new.place == path) {
         return Err(serves_two(settings));
     }
-    // Of ldif, the files may have changed since.
+    // For ldif, the files may have changed since.
     let is_ldif = settings.kind == DatabaseKind::Ldif;
     let former = state.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
@@ -217,7 +216,7 @@ pub(super) fn global_overlays(
     )
 }
 
-/// The overlays of a context: those that it has where nothing about them has changed, otherwise new ones.
+/// The overlays of a context: its present ones if nothing about them has changed, otherwise new ones.
 fn overlays(
     factories: &Factories,
     current: &Configuration,

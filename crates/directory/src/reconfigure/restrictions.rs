@@ -1,15 +1,16 @@
-//! Restrictions of databases that are in force beside the configuration, until it says something else about them.
+//! Restrictions of databases that are in force in addition to the configuration, until the configuration changes them.
 
 use std::path::PathBuf;
 
 use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind, Operations, Restrict};
 
-/// What one database refuses, whatever the configuration says.
+/// The restrictions of one database, which override the configuration.
 #[derive(Clone)]
 pub(super) struct Restricted {
     /// Which database.
     database: (DatabaseKind, PathBuf),
-    /// `readonly` and `restrict` of the configuration when this was put into force: it ends when they change.
+    /// `readonly` and `restrict` of the configuration when this was put into force. The restriction ends when they
+    /// change.
     configured: (bool, Restrict),
     refused: Restrict,
 }
@@ -28,12 +29,12 @@ impl Restricted {
         })
     }
 
-    /// Whether both are of one database.
+    /// Whether both belong to one database.
     pub(super) fn is_of_same(&self, other: &Self) -> bool {
         self.database == other.database
     }
 
-    /// Puts itself in the place of what the configuration says; false when that has changed.
+    /// Overrides the configuration; `false` if the configuration has changed.
     pub(super) fn apply(&self, read: &mut Configuration) -> bool {
         let mut databases = read.databases.iter_mut().chain([&mut read.config]);
         let Some(settings) = databases.find(|settings| identity(settings) == self.database) else {

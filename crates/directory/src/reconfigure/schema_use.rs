@@ -1,4 +1,4 @@
-//! Schema definitions that entries use cannot be taken away.
+//! Schema definitions that entries use cannot be removed.
 
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Filter, Schema,
@@ -7,8 +7,9 @@ use ironbark_model::{
 };
 use ironbark_store::{Database, LostAttribute, Record, Scope, StoreError};
 
-/// What some entry of a database has and `schema` would take away; a sentence for the administrator. `None`: nothing,
-/// and the attributes that entries had once can be [retired](Database::retire).
+/// Finds something that an entry of a database uses and `schema` would remove. Returns a sentence for the
+/// administrator. `None`: there is nothing, and the attributes that entries had once can be
+/// [retired](Database::retire).
 pub(crate) fn find(database: &Database, schema: &Schema, lost: &[LostAttribute]) -> Result<Option<String>, StoreError> {
     for attribute in lost {
         if has_attribute(database, &attribute.description)? {
@@ -21,7 +22,7 @@ pub(crate) fn find(database: &Database, schema: &Schema, lost: &[LostAttribute])
         }
     }
     let former = database.schema();
-    // One of its names is enough: entries keep the name under which they came.
+    // One of the class's names is enough: entries keep the name that was used when they were added.
     let is_lost = |class: &&ObjectClass| {
         let mut names = class.names.iter().chain(std::iter::once(&class.oid));
         names.any(|name| schema.find_object_class(name.as_bytes()).is_none())
@@ -40,7 +41,7 @@ fn has_attribute(database: &Database, description: &AttributeDescription) -> Res
     any(database, &filter, |record| record.values(description).is_some())
 }
 
-/// Whether an entry names the class itself. One that names a subclass needs no more than the subclass.
+/// Whether an entry names the class itself. If it names a subclass, it needs only the subclass.
 fn has_class(database: &Database, former: &Schema, schema: &Schema, class: &ObjectClass) -> Result<bool, StoreError> {
     let filter = Filter::Equality(Assertion {
         attribute: b"objectClass".as_slice().into(),
@@ -69,7 +70,7 @@ fn is_class(schema: &Schema, name: &[u8], wanted: ClassNumber) -> bool {
         .is_some_and(|class| class.number == wanted)
 }
 
-/// Whether some candidate of a filter is what is looked for.
+/// Whether some candidate of a filter passes `is_it`.
 fn any(database: &Database, filter: &Filter<'_>, is_it: impl Fn(&Record<'_>) -> bool) -> Result<bool, StoreError> {
     let snapshot = database.snapshot()?;
     let view = snapshot.view();

@@ -1,4 +1,4 @@
-//! What runs for the configuration in force, and what has been made for the next one.
+//! The parts that run for the configuration in force, and the parts made for the next one.
 
 use std::{
     path::PathBuf,
@@ -20,27 +20,27 @@ use crate::{
     overlay::Pipeline,
 };
 
-/// What runs for the configuration in force.
+/// The parts that run for the configuration in force.
 pub(crate) struct RunningState {
-    /// What makes more of a configuration than the directory can.
+    /// Makes the parts that the directory cannot make itself.
     pub(super) factories: Factories,
     pub(super) running: Vec<RunningDatabase>,
     /// The configuration in force as it was read.
     pub(super) read: Option<ironbark_config::Configuration>,
-    /// What is refused beside it.
+    /// Restrictions in addition to it.
     pub(super) restricted: Vec<Restricted>,
     /// `serverID` in force.
     pub(super) server_id: Option<u16>,
-    /// Databases that are no longer served, and may be in use by searches that began before.
+    /// Databases that are no longer served, and may still be in use by earlier searches.
     pub(super) closed: Vec<(PathBuf, ClosedDatabase)>,
     last_cache: u64,
-    /// The server ends.
+    /// The server is ending.
     pub(super) has_ended: bool,
 }
 
 /// A database and its writer.
 pub(super) struct RunningDatabase {
-    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost
+    /// Identifies the database: the directory, without symbolic links; for an ldif database the file of its topmost
     /// entry.
     pub(super) place: PathBuf,
     pub(super) database: Arc<Database>,
@@ -51,15 +51,15 @@ pub(super) struct RunningDatabase {
     pub(super) cache: u64,
     pub(super) writer: WriterHandle,
     pub(super) thread: JoinHandle<()>,
-    /// Tells the writer what to serve at first.
+    /// Tells the writer what to serve first.
     pub(super) first: Option<Sender<Served>>,
 }
 
-/// New databases whose writers wait for their first configuration. Dropped, they are closed again.
+/// New databases whose writers wait for their first configuration. If this is dropped, they are closed again.
 #[derive(Default)]
 pub(super) struct NewDatabases(pub(super) Vec<RunningDatabase>);
 
-/// What serves one context of the new configuration.
+/// The part that serves one context of the new configuration.
 pub(super) enum Source {
     /// Position in [`RunningState::running`].
     Kept(usize),
@@ -71,7 +71,7 @@ pub(super) enum Source {
     Null,
 }
 
-/// A context of the new configuration before its database is known under the new schema.
+/// A context of the new configuration, before its database is known under the new schema.
 pub(super) struct Planned {
     pub(super) number: i32,
     pub(super) settings: DatabaseConfig,
@@ -80,7 +80,7 @@ pub(super) struct Planned {
 }
 
 impl RunningState {
-    /// Before the first configuration.
+    /// The state before the first configuration.
     pub(crate) fn new(factories: Factories) -> Self {
         Self {
             factories,
@@ -105,7 +105,7 @@ impl RunningState {
         }
     }
 
-    /// Whether each writer goes on.
+    /// Whether every writer still runs.
     pub(crate) fn has_all_writers(&self) -> bool {
         !self.running.iter().any(|running| running.thread.is_finished())
     }
@@ -120,7 +120,7 @@ impl RunningDatabase {
     /// Waits for the writer, which has been told to end.
     pub(super) fn end(self) {
         drop(self.first);
-        // A writer that panicked has said so already.
+        // A writer that panicked has reported it already.
         let _ = self.thread.join();
     }
 }

@@ -1,4 +1,4 @@
-//! The request context: who asked, when, for what; it goes with an operation wherever that is carried out.
+//! The request context: the requester, the time, the request. It accompanies an operation on all threads.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
     stop::{Restriction, Sequence, StopFlag},
 };
 
-/// Who asked, and when: what an operation carries from its connection to wherever it executes.
+/// The requester and the time: facts that an operation carries from its connection to the place of its execution.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     /// `conn=` of the log.
@@ -29,32 +29,32 @@ pub struct RequestContext {
     pub peer: Arc<Peer>,
     /// How well the connection is protected.
     pub strength: Strength,
-    /// What is asked.
+    /// The operation, with its controls.
     pub request: RequestKind,
-    /// What the TLS handshake has told.
+    /// Facts from the TLS handshake.
     pub(crate) channel: Option<Arc<TlsChannel>>,
-    /// Which of its controls are critical.
+    /// The critical ones among its controls.
     pub(crate) critical_controls: ControlSet,
-    /// Controls that came along and are to be ignored (`restrictop`); they are not in `request`.
+    /// Controls of the request that are ignored (`restrictop`); they are not in `request`.
     pub(crate) dropped_controls: ControlSet,
     /// Protocol version of the connection's last bind request; `None` before any.
     pub bound_version: Option<u8>,
-    /// Given up by Abandon, Cancel or the end of the connection.
+    /// Set by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
     pub(crate) sequence: Sequence,
     pub(crate) restriction: Restriction,
     /// Monotonic microseconds when the PDU was complete, for the log.
     pub arrived_micros: u64,
-    /// When it was begun: what came before it on its connection had been answered. Limits of time count from here.
+    /// When it was begun: everything before it on its connection had been answered. Time limits count from here.
     pub received_micros: u64,
     /// When it was its turn: a write waits for others before it is executed.
     pub taken_micros: u64,
-    /// What the session tracking control adds to the lines of the log.
+    /// Text that the session tracking control adds to the lines of the log.
     pub(crate) tracked: Option<Box<str>>,
 }
 
 impl RequestContext {
-    /// The server's own, in the name of a rootdn: no connection has sent it.
+    /// A request of the server itself, in the name of a rootdn. No connection has sent it.
     pub(crate) fn of_server(root_dn: Dn) -> Self {
         let peer = Peer {
             name: "".into(),
@@ -94,26 +94,26 @@ impl RequestContext {
         self.request.controls.contains(kind)
     }
 
-    /// From here on these controls did not come along.
+    /// From here on these controls count as not sent.
     pub(crate) fn drop_controls(&mut self, dropped: ControlSet) {
         self.dropped_controls = dropped;
         self.request.controls = self.request.controls.minus(dropped);
     }
 
-    /// Whether the connection may do no more than change its password.
+    /// Whether the connection may only change its password.
     pub fn is_restricted(&self) -> bool {
         self.restriction.holds()
     }
 }
 
-/// Which operation is asked for, with which controls.
+/// The requested operation, and its controls.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestKind {
     /// The operation.
     pub operation: Operations,
     /// OID of an extended operation, if it is known.
     pub extended: Option<&'static str>,
-    /// Controls that came along and are obeyed.
+    /// Controls of the request that are in effect.
     pub controls: ControlSet,
 }
 

@@ -1,9 +1,9 @@
-//! The controls of a write, which outlive its message on the way to the writer.
+//! The controls of a write. They outlive its message on the way to the writer.
 
 use ironbark_ldap_proto::controls::{ControlKind, ControlSet, RequestControls};
 use ironbark_model::Filter;
 
-/// What a write needs of its controls.
+/// The parts of its controls that a write needs.
 #[derive(Debug, Default)]
 pub(crate) struct OwnedControls {
     present: ControlSet,
@@ -13,11 +13,11 @@ pub(crate) struct OwnedControls {
     post_read: Names,
 }
 
-/// Names of attributes, as they came.
+/// Names of attributes, as the client sent them.
 type Names = Vec<Box<[u8]>>;
 
 impl OwnedControls {
-    /// Of a message.
+    /// Copies the controls of a message.
     pub(crate) fn of(controls: &RequestControls<'_>) -> Self {
         let assertion = controls.assertion.as_ref();
         let names = |selection: ironbark_ldap_proto::AttributeSelection<'_>| selection.iter().map(Box::from).collect();
@@ -37,15 +37,15 @@ impl OwnedControls {
     }
 }
 
-/// The controls of a write that are obeyed.
+/// The controls of a write that are in effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteControls<'a> {
     all: Option<&'a OwnedControls>,
-    /// To be ignored (`restrictop`).
+    /// Controls to ignore (`restrictop`).
     dropped: ControlSet,
 }
 
-/// What a read-entry control asks for (RFC 4527).
+/// The request of a read-entry control (RFC 4527).
 pub(crate) struct ReadEntry<'a> {
     pub(crate) is_critical: bool,
     /// Names of attributes.
@@ -53,7 +53,7 @@ pub(crate) struct ReadEntry<'a> {
 }
 
 impl<'a> WriteControls<'a> {
-    /// Those of a request but for some.
+    /// The controls of a request, except some.
     pub(crate) fn without(all: &'a OwnedControls, dropped: ControlSet) -> Self {
         Self {
             all: Some(all),
@@ -61,18 +61,18 @@ impl<'a> WriteControls<'a> {
         }
     }
 
-    /// Those of a kind, if it came along.
+    /// The controls, if one of this kind was sent.
     fn of(&self, kind: ControlKind) -> Option<&'a OwnedControls> {
         self.all
             .filter(|all| all.present.contains(kind) && !self.dropped.contains(kind))
     }
 
-    /// Whether a control came along.
+    /// Whether a control was sent.
     pub fn has(&self, kind: ControlKind) -> bool {
         self.of(kind).is_some()
     }
 
-    /// Whether a control came along and is critical.
+    /// Whether a control was sent and is critical.
     pub(crate) fn has_critical(&self, kind: ControlKind) -> bool {
         self.of(kind).is_some_and(|all| all.critical.contains(kind))
     }

@@ -1,4 +1,4 @@
-//! Who asks: the peer of a connection, how well it is protected, whom it speaks for.
+//! The requester: the peer of a connection, its protection, its identity.
 
 use core::net::IpAddr;
 
@@ -9,11 +9,11 @@ use ironbark_model::Dn;
 pub struct Peer {
     /// `IP=127.0.0.1:12345` or `PATH=/run/ldapi`, as slapd's log prints it.
     pub name: Box<str>,
-    /// Our side, in the same form.
+    /// Our end of the connection, in the same form.
     pub socket_name: Box<str>,
     /// The listener's URL.
     pub listener_url: Box<str>,
-    /// Its name in lower case as `reverse-lookup` finds it, else `unknown`; `local` on a local socket. `None` where
+    /// Its name in lower case as `reverse-lookup` finds it, otherwise `unknown`; `local` on a local socket. `None` if
     /// nobody has connected.
     pub domain: Option<Box<str>>,
     /// Address, for ldap://.
@@ -22,7 +22,7 @@ pub struct Peer {
     pub credentials: Option<(u32, u32)>,
 }
 
-/// Who is counted as one: an IPv4 address, or an IPv6 network of 64 bits, which one customer has.
+/// The unit for counting clients: an IPv4 address, or an IPv6 network of 64 bits, which a single customer has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SourceAddress(u128);
 
@@ -38,19 +38,19 @@ impl From<IpAddr> for SourceAddress {
     }
 }
 
-/// Where connections come from that are to take turns with others: what one user or customer has.
+/// The source of connections, for taking turns: the connections of one user or customer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     /// By the network.
     Address(SourceAddress),
     /// By the local socket: the user of the process.
     User(u32),
-    /// By no socket.
+    /// Without a socket.
     Unknown,
 }
 
 impl Peer {
-    /// Where it comes from.
+    /// The source of the connection.
     pub fn source(&self) -> Source {
         match (self.address, self.credentials) {
             (Some(address), _) => Source::Address(SourceAddress::from(address)),
@@ -60,11 +60,11 @@ impl Peer {
     }
 }
 
-/// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for
+/// Security strength factors, as `security` and access rules use them: the approximate key length in bits, 1 for
 /// integrity alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strength {
-    /// The highest of the others.
+    /// The highest of the following.
     pub ssf: u32,
     /// Of the socket: `localSSF` for ldapi://.
     pub transport: u32,
@@ -75,7 +75,7 @@ pub struct Strength {
 }
 
 impl Strength {
-    /// Of a connection that its socket alone protects.
+    /// The strength of a connection that only its socket protects.
     pub fn of_transport(transport: u32) -> Self {
         Self {
             ssf: transport,
@@ -90,16 +90,16 @@ impl Strength {
 pub struct Identity {
     /// Authorization DN; the root DN for anonymous.
     pub dn: Dn,
-    /// The identity that authenticated, when it acts for another one, `dn`.
+    /// The identity that authenticated, if it acts for another one, `dn`.
     pub authentication_dn: Option<Dn>,
     /// The SASL mechanism by which it authenticated.
     pub mechanism: Option<&'static str>,
 }
 
-/// What a TLS handshake has told.
+/// Facts from a TLS handshake.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TlsChannel {
-    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
+    /// DER of the subject of the client's certificate, if the client has shown a trusted one.
     pub subject: Option<Vec<u8>>,
     /// Channel binding tls-server-end-point (RFC 5929 §4): the hash of our certificate.
     pub endpoint: Option<Vec<u8>>,

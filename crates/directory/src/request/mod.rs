@@ -1,4 +1,4 @@
-//! Who asks, and for what.
+//! Requesters and their requests.
 
 pub(crate) mod context;
 pub(crate) mod controls;

@@ -1,4 +1,4 @@
-//! Changes of attributes as a client asks for them, checked against the schema before an entry is looked at.
+//! Changes of attributes as a client asks for them, checked against the schema before an entry is read.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::OperationError;
 pub enum ModificationKind {
     /// Adds the values.
     Add,
-    /// Deletes the values, or without values the attribute.
+    /// Deletes the values, or the whole attribute if there are none.
     Delete,
-    /// Replaces all values, or without values deletes the attribute if it is there.
+    /// Replaces all values. Without values, it deletes the attribute if there is one.
     Replace,
     /// Adds a number to each value (RFC 4525).
     Increment,
@@ -23,14 +23,14 @@ pub enum ModificationKind {
     AddIfAbsent,
 }
 
-/// On whose behalf a change is made: decides which access it needs.
+/// The authority for a change: decides which access it needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Authority {
     /// The client's; the access rules must grant it.
     Client,
     /// The client's, under the relax rules control; the access rules must grant `manage`.
     Manager,
-    /// The server's own: time stamps, and what overlays do.
+    /// The server's own: timestamps, and changes of overlays.
     Server,
 }
 
@@ -47,7 +47,7 @@ pub struct Modification {
     pub values: Vec<Vec<u8>>,
     /// Their normal forms by the equality rule; copies if there is none.
     pub normalized: Vec<Vec<u8>>,
-    /// On whose behalf.
+    /// The authority.
     pub authority: Authority,
 }
 
@@ -73,8 +73,8 @@ impl Modification {
         }
     }
 
-    /// A change asked for by a client: resolves the attribute, checks its values and brings them into the form that is
-    /// stored.
+    /// A change that a client asks for: resolves the attribute, checks its values and converts them to their stored
+    /// form.
     ///
     /// # Errors
     /// `undefinedAttributeType`, `invalidAttributeSyntax`, `constraintViolation`, `attributeOrValueExists`.
@@ -112,14 +112,14 @@ impl Modification {
         values: ValueSet<'_>,
     ) -> Result<(), OperationError> {
         for (index, value) in values.iter().enumerate() {
-            // A class must be known: slapd counts that as a matter of syntax.
+            // A class must be known: slapd treats an unknown one as a syntax error.
             let is_class = &*attribute_type.oid == OBJECT_CLASS;
             let class = is_class.then(|| schema.find_object_class(value)).flatten();
             if (is_class && class.is_none()) || (attribute_type.syntax.validate)(schema, value).is_err() {
                 let text = format!("{}: value #{index} invalid per syntax", self.name);
                 return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
             }
-            // Classes are stored by the name they are known by, whichever the client wrote.
+            // Classes are stored under their first name, even if the client wrote another one.
             let stored = match class.and_then(|class| class.names.first()) {
                 Some(name) => name.as_bytes().to_vec(),
                 None => pretty::stored_form(schema, attribute_type.syntax, value),
@@ -152,7 +152,7 @@ impl Modification {
         Ok(())
     }
 
-    /// Whether it only takes away the whole attribute.
+    /// Whether it only removes the whole attribute.
     fn only_removes_attribute(&self) -> bool {
         matches!(self.kind, ModificationKind::Delete | ModificationKind::Replace) && self.values.is_empty()
     }
@@ -212,8 +212,8 @@ pub(crate) fn check_permitted(
     Ok(())
 }
 
-/// What the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl, and the
-/// state of the password policy.
+/// Attributes that the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl,
+/// and the state of the password policy.
 const MANAGEABLE: &[&str] = &[
     "2.5.18.1",
     "2.5.18.2",
@@ -266,7 +266,7 @@ fn try_normal_form(schema: &Schema, attribute_type: &AttributeType, value: &[u8]
     Some(normal)
 }
 
-/// The index of the first value that comes again.
+/// The index of the first repeated value.
 fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
     if normalized.len() < 2 {
         return None;

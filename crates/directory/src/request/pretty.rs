@@ -1,5 +1,5 @@
-//! The form in which values are stored: names, also those in authorization rules, in pretty form, UUIDs in lower case,
-//! everything else as it came in.
+//! The stored form of values: names (also in authorization rules) in pretty form, UUIDs in lower case, everything else
+//! as the client sent it.
 
 use ironbark_model::{
     Dn, Schema,
@@ -18,7 +18,7 @@ pub(super) fn stored_form(schema: &Schema, syntax: &Syntax, value: &[u8]) -> Vec
     }
 }
 
-/// What `write` makes of a value, or the value itself.
+/// The output of `write` for a value, or the value itself.
 fn written(value: &[u8], write: impl Fn(&mut Vec<u8>) -> bool) -> Vec<u8> {
     let mut pretty = Vec::with_capacity(value.len());
     if write(&mut pretty) { pretty } else { value.to_vec() }

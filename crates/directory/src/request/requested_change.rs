@@ -1,4 +1,4 @@
-//! Changes as they were asked for, in the form of the log.
+//! Requested changes, in the form of the log.
 
 use ironbark_model::Schema;
 use ironbark_store::change::{RequestedChange, RequestedKind, RequestedModification};

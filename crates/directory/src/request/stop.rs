@@ -1,4 +1,4 @@
-//! How an operation is given up, and what else decides whether it may go on: writes in a sequence, a password that must
+//! How an operation is abandoned, and other conditions for its continuation: writes in a sequence, a password that must
 //! be changed.
 
 use std::sync::{
@@ -6,12 +6,12 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
 };
 
-/// Writes of which none is executed behind one that was refused: a file of changes that ends at its first error.
+/// Writes in order, none of which is executed after a refused one: a file of changes that ends at its first error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence(Option<Arc<AtomicU64>>);
 
 impl Sequence {
-    /// One that ends at the first refusal.
+    /// A sequence that ends at the first refusal.
     pub(crate) fn kept() -> Self {
         Self(Some(Arc::new(AtomicU64::new(u64::MAX))))
     }
@@ -35,13 +35,13 @@ impl Sequence {
     }
 }
 
-/// Set while a connection may do no more than change its password, as the password policy wants it. Each bind begins
-/// with a new one.
+/// Set while a connection may only change its password, as the password policy demands. Each bind begins with a new
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Restriction(Option<Arc<AtomicBool>>);
 
 impl Restriction {
-    /// One that can be set.
+    /// A restriction that can be set.
     pub(crate) fn new() -> Self {
         Self(Some(Arc::default()))
     }
@@ -51,7 +51,7 @@ impl Restriction {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
     }
 
-    /// Restricts the connection, or lets it go.
+    /// Sets or lifts the restriction.
     pub(crate) fn set(&self, holds: bool) {
         if let Some(flag) = &self.0 {
             flag.store(holds, Ordering::Release);
@@ -59,16 +59,17 @@ impl Restriction {
     }
 }
 
-/// Lets one operation be given up: Abandon, Cancel, a closed connection, shutdown.
+/// Allows one operation to be abandoned: Abandon, Cancel, a closed connection, shutdown.
 ///
-/// The default is that of an operation that ends before anybody could ask: it cannot be stopped, and takes no memory.
+/// The default belongs to an operation that ends before anybody could ask for it: it cannot be stopped, and takes no
+/// memory.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag(Option<Arc<AtomicU8>>);
 
 /// Why an operation was asked to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// There is to be no response (RFC 4511 §4.11).
+    /// No response is sent (RFC 4511 §4.11).
     Abandoned,
     /// The response is `canceled` (RFC 3909).
     Canceled,
@@ -79,19 +80,19 @@ pub enum Stop {
 pub enum Cancellation {
     /// The operation will be answered with `canceled`.
     Accepted,
-    /// It was given up before.
+    /// It was stopped before.
     Already,
-    /// It goes on to its end.
+    /// It continues to its end.
     TooLate,
 }
 
 impl StopFlag {
-    /// For an operation that others will be heard beside.
+    /// For an operation during which other requests can arrive.
     pub fn new() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Gives the operation up, whatever it is at: even one that goes on is answered with nothing.
+    /// Abandons the operation in any state: even if it continues, it gets no response.
     pub fn abandon(&self) {
         if let Some(flag) = &self.0 {
             flag.store(ABANDONED, Ordering::Release);
@@ -110,7 +111,7 @@ impl StopFlag {
         }
     }
 
-    /// From here on the operation can no longer be canceled; false if it has been stopped. May be called again.
+    /// From here on the operation can no longer be canceled. Returns `false` if it was stopped. May be called again.
     pub fn begin(&self) -> bool {
         let Some(flag) = &self.0 else { return true };
         let begun = flag.compare_exchange(RUNNING, EXECUTING, Ordering::AcqRel, Ordering::Acquire);
@@ -122,7 +123,7 @@ impl StopFlag {
         self.0.is_some()
     }
 
-    /// Whether both are of one operation.
+    /// Whether both belong to the same operation.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(flag), Some(other)) => Arc::ptr_eq(flag, other),
@@ -143,5 +144,5 @@ impl StopFlag {
 const RUNNING: u8 = 0;
 const ABANDONED: u8 = 1;
 const CANCELED: u8 = 2;
-/// Past the point from which it can be canceled.
+/// Too late to cancel.
 const EXECUTING: u8 = 3;
