@@ -1,13 +1,13 @@
-//! The types of databases that are built.
+//! The types of databases that are supported.
 
-/// What a database is.
+/// The type of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DatabaseKind {
     /// The store; `hdb` and `bdb` too.
     Mdb,
     /// A file for each entry.
     Ldif,
-    /// Nothing: whatever is written is gone.
+    /// Nothing: everything that is written is lost.
     Null,
     /// cn=Monitor.
     Monitor,

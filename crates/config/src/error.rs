@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and what an operator should know about one that is right.
+//! Errors in a configuration, and notices for the operator about a valid one.
 
 use ironbark_model::schema::Source;
 
@@ -10,15 +10,15 @@ pub enum ConfigError {
     Unreadable {
         /// As given.
         path: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// A statement is wrong, or asks for a part that is not built.
+    /// A statement is wrong, or needs a part that is not supported.
     #[error("{}: line {}: {reason}", location.file, location.line)]
     Refused {
         /// First physical line of the statement.
         location: Source,
-        /// Begins with `<keyword>` where one statement is at fault.
+        /// Begins with `<keyword>` if one statement is at fault.
         reason: String,
     },
     /// A definition of the schema is wrong.
@@ -26,7 +26,7 @@ pub enum ConfigError {
     Definition {
         /// First physical line of the definition; in cn=config the entry, the attribute and the number of the value.
         location: Source,
-        /// Begins with what the definition is of.
+        /// Begins with the kind of the definition.
         reason: String,
     },
 }
@@ -40,14 +40,14 @@ impl ConfigError {
         }
     }
 
-    /// What is wrong, without the place.
+    /// The error, without the place.
     pub fn reason(&self) -> &str {
         match self {
             Self::Unreadable { reason, .. } | Self::Refused { reason, .. } | Self::Definition { reason, .. } => reason,
         }
     }
 
-    /// Whether a part is asked for that is not built yet or that nobody knows, rather than wrongly asked for.
+    /// Whether the statement names an unsupported or unknown part. Such an error is no mistake in the statement.
     pub fn is_about_missing_part(&self) -> bool {
         ["not built yet", "is not known"]
             .iter()
@@ -63,7 +63,7 @@ impl ConfigError {
     }
 }
 
-/// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on with what can be understood.
+/// The treatment of an error: `Err` ends the reading, `Ok` continues with the valid parts.
 pub(crate) type Complain<'a> = dyn FnMut(ConfigError) -> Result<(), ConfigError> + 'a;
 
 /// Something in an accepted configuration that the log must say.
@@ -77,12 +77,12 @@ pub struct Notice {
     pub kind: NoticeKind,
 }
 
-/// What a notice is about.
+/// The subject of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
     /// A setting without meaning here.
     Meaningless,
-    /// An index that is needed.
+    /// A needed index.
     Index,
     /// A file that somebody changed.
     Checksum,

@@ -17,7 +17,7 @@ pub enum Form {
     ExactTexts,
     /// Keywords and LDAP URLs.
     Uris,
-    /// One of them: a file name, say.
+    /// A single one, for example a file name.
     ExactText,
     /// TRUE or FALSE.
     Boolean,
@@ -60,7 +60,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What a definition says behind the names (RFC 4512 §4.1.2).
+    /// The part of a definition behind the names (RFC 4512 §4.1.2).
     pub(crate) const fn definition(self) -> &'static str {
         match self {
             Self::Texts => "EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15",
@@ -101,7 +101,7 @@ impl Form {
         }
     }
 
-    /// Whether values are no text: they travel with `;binary`, and a settings row says them in base64.
+    /// Whether values are not text: they are sent with `;binary`, and a settings row writes them in base64.
     pub(crate) const fn is_binary(self) -> bool {
         matches!(self, Self::Certificate | Self::PrivateKey)
     }

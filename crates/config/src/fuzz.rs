@@ -10,16 +10,16 @@ use crate::{
     survey,
 };
 
-/// Reads `data` as a slapd.conf file, as a server does and as `slaptest --explain` does, and turns it into cn=config
-/// and back.
+/// Reads `data` as a slapd.conf file, like a server and like `slaptest --explain`, and converts it to cn=config and
+/// back.
 ///
 /// # Panics
-/// When cn=config does not say what the file says: that is the property under test.
+/// When cn=config has another meaning than the file: that is the property under test.
 pub fn slapd_conf(data: &[u8], registry: &Registry) {
     configuration(data, registry);
 }
 
-/// Reads each line of `data` as access rules, limits and mappings of identities of a database, and turns them into
+/// Reads each line of `data` as access rules, limits and mappings of identities of a database, and converts them to
 /// cn=config and back.
 ///
 /// # Panics
@@ -37,7 +37,7 @@ pub fn rules(data: &[u8], registry: &Registry) {
     configuration(&text, registry);
 }
 
-/// A database that rules can be about, and names for them.
+/// A database for rules, and names for them.
 pub const DATABASE: &str = "\
 attributetype ( 2.5.4.4 NAME 'sn' SUP name )
 attributetype ( 2.5.4.31 NAME 'member' SUP distinguishedName )
@@ -64,10 +64,10 @@ const KEYWORDS: [&str; 12] = [
     "disallow",
 ];
 
-/// Reads `data` as an entry of slapd.d: its file, then the settings in it, below a configuration that is right.
+/// Reads `data` as an entry of slapd.d: its file, then the settings in it, below a valid configuration.
 ///
 /// # Panics
-/// When an entry that is written does not read as the same entry: that is the property under test.
+/// When a written entry is read as another one: that is the property under test.
 pub fn config_entry(data: &[u8], registry: &Registry) {
     let Ok(read) = entry_files::parse(Path::new("fuzz.ldif"), data) else {
         return;
@@ -76,7 +76,7 @@ pub fn config_entry(data: &[u8], registry: &Registry) {
     let values: Vec<(Cow<'_, str>, [Vec<u8>; 1])> = attributes
         .map(|(name, value)| (String::from_utf8_lossy(name), [value.clone()]))
         .collect();
-    // What is no text is the name of no attribute.
+    // An attribute name that is not text does not exist.
     if values.iter().any(|(name, _)| matches!(name, Cow::Owned(_))) {
         return;
     }
@@ -129,7 +129,7 @@ fn configuration(text: &[u8], registry: &Registry) {
     }
 }
 
-/// cn=config as it is written to slapd.d loads, and says the same; so does the file that is made of it.
+/// Checks that the tree written to slapd.d loads with the same meaning, and so does the file made from it.
 fn round_trip(configuration: &Configuration) {
     let tree = olc::render(configuration);
     let text = olc::slapd_conf(&tree);

@@ -1,10 +1,11 @@
 //! Configuration: the table of settings, the slapd.conf reader, the typed values that the other crates read.
 //!
 //! A setting is one row ([`Setting`]): names, form in cn=config, grammar, default, meaning, fate, and how it is set and
-//! read back. Parser, `help`, reference page and the schema of cn=config come from the rows. Rows of overlays stand
-//! beside the overlays, in another crate; a [`Registry`] holds all of them. Nothing here knows what a setting does.
+//! read back. The parser, `help`, the reference page and the schema of cn=config are made from the rows. Rows of
+//! overlays stand beside the overlays, in another crate; a [`Registry`] holds all of them. Nothing here knows the
+//! effect of a setting.
 //!
-//! Loading has three steps: [`reader`] makes statements of files, the schema is built from its definitions, then each
+//! Loading has three steps: [`reader`] makes statements from files, the schema is built from its definitions, then each
 //! statement fills a struct through its row ([`load`]).
 
 pub mod access;

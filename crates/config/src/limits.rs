@@ -21,7 +21,7 @@ pub struct SearchLimits {
     pub unchecked: UncheckedLimit,
     /// Largest page of the paged results control.
     pub page_size: PageSize,
-    /// `noEstimate`: as in slapd, no answer has an estimate of the total in any case.
+    /// `noEstimate`: as in slapd, no answer has an estimate of the total anyway.
     pub hide_page_estimate: bool,
     /// Entries over all pages of the paged results control.
     pub page_total: PageTotal,
@@ -52,7 +52,7 @@ pub enum UncheckedLimit {
 /// `size.pr`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageSize {
-    /// Nothing was said: any size.
+    /// Not set: any size.
     Unset,
     /// Entries.
     At(u32),
@@ -89,16 +89,16 @@ impl Default for SearchLimits {
     }
 }
 
-/// One `limits` line: the first whose selector holds decides.
+/// One `limits` line: the first one with a matching selector decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LimitsRule {
-    /// For whom.
+    /// The requesters.
     pub selector: LimitsSelector,
-    /// What applies: the limits of the database when the line was read, changed by it.
+    /// The limits: those of the database when the line was read, changed by the line.
     pub limits: SearchLimits,
 }
 
-/// For whom a `limits` line is.
+/// The requesters of a `limits` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LimitsSelector {
     /// `*`.
@@ -109,12 +109,12 @@ pub enum LimitsSelector {
     Users,
     /// `dn[.self].style=pattern`: the bound name. `dn.this.style=pattern`: the base of the operation.
     Dn {
-        /// Whether the base of the operation is meant, not the bound name.
+        /// Whether the base of the operation is compared, and not the bound name.
         is_base: bool,
         /// How to compare.
         pattern: DnPattern,
     },
-    /// `group[/class[/attribute]]=dn`: whom that attribute of that entry, of that class, names.
+    /// `group[/class[/attribute]]=dn`: the members that the attribute of the entry names.
     Group {
         /// Default groupOfNames.
         class: ClassNumber,
@@ -141,7 +141,7 @@ pub enum DnPattern {
 }
 
 impl LimitsRule {
-    /// Parses the arguments of `limits`; `base` is what the line changes.
+    /// Parses the arguments of `limits`; the line changes `base`.
     pub(crate) fn parse(statement: &Statement<'_>, base: &SearchLimits) -> Result<Self, String> {
         let [selector, changes @ ..] = statement.arguments else {
             return Err(format!("missing {} argument", statement.grammar));
@@ -158,14 +158,14 @@ impl LimitsRule {
         Ok(Self { selector, limits })
     }
 
-    /// As cn=config shows it: what the line says about a database with the limits `base`, which inherits `inherited`.
+    /// The form in cn=config: the changes of the line in a database with the limits `base`, which inherits `inherited`.
     pub(crate) fn text(&self, schema: &Schema, base: &SearchLimits, inherited: &SearchLimits) -> String {
         // slapd puts two blanks between limits, one behind the selector.
         let limits = self.limits.words(base, inherited).join("  ");
         format!("{} {limits}", selector_text(schema, &self.selector))
     }
 
-    /// Whether a further line with this selector could never hold, and is refused by slapd.
+    /// Whether an earlier line has this selector: the later one could never match, and slapd refuses it.
     pub(crate) fn is_repeated(&self, others: &[Self]) -> bool {
         let is_for_all = matches!(
             self.selector,
@@ -305,7 +305,7 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
     }
 }
 
-/// slapd shows normalized names here; one whose normal form is no text stays as it is.
+/// slapd shows normalized names here. A name whose normal form is not text stays as it is.
 fn normal(dn: &Dn) -> &str {
     std::str::from_utf8(dn.normalized()).unwrap_or(dn.pretty())
 }

@@ -1,4 +1,4 @@
-//! From statements to a configuration: sections, look-up of rows, the checks that need the whole.
+//! From statements to a configuration: sections, look-up of rows, checks of the whole.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -24,29 +24,30 @@ use crate::{
 pub struct Configuration {
     /// Settings of the server.
     pub global: GlobalConfig,
-    /// What all databases inherit; its access rules follow those of each database, and hold for the root DSE and
-    /// cn=Subschema.
+    /// The settings that all databases inherit. Its access rules follow those of each database, and apply to the root
+    /// DSE and cn=Subschema.
     pub frontend: DatabaseConfig,
-    /// cn=config, which is always there: `{0}config`.
+    /// cn=config, which always exists: `{0}config`.
     pub config: DatabaseConfig,
-    /// The other databases in the order of the file, `{1}` and up: the first one whose suffix holds a name has it.
+    /// The other databases in the order of the file, `{1}` and up. The first one whose suffix contains a name has that
+    /// name.
     pub databases: Vec<DatabaseConfig>,
     /// The schema: the system's and all definitions of the file.
     pub schema: Arc<Schema>,
     /// The definitions, in order.
     pub schema_definitions: Vec<SchemaStatement>,
-    /// The file; empty when it comes from a tree.
+    /// The file; empty if the configuration comes from a tree.
     pub file: Arc<str>,
-    /// What it could name.
+    /// The parts that it may name.
     pub registry: Registry,
     /// `backend` sections: settings without meaning here.
     pub(crate) backends: Vec<(DatabaseKind, Kept)>,
-    /// What the log should say.
+    /// Notices for the log.
     pub notices: Vec<Notice>,
 }
 
 impl Configuration {
-    /// The position of the database that holds a name: the one with the longest suffix, hidden ones aside.
+    /// The position of the database that holds a name: the one with the longest suffix, without hidden ones.
     pub fn database_holding(&self, dn: &Dn) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
         for (at, database) in self.databases.iter().enumerate().filter(|(_, one)| !one.hidden) {
@@ -60,10 +61,10 @@ impl Configuration {
     }
 }
 
-/// Reads a slapd.conf file with all it includes. Definitions may stand after their use: the schema is built first.
+/// Reads a slapd.conf file with all its includes. Definitions may stand after their use: the schema is built first.
 ///
 /// # Errors
-/// The first thing that is wrong, with file and line.
+/// The first error, with file and line.
 pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<Configuration, ConfigError> {
     let lines = reader::read(path, files)?;
     let (definitions, statements) = schema_statements(lines);
@@ -74,7 +75,7 @@ pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<C
     Ok(configuration)
 }
 
-/// The statements of a file, and the checks that need all of them.
+/// Loads the statements of a file, and checks the whole.
 pub(crate) fn load_statements(
     mut loading: Loading,
     statements: &[Line],
@@ -86,7 +87,7 @@ pub(crate) fn load_statements(
     loading.finish(complain)
 }
 
-/// A configuration that is being put together, statement by statement.
+/// A configuration under construction, statement by statement.
 pub(crate) struct Loading {
     registry: Registry,
     schema: Arc<Schema>,
@@ -98,11 +99,11 @@ pub(crate) struct Loading {
     backends: Vec<(DatabaseKind, Kept)>,
     section: Section,
     notices: Vec<Notice>,
-    /// What became of each statement, if whatever is wrong is to be passed over.
+    /// The result for each statement, if errors are skipped.
     survey: Option<SurveyRecord>,
 }
 
-/// Which struct the statements that come now are about.
+/// The struct that the following statements fill.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Global,
@@ -113,7 +114,7 @@ enum Section {
     Config,
     /// The last database.
     Database,
-    /// A database or backend that was refused: only a survey goes on there.
+    /// A database or backend that was refused: only a survey continues there.
     Refused,
 }
 
@@ -133,7 +134,7 @@ impl Loading {
         }
     }
 
-    /// The same; what is wrong with a statement is recorded, and the statement passed over.
+    /// The same; errors in statements are recorded, and the statements skipped.
     pub(crate) fn surveying(schema: Arc<Schema>, registry: &Registry) -> Self {
         Self {
             survey: Some(SurveyRecord::default()),
@@ -144,7 +145,7 @@ impl Loading {
     fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
         let row = match self.row(line) {
             Ok(row) => row,
-            // The settings of a database that nobody knows are not known either.
+            // The settings of an unknown database are unknown too.
             Err(_) if self.section == Section::Refused => return self.settle(None, line, Ok(())),
             Err(unknown) => return self.settle(None, line, Err(unknown)),
         };
@@ -157,7 +158,7 @@ impl Loading {
         }
     }
 
-    /// Does what a row says of a statement, wherever the statement stands.
+    /// Carries out a row for a statement at any place.
     pub(crate) fn apply(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
         let is_structure = matches!(row.fate, Fate::Obeyed(Handler::Structure));
         let is_global = matches!(row.level, Level::Global | Level::BeforeDatabases);
@@ -171,7 +172,7 @@ impl Loading {
         self.settle(Some(row), line, outcome)
     }
 
-    /// Ends with the first error, or records what became of a statement.
+    /// Ends with the first error, or records the result of a statement.
     fn settle(
         &mut self,
         row: Option<&'static Setting>,
@@ -195,7 +196,7 @@ impl Loading {
         }
     }
 
-    /// An attribute of cn=config that no row has: a server passes over it.
+    /// An attribute of cn=config without a row: a server ignores it.
     pub(crate) fn unknown_attribute(&mut self, line: &Line) -> Result<(), ConfigError> {
         self.settle(None, line, Ok(()))
     }
@@ -208,7 +209,7 @@ impl Loading {
             )));
         }
         let text = line.value(row);
-        // What is so anyway may be said of what is not built too.
+        // A default value is allowed even for an unsupported part.
         let is_default = row.is_default(&text);
         match row.fate {
             Fate::Refused(_) if is_default => Ok(()),
@@ -234,7 +235,7 @@ impl Loading {
         }
     }
 
-    /// Where statements without meaning are kept.
+    /// The place where statements without meaning are kept.
     fn kept(&mut self) -> &mut Kept {
         match self.section {
             Section::Backend(kind) => {
@@ -332,7 +333,7 @@ impl Loading {
         Ok(())
     }
 
-    /// The database, or the frontend, that statements are about now.
+    /// The database, or the frontend, that the present statements fill.
     fn target(&mut self) -> &mut DatabaseConfig {
         let database = match self.section {
             Section::Config => self.config.as_mut(),
@@ -381,7 +382,7 @@ impl Loading {
         }
     }
 
-    /// The overlay that stands there does nothing; what it says is checked all the same.
+    /// The overlay there has no effect; its settings are checked all the same.
     pub(crate) fn disable_overlay(&mut self, location: &Source) {
         if let Some(overlay) = self
             .target()
@@ -429,7 +430,7 @@ impl Loading {
         }
     }
 
-    /// The checks that need the whole; `complain` says of each whether it ends the reading.
+    /// Checks the whole; `complain` decides for each error whether it ends the reading.
     pub(crate) fn finish(mut self, complain: &mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
         let mut config = match self.config.take() {
             Some(config) => config,
@@ -490,7 +491,7 @@ fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, String> {
     }
 }
 
-/// What slapd calls an unknown directive, with a guess at what was meant.
+/// slapd's error for an unknown directive, with a guess at the intended one.
 fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
     let keyword = &line.keyword;
     let elsewhere = registry.with_keyword(keyword).next().map(|row| match row.level {
@@ -564,7 +565,7 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     Ok(())
 }
 
-/// Whether two databases would write the same files: those of ldif lie below the name of the suffix.
+/// Whether two databases would write the same files. Files of ldif lie below the name of the suffix.
 fn shares_files(one: &DatabaseConfig, other: &DatabaseConfig) -> bool {
     one.kind == other.kind
         && one.kind.is_stored()

@@ -37,7 +37,7 @@ word_set! {
         INDEX = 0x2000, "index";
         /// Content synchronization.
         SYNC = 0x4000, "sync";
-        /// Only what is logged whatever the level.
+        /// Only messages that are logged at any level.
         NONE = 0x8000, "none";
     }
 }

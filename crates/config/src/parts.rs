@@ -1,5 +1,5 @@
-//! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and what is built of them
-//! here.
+//! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and which of them are
+//! supported here.
 
 use crate::database_kind::DatabaseKind;
 
@@ -22,7 +22,7 @@ pub enum PartKind {
     Database(Option<DatabaseKind>),
     /// An overlay that is built.
     Overlay,
-    /// An overlay whose work is always done here; the reason goes to the log.
+    /// An overlay whose work is always done here; the log gives the reason.
     BuiltIn(&'static str),
     /// An overlay that is not built.
     MissingOverlay,
@@ -92,7 +92,7 @@ impl Parts {
     }
 }
 
-/// Whether what `moduleload` names is there.
+/// Whether the part that `moduleload` names is supported.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
         PartKind::Database(kind) => kind.is_some(),

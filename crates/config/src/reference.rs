@@ -1,4 +1,4 @@
-//! The reference page and `help`, made from the rows.
+//! The reference page and `help`, made from the rows of settings.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub fn reference_markdown(registry: &Registry) -> String {
     page
 }
 
-/// What a keyword (or a cn=config attribute) means, for a terminal; `None` when there is no such setting.
+/// The meaning of a keyword (or a cn=config attribute), for a terminal; `None` if there is no such setting.
 pub fn help(registry: &Registry, name: &str) -> Option<String> {
     let rows = registry.settings().filter(|row| {
         row.has_keyword(name)

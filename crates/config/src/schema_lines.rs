@@ -1,4 +1,4 @@
-//! The schema that the definitions of a configuration make.
+//! Builds the schema from the definitions of a configuration.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     schema_statement::{SchemaKind, SchemaStatement},
 };
 
-/// Schema definitions, and all else.
+/// Separates schema definitions from other lines.
 pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
     let mut definitions = Vec::new();
     let mut statements = Vec::new();
@@ -34,8 +34,8 @@ pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<
     (definitions, statements)
 }
 
-/// What is built in and the definitions of a file. `complain` says of each definition that is wrong whether building
-/// goes on without it.
+/// The built-in schema and the definitions of a file. `complain` decides for each invalid definition whether building
+/// continues without it.
 pub(crate) fn build_schema(
     registry: &Registry,
     definitions: &[SchemaStatement],

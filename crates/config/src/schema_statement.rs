@@ -1,4 +1,4 @@
-//! Schema definitions of slapd.conf, in order, and the schema that they make.
+//! Schema definitions of slapd.conf, in order, and the resulting schema.
 
 use ironbark_model::schema::Source;
 
@@ -7,9 +7,9 @@ use ironbark_model::schema::Source;
 pub struct SchemaStatement {
     /// What it defines.
     pub kind: SchemaKind,
-    /// What follows the keyword, exactly as written.
+    /// The text behind the keyword, exactly as written.
     pub text: String,
-    /// The words of it, for the kinds that are no RFC 4512 definition.
+    /// Its words, for kinds that are no RFC 4512 definition.
     pub words: Vec<String>,
     /// Where it stands.
     pub location: Source,

@@ -14,62 +14,62 @@ pub use crate::form::Form;
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case.
-    /// `word*` is any keyword that begins so, as slapd has it; a row that it would hide must come before.
+    /// slapd.conf keywords: the first is the usual one. Empty for settings that only cn=config has. Compared without
+    /// case. `word*` means any keyword that begins so, as in slapd; a row that it would hide must come before it.
     pub keywords: &'static [&'static str],
-    /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
+    /// cn=config attribute names: the first is the usual one. Empty if slapd has none.
     pub attributes: &'static [&'static str],
-    /// OID of the attribute type: what follows the arc of slapd's attribute types of cn=config, as in `3.11.1`, or,
-    /// after a `+`, that of our own. Empty where there is no attribute.
+    /// OID of the attribute type: the part behind the arc of slapd's attribute types of cn=config, for example
+    /// `3.11.1`; or, after a `+`, the part behind our own arc. Empty if there is no attribute.
     pub oid: &'static str,
     /// Form of the attribute's values.
     pub form: Form,
-    /// Where the attribute stands although it was not set.
+    /// Where the attribute appears even if it was not set.
     pub presence: Presence,
-    /// Where it may stand.
+    /// Where it is allowed.
     pub level: Level,
     /// The arguments, as a manual page would write them.
     pub grammar: &'static str,
     /// Value in force when it is not set, in the form that `get` gives.
     pub default: &'static str,
-    /// What it does, in full sentences.
+    /// Its effect, in full sentences.
     pub documentation: &'static str,
     /// First OpenLDAP release that had it.
     pub since: &'static str,
-    /// Arguments that are accepted, for the reference page and the tests. Obeyed settings have at least one.
+    /// Accepted arguments, for the reference page and the tests. Obeyed settings have at least one.
     pub examples: &'static [&'static str],
-    /// Whether a change in cn=config comes into force when the server starts the next time; others do at once.
+    /// Whether a change in cn=config takes effect at the next start; others take effect at once.
     pub waits_for_start: bool,
     /// Whether a value is one argument, blanks and all (DNs, file names, passwords), rather than words.
     pub is_whole: bool,
-    /// Whether such a value in cn=config has no quotes either: one that begins it is part of it.
+    /// Whether such a value in cn=config has no quotes either: a quote at its beginning is part of it.
     pub is_verbatim: bool,
-    /// What becomes of it.
+    /// How it is treated.
     pub fate: Fate,
 }
 
-/// [`Setting::since`] of what OpenLDAP does not have.
+/// [`Setting::since`] of settings that OpenLDAP does not have.
 pub const OWN: &str = "Ironbark";
 
-/// Where an attribute of cn=config stands although it was not set.
+/// Where an attribute of cn=config appears even if it was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Nowhere.
     Optional,
-    /// In an entry that is made of slapd.conf.
+    /// In an entry that is converted from slapd.conf.
     Shown,
     /// In every entry: the object class of the overlay demands it.
     Required,
 }
 
-/// Where a setting may stand.
+/// Where a setting is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Anywhere; it is about the server.
+    /// Anywhere; it applies to the server.
     Global,
     /// Only before the first `database` line.
     BeforeDatabases,
-    /// In the global section, where it is a default for databases, or in a database.
+    /// In the global section, as a default for databases, or in a database.
     Inherited,
     /// In any database.
     Database,
@@ -81,14 +81,14 @@ pub enum Level {
     Overlay(&'static str),
 }
 
-/// What becomes of a setting.
+/// How a setting is treated.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// It does what it says.
+    /// It takes effect.
     Obeyed(Handler),
-    /// There is nothing to set here: accepted, with this reason in the log.
+    /// There is nothing to set here: it is accepted, and the log gives this reason.
     Meaningless(&'static str),
-    /// It belongs to a part that is not built, named here; a configuration with it is refused.
+    /// It belongs to a part that is not supported, named here; a configuration with it is refused.
     Refused(&'static str),
 }
 
@@ -119,12 +119,12 @@ pub enum Handler {
     },
     /// A schema definition: collected in order, given to the schema builder.
     Schema(SchemaKind),
-    /// Gives the configuration its shape; the reader and the loader know it.
+    /// Structures the configuration; the reader and the loader know it.
     Structure,
 }
 
 impl Setting {
-    /// A row at `level`; the rest is added by the functions below.
+    /// A row at `level`; the functions below add the rest.
     pub const fn new(level: Level, keywords: &'static [&'static str], attributes: &'static [&'static str]) -> Self {
         Self {
             keywords,
@@ -153,7 +153,7 @@ impl Setting {
         self
     }
 
-    /// A converted slapd.conf shows the attribute even where it was not set.
+    /// A converted slapd.conf shows the attribute even if it was not set.
     #[must_use]
     pub const fn shown(mut self) -> Self {
         self.presence = Presence::Shown;
@@ -189,7 +189,7 @@ impl Setting {
         self
     }
 
-    /// Arguments that are accepted.
+    /// Accepted arguments.
     #[must_use]
     pub const fn like(mut self, examples: &'static [&'static str]) -> Self {
         self.examples = examples;
@@ -210,7 +210,7 @@ impl Setting {
         self
     }
 
-    /// A value is one argument, and no character of it means anything.
+    /// A value is one argument, and no character in it has a special meaning.
     #[must_use]
     pub const fn verbatim(mut self) -> Self {
         self.is_whole = true;
@@ -239,7 +239,7 @@ impl Setting {
         self
     }
 
-    /// The usual name: the slapd.conf keyword, or the attribute of what only cn=config has.
+    /// The usual name: the slapd.conf keyword, or the attribute if only cn=config has the setting.
     pub fn name(&self) -> &'static str {
         self.keywords
             .first()
@@ -248,7 +248,7 @@ impl Setting {
             .unwrap_or_default()
     }
 
-    /// Whether a value says what is so anyway.
+    /// Whether a value equals the default.
     pub(crate) fn is_default(&self, text: &str) -> bool {
         let is_same_switch = || parse_bool(text).is_some_and(|value| parse_bool(self.default) == Some(value));
         !self.default.is_empty() && (self.default.eq_ignore_ascii_case(text) || is_same_switch())
@@ -291,8 +291,8 @@ pub(crate) fn base_attribute(name: &str) -> &str {
     }
 }
 
-/// Above the attribute types of cn=config that OpenLDAP has.
+/// The arc of OpenLDAP's attribute types of cn=config.
 const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.3.";
 
-/// Above the attribute types of settings that OpenLDAP does not have.
+/// The arc of attribute types for settings that OpenLDAP does not have.
 const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.2.";

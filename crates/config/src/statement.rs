@@ -1,4 +1,4 @@
-//! A statement of a configuration, as those read it who know what it says.
+//! A statement of a configuration, for the code that interprets it.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ pub struct Statement<'a> {
     pub parts: &'a Parts,
     /// Where it stands.
     pub location: &'a Source,
-    /// What the log should say about it.
+    /// Notices for the log about it.
     pub notices: &'a RefCell<Vec<String>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Says something in the log.
+    /// Adds a notice for the log.
     pub fn notice(&self, text: impl Into<String>) {
         self.notices.borrow_mut().push(text.into());
     }
@@ -63,12 +63,12 @@ impl<'a> Statement<'a> {
 pub(crate) struct Kept(Vec<(&'static str, String)>);
 
 impl Kept {
-    /// Keeps a value of the row of a name.
+    /// Keeps a value for the row with a name.
     pub(crate) fn push(&mut self, row: &'static str, text: String) {
         self.0.push((row, text));
     }
 
-    /// The values of the row of a name.
+    /// The values for the row with a name.
     pub(crate) fn of(&self, row: &str) -> Vec<String> {
         let known = self.0.iter().filter(|(name, _)| *name == row);
         known.map(|(_, text)| text.clone()).collect()

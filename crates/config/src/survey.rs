@@ -1,6 +1,6 @@
-//! A configuration read to its end, whatever is wrong with it: for tools that say all of it at once.
+//! Reads a whole configuration in spite of errors: for tools that report all of them at once.
 //!
-//! Statements that are wrong are passed over, and so is all that belongs to a database or a backend that is refused.
+//! Invalid statements are skipped, and so is everything in a database or a backend that is refused.
 
 use std::sync::Arc;
 
@@ -13,33 +13,33 @@ use crate::{
     schema_lines::{build_schema, schema_statements},
 };
 
-/// What was read, and all that is wrong with it.
+/// The parts that were read, and all errors.
 #[derive(Debug)]
 pub struct Survey {
-    /// What could be understood. A server takes it only if nothing was refused.
+    /// The valid parts. A server accepts the configuration only if nothing was refused.
     pub configuration: Configuration,
     /// Every statement but schema definitions, in the order in which they were read.
     pub statements: Vec<Surveyed>,
-    /// What is wrong beside statements: files, schema definitions, databases as a whole.
+    /// Errors outside statements: files, schema definitions, databases as a whole.
     pub errors: Vec<ConfigError>,
 }
 
-/// A statement, and what became of it.
+/// A statement, and the result of reading it.
 #[derive(Clone, Debug)]
 pub struct Surveyed {
-    /// The statement; of cn=config one value of an attribute.
+    /// The statement; in cn=config, one value of an attribute.
     pub line: Line,
-    /// The row that it means; `None`: nobody knows it.
+    /// Its row; `None`: there is none.
     pub row: Option<&'static Setting>,
-    /// Where it stands. What a `database` line begins, it stands in.
+    /// Where it stands. A `database` line counts as part of the database that it begins.
     pub section: SurveyedSection,
     /// Why it was refused.
     pub refusal: Option<ConfigError>,
-    /// The overlay before it that was refused, and that an unknown statement may belong to.
+    /// The refused overlay before it, to which an unknown statement may belong.
     pub refused_overlay: Option<Arc<str>>,
 }
 
-/// Where a statement stands.
+/// The place of a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SurveyedSection {
     /// Before any other.
@@ -78,7 +78,7 @@ pub fn survey(path: &str, files: &dyn FileSource, registry: &Registry) -> Survey
 }
 
 impl Survey {
-    /// Of no configuration at all.
+    /// The survey of no configuration.
     pub fn of_nothing(registry: &Registry) -> Self {
         Self {
             configuration: nothing(registry),
@@ -87,7 +87,7 @@ impl Survey {
         }
     }
 
-    /// What `read` makes of a configuration; it gives what collects errors to whatever may find some.
+    /// The survey of the configuration that `read` reads; `read` is given the collector of errors.
     pub(crate) fn of(
         registry: &Registry,
         read: impl FnOnce(&mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError>,
@@ -122,12 +122,12 @@ impl Survey {
 }
 
 impl Surveyed {
-    /// Whether it means the row with this name.
+    /// Whether its row has this name.
     pub fn means(&self, name: &str) -> bool {
         self.row.is_some_and(|row| row.name() == name)
     }
 
-    /// Why it has no meaning here, if it has none and says more than what is so anyway.
+    /// Why it has no meaning here, if it has none and is not just a default.
     pub fn why_meaningless(&self) -> Option<&'static str> {
         let row = self.row?;
         let Fate::Meaningless(reason) = row.fate else {
@@ -175,7 +175,7 @@ impl SurveyRecord {
     }
 }
 
-/// Defaults alone: what is left of a configuration that cannot be read.
+/// Only defaults: the result for an unreadable configuration.
 fn nothing(registry: &Registry) -> Configuration {
     let schema = Arc::clone(registry.base_schema());
     let frontend = DatabaseConfig::frontend();
@@ -194,7 +194,7 @@ fn nothing(registry: &Registry) -> Configuration {
     }
 }
 
-/// More errors than anybody reads.
+/// No reader needs more errors.
 const MAXIMUM_ERRORS: usize = 10_000;
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn parse_u64(text: &str) -> Option<u64> {
         [b'0', _, ..] => (text.get(1..)?, 8),
         _ => (text, 10),
     };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would accept a sign.
     digits
         .bytes()
         .all(|digit| digit.is_ascii_alphanumeric())
@@ -120,7 +120,7 @@ impl Value for bool {
 
 impl Value for PathBuf {
     fn parse(statement: &Statement<'_>) -> Result<Self, String> {
-        // LDIF with a tabulator behind the colon has it in the value.
+        // LDIF with a tab behind the colon has the tab in the value.
         let text = statement.one()?.trim_start_matches([' ', '\t']);
         if text.is_empty() {
             Err(format!("empty {} argument", statement.grammar))
@@ -144,7 +144,7 @@ impl Value for Option<PathBuf> {
 
 impl Value for Option<Dn> {
     fn parse(statement: &Statement<'_>) -> Result<Self, String> {
-        // slapd takes a DN keyword without argument as the empty DN.
+        // slapd reads a DN keyword without argument as the empty DN.
         parse_dn(statement, statement.optional()?.unwrap_or_default()).map(Some)
     }
     fn text(&self) -> Vec<String> {

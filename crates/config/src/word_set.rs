@@ -10,7 +10,7 @@ macro_rules! word_set {
         impl $name {
             $($(#[$doc])* pub const $constant: Self = Self($bits);)+
 
-            /// Words and what they stand for, in the order in which they are printed.
+            /// Words and their bits, in the order in which they are printed.
             pub const WORDS: &[(&str, Self)] = &[$(($word, Self($bits))),+];
 
             /// Whether everything in `other` is in `self`.
@@ -24,18 +24,18 @@ macro_rules! word_set {
                 Self(self.0 | other.0)
             }
 
-            /// What is in `self` and not in `other`.
+            /// The bits in `self` that are not in `other`.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
             }
 
-            /// What a word stands for, in any case.
+            /// The bits of a word, in any case.
             pub fn word(word: &str) -> Option<Self> {
                 Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|&(_, value)| value)
             }
 
-            /// The words of which all bits are in the set, none that another printed word covers.
+            /// The words whose bits are all in the set, except words that another printed word covers.
             pub fn words(self) -> Vec<&'static str> {
                 let mut rest = self.0;
                 let mut words = Vec::new();

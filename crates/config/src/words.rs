@@ -1,11 +1,12 @@
 //! Words of a line: separated by blanks and joined by double quotes.
 //!
-//! There are two sets of rules, both slapd's. A backslash in slapd.conf takes the meaning of the character behind it
-//! away. In a value of cn=config it is a character like any other: within a word that has begun, a double quote counts
-//! as one unless a blank or the end follows, and the last of them that does not end the word is left out.
+//! There are two sets of rules, both slapd's. In slapd.conf, a backslash removes the special meaning of the next
+//! character. In a value of cn=config it is an ordinary character. Within a word of cn=config, a double quote is an
+//! ordinary character unless a blank or the end follows, and the last such quote that does not end the word is left
+//! out.
 
-/// Splits a line of slapd.conf. The flag is false when a quote was left open; the words are then those that slapd's own
-/// splitter would give.
+/// Splits a line of slapd.conf. The flag is `false` if a quote was left open; the words are then the same as from
+/// slapd's own splitter.
 pub(super) fn split(line: &str) -> (Vec<String>, bool) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -39,7 +40,7 @@ pub(super) fn split_value(value: &str) -> Vec<String> {
     words
 }
 
-/// The first word of a value that does not begin with a blank, and what follows the word.
+/// The first word of a value that does not begin with a blank, and the text behind the word.
 fn first_word(value: &str) -> (String, &str) {
     let (mut is_quoted, text) = match value.strip_prefix('"') {
         Some(text) => (true, text),
@@ -71,7 +72,7 @@ fn first_word(value: &str) -> (String, &str) {
     (word, after.get(1..).unwrap_or_default())
 }
 
-/// A word as slapd.conf must have it.
+/// A word in the form of slapd.conf.
 pub fn quote(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains([' ', '\t', '"', '\\', '#', '\n']);
     if plain {
@@ -89,7 +90,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// A word as a value of cn=config must have it. A few words cannot be said there: see [`can_be_said`].
+/// A word in the form of a value of cn=config. A few words have no such form: see [`can_be_said`].
 pub fn quote_value(word: &str) -> String {
     if !word.is_empty() && !word.contains(BLANKS) && !word.contains('"') {
         return word.to_owned();
@@ -102,7 +103,7 @@ pub fn quote_value(word: &str) -> String {
 pub(crate) fn quoted_after(start: &str, text: &str) -> String {
     match text.find('"') {
         None => format!("{start}\"{text}\""),
-        // The quote that is left out stands at the end; without it, it would be one of the text.
+        // The quote that is left out stands at the end. Without it, a quote of the text would be left out.
         Some(first) if start.len() + first == 0 || text.get(..first).is_some_and(|text| text.contains(BLANKS)) => {
             format!("\"{start}{text}\"\"")
         }
@@ -115,5 +116,5 @@ pub(super) fn can_be_said(word: &str) -> bool {
     !word.contains('"') || split_value(&quote_value(word)) == [word]
 }
 
-/// What separates words, besides blanks and tabulators what else C takes for white space.
+/// Word separators: blanks, tabs, and the other white space of C.
 const BLANKS: [char; 6] = [' ', '\t', '\n', '\r', '\x0b', '\x0c'];

@@ -1,5 +1,5 @@
-//! Access rules (slapd.access(5)) as typed values. The evaluator is `directory`'s; slapd's implicit endings
-//! (`by * none stop` after each rule, `to * by * none` after the last) are its job.
+//! Access rules (slapd.access(5)) as typed values. `directory` evaluates them, and adds slapd's implicit endings (`by *
+//! none stop` after each rule, `to * by * none` after the last).
 
 mod operation;
 mod parse;
@@ -26,16 +26,16 @@ pub use template::{RegexTemplate, Submatches, Template};
 /// One `access to` line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccessRule {
-    /// To what.
+    /// The targets.
     pub what: What,
-    /// For whom, in order.
+    /// The `by` clauses, in order.
     pub by: Vec<By>,
-    /// Where it stands.
+    /// Where the rule stands.
     pub location: Source,
 }
 
 impl AccessRule {
-    /// `to * by * none`: what protects cn=config unless it has rules.
+    /// `to * by * none`: protects cn=config unless it has rules.
     pub(crate) fn nothing_to_anybody(location: &Source) -> Self {
         let grant = Grant {
             self_only: SelfOnly::No,
@@ -56,7 +56,7 @@ impl AccessRule {
     }
 }
 
-/// What a rule is about. All conditions must hold.
+/// The target of a rule. All conditions must hold.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct What {
     /// `dn...=`; `None`: any entry.
@@ -65,7 +65,7 @@ pub struct What {
     pub filter: Option<String>,
     /// `attrs=`; empty: every attribute, `entry` and `children`.
     pub attributes: Vec<AttributeTarget>,
-    /// `val...=`: only for such values of the one attribute.
+    /// `val...=`: only for matching values of the one attribute.
     pub value: Option<ValuePattern>,
     /// `op=`.
     pub operation: Option<OperationPattern>,
@@ -73,16 +73,16 @@ pub struct What {
     pub control: Option<(String, String)>,
 }
 
-/// Which entries a rule is about.
+/// Which entries a rule applies to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DnPattern {
     /// By their place.
     Name(NameMatch),
-    /// Whose normal form matches.
+    /// Entries whose normal form matches.
     Regex(PosixRegex),
 }
 
-/// Which values a rule is about.
+/// Which values a rule applies to.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ValuePattern {
     /// Equal by the matching rule of this name, or the attribute's own.
@@ -98,14 +98,14 @@ pub enum ValuePattern {
     Name(NameMatch),
 }
 
-/// For which operations a rule is.
+/// Which operations a rule applies to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OperationPattern {
     /// As written.
     pub text: String,
     /// Operations.
     pub operations: Operations,
-    /// Of extended operations only that of this OID.
+    /// For extended operations, only the one with this OID.
     pub extended: Option<String>,
 }
 
@@ -129,7 +129,7 @@ pub enum NameScope {
     Subtree,
     /// Below.
     Children,
-    /// As many levels below; for requesters only.
+    /// This many levels below; for requesters only.
     Level(u32),
 }
 
@@ -193,11 +193,11 @@ pub enum AttributeTarget {
 /// One `by` clause.
 #[derive(Clone, PartialEq, Debug)]
 pub struct By {
-    /// For whom. All must hold; never empty.
+    /// The requesters. All conditions must hold; never empty.
     pub who: Vec<Who>,
-    /// What is granted.
+    /// The granted privileges.
     pub grant: Grant,
-    /// How the evaluation goes on when the clause holds.
+    /// How the evaluation continues when the clause matches.
     pub control: Control,
 }
 
@@ -206,7 +206,7 @@ pub struct By {
 pub enum Who {
     /// Its name.
     Name {
-        /// That of who authenticated, whoever it acts as (`real...`).
+        /// The name that authenticated, even if it acts as another one (`real...`).
         is_real: bool,
         /// The condition.
         is: NameCondition,
@@ -247,9 +247,9 @@ pub enum Who {
         /// Whether submatches are filled in.
         is_expanded: bool,
     },
-    /// The connection is protected at least so well.
+    /// The connection is protected at least this well.
     Strength {
-        /// By what.
+        /// The kind of protection.
         factor: StrengthFactor,
         /// Never 0.
         least: u32,
@@ -265,12 +265,12 @@ pub enum NameCondition {
     Anonymous,
     /// Authenticated.
     Users,
-    /// The entry itself is the requester; with a positive level, the entry is that ancestor of the requester, with a
-    /// negative one the other way round.
+    /// The entry itself is the requester. With a positive level, the entry is that ancestor of the requester; with a
+    /// negative one, the requester is that ancestor of the entry.
     SelfEntry(i32),
     /// By its place.
     Dn(NameMatch),
-    /// By its place under a name into which submatches are filled.
+    /// By its place under a name with inserted submatches.
     Expanded(NameScope, Template),
     /// By its normal form.
     Regex(RegexTemplate),
@@ -281,14 +281,14 @@ pub enum NameCondition {
 pub enum GroupName {
     /// This.
     Exact(Dn),
-    /// That of the name into which submatches are filled.
+    /// The group with this name, after submatches are inserted.
     Expanded(Template),
 }
 
-/// What a security strength factor is about.
+/// The kind of protection that a security strength factor measures.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum StrengthFactor {
-    /// Whatever protects the connection.
+    /// The strongest protection of the connection.
     Any,
     /// The socket.
     Transport,
@@ -307,7 +307,7 @@ impl StrengthFactor {
     ];
 }
 
-/// How evaluation goes on after a clause that holds.
+/// How the evaluation continues after a matching clause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Control {
     /// It ends.
@@ -333,7 +333,7 @@ impl Control {
             .map(|&(_, control)| control)
     }
 
-    /// As a clause ends; with `stop` it need not be said.
+    /// The end of a clause; `stop` is the default and is left out.
     fn words(self) -> impl Iterator<Item = String> {
         let said = Self::WORDS
             .iter()

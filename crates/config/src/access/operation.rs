@@ -1,5 +1,5 @@
-//! `restrictop`: who may use which operations and controls. As in slapd, `allow` and `reject` decide at once, whatever
-//! word follows.
+//! `restrictop`: who may use which operations and controls. As in slapd, `allow` and `reject` decide at once, even if
+//! another word follows.
 
 use ironbark_model::{Schema, schema::Source};
 
@@ -12,19 +12,19 @@ use crate::{Operations, statement::Statement};
 /// One `restrictop` line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OperationRule {
-    /// For which operations; never none.
+    /// The operations; never none.
     pub operations: Operations,
-    /// Of extended operations only this one.
+    /// For extended operations, only this one.
     pub extended: Option<NamedOid>,
     /// Only for requests with all of these controls.
     pub controls: Vec<NamedOid>,
-    /// For whom, in order; never empty.
+    /// The `by` clauses, in order; never empty.
     pub by: Vec<OperationBy>,
     /// Where it stands.
     pub location: Source,
 }
 
-/// An OID, and how it was written: itself, or the macro that stands for it.
+/// An OID, and how it was written: the OID itself, or a macro for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedOid {
     /// As written.
@@ -36,22 +36,22 @@ pub struct NamedOid {
 /// One `by` clause of `restrictop`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OperationBy {
-    /// For whom. All must hold; never empty; nothing in it is about an entry.
+    /// The requesters. All conditions must hold; never empty; no condition is about an entry.
     pub who: Vec<Who>,
-    /// What becomes of the request; `None`: nothing is said.
+    /// The decision about the request; `None`: no decision.
     pub action: Option<OperationAction>,
-    /// How the evaluation goes on when the clause holds and does not decide.
+    /// How the evaluation continues when the clause matches and does not decide.
     pub control: Control,
 }
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OperationAction {
-    /// It goes on.
+    /// It continues.
     Allow,
     /// It is refused.
     Reject,
-    /// It goes on without this control, or is refused if that is critical.
+    /// It continues without this control, or is refused if the control is critical.
     Drop(NamedOid),
 }
 
@@ -59,7 +59,7 @@ impl OperationRule {
     /// From the arguments of `restrictop`.
     ///
     /// # Errors
-    /// Malformed, or about an entry.
+    /// Malformed, or a condition is about an entry.
     pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
         let mut words = Words {
             rest: statement.some()?,
@@ -182,7 +182,7 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Operatio
     })
 }
 
-/// What of a condition there is no entry for: none has been looked for when these rules are asked.
+/// The part of a condition that needs an entry: these rules are checked before any entry is looked up.
 fn about_entry(who: &Who) -> Option<&'static str> {
     let of_text = |pattern: &TextPattern| {
         matches!(

@@ -52,7 +52,7 @@ pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>)
         let got = words.peek().unwrap_or_default();
         return Err(format!("expecting <who> after \"by\" got \"{got}\""));
     }
-    // The order in which slapd looks at them and prints them.
+    // The order in which slapd checks and prints them.
     conditions.sort_by_key(|condition| condition.kind().0);
     Ok(conditions)
 }

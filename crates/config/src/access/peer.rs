@@ -1,4 +1,4 @@
-//! `peername`, `sockname`, `sockurl`, `domain`: where a connection comes from and ends.
+//! `peername`, `sockname`, `sockurl`, `domain`: the two ends of a connection.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,17 +10,17 @@ use super::{
 /// How a property of the connection is compared.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TextPattern {
-    /// `*`: whatever it is.
+    /// `*`: any text.
     Anything,
     /// Equal but for case.
     Exact(String),
-    /// Equal but for case, once submatches have been filled in.
+    /// Equal but for case, after submatches are inserted.
     Expanded(Template),
     /// A match.
     Regex(RegexTemplate),
 }
 
-/// Whom a connection is from.
+/// The source of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PeerPattern {
     /// `IP=...` or `PATH=...` as a whole.
@@ -36,11 +36,11 @@ pub enum PeerPattern {
 pub struct AddressPattern {
     /// As it was written.
     pub text: String,
-    /// What is left of the client's address under the mask.
+    /// The client's address after applying the mask.
     pub address: IpAddr,
     /// Of the same kind.
     pub mask: IpAddr,
-    /// Port of the client, if it matters.
+    /// Port of the client; `None`: any.
     pub port: Option<u16>,
 }
 

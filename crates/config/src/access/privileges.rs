@@ -28,15 +28,15 @@ word_set! {
     }
 }
 
-/// Whether a clause is only for values that are the requester's own name.
+/// Whether a clause applies only to values that are the requester's own name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SelfOnly {
-    /// It is for all.
+    /// It applies to all values.
     #[default]
     No,
     /// `self`: the name that it acts as.
     Own,
-    /// `realself`: the name that it authenticated as. (slapd, against its manual, looks at no name then.)
+    /// `realself`: the name that it authenticated as. (slapd, contrary to its manual, then checks no name.)
     Real,
 }
 
@@ -82,7 +82,7 @@ impl AccessLevel {
         ("manage", Self::Manage),
     ];
 
-    /// What the level grants.
+    /// The privileges of the level.
     pub const fn privileges(self) -> Privileges {
         let read = Privileges(0x1f);
         match self {
@@ -122,21 +122,21 @@ impl AccessLevel {
     }
 }
 
-/// What a clause grants.
+/// The grant of a clause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
     /// Only for values that are the requester's own name.
     pub self_only: SelfOnly,
-    /// What.
+    /// The change of privileges.
     pub kind: GrantKind,
 }
 
 /// How a clause changes the privileges so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrantKind {
-    /// A level: nothing else remains.
+    /// A level: replaces all earlier privileges.
     Level(AccessLevel),
-    /// `=`: nothing else remains.
+    /// `=`: replaces all earlier privileges.
     Set(Privileges),
     /// `+`.
     Add(Privileges),
@@ -157,7 +157,7 @@ impl GrantKind {
 }
 
 impl Grant {
-    /// What a clause without `<access>` grants: nothing more.
+    /// The grant of a clause without `<access>`: nothing more.
     pub(super) const NOTHING: Self = Self {
         self_only: SelfOnly::No,
         kind: GrantKind::Add(Privileges(0)),
@@ -206,7 +206,7 @@ impl Grant {
     }
 }
 
-/// `0` alone, or letters; no letter at all, which slapd takes too, is the same as `0`.
+/// `0` alone, or letters. No letter at all, which slapd also accepts, is the same as `0`.
 fn letters(text: &str) -> Option<Privileges> {
     if text == "0" {
         return Some(Privileges(0));

@@ -1,8 +1,8 @@
-//! Patterns with `$1`, `${d1}` and `${v1}`, which stand for what a rule's `dn.regex` and `val.regex` have matched.
+//! Patterns with `$1`, `${d1}` and `${v1}`. These stand for the submatches of a rule's `dn.regex` and `val.regex`.
 
 use ironbark_model::PosixRegex;
 
-/// A text with places to be filled in.
+/// A text with places for submatches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
     text: String,
@@ -16,7 +16,7 @@ enum Part {
     Name(usize),
     /// A submatch of the value.
     Value(usize),
-    /// `${` that is not closed: there is nothing that it stands for.
+    /// `${` that is not closed: it stands for nothing.
     Broken,
 }
 
@@ -25,9 +25,9 @@ enum Part {
 pub struct Submatches<'a> {
     /// The text; `None` if there is none.
     pub text: Option<&'a [u8]>,
-    /// Groups without a part in the match are empty.
+    /// Groups that took no part in the match are empty.
     pub spans: &'a [Option<(usize, usize)>],
-    /// Groups from here on are an error rather than empty.
+    /// From this group on, a reference is an error and not empty.
     pub limit: usize,
 }
 
@@ -43,8 +43,8 @@ impl Submatches<'_> {
 }
 
 impl Template {
-    /// Reads a text. As in slapd, `$$` is a dollar sign, and so is a single one at the end; one before anything else
-    /// swallows what follows up to the next digit, brace or dollar sign.
+    /// Reads a text. As in slapd, `$$` is a dollar sign, and so is a single one at the end. A dollar sign before
+    /// anything else removes the text up to the next digit, brace or dollar sign.
     pub fn parse(text: &str) -> Self {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -116,7 +116,7 @@ impl Template {
         &self.text
     }
 
-    /// The text where nothing is to be filled in.
+    /// The text, if it has no places for submatches.
     pub fn fixed(&self) -> Option<&str> {
         match &self.parts[..] {
             [] => Some(""),
@@ -125,12 +125,12 @@ impl Template {
         }
     }
 
-    /// Whether it takes anything of the value.
+    /// Whether it uses submatches of the value.
     pub fn takes_value(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Value(_)))
     }
 
-    /// Fills in; `None` if there is nothing that a place stands for.
+    /// Inserts the submatches; `None` if a place stands for nothing.
     pub fn expand(&self, name: Submatches<'_>, value: Submatches<'_>) -> Option<Vec<u8>> {
         let mut filled = Vec::with_capacity(self.text.len());
         for part in &self.parts {
@@ -145,10 +145,10 @@ impl Template {
     }
 }
 
-/// A regular expression of a `by` clause, into which submatches are filled before it is used.
+/// A regular expression of a `by` clause. Submatches are inserted before it is used.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RegexTemplate {
-    /// Nothing is to be filled in.
+    /// It has no places for submatches.
     Fixed {
         /// As it was written.
         text: String,
@@ -160,10 +160,10 @@ pub enum RegexTemplate {
 }
 
 impl RegexTemplate {
-    /// Reads one. Blanks behind commas, which names may have, are taken away.
+    /// Reads one. Blanks behind commas, which names may have, are removed.
     ///
     /// # Errors
-    /// It is no regular expression whatever is filled in.
+    /// It is no regular expression, whatever submatches are inserted.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = without_blanks(text);
         let template = Template::parse(&text);
@@ -186,7 +186,7 @@ impl RegexTemplate {
     }
 }
 
-/// Something of the form that filling in gives, to see whether it can be compiled.
+/// A sample of an expanded text, to check whether it can be compiled.
 fn sample(text: &str) -> String {
     let mut sample = String::new();
     let mut is_place = false;
@@ -204,12 +204,12 @@ fn sample(text: &str) -> String {
     sample
 }
 
-/// Compiles, with slapd's words when it cannot be.
+/// Compiles a pattern. An error has slapd's words.
 pub(super) fn regex(pattern: &str, text: &str) -> Result<PosixRegex, String> {
     PosixRegex::new(pattern).map_err(|error| format!("regular expression \"{text}\" bad because of {error}"))
 }
 
-/// Names in patterns are compared with normal forms, which have no blanks behind commas.
+/// Names in patterns are compared with normal forms. These have no blanks behind commas.
 pub(super) fn without_blanks(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

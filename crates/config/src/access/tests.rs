@@ -1,4 +1,4 @@
-//! Access rules of slapd.access(5): those that are built, and those that are refused.
+//! Access rules of slapd.access(5): those that are supported, and those that are refused.
 
 use std::cell::RefCell;
 

@@ -14,7 +14,7 @@ impl AccessRule {
         // slapd puts two blanks between them.
         let mut words = vec!["to".to_owned(), what_words(schema, &self.what).join("  ")];
         for by in &self.by {
-            // And before it.
+            // And before the first.
             words.push(" by".to_owned());
             words.extend(by_words(schema, by));
         }

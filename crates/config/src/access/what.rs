@@ -12,7 +12,7 @@ use crate::{Operations, statement::Statement, value::parse_dn};
 /// How deep the filter of a rule may nest.
 const MAXIMUM_FILTER_DEPTH: usize = 100;
 
-/// Old files are full of regular expressions that match everything.
+/// Old files often have regular expressions that match everything.
 const ANY_NAME: [&str; 7] = ["*", ".*", ".*$", "^.*", "^.*$", ".*$$", "^.*$$"];
 
 /// Reads the field.
@@ -41,7 +41,7 @@ pub(super) fn parse(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<
                 if styled.key == "attr" {
                     statement.notice("\"attr\" is an old name of \"attrs\"");
                 }
-                // An option of an attribute may hold a period: cut at the equals sign alone.
+                // An option of an attribute may hold a period, so the word is split only at the equals sign.
                 let list = word.split_once('=').map(|(_, list)| list);
                 what.attributes = attributes(statement, list.unwrap_or_default())?;
             }
@@ -119,7 +119,7 @@ fn attribute(statement: &Statement<'_>, name: &str) -> Option<AttributeTarget> {
     if name.eq_ignore_ascii_case("children") {
         return Some(AttributeTarget::Children);
     }
-    // slapd takes the name of a class without its mark too.
+    // slapd also accepts the name of a class without its mark.
     let attribute = schema
         .attribute_description(name.as_bytes())
         .ok()

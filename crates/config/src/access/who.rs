@@ -58,7 +58,7 @@ fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> 
         "*" if styled.word == "*" => NameCondition::Anyone,
         "anonymous" => styled.expect_style(&[]).map(|()| NameCondition::Anonymous)?,
         "users" => styled.expect_style(&[]).map(|()| NameCondition::Users)?,
-        // As in slapd, `self=w` is this word too, not an access field.
+        // As in slapd, `self=w` means this word, not an access field.
         "self" => {
             styled.expect_style(&["level"])?;
             NameCondition::SelfEntry(styled.level.unwrap_or_default())
@@ -85,7 +85,7 @@ fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> 
     }))
 }
 
-/// Old files are full of regular expressions that match everything or next to nothing.
+/// Old files often have regular expressions that match everything or almost nothing.
 fn regex_condition(styled: &Styled<'_>) -> Result<NameCondition, String> {
     if styled.expands {
         return Err("\"regex\" style implies \"expand\" modifier".to_owned());
@@ -176,7 +176,7 @@ fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> 
     })
 }
 
-/// Whether a class allows an attribute, or any does.
+/// Whether the class, or any class, allows an attribute.
 fn allows(schema: &Schema, class: &ObjectClass, attribute: &ironbark_model::AttributeDescription) -> bool {
     let held = schema.attribute_type(attribute.attribute_type);
     let is_extensible = |number: &ClassNumber| {
@@ -240,7 +240,7 @@ fn strength(styled: &Styled<'_>, word: &str, factor: StrengthFactor) -> Result<W
 }
 
 impl Who {
-    /// Of which kind a clause has one, in slapd's order, and what slapd calls it.
+    /// The kind of the condition, of which a clause has only one: its place in slapd's order, and slapd's word for it.
     pub(super) fn kind(&self) -> (u8, &'static str) {
         match self {
             Self::Name { is_real: false, .. } => (0, "dn pattern"),

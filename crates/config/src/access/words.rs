@@ -1,9 +1,9 @@
-//! The words of an access rule, and how slapd cuts one.
+//! The words of an access rule, and how slapd splits one.
 
 use super::{NameMatch, NameScope};
 use crate::{statement::Statement, value::parse_dn};
 
-/// `key[.style[,modifier]][=value]`, the way slapd cuts a word.
+/// `key[.style[,modifier]][=value]`, split as slapd does.
 pub(super) struct Styled<'a> {
     pub(super) key: String,
     /// Without `{n}`.

@@ -1,4 +1,4 @@
-//! `require` and `restrict`: what a request must fulfil before it is looked at.
+//! `require` and `restrict`: conditions that a request must meet before it is carried out.
 
 use crate::{operations::Operations, word_set::word_set};
 
@@ -13,7 +13,7 @@ word_set! {
         AUTHENTICATION = 4, "authc";
         /// It did so by SASL.
         SASL = 8, "SASL";
-        /// It was strong; any way but anonymous is.
+        /// Strong authentication; every method except anonymous counts.
         STRONG = 16, "strong";
     }
 }

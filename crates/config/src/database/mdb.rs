@@ -12,7 +12,7 @@ pub struct MdbConfig {
     pub max_size: Option<u64>,
     /// `maxreaders`.
     pub max_readers: u32,
-    /// `maxentrysize` in bytes; 0: no limit. Past it: adminLimitExceeded.
+    /// `maxentrysize` in bytes; 0: no limit. Larger entries: adminLimitExceeded.
     pub max_entry_size: u64,
     /// `mode` of the files.
     pub mode: u32,
@@ -20,9 +20,9 @@ pub struct MdbConfig {
     pub flags: EnvironmentFlags,
     /// `checkpoint`; only for `nosync`.
     pub checkpoint: Option<Checkpoint>,
-    /// `changelog-size` in bytes; `None`: not said.
+    /// `changelog-size` in bytes; `None`: not set.
     pub change_log_octets: Option<u64>,
-    /// `changelog-age` in seconds; `None`: not said.
+    /// `changelog-age` in seconds; `None`: not set.
     pub change_log_age_s: Option<u32>,
     /// `index default`: the kinds of attributes that name none.
     pub default_index: IndexKinds,
@@ -31,7 +31,7 @@ pub struct MdbConfig {
 }
 
 impl MdbConfig {
-    /// Whether a log of changes is kept although nothing follows.
+    /// Whether a log of changes is kept even without followers.
     pub fn keeps_changes(&self) -> bool {
         self.change_log_octets.is_some() || self.change_log_age_s.is_some()
     }
@@ -40,9 +40,9 @@ impl MdbConfig {
 /// When a database that does not flush each commit (`nosync`) is flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checkpoint {
-    /// After so many kilobytes written; 0: never.
+    /// After this many kilobytes written; 0: never.
     pub kilobytes: u32,
-    /// After so many minutes; 0: never.
+    /// After this many minutes; 0: never.
     pub minutes: u32,
 }
 

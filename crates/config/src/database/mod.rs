@@ -32,7 +32,7 @@ pub use security::SecurityFactors;
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
 pub struct DatabaseConfig {
-    /// What it is.
+    /// Its type.
     pub kind: DatabaseKind,
     /// Its `database` line; line 0 for the frontend that nothing declared.
     pub location: Source,
@@ -70,7 +70,7 @@ pub struct DatabaseConfig {
     pub security: SecurityFactors,
     /// `sizelimit`, `timelimit`.
     pub search_limits: SearchLimits,
-    /// What the frontend had for [`DatabaseConfig::search_limits`] when the database began.
+    /// The frontend's value of [`DatabaseConfig::search_limits`] when the database began.
     pub(crate) inherited_limits: SearchLimits,
     /// `limits`, in order.
     pub limits: Vec<LimitsRule>,
@@ -82,15 +82,15 @@ pub struct DatabaseConfig {
     pub schema_dn: Option<Dn>,
     /// `directory` of mdb and ldif: where the files are. Empty for ldif when it was not set.
     pub directory: PathBuf,
-    /// What only the store has.
+    /// Settings of the store alone.
     pub mdb: MdbConfig,
-    /// What only null has.
+    /// Settings of the null database alone.
     pub null: NullConfig,
     /// What only a database has whose type stands in another crate.
     pub(crate) own: Option<OwnSettings>,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
-    /// What has no meaning here.
+    /// Settings without meaning here.
     pub(crate) kept: Kept,
 }
 
@@ -151,7 +151,7 @@ impl DatabaseConfig {
         }
     }
 
-    /// A database that inherits what the frontend has at this point of the file.
+    /// A database that inherits the frontend's settings at this point of the file.
     pub fn new(kind: DatabaseKind, location: Source, frontend: &Self, schema: &Schema) -> Self {
         let suffix = kind
             .fixed_suffix()
@@ -175,8 +175,8 @@ impl DatabaseConfig {
         }
     }
 
-    /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot
-    /// take it back.
+    /// Adds the frontend's restrictions. They apply to every database, even if they stand later in the file, and a
+    /// database cannot lift them.
     pub(crate) fn restrict_as(&mut self, frontend: &Self) {
         self.read_only |= frontend.read_only;
         self.require = self.require.with(frontend.require);

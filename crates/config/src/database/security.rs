@@ -1,17 +1,17 @@
-//! `security`: how well a connection must be protected for what it asks.
+//! `security`: how well a connection must be protected for its requests.
 
-/// Security strength factors that are demanded; 0 demands nothing.
+/// The demanded security strength factors; 0 demands nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SecurityFactors {
-    /// `ssf`: of whatever protects the connection.
+    /// `ssf`: of the strongest protection of the connection.
     pub ssf: u32,
-    /// `transport`: of the socket, ldapi:// say.
+    /// `transport`: of the socket, for example ldapi://.
     pub transport: u32,
     /// `tls`.
     pub tls: u32,
     /// `sasl`.
     pub sasl: u32,
-    /// `update_ssf`, and so on: for what changes something.
+    /// `update_ssf`, and so on: for requests that change something.
     pub update_ssf: u32,
     /// `update_transport`.
     pub update_transport: u32,

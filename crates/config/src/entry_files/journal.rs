@@ -1,8 +1,8 @@
-//! Changes of several files as one: before any of them is touched, all are written down in a journal, which is gone
-//! when they are done.
+//! Changes of several files as one. Before any file is touched, all changes are written to a journal. The journal is
+//! removed when they are done.
 //!
-//! Invariant: a journal that is there is complete and durable. Its steps may be taken any number of times: whoever
-//! opens the files to write takes them, and whoever only reads sees the files as they would be.
+//! Invariant: an existing journal is complete and durable. Its steps may be repeated any number of times. A process
+//! that opens the files for writing carries them out; a reader sees the files as they will be.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -29,13 +29,13 @@ pub enum Step {
         /// Its content.
         text: Vec<u8>,
     },
-    /// An entry goes.
+    /// Deletes an entry.
     Remove {
         /// Its file.
         file: PathBuf,
     },
-    /// A folder with the subordinates of an entry moves. Its new place is free, and the entry's file is there already:
-    /// what lies in a folder without one is nobody's.
+    /// Moves a folder with the subordinates of an entry. Its new place is free, and the entry's file exists already: a
+    /// folder without the entry's file belongs to no entry.
     Move {
         /// The folder.
         from: PathBuf,
@@ -44,14 +44,14 @@ pub enum Step {
     },
 }
 
-/// The files of a database, as far as they change.
+/// The changes of the files of a database.
 #[derive(Clone, Debug)]
 pub struct Journal {
     directory: PathBuf,
     name: OsString,
 }
 
-/// A change that is being written down. Dropped, it has not been made.
+/// A change that is being written to the journal. If it is dropped, nothing is changed.
 #[derive(Debug)]
 pub struct Draft<'j> {
     journal: &'j Journal,
@@ -69,7 +69,7 @@ impl Journal {
         }
     }
 
-    /// Begins a change; one that was not finished is finished before.
+    /// Begins a change. An unfinished earlier change is finished first.
     ///
     /// # Errors
     /// It cannot be finished.
@@ -82,7 +82,7 @@ impl Journal {
         })
     }
 
-    /// Takes the steps of a journal that is there, and removes it.
+    /// Carries out the steps of an existing journal, and removes it.
     ///
     /// # Errors
     /// A file cannot be written. The journal is still there.
@@ -99,7 +99,7 @@ impl Journal {
         sync_folder(directory)
     }
 
-    /// The steps of a journal that is there.
+    /// The steps of an existing journal.
     ///
     /// # Errors
     /// It cannot be read.
@@ -142,7 +142,7 @@ impl Journal {
         }
     }
 
-    /// Refuses a step that would fail whenever it is taken.
+    /// Refuses a step that could never be carried out.
     fn check(&self, step: &Step) -> Result<(), FolderError> {
         match step {
             Step::Put { file, .. } => self.check_length(file),
@@ -193,8 +193,8 @@ impl Draft<'_> {
     /// Adds a step.
     ///
     /// # Errors
-    /// It cannot be written down, or could never be taken: a name is too long for the file system, a folder is in the
-    /// way.
+    /// It cannot be written to the journal, or could never be carried out: a name is too long for the file system, or a
+    /// folder is in the way.
     pub fn add(&mut self, step: Step) -> Result<(), FolderError> {
         self.journal.check(&step)?;
         if self.first.is_none() && self.file.is_none() {
@@ -217,8 +217,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Makes the change. What could not be finished, though the change is made, is given back: it is tried again before
-    /// the next one.
+    /// Makes the change. If the change is made but could not be finished, returns the error: the change is finished
+    /// before the next one.
     ///
     /// # Errors
     /// Nothing has been changed.
@@ -234,7 +234,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Puts the journal in place: from here on the change counts as made. False if there is none to make.
+    /// Puts the journal in place: from here on the change counts as made. Returns `false` if there is none to make.
     pub(super) fn publish(mut self) -> Result<bool, FolderError> {
         let Some(file) = self.file.take() else {
             return Ok(false);
@@ -258,13 +258,13 @@ impl Draft<'_> {
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // It says nothing to anybody, and is overwritten by the next.
+            // The file has no effect, and the next draft overwrites it.
             let _ = fs::remove_file(self.path());
         }
     }
 }
 
-/// A step as a record: the file, and what becomes of it.
+/// A step as a record: the file, and the action.
 fn written(step: &Step) -> Vec<u8> {
     let mut text = Vec::new();
     let writer = Writer { wrap: Wrap::No };
@@ -297,9 +297,9 @@ fn step(file: Vec<u8>, kind: RecordKind) -> Option<Step> {
     }
 }
 
-/// Bytes of a file's name, and of a path, that Linux takes.
+/// Maximum lengths of a file's name and of a path in Linux, in bytes.
 const NAME_LENGTH: usize = 255;
-/// Room is left for the name that a file has until it is put in place.
+/// Leaves room for the temporary name of a file.
 const PATH_LENGTH: usize = 4095 - 4;
 
 const PUT: &[u8] = b"put";

@@ -1,4 +1,4 @@
-//! Which files of entries there are.
+//! Lists the files of entries.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
 
 use super::{FolderError, Step, file_of, names};
 
-/// The files as they are when the steps of a journal have been taken.
+/// The files after the steps of a journal.
 pub fn applied(files: Vec<Found>, steps: Vec<Step>) -> Vec<Found> {
     let mut files: BTreeMap<PathBuf, Found> = files.into_iter().map(|found| (found.file.clone(), found)).collect();
     for step in steps {
@@ -37,19 +37,19 @@ pub fn applied(files: Vec<Found>, steps: Vec<Step>) -> Vec<Found> {
     files.into_values().collect()
 }
 
-/// A file of an entry, or what will be in it.
+/// A file of an entry, or its future content.
 #[derive(Debug)]
 pub struct Found {
-    /// Where it belongs, relative to the directory.
+    /// The file's proper place, relative to the directory.
     pub file: PathBuf,
-    /// Where it still is.
+    /// The file's present place.
     pub place: PathBuf,
-    /// Its content, if it is not to be read from there.
+    /// Its content, if it must not be read from the present place.
     pub text: Option<Vec<u8>>,
 }
 
-/// Every file of the tree below a folder, and of the folder's own entry; all of a directory for an empty path. In no
-/// order.
+/// Every file of the tree below a folder, and the file of the folder's own entry. For an empty path, all files of a
+/// directory. In no order.
 ///
 /// # Errors
 /// Of the file system.

@@ -1,7 +1,7 @@
-//! Entries in files as slapd writes them, for slapd.d and for `database ldif`: an LDIF file for each entry, with a
-//! checksum, in folders as the tree.
+//! Entries in files as slapd writes them, for slapd.d and for `database ldif`. Each entry has an LDIF file with a
+//! checksum; folders form the tree.
 //!
-//! Invariant: a file is put in place by one rename, so that whoever reads sees the old entry or the new one.
+//! Invariant: one rename puts a file in place, so a reader sees either the old entry or the new one.
 
 mod journal;
 mod list;
@@ -29,12 +29,12 @@ pub use list::{Found, applied, list};
 pub struct FolderError {
     /// The file or folder.
     pub file: PathBuf,
-    /// What is wrong, with the line where there is one.
+    /// The error, with the line if there is one.
     pub reason: String,
 }
 
 impl FolderError {
-    /// What is wrong with a file.
+    /// An error in a file.
     pub fn new(file: &Path, reason: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
@@ -42,7 +42,7 @@ impl FolderError {
         }
     }
 
-    /// What the file system says of it.
+    /// An error from the file system.
     pub fn of(file: &Path, error: &io::Error) -> Self {
         Self::new(file, error.to_string())
     }
@@ -61,21 +61,21 @@ pub struct EntryFile {
     pub is_as_written: bool,
 }
 
-/// How durable a file must be when it has been put in place.
+/// The durability of a file that has been put in place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Durability {
     /// It survives loss of power.
     Synced,
-    /// Whoever asks for it flushes the file system.
+    /// The file system is flushed later, on request.
     Later,
 }
 
-/// What slapd warns those who open a file with.
+/// slapd's warning to people who open a file.
 const WARNING: &str = "# AUTO-GENERATED FILE - DO NOT EDIT!! Use ldapmodify.\n";
 const CHECKSUM: &str = "# CRC32 ";
 
-/// The name of an entry's file without `.ldif`, which is that of the folder of its subordinates: its RDN, or the whole
-/// name of a naming context. What means something in file names is escaped: slapd's rule.
+/// The name of an entry's file without `.ldif`. The folder of its subordinates has the same name. It is the RDN, or the
+/// whole name of a naming context. Characters with a meaning in file names are escaped by slapd's rule.
 pub fn file_name(name: &[u8]) -> OsString {
     let mut escaped = Vec::with_capacity(name.len());
     for &byte in name {
@@ -96,7 +96,7 @@ pub fn file_of(folder: &Path) -> PathBuf {
     PathBuf::from(file)
 }
 
-/// The content of a file.
+/// The content of an entry's file.
 pub fn text<'a>(rdn: &[u8], attributes: impl Iterator<Item = (Cow<'a, str>, &'a [Vec<u8>])>) -> Vec<u8> {
     let mut record = Vec::new();
     let writer = Writer::default();
@@ -120,7 +120,7 @@ pub fn read(file: &Path) -> Result<EntryFile, FolderError> {
     parse(file, &text)
 }
 
-/// As [`read`], of content that is at hand.
+/// As [`read`], for content in memory.
 ///
 /// # Errors
 /// It is no entry.
@@ -141,7 +141,7 @@ pub fn parse(file: &Path, text: &[u8]) -> Result<EntryFile, FolderError> {
     })
 }
 
-/// Puts a file in place, at once. Folders that lead to it are made.
+/// Puts a file in place, in one step. Missing folders on its path are created.
 ///
 /// # Errors
 /// It cannot be written.
@@ -154,11 +154,11 @@ pub fn put(file: &Path, text: &[u8], durability: Durability) -> Result<(), Folde
     }
 }
 
-/// Writes what a file will hold beside it, so that [`place`] needs no room on the disk. Folders that lead to it are
-/// made.
+/// Writes the future content of a file beside it, so that [`place`] needs no room on the disk. Missing folders on its
+/// path are created.
 ///
 /// # Errors
-/// It cannot be written; nothing of it is left.
+/// It cannot be written; no part of it is left.
 pub fn prepare(file: &Path, text: &[u8], durability: Durability) -> Result<(), FolderError> {
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -175,7 +175,7 @@ pub fn prepare(file: &Path, text: &[u8], durability: Durability) -> Result<(), F
     })
 }
 
-/// Puts a file in place that was prepared.
+/// Puts a prepared file in place.
 ///
 /// # Errors
 /// Of the file system; nothing of it is left.
@@ -186,19 +186,19 @@ pub fn place(file: &Path) -> Result<(), FolderError> {
     })
 }
 
-/// Removes what was prepared for a file: it takes room on a full disk, and is in nobody's way otherwise.
+/// Removes the prepared content of a file: it takes room on a full disk, and is otherwise harmless.
 pub fn give_up(file: &Path) {
     let _ = fs::remove_file(fresh(file));
 }
 
-/// What a file is called until it is put in place: no longer than the name of the entry's own file.
+/// The temporary name of a file: no longer than the name of the entry's own file.
 fn fresh(file: &Path) -> PathBuf {
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(".new");
     file.with_file_name(name)
 }
 
-/// Removes an entry's file and its folder, which is empty by then. One that is not there is removed already.
+/// Removes an entry's file and its folder, which is empty by then. Missing ones count as removed.
 ///
 /// # Errors
 /// Of the file system.
@@ -207,7 +207,7 @@ pub fn remove(file: &Path, durability: Durability) -> Result<(), FolderError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FolderError::of(file, &error)),
         _ => {}
     }
-    // A folder that is not there, or holds something of another's, stays as it is.
+    // A folder that is missing, or has other content, is left as it is.
     let _ = fs::remove_dir(file.with_extension(""));
     match durability {
         Durability::Synced => sync_folder(file.parent().unwrap_or(Path::new("."))),
@@ -215,7 +215,7 @@ pub fn remove(file: &Path, durability: Durability) -> Result<(), FolderError> {
     }
 }
 
-/// Makes changes of a folder's names durable. A folder that is not there any more has none.
+/// Makes changes of a folder's names durable. A missing folder has no changes.
 ///
 /// # Errors
 /// Of the file system.
@@ -236,7 +236,7 @@ fn write_file(path: &Path, text: &[u8], durability: Durability) -> io::Result<()
     }
 }
 
-/// Names of the entries of a folder, without `.ldif`. A folder that is not there has none.
+/// Names of the entries of a folder, without `.ldif`. A missing folder has none.
 ///
 /// # Errors
 /// Of the file system.
@@ -257,7 +257,7 @@ pub fn names(folder: &Path) -> Result<Vec<OsString>, FolderError> {
     Ok(names)
 }
 
-/// Whether a file has no checksum, or the right one: that of all behind its line.
+/// Whether a file has no checksum, or the right one: that of everything behind its line.
 fn checksum_holds(text: &[u8]) -> bool {
     let Some(at) = text
         .windows(CHECKSUM.len())

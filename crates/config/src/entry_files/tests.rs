@@ -1,4 +1,4 @@
-//! Files of entries: names, checksums, and changes of several files that a crash interrupts anywhere.
+//! Files of entries: names, checksums, and changes of several files with a crash at any point.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! What clients may do, and what happens by default: features, passwords, referrals, search base.
+//! Permissions of clients, and defaults: features, passwords, referrals, search base.
 
 use crate::word_set::word_set;
 
@@ -9,9 +9,9 @@ word_set! {
         BIND_V2 = 1, "bind_v2";
         /// Anonymous bind with a password.
         BIND_ANON_CRED = 2, "bind_anon_cred";
-        /// Unauthenticated bind: a name without password is taken as anonymous.
+        /// Unauthenticated bind: a name without password counts as anonymous.
         BIND_ANON_DN = 4, "bind_anon_dn";
-        /// Updates by anonymous clients, as far as access control lets them.
+        /// Updates by anonymous clients, if access control allows them.
         UPDATE_ANON = 8, "update_anon";
         /// Proxied authorization by anonymous clients.
         PROXY_AUTHZ_ANON = 16, "proxy_authz_anon";
@@ -36,5 +36,5 @@ word_set! {
     }
 }
 
-/// The most that the decoder of requests obeys, `ironbark_ldap_proto::DecodeLimits::MAX_FILTER_DEPTH`.
+/// The maximum that the decoder of requests accepts, `ironbark_ldap_proto::DecodeLimits::MAX_FILTER_DEPTH`.
 pub const MAX_FILTER_DEPTH: u32 = 4096;

@@ -2,23 +2,23 @@
 
 use crate::{statement::Statement, value::Value};
 
-/// What stands before a line of the log file.
+/// The prefix of a line in the log file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LogFileFormat {
-    /// As on stderr: a hexadecimal time stamp and the thread.
+    /// As on stderr: a hexadecimal timestamp and the thread.
     #[default]
     Debug,
     /// As syslog writes it, in UTC.
     SyslogUtc,
     /// As syslog writes it, in local time.
     SyslogLocal,
-    /// With the time stamp of RFC 3339 in UTC.
+    /// With the timestamp of RFC 3339 in UTC.
     Rfc3339Utc,
     /// A JSON object a line. Ironbark's own.
     Json,
 }
 
-/// When a new log file is begun.
+/// When a new log file begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogRotation {
     /// Old files that are kept, 1 to 99.

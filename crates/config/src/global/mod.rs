@@ -23,7 +23,7 @@ pub use server_id::ServerId;
 pub use sources::{BindFailureLimit, Network};
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
 
-/// What applies to the server as a whole. `Default` is slapd without a configuration file.
+/// Settings of the server as a whole. `Default` is slapd without a configuration file.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
 pub struct GlobalConfig {
@@ -61,17 +61,17 @@ pub struct GlobalConfig {
     pub local_ssf: u32,
     /// `logfile`.
     pub log_file: Option<PathBuf>,
-    /// `logfile-only`: not to stderr and syslog too.
+    /// `logfile-only`: no output to stderr and syslog.
     pub log_file_only: bool,
     /// `logfile-format`.
     pub log_file_format: LogFileFormat,
     /// `logfile-rotate`.
     pub log_rotation: Option<LogRotation>,
-    /// `loglevel`; `None`: what the command line says, else `stats`.
+    /// `loglevel`; `None`: the levels of the command line, or `stats`.
     pub log_level: Option<LogLevel>,
-    /// `slowlog`: milliseconds from which an operation is told in the log; 0: never.
+    /// `slowlog`: operations that take at least so many milliseconds are logged; 0: none.
     pub slow_log_ms: u32,
-    /// `metrics-listener`: where figures for Prometheus are served.
+    /// `metrics-listener`: the address for Prometheus.
     pub metrics_listener: Option<SocketAddr>,
     /// `maxfilterdepth`.
     pub max_filter_depth: u32,
@@ -99,7 +99,7 @@ pub struct GlobalConfig {
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
     pub tool_threads: Option<u32>,
-    /// What has no meaning here.
+    /// Settings without meaning here.
     pub(crate) kept: Kept,
 }
 

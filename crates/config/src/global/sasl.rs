@@ -1,4 +1,4 @@
-//! SASL: mechanisms, how names become DNs, and who may act for whom.
+//! SASL: mechanisms, mappings from names to DNs, and permissions to act for others.
 
 use ironbark_model::PosixRegex;
 
@@ -7,9 +7,9 @@ use crate::word_set::word_set;
 /// The `sasl-*` and `authz-*` settings.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SaslConfig {
-    /// `sasl-host`: the name by which mechanisms call this server; `None`: the machine's.
+    /// `sasl-host`: the server's name in mechanisms; `None`: the machine's name.
     pub host: Option<String>,
-    /// `sasl-realm`: part of the names of those who authenticate.
+    /// `sasl-realm`: part of the names of authenticated users.
     pub realm: Option<String>,
     /// `sasl-secprops`.
     pub properties: SecurityProperties,
@@ -26,19 +26,19 @@ pub struct SaslConfig {
 }
 
 word_set! {
-    /// What a mechanism must have, or must not do, to be offered.
+    /// Properties that a mechanism must have to be offered.
     SecurityFlags {
-        /// Not susceptible to guessing from what passes over the wire.
+        /// An observer of the network cannot guess passwords.
         NO_DICTIONARY = 1, "nodict";
-        /// Not sending passwords in the clear.
+        /// It does not send passwords in the clear.
         NO_PLAIN = 2, "noplain";
-        /// Not susceptible to attackers who change what passes.
+        /// An attacker who changes messages cannot break it.
         NO_ACTIVE = 4, "noactive";
-        /// Handing the client's credentials on.
+        /// It passes the client's credentials on.
         PASS_CREDENTIALS = 8, "passcred";
-        /// With forward secrecy.
+        /// It has forward secrecy.
         FORWARD_SECRECY = 16, "forwardsec";
-        /// Not anonymous.
+        /// It is not anonymous.
         NO_ANONYMOUS = 32, "noanonymous";
     }
 }
@@ -66,7 +66,7 @@ word_set! {
         CRAM_MD5 = 256, "CRAM-MD5";
         /// RFC 4616.
         PLAIN = 512, "PLAIN";
-        /// What came before PLAIN.
+        /// The predecessor of PLAIN.
         LOGIN = 1024, "LOGIN";
         /// RFC 4505.
         ANONYMOUS = 2048, "ANONYMOUS";
@@ -78,13 +78,13 @@ word_set! {
 /// `sasl-secprops`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SecurityProperties {
-    /// What is demanded of a mechanism.
+    /// The demanded properties of a mechanism.
     pub flags: SecurityFlags,
-    /// Least strength of what protects the connection: around the mechanism, or a security layer of its own.
+    /// Least strength of the connection's protection: around the mechanism, or by a security layer of its own.
     pub min_ssf: u32,
     /// Greatest strength of both.
     pub max_ssf: u32,
-    /// The longest packet of such a layer that is taken.
+    /// The longest packet of such a layer that is accepted.
     pub max_buffer: u32,
 }
 
@@ -104,7 +104,7 @@ impl Default for SecurityProperties {
     }
 }
 
-/// `sasl-cbinding`: whether mechanisms that bind themselves to the TLS channel are offered.
+/// `sasl-cbinding`: whether mechanisms with binding to the TLS channel are offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChannelBinding {
     /// `none`.
@@ -114,7 +114,7 @@ pub enum ChannelBinding {
     TlsEndpoint,
 }
 
-/// `authz-policy`: whose rules decide who may act for whom.
+/// `authz-policy`: whose rules decide about acting for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AuthzPolicy {
     /// Nobody's.
@@ -133,8 +133,8 @@ pub enum AuthzPolicy {
 /// `authz-regexp`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AuthzRegexp {
-    /// What the name of a client must match.
+    /// The pattern for the name of a client.
     pub pattern: PosixRegex,
-    /// A DN or an LDAP URL, with `$0` to `$9` for what was matched.
+    /// A DN or an LDAP URL, with `$0` to `$9` for the submatches.
     pub replacement: String,
 }

@@ -1,4 +1,4 @@
-//! Who may connect, and how often: limits by source address, and the proxies that may speak for others.
+//! Limits of connections by source address, and proxies that may act for other addresses.
 
 use core::{fmt, net::IpAddr, str::FromStr};
 #[cfg(test)]
@@ -46,7 +46,7 @@ impl Network {
             (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128),
             _ => return false,
         };
-        // Shifting by all bits is no shift.
+        // A shift by all bits gives `None`: every address belongs to the network.
         let differing = (own ^ other).checked_shr(length - self.prefix);
         differing.unwrap_or(0) == 0
     }
@@ -88,8 +88,8 @@ impl fmt::Display for Network {
 /// `bind-failure-limit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BindFailureLimit {
-    /// Failures from which a source is blocked; from half of them on it is delayed.
+    /// Number of failures after which a source is blocked. From half of this number on, it is delayed.
     pub count: u32,
-    /// Time in which they are counted, and for which the source is blocked.
+    /// Time in which failures are counted, and for which the source is blocked.
     pub seconds: u32,
 }

@@ -1,4 +1,4 @@
-//! TLS: certificates, who is asked for one, protocol versions and ciphers. The server makes a context of them.
+//! TLS: certificates, certificates of clients, protocol versions and ciphers. The server makes a context from these.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct TlsConfig {
     pub key: Option<Vec<u8>>,
     /// `TLSCertificateKeyFile`: PEM of the private key.
     pub key_file: Option<PathBuf>,
-    /// `TLSCipherSuite`: in the words of OpenSSL or of GnuTLS.
+    /// `TLSCipherSuite`: in the syntax of OpenSSL or GnuTLS.
     pub cipher_suite: Option<String>,
     /// `TLSCRLCheck`.
     pub crl_check: CrlCheck,
@@ -36,31 +36,31 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Whether the server is to speak TLS: it has a certificate or a key. Authorities alone are for connections to
-    /// others.
+    /// Whether the server should speak TLS: it has a certificate or a key. Authorities alone serve connections to other
+    /// servers.
     pub fn is_configured(&self) -> bool {
         self.certificate.is_some() || self.certificate_file.is_some() || self.key.is_some() || self.key_file.is_some()
     }
 }
 
-/// What is done about a client's certificate.
+/// The treatment of a client's certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum VerifyClient {
-    /// It is not asked for.
+    /// The server does not ask for one.
     #[default]
     Never,
-    /// One that cannot be verified counts as none.
+    /// A certificate that cannot be verified counts as none.
     Allow,
-    /// One that cannot be verified ends the connection.
+    /// A certificate that cannot be verified ends the connection.
     Try,
-    /// So does none.
+    /// A missing certificate also ends it.
     Demand,
 }
 
-/// Which certificates of a client's chain must not be revoked, and need a revocation list.
+/// Which certificates in a client's chain are checked for revocation, and need a revocation list.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CrlCheck {
-    /// None needs one.
+    /// None.
     #[default]
     None,
     /// The client's own.
@@ -69,10 +69,10 @@ pub enum CrlCheck {
     All,
 }
 
-/// A protocol version as it travels, major number first. The order is that of age.
+/// A protocol version in the form of the protocol, major number first. Older versions are less.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct ProtocolVersion {
-    /// 3 of all versions in use.
+    /// 3 for all versions in use.
     pub major: u8,
     /// 1: TLS 1.0, 4: TLS 1.3.
     pub minor: u8,

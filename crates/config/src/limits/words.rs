@@ -1,4 +1,4 @@
-//! The words of `limits`, `sizelimit` and `timelimit`: what they change, and what cn=config shows.
+//! The words of `limits`, `sizelimit` and `timelimit`: how they change limits, and how cn=config shows them.
 
 use super::{HardLimit, PageSize, PageTotal, SearchLimits, UncheckedLimit, after};
 use crate::{statement::Statement, value};
@@ -32,7 +32,7 @@ impl SearchLimits {
         Ok(())
     }
 
-    /// One word of `limits`. Like slapd, what is about neither size nor time is passed over, but said.
+    /// One word of `limits`. As in slapd, a word about neither size nor time is ignored, with a notice.
     pub(super) fn change_as_said(&mut self, statement: &Statement<'_>, word: &str) -> Result<(), String> {
         if after(word, "size").is_none() && after(word, "time").is_none() {
             statement.notice(format!("limit values \"{word}\" mean nothing"));
@@ -89,7 +89,7 @@ impl SearchLimits {
         Some(())
     }
 
-    /// A hard limit below the soft one is the soft one; a page is no larger than all pages.
+    /// A hard limit below the soft one is raised to it; a page is no larger than all pages together.
     pub(super) fn reconcile(&mut self) {
         let raised = |hard: HardLimit, soft: Option<u32>| match hard {
             HardLimit::At(number) if soft.is_none_or(|soft| number < soft) => {
@@ -104,7 +104,7 @@ impl SearchLimits {
         }
     }
 
-    /// What a `limits` line must say, and what slapd says beyond that: what differs from its own defaults.
+    /// The words that a `limits` line needs, and those that slapd adds: the differences from slapd's own defaults.
     pub(super) fn words(&self, base: &Self, inherited: &Self) -> Vec<String> {
         let slapd = Self::default();
         let is_soft = |limit: HardLimit| limit == HardLimit::Soft;
@@ -183,8 +183,8 @@ impl SearchLimits {
     }
 }
 
-/// A plain number where that says everything. `is_hidden`: as a plain number it would not be shown, because it is
-/// slapd's default, although another one is inherited.
+/// A plain number if that is enough. `is_hidden`: a plain number would not be shown, because it is slapd's default,
+/// although another one is inherited.
 fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_hidden: bool) -> String {
     let soft = soft_text(soft);
     match hard {

@@ -1,4 +1,4 @@
-//! Whole configurations: files as operators have them, and what is refused with which words.
+//! Whole configurations: typical files of operators, and the text of refusals.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ fn refusal(text: &str) -> String {
         .to_string()
 }
 
-/// What a whole file with one line in a database says about it.
+/// The error of a whole file with one line in a database.
 fn in_database(line: &str) -> String {
     let text = format!("database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\n{line}\n");
     refusal(&text)
@@ -117,8 +117,8 @@ fn subordinate_databases_load() {
     assert_eq!(databases[0].root_dn, databases[2].root_dn);
 }
 
-/// Limits are those of the database when the line is read, changed by it; databases inherit the global ones of their
-/// time.
+/// A `limits` line changes the limits that the database has when the line is read; databases inherit the global limits
+/// of that moment.
 #[test]
 fn limits_follow_the_order_of_lines() {
     let text = "sizelimit 100\ntimelimit time.soft=10 time.hard=unlimited\n\
@@ -154,7 +154,7 @@ fn settings_of_both_levels_go_where_they_stand() {
         panic!("two databases")
     };
     assert_eq!(a.require, Require::BIND.with(Require::AUTHENTICATION));
-    // As in slapd, `none` does not take back what is demanded of everybody.
+    // As in slapd, `none` does not lift global requirements.
     assert_eq!(b.require, Require::BIND);
     assert_eq!(a.restrict.operations.words(), ["rename", "compare"]);
     assert!(matches!(
@@ -222,7 +222,7 @@ fn the_empty_suffix_and_the_config_database_load() {
     );
 }
 
-/// slapd compares some keywords by their beginning only; a schema file of its own counts on it.
+/// slapd compares only the beginning of some keywords; one of its own schema files depends on this.
 #[test]
 fn some_keywords_are_known_by_their_beginning() {
     let text = "allows bind_v2\nattributeype ( 1.3.6.1.4.1.32473.1.3 NAME 'hatSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n\

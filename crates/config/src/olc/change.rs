@@ -1,5 +1,5 @@
-//! Changes of the tree: what the four write operations mean for cn=config. Each makes a new tree; whether it is a
-//! configuration, the loader says.
+//! Changes of the tree: the four write operations on cn=config. Each makes a new tree; the loader checks whether the
+//! tree is a valid configuration.
 
 mod add;
 mod delete;
@@ -36,7 +36,7 @@ impl ChangeError {
     }
 }
 
-/// Who makes a change, and when: the values of operational attributes.
+/// The author and time of a change: the values of operational attributes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stamps {
     /// `creatorsName`, `modifiersName`.
@@ -49,10 +49,10 @@ pub struct Stamps {
     pub uuid: String,
 }
 
-/// One change of an attribute, which is named as text.
+/// One change of an attribute; the attribute is named as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttributeChange {
-    /// What happens to the values.
+    /// The kind of change.
     pub kind: AttributeChangeKind,
     /// Attribute description.
     pub attribute: String,
@@ -65,14 +65,14 @@ pub struct AttributeChange {
 pub enum AttributeChangeKind {
     /// Adds values.
     Add,
-    /// Deletes values, or all.
+    /// Deletes values, or all if none are given.
     Delete,
     /// Replaces all values.
     Replace,
 }
 
 impl Stamps {
-    /// Of a new entry, in slapd's order.
+    /// For a new entry, in slapd's order.
     fn mark_created(&self, node: &mut Node) {
         for (attribute, value) in [
             ("entryUUID", &self.uuid),
@@ -88,7 +88,7 @@ impl Stamps {
         }
     }
 
-    /// Of a changed one.
+    /// For a changed entry.
     fn mark_modified(&self, node: &mut Node) {
         for (attribute, value) in [
             ("entryCSN", &self.csn),
@@ -151,7 +151,7 @@ fn same(schema: &Schema, attribute: &str, one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Whether the place of a node among its siblings is shown by a number.
+/// Whether a number shows the place of a node among its siblings.
 fn is_numbered(node: &Node, is_below_root: bool) -> bool {
     match node.kind() {
         Some(Kind::Schema) => !is_below_root,
@@ -160,17 +160,17 @@ fn is_numbered(node: &Node, is_below_root: bool) -> bool {
     }
 }
 
-/// Databases begin with 1: the frontend is -1, cn=config 0.
+/// Databases begin with 1: the frontend is -1, cn=config is 0.
 fn first_number(kind: Kind) -> i64 {
     i64::from(kind == Kind::Database)
 }
 
-/// Whether it is one of the two databases that stay where they are.
+/// Whether it is one of the two databases with a fixed place.
 fn is_fixed(node: &Node) -> bool {
     node.kind() == Some(Kind::Database) && matches!(node.index().0, Some(-1 | 0))
 }
 
-/// Gives siblings of one kind their numbers, in the order in which they stand.
+/// Numbers siblings of one kind in their present order.
 fn renumber(siblings: &mut [Node], kind: Kind) {
     let of_kind = siblings
         .iter_mut()
@@ -180,7 +180,7 @@ fn renumber(siblings: &mut [Node], kind: Kind) {
     }
 }
 
-/// The place in `siblings` that gives a node of this kind a number: before the one that has it.
+/// The position in `siblings` for a node of this kind with a number: before the node that has the number now.
 fn place(siblings: &[Node], kind: Kind, number: Option<i64>) -> usize {
     let wanted = number.unwrap_or(i64::MAX);
     let before = siblings.iter().position(|node| {

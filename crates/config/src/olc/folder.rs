@@ -1,8 +1,8 @@
-//! A configuration directory (slapd.d) as slapd writes it: a file for each entry, in folders as the tree.
+//! A configuration directory (slapd.d) as slapd writes it: a file for each entry; folders form the tree.
 //!
-//! A change of one file is one rename. Before more than one file changes, each is written beside its place, and the
-//! whole new tree to a journal, so that whoever reads sees all of the change or nothing, what a crash interrupted can
-//! be finished, and a disk that is full refuses the change before anything of it is made.
+//! A change of one file is one rename. Before several files change, each is written beside its place, and the whole new
+//! tree is written to a journal. So a reader sees all of the change or nothing, an interrupted change can be finished
+//! after a crash, and a full disk refuses the change before any part of it is made.
 
 use std::{
     borrow::Cow,
@@ -22,7 +22,7 @@ use crate::{
     registry::Registry,
 };
 
-/// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.
+/// The treatment of an error: `Err` ends the reading, `Ok` continues.
 pub type FolderComplain<'a> = dyn FnMut(FolderError) -> Result<(), FolderError> + 'a;
 
 /// A configuration directory.
@@ -37,7 +37,7 @@ const ROOT: &str = "cn=config";
 const JOURNAL: &str = "ironbark-journal.ldif";
 
 impl Folder {
-    /// The directory at `path`, which need not hold anything.
+    /// The directory at `path`, which may be empty.
     pub fn new(path: impl Into<PathBuf>, registry: &Registry) -> Self {
         Self {
             path: path.into(),
@@ -56,7 +56,7 @@ impl Folder {
     }
 
     /// Reads the tree. A change that is under way, or that a crash interrupted, counts as made. Nothing is written: a
-    /// tool may look while a server makes a change. [`Folder::write`] finishes what a crash interrupted.
+    /// tool may read while a server makes a change. [`Folder::write`] finishes an interrupted change.
     ///
     /// Notices name files whose checksum is wrong: somebody edited them.
     ///
@@ -66,8 +66,8 @@ impl Folder {
         self.read_on(&mut Err)
     }
 
-    /// The same; `complain` says of each file that is wrong whether reading goes on without it. The topmost one must be
-    /// right.
+    /// The same; `complain` decides for each invalid file whether reading continues without it. The topmost file must
+    /// be valid.
     ///
     /// # Errors
     /// As of [`Folder::read`].
@@ -81,16 +81,16 @@ impl Folder {
             self.read_children(&self.path.join(ROOT), &mut root, &mut notices, complain, 0)?;
             Ok(self.tree(root))
         });
-        // What was read while a change began is of both.
+        // A tree that was read while a change began mixes both states.
         match self.journal()? {
             Some(tree) => Ok((tree, Vec::new())),
             None => read.map(|tree| (tree, notices)),
         }
     }
 
-    /// Makes the files say what `new` says; `old` is what they say now, if that is known. The change is made by one
-    /// rename or removal: of its only file, or of the journal. What fails after that is given back: whoever reads sees
-    /// the change, and the next one finishes it.
+    /// Writes `new` to the files; `old` is their present content, if that is known. One rename or removal makes the
+    /// change: of its only file, or of the journal. A later error is returned: readers see the change, and the next
+    /// change finishes it.
     ///
     /// # Errors
     /// A file cannot be written. Nothing has been changed.
@@ -124,17 +124,16 @@ impl Folder {
                 Ok(entry_files::sync_folder(&folder).err())
             }
             (changed, removed) => {
-                // What needs room is done before the change is made by the journal, which names are left to be changed
-                // after.
+                // Steps that need room come before the journal makes the change. After it only names change.
                 self.make(changed, || self.write_journal(new))?;
-                // Without a durable journal a crash would leave half of what follows.
+                // Without a durable journal, a crash would leave the following steps half done.
                 let synced = entry_files::sync_folder(&self.path);
                 Ok(synced.and_then(|()| self.complete(changed, removed)).err())
             }
         }
     }
 
-    /// Makes a change by its one step that counts, after all files have been written beside their places.
+    /// Makes a change by its one decisive step, after all files have been written beside their places.
     fn make(
         &self,
         changed: &[(&PathBuf, &Vec<u8>)],
@@ -155,17 +154,17 @@ impl Folder {
     }
 
     fn give_up(&self, changed: &[(&PathBuf, &Vec<u8>)]) {
-        // Subordinates have come first.
+        // Subordinates come first.
         for (path, _) in changed {
             entry_files::give_up(&self.path.join(path));
             if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                // One that was there before holds something, or is as good as one that is not there.
+                // An existing folder has content, or is harmless.
                 let _ = fs::remove_dir(self.path.join(folder));
             }
         }
     }
 
-    /// Puts in place what was prepared, removes what is too much, and then the journal.
+    /// Puts the prepared files in place, removes extra files, and then the journal.
     fn complete(&self, changed: &[(&PathBuf, &Vec<u8>)], removed: &[&PathBuf]) -> Result<(), FolderError> {
         let mut folders = BTreeSet::new();
         for (path, _) in changed {
@@ -182,7 +181,7 @@ impl Folder {
         self.remove_journal()
     }
 
-    /// Writes what differs, removes what is too much, and then the journal.
+    /// Writes the files that differ, removes extra files, and then the journal.
     fn make_like(&self, tree: &Tree) -> Result<(), FolderError> {
         let (files, held) = (files_of(tree), self.held()?);
         for (path, text) in files.iter().filter(|(path, text)| held.get(*path) != Some(*text)) {
@@ -194,7 +193,7 @@ impl Folder {
         self.remove_journal()
     }
 
-    /// What the files hold. One that cannot be read is as good as one that holds something else.
+    /// The content of the files. An unreadable file counts as one with other content.
     fn held(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>, FolderError> {
         let mut paths = vec![PathBuf::from(format!("{ROOT}.ldif"))];
         list(&self.path.join(ROOT), Path::new(ROOT), &mut paths, 0)?;
@@ -239,7 +238,7 @@ impl Folder {
         entry_files::remove(&self.path.join(path), Durability::Synced)
     }
 
-    /// The tree that a crash kept from being written.
+    /// The tree of a change that a crash interrupted.
     fn journal(&self) -> Result<Option<Tree>, FolderError> {
         let file = self.path.join(JOURNAL);
         let text = match fs::read(&file) {
@@ -316,7 +315,7 @@ impl Folder {
     }
 }
 
-/// Every file of a tree, by its place below the directory.
+/// Every file of a tree, by its path below the directory.
 fn files_of(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     collect(&tree.root, Path::new(""), &mut files);
@@ -356,10 +355,10 @@ fn list(folder: &Path, relative: &Path, found: &mut Vec<PathBuf>, depth: usize) 
     Ok(())
 }
 
-/// How deep entries may nest; those of slapd do by four.
+/// Maximum nesting of entries; slapd's own reach four levels.
 const DEPTH: usize = 16;
 
-/// Names of the entries of a folder, without `.ldif`. A folder that is not there has none.
+/// Names of the entries of a folder, without `.ldif`. A missing folder has none.
 fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
     if depth > DEPTH {
         return Err(FolderError::new(folder, "nested too deep"));
@@ -368,7 +367,7 @@ fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// The node that the content of a file is, without its subordinates.
+/// The node in the content of a file, without its subordinates.
 pub(crate) fn node_of_file(
     schema: &Schema,
     file: &Path,

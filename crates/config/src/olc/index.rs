@@ -1,5 +1,5 @@
-//! The `{n}` of cn=config: before values whose order matters, before the names of siblings, and behind those of module
-//! lists.
+//! The `{n}` of cn=config: before values whose order matters, before the names of siblings, and behind the names of
+//! module lists.
 
 /// Number and rest of `{n}rest`.
 pub(super) fn split(text: &str) -> (Option<i64>, &str) {
@@ -19,7 +19,7 @@ pub(super) fn split_behind(text: &str) -> (Option<i64>, &str) {
     }
 }
 
-/// The same of a value, which need not be text.
+/// The same for a value, which need not be text.
 pub(super) fn split_value(value: &[u8]) -> (Option<i64>, &[u8]) {
     let end = match value {
         [b'{', rest @ ..] => rest.iter().position(|&byte| byte == b'}'),
@@ -42,7 +42,7 @@ pub(super) fn joined(number: i64, rest: &[u8]) -> Vec<u8> {
     value
 }
 
-/// Numbers values from 0 on, in the order in which they stand.
+/// Numbers values from 0 in their present order.
 pub(super) fn number(values: &mut [Vec<u8>]) {
     for (number, value) in values.iter_mut().enumerate() {
         let rest = split_value(value).1.to_vec();
@@ -50,16 +50,16 @@ pub(super) fn number(values: &mut [Vec<u8>]) {
     }
 }
 
-/// Puts a value where its `{n}` says, or at the end.
+/// Inserts a value at the place of its `{n}`, or at the end.
 pub(super) fn insert(values: &mut Vec<Vec<u8>>, value: Vec<u8>) {
     let place = split_value(&value).0.and_then(|number| usize::try_from(number).ok());
     let place = place.unwrap_or(values.len()).min(values.len());
     values.insert(place, value);
 }
 
-/// Values as a request or a file gives them, in the order that their numbers ask for, numbered without gaps.
+/// Arranges the values of a request or a file by their numbers, and numbers them without gaps.
 pub(super) fn arrange(values: &mut [Vec<u8>]) {
-    // Those without a number follow in the order in which they came.
+    // Values without a number follow in their original order.
     values.sort_by_key(|value| split_value(value).0.unwrap_or(i64::MAX));
     number(values);
 }
@@ -67,7 +67,7 @@ pub(super) fn arrange(values: &mut [Vec<u8>]) {
 /// The value that `{n}`, `{n}text` or `text` names.
 ///
 /// # Errors
-/// There is none.
+/// There is no such value.
 pub(super) fn find(values: &[Vec<u8>], wanted: &[u8], same: impl Fn(&[u8], &[u8]) -> bool) -> Option<usize> {
     let (number, rest) = split_value(wanted);
     let Some(number) = number else {

@@ -19,7 +19,7 @@ use crate::{
     schema_statement::{SchemaKind, SchemaStatement},
 };
 
-/// Attributes of a database that others lean on, and so come first.
+/// Attributes of a database that others depend on. They are read first.
 const FIRST: [&str; 5] = [
     "olcSuffix",
     "olcRootDN",
@@ -28,11 +28,11 @@ const FIRST: [&str; 5] = [
     "olcDbDirectory",
 ];
 
-/// Reads a tree. The whole of it is checked. Names may have attribute types without a definition, as in slapd: the
-/// schema that a suffix needs may come later.
+/// Reads a tree and checks all of it. As in slapd, names may have attribute types without a definition: the schema that
+/// a suffix needs may come later.
 ///
 /// # Errors
-/// The first thing that is wrong; the location is that of the node.
+/// The first error; the location is that of the node.
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).gather_unknown_types();
@@ -42,8 +42,8 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     Ok(configuration)
 }
 
-/// Reads a tree that a client has changed while `current` was in force: of attribute types without a definition, names
-/// may have those that they had before.
+/// Reads a tree that a client has changed while `current` was in force. Names may have attribute types without a
+/// definition only if they had them before.
 ///
 /// # Errors
 /// As of [`load`].
@@ -55,7 +55,7 @@ pub fn load_change(tree: &Tree, current: &Schema) -> Result<Configuration, Confi
     Ok(configuration)
 }
 
-/// Reads a tree to its end, whatever is wrong with it.
+/// Reads the whole tree in spite of errors.
 pub fn survey(tree: &Tree) -> Survey {
     Survey::of(&tree.registry, |complain| {
         let (mut schema, definitions) = schema_on(tree, complain)?;
@@ -87,7 +87,7 @@ fn load_settings(
                     }
                 }
             }
-            // What an include named stands in entries of its own.
+            // The content of an included file stands in its own entries.
             Some(Kind::Schema | Kind::Include) => {}
             Some(Kind::Global | Kind::Overlay) | None => {
                 complain(refused(node, &format!("{} is out of place", node.rdn())))?;
@@ -101,14 +101,14 @@ fn refused(node: &Node, reason: &str) -> ConfigError {
     ConfigError::refused(&node.location, reason)
 }
 
-/// An overlay that is there and does nothing.
+/// An overlay without effect.
 fn is_disabled(overlay: &Node) -> bool {
     overlay
         .texts("olcDisabled")
         .any(|value| value.eq_ignore_ascii_case("TRUE"))
 }
 
-/// A database, backend or overlay: what it is, and its settings.
+/// A database, backend or overlay: its type and its settings.
 fn section(loading: &mut Loading, registry: &Registry, node: &Node, keyword: &str) -> Result<(), ConfigError> {
     let row = registry.with_keyword(keyword).next();
     let row = row.ok_or_else(|| refused(node, "no such section"))?;
@@ -117,13 +117,13 @@ fn section(loading: &mut Loading, registry: &Registry, node: &Node, keyword: &st
     settings(loading, registry, node)
 }
 
-/// The settings of one node, in an order in which none needs a later one.
+/// The settings of one node, ordered so that none needs a later one.
 fn settings(loading: &mut Loading, registry: &Registry, node: &Node) -> Result<(), ConfigError> {
     let seen = in_order(registry, node);
     for attribute in &seen {
         attribute_values(loading, registry, node, attribute)?;
     }
-    // Another name of an attribute, and what stands where no class allows it: the entry's own check speaks of that.
+    // Other names of an attribute, and attributes that no class allows: the check of the entry reports these.
     for (name, _) in &node.attributes {
         match registry.with_attribute(name) {
             Some(row) if !row.attributes.iter().any(|name| seen.contains(name)) => {
@@ -138,7 +138,7 @@ fn settings(loading: &mut Loading, registry: &Registry, node: &Node) -> Result<(
     Ok(())
 }
 
-/// The attributes that a node may have by its classes, in an order in which none needs a later one.
+/// The attributes that the classes of a node allow, ordered so that none needs a later one.
 pub(super) fn in_order(registry: &Registry, node: &Node) -> Vec<&'static str> {
     let of_classes = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let mut order: Vec<&'static str> = FIRST.to_vec();
@@ -182,20 +182,20 @@ fn attribute_values(
     Ok(())
 }
 
-/// The RDN, schema definitions, and what is shown and not set.
+/// The RDN, schema definitions, and attributes that are shown but not set.
 fn is_elsewhere(row: &Setting, node: &Node) -> bool {
     matches!(row.fate, Fate::Obeyed(Handler::Structure | Handler::Schema(_)))
         || matches!(row.attributes, ["olcConfigFile" | "olcConfigDir"])
         || (row.attributes == ["olcDisabled"] && node.kind() == Some(Kind::Overlay))
 }
 
-/// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed
-/// over.
+/// The schema of a tree. Definitions in cn=schema that another server shows as its own and that cannot be parsed here
+/// are skipped.
 pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     schema_on(tree, &mut Err)
 }
 
-/// The same; `complain` says of each definition that is wrong whether the rest is to be understood without it.
+/// The same; `complain` decides for each invalid definition whether the others are read without it.
 fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let registry = &tree.registry;
     let mut definitions = definitions(tree);
@@ -229,7 +229,7 @@ fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
         .iter()
         .filter(|node| node.kind() == Some(Kind::Schema))
     {
-        // cn=schema shows what is built in, and, written by another server, what that one has.
+        // cn=schema shows the built-in definitions. If another server wrote it, it has that server's.
         collect(&tree.registry, node, true, &mut found);
         for child in &node.children {
             collect(&tree.registry, child, false, &mut found);
@@ -268,12 +268,12 @@ fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec
     }
 }
 
-/// `lang-` alone is what there is without any statement.
+/// `lang-` alone is the default.
 fn is_default_option(kind: SchemaKind, node: &Node, text: &str) -> bool {
     kind == SchemaKind::AttributeOptions && text == "lang-" && node.values("olcAttributeOptions").len() == 1
 }
 
-/// Whether a definition is about something that is built in, whatever it says of it.
+/// Whether a definition is about a built-in element, whatever its content.
 fn is_built_in(registry: &Registry, kind: SchemaKind, text: &str) -> bool {
     let schema = registry.base_schema();
     let first = text.trim_start_matches(['(', ' ', '\t']).split_whitespace().next();

@@ -1,7 +1,7 @@
 //! cn=config: the configuration as a directory.
 //!
-//! The [`Tree`] is what an administrator sees and changes. [`render`] makes it from a slapd.conf file, [`load`] makes
-//! the typed configuration from it; both go through the rows of the settings table.
+//! Administrators see and change the [`Tree`]. [`render`] makes it from a slapd.conf file, [`load`] makes the typed
+//! configuration from it; both use the rows of the settings table.
 
 mod change;
 mod folder;

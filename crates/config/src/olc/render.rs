@@ -1,4 +1,4 @@
-//! From a typed configuration to the tree: what a slapd.conf file says, as cn=config shows it.
+//! From a typed configuration to the tree: the content of a slapd.conf file in the form of cn=config.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub fn render(configuration: &Configuration) -> Tree {
     }
 }
 
-/// Gives a node the attributes of a class, in its order, as far as they have values.
+/// Gives a node the attributes of a class that have values, in the order of the class.
 fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
     let Some(class) = registry.class(class) else { return };
     for attribute in class.must.iter().chain(class.may.iter()) {
@@ -61,13 +61,13 @@ fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'sta
         if found.is_empty() && row.presence == Presence::Shown && !row.default.is_empty() {
             found.push(row.default.to_owned());
         }
-        // A row without a default has an empty one, which is a value all the same: the suffix that is the root.
+        // A row without a default has an empty one. An empty value is still a value: the suffix of the root.
         let is_default = !row.default.is_empty() && found.iter().map(String::as_str).eq([row.default]);
         if is_default && row.presence != Presence::Shown {
             continue;
         }
         let mut found: Vec<Vec<u8>> = if row.form.is_binary() {
-            // The settings say it in base64.
+            // The settings have it in base64.
             found.iter().filter_map(|text| STANDARD.decode(text).ok()).collect()
         } else {
             let is_kept = matches!(row.fate, Fate::Meaningless(_));
@@ -112,7 +112,7 @@ fn attribute_options(configuration: &Configuration) -> Vec<String> {
     words.flat_map(|statement| statement.words.clone()).collect()
 }
 
-/// The definitions of one kind that stand in one file.
+/// The definitions of one kind in one file.
 fn definitions(configuration: &Configuration, kind: SchemaKind, file: &str) -> Vec<String> {
     let statements = configuration.schema_definitions.iter();
     statements
@@ -121,7 +121,7 @@ fn definitions(configuration: &Configuration, kind: SchemaKind, file: &str) -> V
         .collect()
 }
 
-/// A definition in the form of slapd, its macros as they were written.
+/// A definition in slapd's form, with its macros as they were written.
 pub(super) fn printed(kind: SchemaKind, text: &str) -> String {
     let as_written: OidText<'_> = &str::to_owned;
     let printed = match kind {
@@ -131,7 +131,7 @@ pub(super) fn printed(kind: SchemaKind, text: &str) -> String {
         SchemaKind::LdapSyntax => SyntaxDefinition::parse(text).map(|one| one.print(as_written)),
         SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => Ok(one_line(text)),
     };
-    // It has been read before.
+    // It was read successfully before.
     printed.unwrap_or_else(|_| one_line(text))
 }
 
@@ -150,7 +150,7 @@ fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
         return None;
     }
     let mut node = Node::new("cn", "module{0}", &["olcModuleList"], here.clone());
-    // The last one holds, as of every setting with one value.
+    // The last one counts, as for every setting with one value.
     if let Some(path) = path.into_iter().next_back() {
         node.add("olcModulePath", path.into_bytes());
     }
@@ -160,7 +160,7 @@ fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
     Some(node)
 }
 
-/// cn=schema with what is built in, and below it one entry for each included file with definitions.
+/// cn=schema with the built-in definitions, and below it one entry for each included file with definitions.
 fn schema_node(configuration: &Configuration, here: &Source) -> Node {
     let mut node = Node::new("cn", "schema", &["olcSchemaConfig"], here.clone());
     built_in(configuration.registry.base_schema(), &mut node);
@@ -242,7 +242,7 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
     let classes: Vec<&str> = ["olcDatabaseConfig"].into_iter().chain(own).collect();
     let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
     let values = |row: &'static Setting| match row.fate {
-        // There are no figures to show of what is no store.
+        // Only a store has figures to show.
         _ if row.attributes == ["olcMonitoring"] && settings.kind != DatabaseKind::Mdb => vec!["FALSE".to_owned()],
         Fate::Obeyed(Handler::Database { get, .. }) => {
             let found = get(settings, schema);

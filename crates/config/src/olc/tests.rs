@@ -125,7 +125,7 @@ fn a_file_is_shown_as_slapd_shows_it() {
     assert_eq!(text(7, "olcSampleSwitch"), "TRUE");
 }
 
-/// What a configuration says, line by line; the places of schema definitions aside.
+/// The meaning of a configuration, line by line, without the places of schema definitions.
 fn meaning(configuration: &Configuration) -> Vec<String> {
     let tree = render(configuration);
     let mut lines = Vec::new();
@@ -221,7 +221,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             let tree = render(&before);
             let after = load(&tree).unwrap_or_else(|error| panic!("{text}: {error}"));
             same_meaning(&before, &after, &text);
-            // The schema is in the text by now.
+            // The text contains the schema now.
             let again = slapd_conf(&tree).unwrap();
             let files = Memory::file("again.conf", again.clone());
             let reread =
@@ -240,8 +240,8 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
     }
 }
 
-/// Statements whose arguments hold what means something to slapd.conf, to cn=config or to neither, in the form of
-/// slapd.conf.
+/// Statements in the form of slapd.conf whose arguments have special characters of slapd.conf, of cn=config, or of
+/// neither.
 const AWKWARD: &[&str] = &[
     r#"authz-regexp "gidnumber=0\\+uidnumber=0,cn=auth" "cn=a b,dc=x""#,
     r#"authz-regexp "uid=\"([a-z]*)\",cn=auth" "ldap:///dc=x??sub?(&(uid=\\5c$1)(cn=\"a\"b))""#,
@@ -417,7 +417,7 @@ fn a_new_database_gets_the_next_number_or_makes_room() {
         texts(&tree, "olcDatabase={4}mdb,cn=config", "structuralObjectClass"),
         ["olcMdbConfig"]
     );
-    // What is below moves with it.
+    // The entries below move with it.
     assert!(names(&tree).contains(&"olcOverlay={1}single,olcDatabase={2}mdb,cn=config".to_owned()));
 
     let rename = |tree: &Tree, from: &str, to: &str| tree.rename(&schema, &dn(from), &dn(to), None, &stamps());
@@ -564,7 +564,7 @@ fn an_edited_file_is_told_and_read() {
     assert!(error.contains("cn=config.ldif") && error.contains("line 2"), "{error}");
 }
 
-/// A crash after any number of file changes: whoever reads next sees the old tree or the new one.
+/// A crash after any number of file changes: the next reader sees the old tree or the new one.
 #[test]
 fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
     let old = render(&of_text(TEXT));
@@ -578,7 +578,7 @@ fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::new(place.path(), registry());
         folder.write(None, &old).unwrap();
-        // The journal and one of the files are there, the others are not.
+        // The journal and one of the files exist, the others do not.
         let mut journal = Vec::new();
         for (dn, node) in new.walk() {
             journal.extend_from_slice(format!("dn: {dn}\n").as_bytes());
@@ -610,7 +610,7 @@ fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever is inserted and deleted by number, numbers have no gaps and texts are those of a plain list.
+    /// After any insertions and deletions by number, numbers have no gaps, and texts are those of a plain list.
     #[test]
     fn numbered_values_behave_as_a_list(steps in proptest::collection::vec((any::<bool>(), 0usize..6), 1..24)) {
         let mut tree = render(&of_text(TEXT));
@@ -653,7 +653,7 @@ fn a_change_of_several_files_that_cannot_be_written_is_not_begun() {
     let texts = |path: &std::path::Path| std::fs::read(path).unwrap();
     let first = held.path().join("cn=config/olcDatabase={1}mdb.ldif");
     let before = texts(&first);
-    // What one of the later files is called until it is put in place; then what the journal is.
+    // First the temporary name of one of the later files, then that of the journal.
     for in_the_way in ["cn=config/olcDatabase={3}monitor.new", "ironbark-journal.new"] {
         let in_the_way = held.path().join(in_the_way);
         std::fs::create_dir(&in_the_way).unwrap();

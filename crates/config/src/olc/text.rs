@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{ConfigError, Fate, Handler, Presence, Setting, reference::statement_text, registry::Registry};
 
-/// A slapd.conf file that says what the tree says. Loading it gives the same configuration.
+/// A slapd.conf file with the meaning of the tree. Loading it gives the same configuration.
 ///
 /// # Errors
-/// The first schema definition that is wrong.
+/// The first invalid schema definition.
 pub fn slapd_conf(tree: &Tree) -> Result<String, ConfigError> {
     let mut text = String::new();
     let (_, definitions) = schema(tree)?;
@@ -49,7 +49,7 @@ fn section(text: &mut String, registry: &Registry, keyword: &str, node: &Node) {
     settings(text, registry, node);
 }
 
-/// The settings of a node. What is shown although it is so anyway is left out.
+/// The settings of a node. Attributes that only show a default are left out.
 fn settings(text: &mut String, registry: &Registry, node: &Node) {
     for attribute in in_order(registry, node) {
         let Some(row) = registry.with_attribute(attribute) else {

@@ -10,7 +10,7 @@ use crate::{olc_schema::classes, registry::Registry, setting::base_attribute};
 pub struct Tree {
     /// `cn=config`.
     pub root: Node,
-    /// What it may say.
+    /// The parts that it may name.
     pub(crate) registry: Registry,
 }
 
@@ -21,15 +21,15 @@ pub struct Node {
     pub naming: String,
     /// Its value, with its `{n}`.
     pub name: String,
-    /// Attributes in order, `objectClass` first; that of the RDN and operational ones are among them.
+    /// Attributes in order, `objectClass` first; includes the attribute of the RDN and operational ones.
     pub attributes: Vec<(String, Vec<Vec<u8>>)>,
     /// Immediate subordinates, in order.
     pub children: Vec<Node>,
-    /// Where it was read; what the messages about it name.
+    /// Where it was read; messages name this place.
     pub location: Source,
 }
 
-/// What an entry of cn=config is about. The order is that of siblings.
+/// The kind of an entry of cn=config. The order is that of siblings.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// cn=config itself.
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// By the structural class, or one above it; `None` for the class of an overlay, too.
+    /// Found by the structural class, or one above it; `None` also for the class of an overlay.
     pub(super) fn of_class(class: &str) -> Option<Self> {
         [
             ("olcGlobal", Self::Global),
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Whether two descriptions are of one attribute: certificates and keys may be written with `;binary` or without.
+/// Whether two descriptions mean one attribute: certificates and keys may be written with or without `;binary`.
 fn is_same(one: &str, other: &str) -> bool {
     base_attribute(one).eq_ignore_ascii_case(base_attribute(other))
 }
@@ -149,16 +149,16 @@ impl Node {
         }
     }
 
-    /// Sets the values of an attribute that is to stand behind the others, as in slapd what has been replaced does.
+    /// Sets the values of an attribute and moves it behind the others, as slapd does with replaced attributes.
     pub(super) fn replace(&mut self, attribute: &str, values: Vec<Vec<u8>>) {
         self.set(attribute, Vec::new());
         self.set(attribute, values);
     }
 
-    /// What it is about; `None` when it is no entry of a configuration.
+    /// Its kind; `None` if it is no entry of a configuration.
     pub fn kind(&self) -> Option<Kind> {
         let by_class = self.texts("objectClass").find_map(Kind::of_class);
-        // The classes of overlays are not this crate's; their entries alone have this name.
+        // The classes of overlays are in another crate. Only entries of overlays have this name.
         let is_overlay = || self.naming.eq_ignore_ascii_case(Kind::Overlay.naming());
         by_class.or_else(|| is_overlay().then_some(Kind::Overlay))
     }
@@ -195,7 +195,7 @@ impl Node {
         format!("{}={}", self.naming, escaped(&self.name))
     }
 
-    /// Whether the name has a number and what it is.
+    /// The number in the name; the greatest number if there is none.
     pub(super) fn position(&self) -> i64 {
         self.index().0.unwrap_or(i64::MAX)
     }
@@ -211,14 +211,14 @@ impl Node {
     }
 }
 
-/// The databases of which there is one, so that their names need no number.
+/// Databases that exist only once, so their names need no number.
 fn is_unnumbered(name: &str) -> bool {
     ["config", "frontend"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Escapes what RFC 4514 §2.4 asks for.
+/// Escapes the characters of RFC 4514 §2.4.
 fn escaped(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     for (at, character) in value.char_indices() {
@@ -249,7 +249,7 @@ impl Tree {
         found
     }
 
-    /// As entries. What the schema does not know is left out.
+    /// The nodes as entries. Attributes that the schema does not have are left out.
     pub fn entries(&self, schema: &Schema) -> Vec<Entry> {
         let nodes = self.walk();
         nodes

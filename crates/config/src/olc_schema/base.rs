@@ -59,8 +59,7 @@ fn attributes(
     own
 }
 
-/// The place of an OID among others: the arc above it, as text, and its number. Those of our own follow slapd's of the
-/// server.
+/// The sort key of an OID: the arc above it as text, and its number. Our own OIDs follow those of slapd's server.
 fn place(oid: &str) -> (&str, bool, u32) {
     let number = |text: &str| text.parse().unwrap_or(u32::MAX);
     if let Some(own) = oid.strip_prefix('+') {

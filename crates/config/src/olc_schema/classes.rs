@@ -1,5 +1,5 @@
-//! The object classes of cn=config. The order of `may` is that in which a converted configuration prints attributes, as
-//! in slapd. Those of overlays are made of their settings.
+//! The object classes of cn=config. A converted configuration prints attributes in the order of `may`, as in slapd.
+//! Classes of overlays are made from their settings.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use crate::{
 pub(crate) struct ClassRow {
     /// Names, the usual one first.
     pub(crate) names: &'static [&'static str],
-    /// What follows [`ARC`].
+    /// The part of the OID behind [`ARC`].
     pub(crate) oid: &'static str,
-    /// Superclass and kind, as a definition says them.
+    /// Superclass and kind, in the form of a definition.
     pub(crate) kind: &'static str,
     /// Required attributes.
     pub(crate) must: Cow<'static, [&'static str]>,
@@ -24,7 +24,7 @@ pub(crate) struct ClassRow {
     pub(crate) may: Cow<'static, [&'static str]>,
 }
 
-/// Above all object classes of cn=config.
+/// The arc of all object classes of cn=config.
 pub(crate) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
 
 const CONFIG: &str = "SUP olcConfig STRUCTURAL";
@@ -47,7 +47,7 @@ const fn class(
     }
 }
 
-/// The class of an overlay, of its settings; `None`: it has none of its own.
+/// The class of an overlay, made from its settings; `None`: it has no class of its own.
 fn of_overlay(overlay: &OverlayDescriptor) -> Option<ClassRow> {
     let class = overlay.class?;
     Some(of_settings(class.names, (class.oid, OVERLAY), overlay.settings))
@@ -87,7 +87,7 @@ pub(crate) fn all(overlays: &[&'static OverlayDescriptor], databases: &[&'static
     rows
 }
 
-/// An OID as numbers, to be sorted by.
+/// An OID as numbers, for sorting.
 pub(crate) fn numbers(oid: &str) -> Vec<u32> {
     oid.split('.').map(|arc| arc.parse().unwrap_or(u32::MAX)).collect()
 }
@@ -328,7 +328,7 @@ const ROWS: &[ClassRow] = &[
     ),
 ];
 
-/// What a `bdb` or `hdb` database of OpenLDAP 2.4 may have.
+/// Attributes that a `bdb` or `hdb` database of OpenLDAP 2.4 may have.
 const BERKELEY: &[&str] = &[
     "olcDbCacheSize",
     "olcDbCheckpoint",

@@ -1,4 +1,4 @@
-//! The schema of cn=config: attribute types and object classes, made of the rows of the settings.
+//! The schema of cn=config: attribute types and object classes, made from the rows of the settings.
 
 pub(crate) mod base;
 pub(crate) mod classes;

@@ -1,15 +1,15 @@
-//! What can only be said of the overlays of a database when all of it has been read.
+//! Checks of the overlays of a database that need the whole database.
 
 use ironbark_model::Schema;
 
 use super::OverlayConfig;
 use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind};
 
-/// What can only be said of the overlays of a database when all of it has been read: notices of the overlays, and of
-/// indexes that they need.
+/// Checks of the overlays of a database that need the whole database: gives notices of the overlays, and of indexes
+/// that they need.
 ///
 /// # Errors
-/// An overlay cannot be had in this database.
+/// An overlay is not possible in this database.
 pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<Notice>, ConfigError> {
     let mut notices = Vec::new();
     for overlay in &database.overlays {

@@ -1,11 +1,11 @@
-//! What there is to know of an overlay, and one `overlay` line with its settings.
+//! The description of an overlay, and one `overlay` line with its settings.
 
 use ironbark_model::schema::Source;
 
 use super::settings::{AnySettings, OverlaySettings};
 use crate::setting::Setting;
 
-/// All that configuration needs to know of an overlay. It is written beside the overlay's struct.
+/// Everything that configuration needs to know about an overlay. It stands beside the overlay's struct.
 #[derive(Debug)]
 pub struct OverlayDescriptor {
     /// The name in `overlay`.
@@ -19,12 +19,12 @@ pub struct OverlayDescriptor {
     /// Its settings, in the order of the class: a converted configuration prints the attributes in this order, as slapd
     /// does.
     pub settings: &'static [Setting],
-    /// The settings of an overlay of which nothing is set.
+    /// The settings of an overlay without any statement.
     pub fresh: fn() -> AnySettings,
     /// Schema definitions in the form of a `.schema` file. They are always known; cn=Subschema shows them when the
     /// overlay, or the module of its name, is loaded.
     pub schema: &'static str,
-    /// What the reference page says before its settings, in full sentences; may be empty.
+    /// The text of the reference page before its settings, in full sentences; may be empty.
     pub introduction: &'static str,
 }
 
@@ -42,25 +42,25 @@ pub enum Occurrence {
 pub struct OverlayClass {
     /// Names, the usual one first.
     pub names: &'static [&'static str],
-    /// What follows the arc of slapd's object classes of cn=config, as in `3.11.1`.
+    /// The part of the OID behind the arc of slapd's object classes of cn=config, for example `3.11.1`.
     pub oid: &'static str,
 }
 
-/// An overlay is the same as itself alone.
+/// An overlay equals only itself.
 impl PartialEq for OverlayDescriptor {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-/// One `overlay` line and what belongs to it.
+/// One `overlay` line and its settings.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OverlayConfig {
     /// The line.
     pub location: Source,
     descriptor: &'static OverlayDescriptor,
     settings: AnySettings,
-    /// `olcDisabled`: a configuration that is complete has none of these.
+    /// `olcDisabled`: a complete configuration has no such overlays.
     pub(crate) is_disabled: bool,
 }
 
@@ -85,7 +85,7 @@ impl OverlayConfig {
         self.descriptor.name
     }
 
-    /// Whether another line is of the same overlay with the same settings.
+    /// Whether another line has the same overlay with the same settings.
     pub fn is_like(&self, other: &Self) -> bool {
         self.descriptor == other.descriptor && self.settings == other.settings
     }
@@ -93,7 +93,7 @@ impl OverlayConfig {
     /// Its settings.
     ///
     /// # Errors
-    /// It is another overlay, whose settings have another type.
+    /// It is another overlay; the settings of that one have another type.
     pub fn settings<T: OverlaySettings>(&self) -> Result<&T, String> {
         let settings = self.settings.of_type();
         settings.ok_or_else(|| self.is_another())

@@ -7,7 +7,7 @@ use crate::statement::Statement;
 /// How a statement changes the settings of an overlay.
 pub type OverlaySetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), String>;
 
-/// How a value in the settings of an overlay is said, one string a value, without ordering prefixes.
+/// How to print a value in the settings of an overlay: one string for each value, without ordering prefixes.
 pub type OverlayGetter<T> = fn(&T, &Schema) -> Vec<String>;
 
 /// A handler that fills one field of an overlay's settings, whose type is a [`Value`](crate::value::Value):
@@ -26,8 +26,8 @@ macro_rules! overlay_field {
     };
 }
 
-/// A handler of a setting of an overlay, by the type of its settings: how a statement changes them, and how their value
-/// is said, one string a value, without ordering prefixes.
+/// A handler of a setting of an overlay, by the type of its settings. It says how a statement changes them, and how
+/// their value is printed: one string for each value, without ordering prefixes.
 ///
 /// `overlay_handler!(RefintConfig, |settings, statement| ..., |settings, schema| ...)`; both may be names of functions.
 #[macro_export]

@@ -1,4 +1,4 @@
-//! Overlays: what a crate with overlays tells of each, and the settings of those that a configuration has.
+//! Overlays: their descriptions from other crates, and the settings of the overlays in a configuration.
 
 mod check;
 mod descriptor;

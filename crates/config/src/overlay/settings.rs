@@ -1,4 +1,4 @@
-//! The settings of an overlay: a struct of the crate that has the overlay, behind a type that hides which.
+//! The settings of an overlay: a struct of the overlay's crate, behind a type that hides it.
 
 use std::{any::Any, fmt::Debug};
 
@@ -6,18 +6,17 @@ use crate::DatabaseConfig;
 
 /// The settings of an overlay, as its struct holds them.
 pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
-    /// The attributes that the overlay looks up by equality when an entry is written: each of them wants an index.
+    /// The attributes that the overlay looks up by equality when an entry is written: each should have an index.
     fn looked_up(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether the overlay does something only where a database has entries. One of a null database gets a notice.
+    /// Whether the overlay has an effect only in a database with entries. In a null database it gets a notice.
     fn needs_entries(&self) -> bool {
         true
     }
 
-    /// Checks what can only be said when the whole of the database has been read. Notices are full thoughts, without
-    /// the overlay's name.
+    /// Makes the checks that need the whole database. Notices are full sentences, without the overlay's name.
     ///
     /// # Errors
     /// The database cannot have this overlay.
@@ -27,14 +26,14 @@ pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
     }
 }
 
-/// Of an overlay without settings.
+/// For an overlay without settings.
 impl OverlaySettings for () {}
 
 /// Settings of a type that only their overlay knows.
 #[derive(Debug)]
 pub struct AnySettings(Box<dyn Erased>);
 
-/// [`OverlaySettings`] as far as they have no type.
+/// [`OverlaySettings`] without their type.
 trait Erased: Any + Debug + Send + Sync {
     fn looked_up(&self) -> Vec<String>;
     fn needs_entries(&self) -> bool;

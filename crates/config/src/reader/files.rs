@@ -1,4 +1,4 @@
-//! Where configuration text comes from: the disk, or memory in tests.
+//! Sources of configuration text: the disk, or memory in tests.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 /// Gives the text of a configuration file by the name used for it.
 pub trait FileSource {
-    /// The bytes of a file, at most `limit + 1` of them: one more than the limit says that it is larger.
+    /// The bytes of a file, at most `limit + 1` of them: one more than the limit shows that it is larger.
     fn read(&self, path: &str, limit: usize) -> io::Result<Vec<u8>>;
 
     /// A name that is the same for every name of one file, to recognise a file that includes itself.

@@ -14,7 +14,7 @@ pub(super) fn logical_lines(bytes: &[u8]) -> LogicalLines<'_> {
 }
 
 pub(super) struct LogicalLines<'a> {
-    /// What is not read yet; `None` after the last line.
+    /// The unread rest; `None` after the last line.
     rest: Option<&'a [u8]>,
     physical: u32,
     pending: Option<(u32, Vec<u8>)>,

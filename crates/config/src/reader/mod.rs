@@ -1,5 +1,5 @@
-//! From files to statements: physical lines, quoting, `include`. Nothing here knows what a keyword means, except
-//! `include`.
+//! From files to statements: physical lines, quoting, `include`. `include` is the only keyword whose meaning is known
+//! here.
 
 mod files;
 mod lines;
@@ -23,12 +23,12 @@ pub struct Line {
     pub keyword: String,
     /// The other words, quotes and escapes resolved.
     pub arguments: Vec<String>,
-    /// What follows the keyword, exactly as written: schema definitions have a quoting of their own.
+    /// The text behind the keyword, exactly as written: schema definitions have their own quoting.
     pub raw: String,
 }
 
 impl Line {
-    /// The statement as one value of a setting, as cn=config has it.
+    /// The statement as one value of a setting, in the form of cn=config.
     pub(crate) fn value(&self, row: &Setting) -> String {
         match self.arguments.as_slice() {
             [one] if row.is_whole => whole_value(row, one),
@@ -43,7 +43,7 @@ impl Line {
         found.filter(|_| !row.is_verbatim).map(String::as_str)
     }
 
-    /// An attribute of cn=config without a setting; its values are nobody's business.
+    /// An attribute of cn=config without a setting; its values are not read.
     pub(crate) fn of_unknown(keyword: &str, location: &Source) -> Self {
         Self {
             location: location.clone(),
@@ -64,8 +64,8 @@ impl Line {
     }
 }
 
-/// The arguments that a value of cn=config stands for. Of a setting that takes the value as it is, a double quote at
-/// its beginning is no part, unless nothing at all counts as a quote there.
+/// The arguments in a value of cn=config. If the setting takes the value unchanged, a double quote at its beginning is
+/// dropped, unless no character counts as a quote there.
 pub(crate) fn arguments(row: &Setting, value: &str) -> Vec<String> {
     if row.is_whole && (row.is_verbatim || !value.starts_with('"')) {
         vec![value.to_owned()]
@@ -74,7 +74,7 @@ pub(crate) fn arguments(row: &Setting, value: &str) -> Vec<String> {
     }
 }
 
-/// The value of cn=config that stands for the only argument.
+/// The value of cn=config for the only argument.
 pub(crate) fn whole_value(row: &Setting, argument: &str) -> String {
     if argument.starts_with('"') && !row.is_verbatim {
         quote_value(argument)
@@ -83,12 +83,13 @@ pub(crate) fn whole_value(row: &Setting, argument: &str) -> String {
     }
 }
 
-/// Whether a value of cn=config, as it stands, says the same in slapd.conf.
+/// Whether a value of cn=config has the same meaning in slapd.conf without changes.
 pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
     !row.is_whole && crate::words::split(value) == (crate::words::split_value(value), true)
 }
 
-/// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.
+/// Reads a file and all its includes into one flat list. The content of a file replaces the `include` line that names
+/// it.
 ///
 /// # Errors
 /// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that
@@ -97,7 +98,7 @@ pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError
     read_on(path, files, &mut Err)
 }
 
-/// The same; `complain` says of each error whether reading goes on without the line or the file.
+/// The same; `complain` decides for each error whether reading continues without the line or the file.
 pub(crate) fn read_on(
     path: &str,
     files: &dyn FileSource,
@@ -117,7 +118,7 @@ pub(crate) fn read_on(
 /// How deep `include` may nest.
 pub const MAXIMUM_DEPTH: usize = 32;
 
-/// How much text a configuration may have, every inclusion of a file counted.
+/// Maximum size of a configuration's text. A file that is included several times counts each time.
 pub const MAXIMUM_BYTES: usize = 64 << 20;
 
 struct Reading<'a> {

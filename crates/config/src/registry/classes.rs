@@ -16,7 +16,7 @@ impl Registry {
         rows
     }
 
-    /// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is
+    /// The attributes of an entry of these classes, in the order in which slapd reads and keeps them when the entry is
     /// added.
     pub(crate) fn order_of<'a>(&self, names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
         let mut rows: Vec<&ClassRow> = Vec::new();

@@ -1,4 +1,4 @@
-//! Look-ups in the registry: the row that a word means at a place.
+//! Look-ups in the registry: the row for a word at a place.
 
 use super::Registry;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     setting::{Level, Setting},
 };
 
-/// Where a statement stands.
+/// The place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// Before any `database` or `backend`, or in the frontend.
@@ -18,8 +18,8 @@ pub(crate) enum Place<'a> {
 }
 
 impl Registry {
-    /// The row that a keyword means at a place: general ones first, then the database's own, then those of overlays
-    /// from the last declared one back.
+    /// The row for a keyword at a place: general ones first, then the database's own, then those of overlays from the
+    /// last declared one back.
     pub(crate) fn find(
         &self,
         keyword: &str,
@@ -56,7 +56,7 @@ impl Registry {
         general().or_else(own).or_else(frontend)
     }
 
-    /// Every row that has a keyword, wherever it may stand.
+    /// Every row with a keyword, for any place.
     pub fn with_keyword<'k>(&'k self, keyword: &'k str) -> impl Iterator<Item = &'static Setting> + use<'k> {
         self.settings().filter(move |row| row.has_keyword(keyword))
     }

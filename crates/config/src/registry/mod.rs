@@ -120,8 +120,8 @@ impl Registry {
         &self.0.parts
     }
 
-    /// What is built in: the system schema, that of cn=config and those of overlays. Every schema of a configuration
-    /// begins with it, so that numbers of its elements are the same in all.
+    /// The built-in schema: the system schema, that of cn=config and those of overlays. Every schema of a configuration
+    /// begins with it, so the numbers of its elements are the same in all.
     pub fn base_schema(&self) -> &Arc<Schema> {
         &self.0.base_schema
     }
@@ -147,7 +147,7 @@ fn own_settings() -> impl Iterator<Item = &'static Setting> {
     groups.copied().flatten()
 }
 
-/// What a keyword defines, if it is one of schema definitions, whose arguments are no quoted words.
+/// The kind of schema definition that a keyword begins, if any. The arguments of definitions are not quoted words.
 pub(crate) fn schema_kind(keyword: &str) -> Option<SchemaKind> {
     own_settings().find_map(|row| match row.fate {
         Fate::Obeyed(Handler::Schema(kind)) if row.has_keyword(keyword) => Some(kind),

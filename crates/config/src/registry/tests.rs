@@ -1,4 +1,4 @@
-//! What a word means at a place, and the schema that follows from the rows.
+//! The rows for words at places, and the schema made from the rows.
 
 use std::collections::BTreeSet;
 

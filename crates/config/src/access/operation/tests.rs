@@ -1,4 +1,4 @@
-//! `restrictop`: what is read, how it is printed, what is refused.
+//! `restrictop`: reading, printing, refusals.
 
 use std::cell::RefCell;
 

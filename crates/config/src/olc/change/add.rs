@@ -15,7 +15,7 @@ impl Tree {
     /// The tree with a new entry.
     ///
     /// # Errors
-    /// `noSuchObject` without its superior; `entryAlreadyExists`; `namingViolation` in a place where it cannot stand;
+    /// `noSuchObject` without its superior; `entryAlreadyExists`; `namingViolation` at a place where it is not allowed;
     /// `objectClassViolation` and other refusals of the schema.
     pub fn add(&self, schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
         let path = path_of(schema, &entry.dn).ok_or_else(ChangeError::missing)?;
@@ -47,7 +47,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree of which this is the topmost entry.
+    /// A tree with this topmost entry.
     ///
     /// # Errors
     /// `noSuchObject` for any other name than cn=config; refusals of the schema.
@@ -71,7 +71,7 @@ impl Tree {
         })
     }
 
-    /// Adds what every server has, where the tree lacks it: the schema's entry, the frontend, cn=config itself.
+    /// Adds the entries that every server has and the tree lacks: the schema's entry, the frontend, cn=config itself.
     pub fn complete(&mut self) {
         let here = self.root.location.clone();
         let is_there =
@@ -94,16 +94,16 @@ impl Tree {
         }
     }
 
-    /// Gives every entry that has none its operational attributes.
+    /// Gives its operational attributes to every entry that has none.
     pub fn stamp(&mut self, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
         stamp(&mut self.root, schema, next);
     }
 
-    /// Puts in an entry that was written before, as it is: the tree of a configuration directory is built of these,
-    /// superiors first.
+    /// Inserts a stored entry unchanged. The tree of a configuration directory is built from such entries, superiors
+    /// first.
     ///
     /// # Errors
-    /// As of [`Tree::add`], but for the schema's.
+    /// As for [`Tree::add`], except those of the schema.
     pub(crate) fn place_stored(&mut self, path: &[(String, String)], node: Node) -> Result<(), ChangeError> {
         let Some((_, above)) = path.split_last() else {
             return Err(exists());
@@ -131,7 +131,7 @@ fn exists() -> ChangeError {
     ChangeError::new(ResultCode::ENTRY_ALREADY_EXISTS, "")
 }
 
-/// The entry as a node, its name as it was asked for.
+/// The entry as a node, with the requested name.
 fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
     let named = |dn: &Dn| format!("{} of cn=config", dn.pretty());
     let mut node = Node {
@@ -151,7 +151,7 @@ fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
     node
 }
 
-/// Puts the attributes into the order of slapd: the classes' own, and then what else there is.
+/// Arranges the attributes in slapd's order: those of the classes, then the others.
 fn arrange(registry: &Registry, node: &mut Node) {
     let order = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let place = |name: &str| {
@@ -165,7 +165,7 @@ fn arrange(registry: &Registry, node: &mut Node) {
     node.attributes.sort_by_key(|(name, _)| place(name));
 }
 
-/// What it is, if it may stand there.
+/// The kind of the node, if it is allowed there.
 fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
     let Some(kind) = node.kind() else {
         return Err(ChangeError::new(

@@ -9,7 +9,7 @@ impl Tree {
     /// The tree without an entry.
     ///
     /// # Errors
-    /// `noSuchObject`; `notAllowedOnNonLeaf`; `unwillingToPerform` for what there must always be.
+    /// `noSuchObject`; `notAllowedOnNonLeaf`; `unwillingToPerform` for entries that must always exist.
     pub fn delete(&self, schema: &Schema, dn: &Dn) -> Result<Self, ChangeError> {
         let path = path_of(schema, dn).ok_or_else(ChangeError::missing)?;
         let Some(((naming, name), above)) = path.split_last() else {

@@ -1,4 +1,4 @@
-//! Modify: values with `{n}` are inserted, found and numbered by it.
+//! Modify: values with `{n}` are inserted, found and numbered by this prefix.
 
 use ironbark_model::{Dn, ResultCode, Schema};
 
@@ -15,8 +15,8 @@ impl Tree {
     /// The tree with a changed entry.
     ///
     /// # Errors
-    /// `noSuchObject`; what RFC 4511 §4.6 gives for values that are there already or are not; `notAllowedOnRDN`;
-    /// refusals of the schema.
+    /// `noSuchObject`; the errors of RFC 4511 §4.6 for existing or missing values; `notAllowedOnRDN`; refusals of the
+    /// schema.
     pub fn modify(
         &self,
         schema: &Schema,
@@ -54,7 +54,7 @@ fn apply(
             format!("{attribute}: the RDN is changed by modify DN"),
         ));
     }
-    // One attribute may have several names: it is held under the one it was written with.
+    // An attribute may have several names. It is stored under the name that it was written with.
     let row = registry.with_attribute(attribute);
     let held_as = row.and_then(|row| row.attributes.iter().find(|name| !node.values(name).is_empty()));
     let attribute = held_as.map_or(attribute.as_str(), |name| name);
@@ -123,7 +123,7 @@ fn delete(schema: &Schema, attribute: &str, held: &mut Vec<Vec<u8>>, values: &[V
         held.clear();
         return Ok(());
     }
-    // Numbers are those before the modification.
+    // The numbers are those before the modification.
     let is_same = |one: &[u8], other: &[u8]| same(schema, attribute, one, other);
     let mut places = Vec::new();
     for value in values {

@@ -12,8 +12,8 @@ impl Tree {
     /// The tree with an entry at another place among its siblings: `new_rdn` has another `{n}`.
     ///
     /// # Errors
-    /// `noSuchObject`; `namingViolation` when more than the number would change; `unwillingToPerform` for another
-    /// superior and for what has no number.
+    /// `noSuchObject`; `namingViolation` if more than the number would change; `unwillingToPerform` for another
+    /// superior, and for an entry without a number.
     pub fn rename(
         &self,
         schema: &Schema,

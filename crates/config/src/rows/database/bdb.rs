@@ -1,4 +1,4 @@
-//! What the Berkeley DB backends of OpenLDAP 2.4 had, read in `database hdb|bdb` and, harmlessly, in `database mdb`.
+//! Settings of the Berkeley DB backends of OpenLDAP 2.4, read in `database hdb|bdb` and, harmlessly, in `database mdb`.
 
 use crate::{
     database::DatabaseKind,

@@ -1,4 +1,4 @@
-//! `require` and `restrict`: what a request must fulfil before it is looked at.
+//! `require` and `restrict`: conditions that a request must meet before it is carried out.
 
 use crate::{
     DatabaseConfig,

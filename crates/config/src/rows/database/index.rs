@@ -64,7 +64,7 @@ fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKin
     let attribute_type = schema.attribute_type(description.attribute_type);
     check(attribute_type, name, kinds)?;
     let attribute = schema.description_text(&description);
-    // Its eq index is always there, and whatever else is said about it is ignored, as slapd does.
+    // Its eq index always exists, and other kinds are ignored, as in slapd.
     let kinds = if attribute.eq_ignore_ascii_case("objectClass") {
         IndexKinds::EQUALITY
     } else {

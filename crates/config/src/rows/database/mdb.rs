@@ -204,7 +204,7 @@ fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Res
     Ok(())
 }
 
-/// `0640`, `640`, `0x1a0` or `-rw-r-----`; what cannot be octal is decimal, as slapd's numbers are (`384` is `0600`).
+/// `0640`, `640`, `0x1a0` or `-rw-r-----`. A number that cannot be octal is decimal, as in slapd (`384` is `0600`).
 fn parse_mode(text: &str) -> Option<u32> {
     if text.starts_with("0x") {
         return parse_u32(text).filter(|&mode| mode <= 0o777);

@@ -1,4 +1,4 @@
-//! Replication of a database: not built, and never to be ignored where it changes who may write what.
+//! Replication of a database: not supported. A setting that changes who may write what is never ignored.
 
 use crate::setting::{Form, Level::Database, Setting};
 

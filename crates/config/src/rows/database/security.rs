@@ -1,4 +1,4 @@
-//! `security`: how well a connection must be protected for what it asks.
+//! `security`: how well a connection must be protected for its requests.
 
 use crate::{
     DatabaseConfig,
@@ -31,7 +31,7 @@ fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), Str
         let field = fields.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, field) = field.ok_or_else(|| format!("unknown factor \"{word}\""))?;
         let value = parse_u32(value).ok_or_else(|| format!("unable to parse factor \"{word}\""))?;
-        // As in slapd, a database cannot demand less than all do.
+        // As in slapd, a database cannot demand less than the frontend.
         if value != 0 {
             **field = value;
         }

@@ -1,4 +1,4 @@
-//! What clients may do, and what happens by default: features, passwords, referrals, search base.
+//! Permissions of clients, and defaults: features, passwords, referrals, search base.
 
 use crate::{
     GlobalConfig,
@@ -13,7 +13,7 @@ use crate::{
     value::Value,
 };
 
-/// Schemes that `password-hash` may name: what new passwords are stored as.
+/// Schemes that `password-hash` may name: the storage of new passwords.
 const PASSWORD_SCHEMES: &[&str] = &[
     "{SSHA}",
     "{SHA}",

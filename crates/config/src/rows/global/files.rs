@@ -1,4 +1,4 @@
-//! Files, logging, modules, and what gives a configuration its shape.
+//! Files, logging, modules, and statements that structure a configuration.
 
 use std::path::PathBuf;
 

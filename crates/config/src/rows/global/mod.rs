@@ -14,7 +14,7 @@ mod tls;
 
 use crate::setting::Setting;
 
-/// All rows of this module's struct, and of the global settings that fill nothing.
+/// All rows of this module's struct, and of the global settings that fill no field.
 pub(crate) const ROWS: &[&[Setting]] = &[
     files::ROWS,
     log::ROWS,

@@ -1,4 +1,4 @@
-//! SASL: mechanisms, how names become DNs, and who may act for whom.
+//! SASL: mechanisms, mappings from names to DNs, and permissions to act for others.
 
 use ironbark_model::PosixRegex;
 use std::fmt::Write as _;
@@ -180,7 +180,7 @@ pub(crate) const ROWS: &[Setting] = &[
 
 const NO_COPY: &str = "SASL secrets are read where they are";
 
-/// The first of a policy is the one printed.
+/// The first name of a policy is the one printed.
 const POLICIES: [(&str, AuthzPolicy); 6] = [
     ("none", AuthzPolicy::None),
     ("from", AuthzPolicy::From),

@@ -1,4 +1,4 @@
-//! Schema definitions, and the old index tuning that went with them.
+//! Schema definitions, and the old index tuning that belonged to them.
 
 use crate::{
     schema_statement::SchemaKind,

@@ -1,4 +1,4 @@
-//! Who may connect, and how often: limits by source address, and the proxies that may speak for others.
+//! Limits of connections by source address, and proxies that may act for other addresses.
 
 use crate::{
     GlobalConfig,

@@ -1,4 +1,4 @@
-//! TLS: certificates, who is asked for one, protocol versions and ciphers. The server makes a context of them.
+//! TLS: certificates, certificates of clients, protocol versions and ciphers. The server makes a context from these.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
