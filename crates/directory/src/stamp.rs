@@ -1,6 +1,6 @@
-//! Time stamps of writes: generalizedTime text and change sequence numbers (CSN, draft-ietf-ldup-model).
+//! Timestamps of writes: generalizedTime text and change sequence numbers (CSN, draft-ietf-ldup-model).
 //!
-//! Invariant: the CSNs that one generator gives out strictly rise, also when the clock stands still or goes back.
+//! Invariant: the CSNs of one generator strictly rise, even if the clock stands still or goes back.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -10,7 +10,7 @@ use std::sync::{
 use ironbark_runtime::{Clock, UtcTime, WallTime};
 use ironbark_store::Csn;
 
-/// What one write operation is stamped with.
+/// The stamp of one write operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// `entryCSN`: `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`.
@@ -40,7 +40,7 @@ pub struct StampBlock {
 /// How far a CSN lies ahead of the clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ahead {
-    /// As clocks differ.
+    /// No more than clocks usually differ.
     Little,
     /// So much that a clock is wrong.
     Much,
@@ -48,7 +48,7 @@ pub(crate) enum Ahead {
     TooFar,
 }
 
-/// Microseconds by which clocks may differ, and that a CSN may lie ahead of the clock at most.
+/// Microseconds by which clocks may differ. The second constant is the most that a CSN may lie ahead of the clock.
 const MUCH_MICROS: i64 = 60 * 1_000_000;
 const TOO_FAR_MICROS: i64 = 86_400 * 1_000_000;
 
@@ -64,12 +64,12 @@ impl StampGenerator {
         }
     }
 
-    /// Another `serverID`.
+    /// Sets another `serverID`.
     pub(crate) fn set_server_id(&self, server_id: u16) {
         self.server_id.store(server_id, Ordering::Relaxed);
     }
 
-    /// The next stamp. Microseconds never go back; equal ones are told apart by the change count.
+    /// The next stamp. Microseconds never go back; the change count distinguishes equal ones.
     pub(crate) fn next(&self, clock: &Clock) -> Stamp {
         let block = self.block(clock, 1);
         Stamp {
@@ -78,8 +78,9 @@ impl StampGenerator {
         }
     }
 
-    /// Takes notice of a CSN of any server: those that are given out from here on are greater. So whoever changes what
-    /// he has read is never beaten by it, whatever the clocks say. One that lies too far ahead is not followed.
+    /// Takes notice of a CSN of any server: later CSNs of this generator are greater. So a change of an entry that was
+    /// read always has a greater CSN than the entry, even if clocks differ. A CSN that lies too far ahead is not
+    /// followed.
     pub(crate) fn observe(&self, clock: &Clock, csn: Csn) -> Ahead {
         let ahead = csn.unix_micros().saturating_sub(clock.now().unix_micros());
         if ahead > TOO_FAR_MICROS {
@@ -121,12 +122,12 @@ impl StampGenerator {
 }
 
 impl StampBlock {
-    /// `createTimestamp`/`modifyTimestamp` of all of them.
+    /// `createTimestamp`/`modifyTimestamp` of all stamps in the block.
     pub fn time(&self) -> &str {
         &self.time
     }
 
-    /// `entryCSN` of the write of this number, from 0; `part` counts within that write.
+    /// `entryCSN` of the write with this number, from 0; `part` counts within that write.
     pub fn csn(&self, number: u32, part: u32) -> String {
         format!(
             "{}.{:06}Z#{:06x}#{:03x}#{part:06x}",
@@ -138,7 +139,7 @@ impl StampBlock {
     }
 }
 
-/// Generalized time of whole seconds since 1970 as the server writes it, and reads what it has written.
+/// Generalized time of whole seconds since 1970: writing it, and reading the server's own values.
 pub mod generalized_time {
     use ironbark_runtime::WallTime;
 
@@ -171,7 +172,7 @@ pub mod generalized_time {
         Some(((days * 24 + number(8, 10)) * 60 + number(10, 12)) * 60 + number(12, 14))
     }
 
-    /// Of the proleptic Gregorian calendar, whose year begins in March here so that the odd day comes last.
+    /// For the proleptic Gregorian calendar. The year begins in March here, so that the leap day comes last.
     fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
         let year = if month <= 2 { year - 1 } else { year };
         let era = year.div_euclid(400);

@@ -1,8 +1,8 @@
 //! Counters of the whole server, for cn=Monitor and metrics. Relaxed atomics: each is exact, none orders anything.
 //!
-//! Counters are kept in *shards*: each reactor has one of its own, which it alone writes, so that counting costs a load
-//! and a store of memory that no other core touches. Threads that end operations seldom (writers, password hashing)
-//! share one more.
+//! Counters are kept in *shards*. Each reactor has its own shard and is the only one to write it, so counting costs a
+//! load and a store of memory that no other core touches. Threads that seldom end operations (writers, password
+//! hashing) share one more shard.
 
 mod filters;
 mod latency;
@@ -25,9 +25,9 @@ use latency::Latency;
 /// The counters.
 #[derive(Debug)]
 pub struct Statistics {
-    /// Of threads that have no shard of their own.
+    /// The shard of threads without their own.
     shared: Arc<Shard>,
-    /// Of reactors; those of reactors that have ended stay.
+    /// The shards of reactors; those of ended reactors stay.
     own: Mutex<Vec<Arc<Shard>>>,
     group_sizes: [AtomicU64; GROUP_POWERS],
     committed_writes: AtomicU64,
@@ -35,7 +35,7 @@ pub struct Statistics {
 
 /// Sizes of commit groups are counted by powers of two: 1, 2, 3 to 4, 5 to 8 and so on up to 1,024.
 const GROUP_POWERS: usize = 11;
-/// Result codes below this have a counter each; others share the last one.
+/// Each result code below this has its own counter; others share the last one.
 const CODES: usize = 128;
 
 /// Counters of one thread, or of several.
@@ -52,7 +52,7 @@ pub struct Shard {
     filters: Mutex<FilterRecord>,
 }
 
-/// What is counted of one kind of operation.
+/// The counters of one kind of operation.
 #[derive(Debug)]
 struct OperationCounters {
     initiated: AtomicU64,
@@ -86,7 +86,7 @@ impl Shard {
         }
     }
 
-    /// Counters that one thread alone will write.
+    /// Counters that only one thread will write.
     fn own() -> Self {
         Self::new(false)
     }
@@ -139,7 +139,7 @@ impl Shard {
         self.add(&self.pdus_sent, u64::from(entries) + u64::from(references));
     }
 
-    /// A search has looked at candidates of one database.
+    /// A search has checked candidates of one database.
     pub(crate) fn record_search(&self, searched: &Searched<'_>) {
         if !searched.plan.indexed {
             self.add(&self.unindexed_searches, 1);
@@ -150,7 +150,7 @@ impl Shard {
             .count(searched);
     }
 
-    /// Octets and messages have been sent, entries and references not counted.
+    /// Octets and messages have been sent; entries and references are not included.
     pub fn record_output(&self, octets: u64, results: u64) {
         if octets != 0 {
             self.add(&self.octets_sent, octets);
@@ -207,7 +207,7 @@ impl Statistics {
         self.committed_writes.fetch_add(writes as u64, Relaxed);
     }
 
-    /// Operations of one kind have ended without a result, since nobody is there to take it.
+    /// Operations of one kind have ended without a result, because their client is gone.
     pub fn record_given_up(&self, operation: Operation, count: usize) {
         let completed = &self.shared.of(operation).completed;
         self.shared.add(completed, count as u64);
@@ -223,8 +223,8 @@ impl Statistics {
         self.sum(|shard| &shard.of(operation).completed)
     }
 
-    /// Results of one kind of operation: codes that occurred and how often. `None` stands for all codes of 127 and
-    /// above.
+    /// Results of one kind of operation: the codes that occurred, with their numbers. `None` stands for all codes of
+    /// 127 and above.
     pub fn results(&self, operation: Operation) -> Vec<(Option<ResultCode>, u64)> {
         let shards = self.shards();
         let count = |code: usize| -> u64 {
@@ -270,7 +270,7 @@ impl Statistics {
         self.sum(|shard| &shard.unindexed_searches)
     }
 
-    /// What searches look for, and what they cost.
+    /// The filters of searches, and their costs.
     pub fn filters(&self) -> FilterReport {
         let mut report = FilterReport::default();
         for shard in self.shards() {
@@ -283,7 +283,7 @@ impl Statistics {
         report
     }
 
-    /// Commits by the number of writes in them: the biggest number of a class, and how many commits.
+    /// Commits by the number of writes in them: the biggest number of a class, and the number of commits.
     pub fn commits(&self) -> Vec<(u64, u64)> {
         (0..)
             .zip(&self.group_sizes)

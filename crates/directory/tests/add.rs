@@ -1,4 +1,4 @@
-//! Add: what is stored, what is refused and in which words.
+//! Add: stored entries, and refusals with their texts.
 
 mod harness;
 

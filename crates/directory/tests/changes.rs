@@ -76,7 +76,7 @@ fn a_database_without_a_log_shows_no_vector_and_one_that_gets_one_takes_in_what_
     let mut site = Site::populated("");
     assert!(!site.read("dc=ex", &["+"]).expect("there").contains("contextCSN"));
     let context = context(&site);
-    // As a tool does while nobody serves it.
+    // As a tool does without a running server.
     let mut transaction = context.database().expect("a store").write().expect("a transaction");
     let change = ValueChange::Add {
         attribute: "contextCSN".into(),
@@ -96,7 +96,7 @@ fn a_database_without_a_log_shows_no_vector_and_one_that_gets_one_takes_in_what_
     assert_eq!(site.modify("ou=p,dc=ex", "replace: description\nd: x").code, 0);
     let last = rows(&site).last().expect("a change").csn;
     assert_eq!(shown(&mut site), format!("contextCSN: {last}\ncontextCSN: {held}\n"));
-    // Nobody keeps it for the entry any more.
+    // The database keeps no vector for the entry any more.
     let configuration = site.configuration("", "");
     site.directory.reconfigure(configuration).expect("a log less");
     assert_eq!(site.modify("ou=p,dc=ex", "replace: description\nd: y").code, 0);
@@ -139,12 +139,12 @@ fn a_log_that_grows_fast_keeps_to_its_size() {
         assert_eq!(site.modify("dc=ex", &change).code, 0);
         longest = longest.max(octets(&site));
     }
-    // An eighth may be added before it is looked at, and another row meanwhile.
+    // An eighth may be added before a check, and one more row meanwhile.
     assert!((20_000..24_000).contains(&longest), "{longest}");
     assert!(rows(&site).len() < 200);
 }
 
-/// What a server makes of a change that it is given.
+/// The server's result for a change that it is given.
 fn replay(site: &Site, record: &ChangeRecord) -> Replayed {
     let replayed = site.directory.replay(&context(site), record.clone());
     replayed.expect("room").blocking_recv().expect("an end")
@@ -177,7 +177,7 @@ fn changes_of_another_log_come_true_once_and_in_their_order() {
         ..ChangeRecord::default()
     };
     assert_eq!(code(replay(&target, &foreign)), Err(ResultCode::OTHER));
-    // Its clock stands where the other's stood, and its changes come behind.
+    // Its clock shows the same time as the other's, and its changes come later.
     target.must_add("cn=own,dc=ex", "objectClass: person\nsn: s");
     let own = rows(&target).last().expect("a change").csn;
     assert!(records.iter().all(|record| record.csn < own));

@@ -1,4 +1,5 @@
-//! What is looked at before a request is served: its syntax, `require`, `restrict`, `readonly`, `allow`, `disallow`.
+//! Conditions that are checked before a request is served: its syntax, `require`, `restrict`, `readonly`, `allow`,
+//! `disallow`.
 
 mod harness;
 
@@ -123,7 +124,7 @@ fn extended_operations_are_restricted_together_or_one_by_one() {
         extended(&mut site, who_am_i::DESCRIPTOR.oid).brief(),
         (53, "extended operation restricted")
     );
-    // It is served: the rootdn has no entry.
+    // The request is carried out: the rootdn has no entry.
     assert_eq!(extended(&mut site, password_modify::OID).code, 32);
 }
 

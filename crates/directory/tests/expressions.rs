@@ -1,4 +1,4 @@
-//! Access rules with regular expressions about names: what they see is the normal form, however an RDN was written.
+//! Access rules with regular expressions about names: they see the normal form, however an RDN was written.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -7,7 +7,7 @@ mod harness;
 use harness::Site;
 use ironbark_ldap_proto::Scope;
 
-/// Names that a stranger finds under one rule.
+/// Names that an anonymous client finds under one rule.
 fn found(pattern: &str) -> Vec<String> {
     let mut site = Site::open(&format!(
         "access to dn.base=\"dc=ex\" by * search\naccess to dn.regex=\"{pattern}\" by * read\naccess to * by * none"

@@ -1,4 +1,4 @@
-//! The record of filters: bounded, and nothing is lost from its sums.
+//! The record of filters: it is bounded, and its sums are complete.
 
 mod harness;
 
@@ -20,7 +20,7 @@ fn a_flood_of_filters_is_counted_and_leaves_room_for_what_costs_most() {
         .search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &["1.1"])
         .len() as u64;
     let mut searches = 1;
-    // One that comes all the time, among others that come once a round.
+    // One filter that occurs all the time, among others that occur once a round.
     for round in 0..10 {
         for number in 0..400 {
             let base = "dc=ex";

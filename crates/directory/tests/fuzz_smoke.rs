@@ -1,4 +1,4 @@
-//! The fuzz targets' entry points on the seed corpus and on mutations of it: what CI runs of fuzzing.
+//! The entry points of the fuzz targets on the seed corpus and its mutations: the part of fuzzing that CI runs.
 
 use ironbark_directory::fuzz;
 use ironbark_testkit::fuzz::smoke;

@@ -1,4 +1,4 @@
-//! Abandon and Cancel of writes, and writes that come when the server is about to end.
+//! Abandon and Cancel of writes, and writes that arrive shortly before the server ends.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod harness;
@@ -19,7 +19,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Entry;
 
-/// Tells of the first write that is executed, and keeps it there until it is let through.
+/// Reports the first write that is executed, and holds it until the test lets it through.
 struct Gate {
     arrived: Sender<()>,
     open: Mutex<Receiver<()>>,
@@ -27,7 +27,7 @@ struct Gate {
 
 impl ContentHooks for Gate {
     fn before_add(&self, _: &mut Execution<'_, '_>, _: &mut Entry) -> Result<(), OperationError> {
-        // Fails at once when the test has let everything through.
+        // Fails at once after the test has let everything through.
         let _ = self.arrived.send(());
         let _ = self.open.lock().expect("not poisoned").recv();
         Ok(())
@@ -58,7 +58,7 @@ fn start(site: &mut Site, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) 
     (worker.start(session, &pdu, &mut out), out)
 }
 
-/// An add that is refused once it has gone through the gate: the class requires another attribute.
+/// An add that is refused after it has passed the gate: the class requires another attribute.
 fn entry_without_its_class() -> Request<'static> {
     const CLASSES: &[&[u8]] = &[b"organization"];
     const ATTRIBUTES: &[Attribute<'static>] = &[Attribute {

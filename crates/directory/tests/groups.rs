@@ -1,5 +1,4 @@
-//! Groups of writes in which some are refused after they have changed something: what it costs the others, and what is
-//! committed.
+//! Groups of writes, some of which are refused after an effect: the cost for the others, and the committed result.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -58,7 +57,7 @@ impl EffectHooks for Referee {
     }
 }
 
-/// A site, and the writes of one group as they are to be sent.
+/// A site, and the writes of one group in sending order.
 struct Game {
     site: Site,
     referee: Arc<Referee>,
@@ -91,7 +90,7 @@ impl Game {
         }
     }
 
-    /// Adds people of these names in one group; gives the result codes.
+    /// Adds people with these names in one group. Returns the result codes.
     fn play(&mut self, names: &[String]) -> Vec<u32> {
         let gate = self.submit(1, "gate");
         self.arrivals.recv().expect("the writer is at the gate");
@@ -175,7 +174,7 @@ fn a_write_that_is_refused_only_the_second_time_leaves_nothing() {
     let mut game = Game::new();
     let all = ["good", "late", "between", "bad", "after"].map(str::to_owned);
     assert_eq!(game.play(&all), [0, 19, 0, 19, 0]);
-    // Each refusal costs those before it once more, and this one comes when they are executed again.
+    // Each refusal costs the writes before it once more, and this one comes when they are executed again.
     assert_eq!(
         ["good", "late", "between", "bad", "after"].map(|name| game.executed(name)),
         [3, 2, 3, 2, 1]
@@ -225,6 +224,6 @@ fn commits_are_counted_with_what_they_hold() {
         .into_iter()
         .filter(|(_, count)| *count > 0)
         .collect();
-    // One entry and the gate alone; three; four: each counts where the next power of two is.
+    // One entry and the gate alone; three; four: each is counted under the next power of two.
     assert_eq!(groups, [(1, 2), (4, 2)]);
 }

@@ -1,5 +1,5 @@
-//! Writes that take long to read: they are read elsewhere than on the reactor, by who may write at all, and within a
-//! limit.
+//! Writes that take long to read: another thread than the reactor's reads them, only for clients that may write, and
+//! within a limit.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -26,7 +26,7 @@ fn they_are_carried_out_as_others_are() {
     let text = format!("objectClass: person\nsn: s\ndescription: {}", PHRASE.repeat(3_000));
     assert_eq!(site.add("cn=z,ou=p,dc=ex", &text).code, 0);
     assert_eq!(site.add("cn=z,ou=p,dc=ex", &text).code, 68);
-    // What their syntax forbids is said all the same.
+    // Syntax errors are reported all the same.
     let unknown = replace(3_000).replace("replace: description", "replace: nope");
     assert_eq!(site.modify(A, &unknown).code, 17);
     assert_eq!(site.modify("dc=elsewhere", &replace(3_000)).code, 53);
@@ -49,7 +49,7 @@ fn there_is_a_limit_to_what_the_writer_would_have_to_normalize() {
     );
 }
 
-/// Values that are many for their octets: numbers, short names, combining marks.
+/// Values with much work for their octets: numbers, short names, combining marks.
 fn many_values(octets: usize) -> Vec<(&'static str, Vec<String>)> {
     let numbers = (100_000..100_000 + octets / 8).map(|number| number.to_string());
     let names = (0x10_000..0x10_000 + octets / 9).map(|number| format!("o={number:x}"));
@@ -88,7 +88,7 @@ fn many_values_are_read_elsewhere_and_those_that_are_not_use_up_the_turn() {
             let started = batch.start(session, &pdu, &mut out);
             assert_eq!(batch.is_used_up(), !is_read_elsewhere, "{octets} octets of {name}");
             let Started::Submitted(submitted) = started else {
-                // What the schema forbids is said at once where it is read at once.
+                // Schema errors are reported at once if the request is read at once.
                 assert!(!is_read_elsewhere && !out.is_empty(), "{octets} octets of {name}");
                 continue;
             };

@@ -1,5 +1,5 @@
-//! Requests of many changes: each takes no longer than it is long. With a look at all values for each change, each of
-//! these takes minutes.
+//! Requests with many changes: their time is in proportion to their length. If each change looked at all values, each
+//! of these requests would take minutes.
 
 mod harness;
 

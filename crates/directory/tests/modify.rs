@@ -1,4 +1,4 @@
-//! Modify: each kind of change, the words of each refusal, access, controls, order of attributes.
+//! Modify: each kind of change, the text of each refusal, access, controls, order of attributes.
 
 mod harness;
 

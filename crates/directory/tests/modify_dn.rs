@@ -126,8 +126,8 @@ access to * by * read";
     assert_eq!(site.rename(A, "cn=y", None).brief(), (0, ""));
 }
 
-/// What is remembered of names does not outlive them: neither of an entry that lost its subordinates before it was
-/// renamed, nor of one that took the place of another.
+/// Cached names do not outlive the real ones: neither of an entry that lost its subordinates before it was renamed, nor
+/// of one that took the place of another.
 #[test]
 fn names_are_not_remembered_past_a_rename() {
     use ironbark_ldap_proto::Scope;
@@ -135,7 +135,7 @@ fn names_are_not_remembered_past_a_rename() {
     let below = |name: &str, superior: &str| format!("cn={name},ou={superior},dc=ex");
     let person = "objectClass: person\nsn: s";
     for name in ["a", "b", "c"] {
-        // Everything is remembered once.
+        // Everything is cached once.
         assert!(site.read(&below(name, "p"), &["cn"]).is_some());
         assert_eq!(site.delete(&below(name, "p")).code, 0);
     }

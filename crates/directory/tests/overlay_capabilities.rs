@@ -1,4 +1,4 @@
-//! What overlays can do, shown by overlays of the test's own.
+//! The capabilities of overlays, shown by the test's own overlays.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod harness;
@@ -26,8 +26,8 @@ use ironbark_ldap_proto::{
 use ironbark_model::{AttributeDescription, Budget, Dn, Filter, ResultCode, Schema};
 use ironbark_store::{Location, Scope};
 
-/// Lets an entry have two values of description at most, and none that is a name in the database which the client may
-/// search.
+/// Allows at most two values of description in an entry, and none that is a name of an existing entry that the client
+/// may search.
 struct Limited(AttributeDescription);
 
 impl OutcomeHooks for Limited {
@@ -156,11 +156,11 @@ fn what_an_overlay_makes_of_values_is_sent_as_far_as_the_rules_grant_it() {
     );
     let plain = of(&mut site, "(cn=plain)");
     assert!(plain[0].contains("description: b\ndescription: a\n"), "{plain:?}");
-    // The filter is answered by what is stored.
+    // The filter sees the stored values.
     assert_eq!(of(&mut site, "(&(cn=x)(description=b))").len(), 1);
 }
 
-/// Deletes one entry of ou=p a step.
+/// Deletes one entry of ou=p in each step.
 struct Reaper {
     parent: Dn,
     gone: Mutex<Sender<String>>,
@@ -202,13 +202,13 @@ fn an_overlay_works_of_its_own_accord_when_its_period_is_over() {
         })
     });
     site.populate();
-    // More than share one commit.
+    // More than fit into one commit.
     for number in 0..40 {
         site.must_add(&format!("cn=d{number},ou=p,dc=ex"), "objectClass: person\nsn: s");
     }
     assert!(went.try_recv().is_err(), "its first period is not over");
     site.clock.advance(Duration::from_mins(1));
-    // The writer looks at the clock when it has something to do.
+    // The writer looks at the clock when it has work.
     site.must_add("cn=other,dc=ex", "objectClass: person\nsn: s");
     let names: Vec<String> = went.iter().take(43).collect();
     assert_eq!(
@@ -225,7 +225,7 @@ fn an_overlay_works_of_its_own_accord_when_its_period_is_over() {
     assert!(site.read("cn=a,ou=p,dc=ex", &["cn"]).is_some(), "it rests again");
 }
 
-/// Says of an entry how often it was refreshed, for whoever may manage its description.
+/// Reports how often an entry was refreshed, to clients that may manage its description.
 struct Refresh(AttributeDescription);
 
 struct Refreshed {

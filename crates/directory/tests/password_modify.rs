@@ -1,4 +1,4 @@
-//! Password modify: whose password, the old one, schemes, generated ones.
+//! Password modify: the user, the old password, schemes, generated passwords.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod harness;

@@ -1,5 +1,4 @@
-//! Another configuration while serving: databases, overlays, schema and settings come and go, and nobody's operation
-//! suffers.
+//! Another configuration while serving: databases, overlays, schema and settings come and go, and no operation suffers.
 
 #![allow(
     clippy::expect_used,
@@ -60,7 +59,7 @@ fn a_database_comes_and_goes_and_its_entries_stay() {
         reconfigure(&site, "", "").expect("a database less");
         assert_eq!(contexts(&mut site), ["dc=ex"]);
         assert_eq!(site.add("ou=a,o=two", "objectClass: organizationalUnit").code, 53);
-        // At once, though the reactor has not been idle yet.
+        // At once, although the reactor has not been idle yet.
         reconfigure(&site, "", SECOND).expect("the database again");
         assert_eq!(names(&mut site, "o=two", "(objectClass=*)"), ["o=two"]);
     }
@@ -87,7 +86,7 @@ fn a_database_that_is_gone_is_closed_when_the_reactors_have_gone_on() {
     assert!(names(&mut site, "o=two", "(objectClass=*)").is_empty());
 }
 
-/// What is answered to a request for the next page of two.
+/// The answer to a request for the next page of two.
 fn page_answer(site: &mut Client, base: &str, cookie: &[u8]) -> Answer {
     let control = controls::Control::critical(controls::PagedResults { size: 2, cookie });
     let names: [&[u8]; 1] = [b"*"];
@@ -145,7 +144,7 @@ fn a_paged_search_ends_under_the_configuration_that_it_began_with() {
     reconfigure(&site, "", "").expect("a database less");
     let (second, cookie) = page(&mut other, "o=two", &cookie);
     assert_eq!(second.len(), 2);
-    // The file is still open, and taken up again as it is; under another schema.
+    // The file is still open, and is reused unchanged under another schema.
     let definition = "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )";
     reconfigure(&site, definition, SECOND).expect("the database again");
     site.must_add(
@@ -197,7 +196,7 @@ fn what_fails_leaves_everything_as_it_was() {
     assert!(error.contains("is that of another database already"), "{error}");
     assert!(Arc::ptr_eq(&before, &site.directory.configuration()));
     site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
-    // The database that was opened on the way is closed again.
+    // The database that was opened in between is closed again.
     reconfigure(&site, "", SECOND).expect("a database more");
     site.must_add("o=two", "objectClass: organization");
 }
@@ -221,7 +220,7 @@ fn what_is_prepared_is_not_in_force_and_dropped_leaves_everything_as_it_was() {
     assert!(site.folder.path().join("two/data.mdb").exists());
     let prepared = service.prepare(second).expect("once more");
     std::thread::scope(|scope| {
-        // Its write waits for the writer, and is executed under what comes.
+        // Its write waits for the writer, and is executed under the next configuration.
         let service = &service;
         let late = scope.spawn(|| {
             Client::new(service)
@@ -252,7 +251,7 @@ fn settings_are_live_and_numbers_follow_the_configuration() {
     };
     assert_eq!(numbers(&site), [(1, "dc=ex".to_owned()), (2, "o=two".to_owned())]);
     assert_eq!(site.directory.configuration().frontend.number, -1);
-    // The other order: both go on as they are.
+    // The other order: both continue unchanged.
     let path = site.folder.path().display();
     let first = format!("database mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory {path}/two");
     site.must_add("o=two", "objectClass: organization");
@@ -284,7 +283,7 @@ fn clients_notice_nothing_while_databases_come_and_go() {
                     );
                     assert_eq!(client.modify(&name, "replace: sn\nsn: other").brief(), (0, ""));
                     assert_eq!(client.delete(&name).brief(), (0, ""));
-                    // The other database is there or not.
+                    // The other database may exist or not.
                     let answer = client.add(&format!("ou=t{thread}-{n},o=two"), "objectClass: organizationalUnit");
                     match answer.code {
                         0 | 32 | 52 | 53 => {
@@ -409,7 +408,7 @@ fn schema_that_entries_use_cannot_go_and_what_none_uses_can() {
     reconfigure(&site, "", "").expect("no entry uses them");
     assert_eq!(site.modify("cn=a,ou=p,dc=ex", class).code, 21);
     assert_eq!(names(&mut site, "dc=ex", "(sn=s)").len(), 3);
-    // It may come back, and the file opens with and without.
+    // It may come back, and the file opens with and without it.
     reconfigure(&site, FRESH, "").expect("again");
     assert_eq!(
         site.modify("cn=c,ou=p,dc=ex", &format!("{class}\n-\nadd: fresh\nfresh: y"))

@@ -1,4 +1,4 @@
-//! Access rules on entries that are being changed: they see the entry in hand, whole, under the name that it gets.
+//! Access rules on entries that are being changed: rules see the whole entry in memory, under its new name.
 
 mod harness;
 
@@ -11,7 +11,7 @@ use ironbark_ldap_proto::{
 const A: &str = "cn=a,ou=p,dc=ex";
 const BIG: &str = "cn=big,ou=p,dc=ex";
 
-/// A group of so many members that they lie outside of its record; `A` is one of them.
+/// A group with so many members that they lie outside its record; `A` is one of them.
 fn with_big_group(rules: &str) -> Site {
     let mut site = Site::populated(rules);
     let members: Vec<String> = (0..500)
@@ -121,7 +121,7 @@ fn sets_of_an_entry_that_is_added_look_at_what_it_holds() {
     assert_eq!(site.add("cn=n,ou=p,dc=ex", &entry("cn=b,ou=p,dc=ex")).code, 0);
 }
 
-/// The name of the entry spoils the expression of a clause that refuses: that is no way past it.
+/// The name of the entry makes the expression of a refusing clause invalid: this must not bypass the clause.
 #[test]
 fn a_clause_that_cannot_be_evaluated_lets_nobody_past() {
     let rules = "access to dn.regex=\"^cn=([^,]+),ou=p,dc=ex$\" attrs=description\n  \

@@ -1,4 +1,4 @@
-//! A search in steady state allocates nothing on the heap, but for the operands of `&` and `|`.
+//! A search in steady state allocates nothing on the heap, except for the operands of `&` and `|`.
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
@@ -34,7 +34,7 @@ fn allocations(site: &mut Site, base: &str, scope: Scope, filter: &str, attribut
     measured.count_total
 }
 
-/// The list of operands of each `&` and `|` is the one thing that a decoded filter has on the heap.
+/// A decoded filter has only the lists of operands of `&` and `|` on the heap.
 fn lists_in(filter: &str) -> u64 {
     filter.matches(['&', '|']).count() as u64
 }

@@ -15,7 +15,7 @@ use ironbark_model::Entry;
 
 const STORED: &[u8] = b"{PBKDF2}1000$AAAAAAAAAAAAAAAAAAAAAA$mqsdTM1wPBAoq3R40N0o7rZvVSA";
 
-/// What came of one execution: whether the password matched, what was stored, whether it was in vain.
+/// The result of one execution: whether the password matched, the stored value, whether the execution was in vain.
 type Seen = (bool, Option<Vec<u8>>, bool);
 
 /// Needs a verification and a hash for each new entry.
@@ -31,7 +31,7 @@ impl ContentHooks for Needy {
         let is_in_vain = execution.is_in_vain();
         let seen = (matches, hashed.as_ref().ok().cloned(), is_in_vain);
         self.seen.lock().unwrap().push(seen);
-        // Even if the overlay goes on as if it had all that it needs.
+        // Even if the overlay continues as if it had everything that it needs.
         Ok(())
     }
 }

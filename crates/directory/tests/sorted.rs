@@ -1,4 +1,4 @@
-//! Sorted searches and their limits: all that match is sorted, then cut.
+//! Sorted searches and their limits: all matching entries are sorted, then the result is cut.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod harness;
@@ -10,7 +10,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Filter;
 
-/// More than are collected before those past a limit are let go.
+/// More entries than are collected before those beyond a limit are dropped.
 const COUNT: u32 = 2_600;
 
 fn search(
@@ -66,8 +66,8 @@ fn key(n: u32) -> u32 {
     n * 7919 % 1009
 }
 
-/// In the order of the key, as slapd has it: without a value last, and first in reverse; what is equal in the order of
-/// the entries.
+/// In the order of the key, as in slapd: entries without a value come last, and first in reverse order; equal ones keep
+/// the order of the entries.
 fn expected(count: u32, reverse: bool) -> Vec<String> {
     let mut all: Vec<(Option<u32>, u32)> = (0..count).map(|n| ((n % 7 != 3).then(|| key(n)), n)).collect();
     all.sort_by(|(a, _), (b, _)| {

@@ -1,4 +1,4 @@
-//! Writes to trees in memory: what the directory sees to before the tree carries them out, and what it tells the tree.
+//! Writes to trees in memory: the directory's checks before the tree makes the change, and what the tree is told.
 
 #![allow(
     clippy::expect_used,
@@ -22,7 +22,7 @@ use ironbark_model::{Attribute, Dn, Entry, Filter};
 /// A name, attributes and values.
 type Named = (String, Vec<(String, String)>);
 
-/// A tree of persons and units below cn=config, as text; keeps what it was told.
+/// A tree of persons and units below cn=config, as text; it records what it was told.
 struct Notes {
     entries: Mutex<Vec<Named>>,
     told: Mutex<Vec<String>>,
@@ -241,7 +241,7 @@ access to * by users read by anonymous none";
         (50, "no write access to parent"),
         "whether there is one or not"
     );
-    // Of what it may not know it hears nothing.
+    // The client learns nothing of entries that it may not know about.
     let answer = site.delete("cn=y,cn=config");
     assert_eq!((answer.code, answer.matched_dn.as_str()), (32, ""));
     assert!(notes.told().is_empty());
@@ -251,7 +251,7 @@ access to * by users read by anonymous none";
     };
     assert_eq!(searched(&mut site, "cn=config", "(cn=*)"), (32, 0));
     assert_eq!(searched(&mut site, "cn=a,cn=config", "(cn=*)"), (0, 2));
-    // A filter tells nothing about what may not be searched.
+    // A filter reveals nothing about values that may not be searched.
     assert_eq!(searched(&mut site, "cn=a,cn=config", "(description=secret)"), (0, 0));
     assert_eq!(searched(&mut site, "cn=a,cn=config", "(!(description=secret))"), (0, 0));
     site.become_("");
@@ -303,7 +303,7 @@ fn a_change_may_put_another_configuration_into_force() {
     assert_eq!(site.modify("cn=a,cn=config", "replace: sn\nsn: t").brief(), (0, ""));
     site.become_("cn=root,dc=ex");
     assert_eq!(site.delete("cn=a,ou=p,dc=ex").brief(), (53, "operation restricted"));
-    // cn=config itself may be read-only or gone; what was asked before that is answered in words.
+    // cn=config itself may become read-only or disappear; earlier requests get a result with a text.
     site.become_(ADMIN);
     let next = site.configuration(&format!("{settings}readonly on"), "");
     *notes.next.lock().expect("not poisoned") = Some(next);

@@ -1,5 +1,5 @@
-//! What searches cost, counted in steps: no turn of a reactor takes more than its share, what is too long goes on
-//! elsewhere, all of it has a limit, and it ends when nobody waits for it any more.
+//! The cost of searches, counted in steps: no turn of a reactor takes more than its share, longer work continues
+//! elsewhere, all work has a limit, and it ends when nobody waits for it any more.
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
@@ -96,17 +96,17 @@ fn encoded(request: SearchRequest<'_>, controls: &[&dyn EncodeControl]) -> Vec<u
 struct Course {
     code: u32,
     entries: usize,
-    /// The most steps that a turn has taken on the reactor, and all of them together.
+    /// The most steps of a turn on the reactor, and the sum of all turns.
     most: u64,
     all: u64,
-    /// Those that it has taken on other threads.
+    /// Steps on other threads.
     elsewhere: u64,
     /// Octets of the answer.
     octets: usize,
     was_handed_over: bool,
 }
 
-/// As a connection does it: what is too long is handed over.
+/// Acts like a connection: longer work is handed over.
 fn run(site: &mut Site, pdu: &[u8]) -> Course {
     let mut out = Vec::new();
     let (worker, session) = site.parts();
@@ -283,7 +283,7 @@ fn a_long_search_ends_when_nobody_waits_for_it() {
     while !run.is_long() {
         assert_eq!(worker.step(session, &mut run, &mut out), Progress::More);
     }
-    // The rootdn's has no limit: but for the flag it would take minutes.
+    // The rootdn's search has no limit: without the flag it would take minutes.
     let handed_over = worker.hand_over(session, run, &mut out).expect("there is room");
     session.stop_all();
     let stepped = wait(handed_over).expect("it comes back at once");

@@ -19,17 +19,17 @@ use super::set::Program;
 #[expect(clippy::struct_excessive_bools, reason = "each says what some rule looks at")]
 pub(crate) struct Rules {
     pub(crate) all: Vec<Rule>,
-    /// Questions about an entry whose answers, together, decide. Each has a number.
+    /// Questions about an entry; their answers together decide. Each has a number.
     pub(crate) questions: Vec<Question>,
-    /// Sets into which nothing is filled.
+    /// Number of sets without inserted submatches.
     sets: usize,
-    /// Whether groups or sets are looked up: a decision is good until something is written.
+    /// Whether groups or sets are looked up: a decision is valid until the next write.
     pub(crate) uses_data: bool,
-    /// Whether addresses or URLs are looked at.
+    /// Whether addresses or URLs are used.
     pub(crate) uses_peer: bool,
-    /// Whether the operation or its controls are looked at.
+    /// Whether the operation or its controls are used.
     pub(crate) uses_request: bool,
-    /// Whether some rule may tell the values of an attribute apart.
+    /// Whether some rule may distinguish between the values of an attribute.
     pub(crate) tells_values_apart: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Question {
     Name(usize),
     /// `filter=` of a rule.
     Filter(usize),
-    /// `self` or `dnattr` of a clause of a rule, by its place there.
+    /// `self` or `dnattr` of a clause of a rule, by its place in the clause.
     Who(usize, usize, usize),
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Rule {
 /// `val=`.
 #[derive(Debug)]
 pub(crate) enum CompiledValue {
-    /// A rule other than the attribute's own, and what it, or that one, makes of the value.
+    /// A rule other than the attribute's own, and the normal form of the value by that rule or by the attribute's own.
     Exact {
         rule: Option<&'static MatchingRule>,
         normalized: Vec<u8>,
@@ -86,7 +86,7 @@ pub(crate) type SetNumber = usize;
 pub(crate) struct Condition {
     pub(crate) who: Who,
     pub(crate) dependence: Dependence,
-    /// Of a set into which nothing is filled, with the number by which what it says is remembered.
+    /// The program of a set without inserted submatches, and the number under which its result is remembered.
     pub(crate) program: Option<(Program, SetNumber)>,
 }
 
@@ -95,11 +95,11 @@ pub(crate) struct Condition {
 pub(crate) enum Dependence {
     /// Nothing.
     Nothing,
-    /// The entry, in a way that is cheap to find out.
+    /// The entry, in a way that is cheap to evaluate.
     Question(QuestionNumber),
-    /// The entry, in a way that is found out each time.
+    /// The entry; evaluated each time.
     Entry,
-    /// The entry and the value, in a way that is found out each time.
+    /// The entry and the value; evaluated each time.
     Value,
 }
 
@@ -110,7 +110,7 @@ impl Rules {
     /// Compiles rules.
     ///
     /// # Errors
-    /// A control that is not known.
+    /// An unknown control.
     pub(crate) fn compile<'a>(
         schema: &Schema,
         rules: impl Iterator<Item = &'a AccessRule>,
@@ -136,7 +136,7 @@ impl Rules {
         &NONE
     }
 
-    /// Whether nobody wrote a rule.
+    /// Whether there are no rules.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -228,7 +228,7 @@ impl Rules {
             Who::Group { group, .. } => {
                 self.uses_data = true;
                 match group {
-                    // The entry at hand may be the group, as it is being changed.
+                    // The entry at hand may itself be the group, which is being changed.
                     GroupName::Exact(_) => Dependence::Nothing,
                     GroupName::Expanded(_) => Dependence::Value,
                 }
@@ -237,7 +237,7 @@ impl Rules {
                 self.uses_data = true;
                 match &program {
                     _ if *is_expanded => Dependence::Value,
-                    // What it says of the requester is the same for all entries.
+                    // Its result for the requester is the same for all entries.
                     Some((program, _)) if !program.depends_on_entry() => Dependence::Nothing,
                     _ => Dependence::Entry,
                 }

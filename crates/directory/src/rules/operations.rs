@@ -11,7 +11,7 @@ use ironbark_model::schema::Source as Place;
 
 use super::access::{Condition, Dependence};
 
-/// The `restrictop` rules that hold for a database, in order.
+/// The `restrictop` rules that apply to a database, in order.
 #[derive(Debug, Default)]
 pub(crate) struct OperationRules(pub(crate) Vec<Rule>);
 
@@ -19,9 +19,9 @@ pub(crate) struct OperationRules(pub(crate) Vec<Rule>);
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) operations: Operations,
-    /// Of extended operations only this one.
+    /// For extended operations, only this one.
     pub(crate) extended: Option<String>,
-    /// All of these must come along.
+    /// The request must have all of these.
     pub(crate) controls: Vec<ControlKind>,
     pub(crate) by: Vec<Clause>,
 }
@@ -45,13 +45,13 @@ impl OperationRules {
     /// Compiles rules.
     ///
     /// # Errors
-    /// A control that is not known.
+    /// An unknown control.
     pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, String> {
         let rules = rules.iter().map(Rule::compile);
         Ok(Arc::new(Self(rules.collect::<Result<_, _>>()?)))
     }
 
-    /// Whether nobody wrote a rule.
+    /// Whether there are no rules.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -70,7 +70,7 @@ impl Rule {
             };
             let conditions = clause.who.iter().map(|who| Condition {
                 who: who.clone(),
-                // There is no entry that they could be about.
+                // These conditions are never about an entry.
                 dependence: Dependence::Nothing,
                 program: None,
             });

@@ -1,4 +1,4 @@
-//! Sets: an algebra on names and values, as slapd has it (`set=`; undocumented there but for an FAQ).
+//! Sets: an algebra on names and values, as in slapd (`set=`; its only documentation there is an FAQ).
 //!
 //! `this` is the name of the entry, `user` that of the requester, `[text]` a value; `set/attribute` are the values of
 //! an attribute of the entries that a set names, `set/attribute*` those of theirs, and so on; `set/-1` are the
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ironbark_model::budget::cost;
 use rustc_hash::FxHashSet;
 
-/// A parsed expression: steps for a machine with a stack. One that is malformed holds for nobody.
+/// A parsed expression: steps for a machine with a stack. A malformed one holds for nobody.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Program(Option<Vec<Step>>);
 
@@ -19,7 +19,7 @@ enum Step {
     Literal(Vec<u8>),
     This,
     User,
-    /// Values of an attribute; whether to go on with what has been found.
+    /// Values of an attribute; whether to continue with the found values.
     Attribute(String, bool),
     Ancestor(usize),
     Ancestors,
@@ -28,11 +28,11 @@ enum Step {
     Concatenation,
 }
 
-/// What a set is evaluated on.
+/// The data for the evaluation of a set.
 pub(crate) trait World {
     /// Name of the entry, normal form.
     fn this(&self) -> Vec<u8>;
-    /// Name of the requester, normal form; for nobody a set with `user` holds not.
+    /// Name of the requester, normal form; for an anonymous requester, a set with `user` does not hold.
     fn user(&self) -> Option<Vec<u8>>;
     /// Normal forms of the values of an attribute of the entry of this name, or of the entries that a URL finds.
     fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>>;
@@ -40,15 +40,15 @@ pub(crate) trait World {
     fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8>;
     /// Whether there is such an attribute.
     fn is_attribute(&self, attribute: &str) -> bool;
-    /// Takes steps of what the evaluation may cost; false: it is to end.
+    /// Takes steps from the budget; `false`: the evaluation must end.
     fn spend(&self, steps: u64) -> bool;
-    /// The set is too big to be evaluated: nobody knows whether it holds.
+    /// The set is too big to evaluate: its result is unknown.
     fn too_big(&self);
 }
 
 /// A set of more elements than this is too big.
 const MAX_ELEMENTS: usize = 100_000;
-/// So are concatenations that are longer in all.
+/// So are concatenations with a greater total length.
 const MAX_OCTETS: usize = 16 << 20;
 const MAX_DEPTH: usize = 32;
 /// Steps for an element, besides those for its octets.
@@ -64,7 +64,7 @@ impl Program {
         Self(is_whole.then_some(parser.steps))
     }
 
-    /// Whether the set says something about the entry, and not about the requester alone.
+    /// Whether the set depends on the entry, and not on the requester alone.
     pub(crate) fn depends_on_entry(&self) -> bool {
         self.0.as_ref().is_some_and(|steps| steps.contains(&Step::This))
     }
@@ -202,7 +202,7 @@ impl Set {
         Some(set)
     }
 
-    /// Adds what is new. `None`: they are too many, or there are no steps left.
+    /// Adds new elements. `None`: there are too many, or there are no steps left.
     fn add(&mut self, more: impl IntoIterator<Item = Vec<u8>>, world: &impl World) -> Option<()> {
         for element in more {
             if !world.spend(ELEMENT_STEPS + cost(element.len())) {
@@ -222,7 +222,7 @@ impl Set {
 }
 
 fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
-    // Nobody is looked for nowhere.
+    // A set with `user` has no result for an anonymous requester.
     if steps.contains(&Step::User) && world.user().is_none() {
         return None;
     }
@@ -314,7 +314,7 @@ pub(crate) fn fuzz(data: &[u8]) {
     let _ = Program::parse(data).holds(&Groups);
 }
 
-/// Who belongs to what, for tests: `g1` has members a and g2, `g2` has members b and g1.
+/// Memberships for tests: `g1` has members a and g2, `g2` has members b and g1.
 struct Groups;
 
 impl World for Groups {
@@ -389,7 +389,7 @@ mod tests {
         assert!(!Program::parse(many.as_bytes()).holds(&Groups));
     }
 
-    /// A group of so many members that are no groups themselves.
+    /// A group with this many members, none of which are groups.
     struct Crowd {
         members: usize,
         is_too_big: Cell<bool>,
@@ -429,7 +429,7 @@ mod tests {
         }
     }
 
-    /// Work that grows with the square of the members would not end today.
+    /// Work that grows with the square of the members would take far too long.
     #[test]
     fn big_groups_are_followed_in_time_that_grows_with_them() {
         for (members, holds) in [(99_998, true), (100_001, false)] {

@@ -8,7 +8,7 @@ use super::{
 /// The longest trace information, in characters.
 const MAX_TRACE: usize = 255;
 
-/// The message is for the administrator's log; nothing is made of it.
+/// The message is for the administrator's log; it has no other effect.
 pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), ()> {
     let Some(trace) = message else {
         return Ok(Step::Challenge(Vec::new(), ()));

@@ -11,7 +11,7 @@ use super::{
 /// The challenge that was sent.
 pub(crate) struct Exchange(String);
 
-/// What the client made of it.
+/// The client's response.
 pub(crate) struct Proof {
     challenge: String,
     response: String,
@@ -28,7 +28,7 @@ pub(crate) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResu
 
 pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Proof> {
     let text = message.and_then(|message| std::str::from_utf8(message).ok());
-    // A name may have blanks.
+    // A name may contain blanks.
     let (user, response) = text
         .and_then(|text| text.rsplit_once(' '))
         .ok_or_else(|| failure::malformed("a name and a digest expected"))?;
@@ -46,7 +46,7 @@ pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exc
 }
 
 impl Proof {
-    /// Whether it was made with this password.
+    /// Whether the response was made with this password.
     pub(crate) fn is_of(&self, password: &[u8]) -> bool {
         digest(password, self.challenge.as_bytes())
             .as_bytes()

@@ -35,7 +35,7 @@ const MAX_RESPONSE: usize = 4_096;
 const COUNT: &str = "00000001";
 
 /// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin
-/// with a response to that challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
+/// with a response to that challenge (RFC 2831 §2.2). We do not keep old challenges, so it gets a new one.
 pub(crate) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step<Exchange, Box<Proof>> {
     let is_stale = message.is_some_and(|message| !message.is_empty());
     let challenge = format!(
@@ -140,7 +140,7 @@ fn directive(text: &str) -> Result<Option<(&str, String, &str)>, OperationError>
 }
 
 impl Proof {
-    /// Whether it was made with this password; the server's own proof, if so.
+    /// If the response was made with this password, the server's own proof.
     pub(crate) fn answer(&self, password: &[u8]) -> Option<Vec<u8>> {
         let secret = self.secret(password);
         let is_made_with_it: bool = self
@@ -159,7 +159,7 @@ impl Proof {
                     .map(|character| u8::try_from(character).ok())
                     .collect::<Option<Vec<u8>>>()
             };
-            // What fits into ISO 8859-1 is hashed in that.
+            // Text that fits into ISO 8859-1 is hashed in that encoding.
             narrow()
                 .filter(|_| self.is_utf8)
                 .unwrap_or_else(|| text.as_bytes().to_vec())

@@ -1,5 +1,5 @@
-//! EXTERNAL (RFC 4422 appendix A): who the client is by its certificate, or on ldapi:// by what the kernel says of its
-//! process.
+//! EXTERNAL (RFC 4422 appendix A): the client's identity comes from its certificate, or on ldapi:// from the kernel's
+//! information about its process.
 
 use ironbark_model::{Dn, ResultCode, Schema};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{OperationError, request::context::RequestContext};
 
-/// Whether the connection tells who the client is.
+/// Whether the connection identifies the client.
 pub(crate) fn is_available(origin: &RequestContext) -> bool {
     subject(origin).is_some() || origin.peer.credentials.is_some()
 }
@@ -18,10 +18,10 @@ fn subject(origin: &RequestContext) -> Option<&[u8]> {
     origin.channel.as_ref()?.subject.as_deref()
 }
 
-/// The message is whom the client wants to act for; empty or absent: itself.
+/// The message is the requested authorization identity; empty or absent: the client's own.
 pub(crate) fn step(schema: &Schema, origin: &RequestContext, message: Option<&[u8]>) -> StepResult<(), ()> {
     let dn = match (subject(origin), origin.peer.credentials) {
-        // slapd knows such clients by the normal form alone.
+        // slapd keeps only the normal form of such names.
         (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
             .and_then(|dn| Dn::parse(schema, dn.normalized()))
             .map_err(|_| {

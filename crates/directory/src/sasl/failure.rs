@@ -1,4 +1,4 @@
-//! How a negotiation fails, in the words of Cyrus SASL's codes that slapd's clients know.
+//! Failures of negotiations, with the texts of Cyrus SASL's codes that slapd's clients know.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub(crate) fn too_weak(name: &str) -> OperationError {
     OperationError::new(ResultCode::INAPPROPRIATE_AUTHENTICATION, Cow::<str>::Owned(text))
 }
 
-/// The mechanism shows a password to whoever listens.
+/// The mechanism would reveal a password to anybody who listens.
 pub(crate) fn in_the_clear() -> OperationError {
     OperationError::new(
         ResultCode::INAPPROPRIATE_AUTHENTICATION,
@@ -28,18 +28,18 @@ pub(crate) fn in_the_clear() -> OperationError {
     )
 }
 
-/// A message that the mechanism does not have.
+/// A message that the mechanism does not allow.
 pub(crate) fn malformed(what: &str) -> OperationError {
     let text = format!("SASL(-5): bad protocol / cancel: {what}");
     OperationError::new(ResultCode::OTHER, Cow::<str>::Owned(text))
 }
 
-/// Neither whether there is such a user nor what is stored of him is told.
+/// Does not reveal whether there is such a user, or the stored secrets.
 pub(crate) fn unauthenticated() -> OperationError {
     OperationError::new(ResultCode::INVALID_CREDENTIALS, "SASL(-13): authentication failure")
 }
 
-/// The client may not act for whom it wants to.
+/// The client may not assume the requested authorization identity.
 pub(crate) fn unauthorized() -> OperationError {
     OperationError::new(
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS,

@@ -19,13 +19,13 @@ use super::{
 };
 use crate::OperationError;
 
-/// What the server wants of a negotiation.
+/// The server's conditions for a negotiation.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) properties: SecurityProperties,
-    /// Strength of what protects the connection already.
+    /// Strength of the existing protection of the connection.
     pub(crate) outer_ssf: u32,
-    /// What clients may bind themselves to, if they do.
+    /// The channel binding that clients may use.
     pub(crate) binding: Option<&'a [u8]>,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Exchange {
 enum State {
     /// The client's token is awaited.
     Establishing,
-    /// The client has a token of ours to look at, and nothing to say.
+    /// The client has our token to process, and nothing more to send.
     Established,
     /// These layers have been offered.
     Offered(Offer),
 }
 
-/// The layers that the client may choose from, and their strength if they encrypt.
+/// The layers that the client may choose, and the strength of those that encrypt.
 struct Offer {
     layers: u8,
     strength: u32,
@@ -57,22 +57,22 @@ const CONFIDENTIALITY: u8 = 4;
 
 /// The greatest strength that a layer may have.
 pub(crate) const MAX_STRENGTH: u32 = MODERN_STRENGTH;
-/// Tokens of RFC 4121 have keys of 128 bits or more; GSS-API does not tell how many more.
+/// Tokens of RFC 4121 have keys of at least 128 bits; GSS-API does not reveal the exact length.
 const MODERN_STRENGTH: u32 = 128;
-/// What other tokens have (RFC 1964, RFC 4757).
+/// The strength of other tokens (RFC 1964, RFC 4757).
 const OLD_STRENGTH: u32 = 56;
 const MODERN_TOKEN: &[u8] = &[5, 4];
 
-/// A size has three octets.
+/// A size is three octets long.
 const MAX_SIZE: u32 = 0x00ff_ffff;
-/// What a packet has besides its content is less than this, whatever the key.
+/// The overhead of a packet is less than this, with any key.
 const OVERHEAD: usize = 128;
 const MAX_PACKET_SENT: usize = 65_536;
 
-/// The proof is what protects the connection from there on, if anything does.
+/// The proof is the layer that protects the connection from there on, if there is one.
 pub(crate) type GssapiResult = StepResult<Box<Exchange>, Option<Box<dyn SecurityLayer>>>;
 
-/// `host` is that of the key. The client's first token may come with the first message.
+/// `host` is the host name of the key. The client's first token may come with the first message.
 pub(crate) fn begin(terms: Terms<'_>, host: &str, message: Option<&[u8]>) -> GssapiResult {
     let credentials = credentials(host).map_err(|error| {
         tracing::error!(target: "any", "GSSAPI: the key of ldap@{host}: {error}");
@@ -95,8 +95,8 @@ fn credentials(host: &str) -> Result<Cred, Error> {
 }
 
 impl Terms<'_> {
-    /// The layers that `sasl-secprops` permits, as Cyrus SASL understands it, when those that encrypt have this
-    /// strength.
+    /// The layers that `sasl-secprops` permits by the rules of Cyrus SASL. `strength` is the strength of those that
+    /// encrypt.
     fn layers(&self, flags: CtxFlags, strength: u32) -> u8 {
         let least = self.properties.min_ssf.saturating_sub(self.outer_ssf);
         let most = self.properties.max_ssf.saturating_sub(self.outer_ssf);
@@ -116,7 +116,7 @@ impl Terms<'_> {
         layers
     }
 
-    /// The message that offers layers, with the longest packet that is taken under one.
+    /// The message that offers layers, with the longest packet that is accepted under one.
     fn offer(&self, layers: u8) -> [u8; 4] {
         let size = if layers == NOTHING { 0 } else { self.max_packet() };
         let [_, high, middle, low] = size.to_be_bytes();
@@ -154,14 +154,14 @@ impl Exchange {
         Step::Challenge(token, Box::new(self))
     }
 
-    /// Offers the layers that `sasl-secprops` wants. A token that is not sent would be missed by the client, so that
-    /// each is made for use.
+    /// Offers the layers that `sasl-secprops` permits. The client would miss a token that is not sent, so each token
+    /// must be used.
     fn offer(mut self, terms: Terms<'_>) -> GssapiResult {
         let flags = self.context.flags().map_err(refused)?;
         let mut strength = MODERN_STRENGTH;
         let mut layers = terms.layers(flags, strength);
         let mut token = self.context.wrap(false, &terms.offer(layers)).map_err(refused)?;
-        // Which tokens there are, they tell themselves.
+        // The tokens themselves show their kind.
         if !token.starts_with(MODERN_TOKEN) {
             strength = OLD_STRENGTH;
             let old = terms.layers(flags, strength);
@@ -221,20 +221,20 @@ impl Exchange {
     /// The client's name, without the default realm.
     fn client(&self) -> Result<Vec<u8>, Error> {
         let name = self.context.source_name()?.display_name()?;
-        // There may be none.
+        // There may be no default realm.
         let realm = default_realm().unwrap_or_default();
         Ok(name.strip_suffix(realm.as_slice()).unwrap_or(&name).to_vec())
     }
 }
 
-/// `@` and the realm that users have who do not name one.
+/// `@` and the realm of users who name none.
 fn default_realm() -> Result<Vec<u8>, Error> {
     let anybody = Name::new(b"x", Some(GSS_NT_USER_NAME))?;
     let anybody = anybody.canonicalize(Some(GSS_MECH_KRB5))?.display_name()?;
     Ok(anybody.strip_prefix(b"x").unwrap_or_default().to_vec())
 }
 
-/// Clients learn nothing of why; the log does.
+/// The reason is logged, and hidden from clients.
 fn refused(error: Error) -> OperationError {
     tracing::info!(target: "stats", "GSSAPI: {error}");
     failure::unauthenticated()

@@ -5,7 +5,7 @@ use super::{
     step::{Claim, Step, StepResult, User},
 };
 
-/// What has been asked for.
+/// The item that the server has asked for.
 pub(crate) enum Exchange {
     Name,
     Password(String),
@@ -14,7 +14,7 @@ pub(crate) enum Exchange {
 const NAME: &[u8] = b"Username:";
 const PASSWORD: &[u8] = b"Password:";
 
-/// A client may begin with its name.
+/// A client may send its name first.
 pub(crate) fn begin(message: Option<&[u8]>) -> StepResult<Exchange, Vec<u8>> {
     match message {
         None | Some(b"") => Ok(Step::Challenge(NAME.to_vec(), Exchange::Name)),

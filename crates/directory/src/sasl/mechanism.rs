@@ -1,4 +1,4 @@
-//! The mechanisms, and which of them a connection is offered.
+//! The mechanisms, and which of them a connection may use.
 
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
@@ -11,11 +11,11 @@ pub(crate) struct Mechanism {
     /// Its registered name.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// What `sasl-mechanisms` calls it.
+    /// Its word in `sasl-mechanisms`.
     named: Named,
-    /// What it provides, as `sasl-secprops` asks for it.
+    /// The properties that it provides, as in `sasl-secprops`.
     provides: SecurityFlags,
-    /// The greatest strength of a security layer of its own.
+    /// The greatest strength of its own security layer.
     layer_ssf: u32,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Gssapi,
     Login,
     Plain,
-    /// With channel binding, or without.
+    /// With or without channel binding.
     Scram(Hash, Binding),
 }
 
@@ -128,11 +128,11 @@ impl Mechanism {
             .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether a connection may use it: `sasl-mechanisms`, and `sasl-secprops` against what it provides and what
-    /// protects the connection.
+    /// Whether a connection may use it: checks `sasl-mechanisms`, and `sasl-secprops` against its properties and the
+    /// protection of the connection.
     ///
     /// # Errors
-    /// Why not, in Cyrus SASL's order and words.
+    /// The reason, in Cyrus SASL's order and words.
     pub(crate) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
         let permitted = configuration.settings.sasl.mechanisms;
         if permitted.is_some_and(|set| !set.contains(self.named)) {
@@ -151,7 +151,7 @@ impl Mechanism {
             return Err(failure::no_mechanism());
         }
         let mut demanded = properties.flags;
-        // Under protection, nothing passes in the clear.
+        // On a protected connection, nothing is sent in the clear.
         if situation.ssf > 1 {
             demanded = demanded.without(SecurityFlags::NO_PLAIN);
         }
@@ -165,10 +165,10 @@ impl Mechanism {
     }
 }
 
-/// What decides which mechanisms a connection is offered.
+/// The facts that decide which mechanisms a connection is offered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
-    /// Whether the connection tells who the client is.
+    /// Whether the connection identifies the client.
     tells_client: bool,
     /// Whether mechanisms can bind themselves to the connection's TLS channel.
     pub(crate) has_binding: bool,
@@ -186,7 +186,7 @@ impl Situation {
         }
     }
 
-    /// One of each kind that makes a difference.
+    /// One situation of each kind that makes a difference.
     pub(crate) fn all(configuration: &Configuration) -> impl Iterator<Item = Self> {
         let least = configuration.settings.sasl.properties.min_ssf;
         let with_layers = MECHANISMS.iter().map(move |row| least.saturating_sub(row.layer_ssf));

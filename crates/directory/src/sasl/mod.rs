@@ -1,9 +1,9 @@
-//! SASL (RFC 4422) as bind uses it (RFC 4513 §5.2): mechanisms are small state machines, one file each, which a session
-//! keeps between the steps of a negotiation.
+//! SASL (RFC 4422) as bind uses it (RFC 4513 §5.2). Mechanisms are small state machines, one file each. A session keeps
+//! them between the steps of a negotiation.
 //!
-//! Invariants: a step reads a bounded message and leaves a bounded state; what takes long (passwords, searches for
-//! names) runs on the hashing pool; no answer and no log line holds a secret; a failure does not tell whether there is
-//! such a user.
+//! Invariants: a step reads a bounded message and leaves a bounded state. Slow work (passwords, searches for names)
+//! runs on the hashing pool. No answer and no log line holds a secret. A failure does not reveal whether there is such
+//! a user.
 
 pub(crate) mod anonymous;
 pub(crate) mod cram_md5;
@@ -28,9 +28,9 @@ pub(crate) struct Negotiation {
     pub(crate) exchange: Exchange,
 }
 
-/// How far a mechanism has come.
+/// The state of a mechanism.
 pub(crate) enum Exchange {
-    /// The client has still to begin.
+    /// The client has not begun yet.
     Begin,
     Login(login::Exchange),
     CramMd5(cram_md5::Exchange),
@@ -40,11 +40,11 @@ pub(crate) enum Exchange {
     Gssapi(Box<gssapi::Exchange>),
 }
 
-/// Why a client should be believed.
+/// The client's proof.
 pub(crate) enum Proof {
     /// Nothing more is needed.
     Given,
-    /// As before, and it is protected from here on.
+    /// As before, and the layer protects the connection from here on.
     #[cfg(feature = "gssapi")]
     Protected(Box<dyn SecurityLayer>),
     Password(Vec<u8>),

@@ -1,25 +1,25 @@
-//! What follows from a message of the client, for any mechanism.
+//! The result of a client's message, for any mechanism.
 
 use ironbark_model::Dn;
 
 use crate::OperationError;
 
-/// A challenge, or a claim. `E`: how far the mechanism has come; `P`: why the client should be believed.
+/// A challenge, or a claim. `E`: the state of the mechanism; `P`: the client's proof.
 pub(crate) enum Step<E, P> {
-    /// A challenge, and what the answer to it will be read with.
+    /// A challenge, and the state for reading its answer.
     Challenge(Vec<u8>, E),
-    /// The client has said all.
+    /// The client has sent everything.
     Claim(Claim<P>),
 }
 
-/// What a mechanism makes of a message.
+/// The result of a message in a mechanism.
 pub(crate) type StepResult<E, P> = Result<Step<E, P>, OperationError>;
 
-/// Who a client says that it is.
+/// The identity that a client claims.
 pub(crate) struct Claim<P> {
     /// Its name.
     pub(crate) user: User,
-    /// Whom it wants to act for, if that is not itself.
+    /// The requested authorization identity, if it is another one.
     pub(crate) authorization: Option<String>,
     pub(crate) proof: P,
 }
@@ -28,13 +28,13 @@ pub(crate) struct Claim<P> {
 pub(crate) enum User {
     /// As the mechanism has it.
     Name(String),
-    /// The connection tells it.
+    /// The connection supplies it.
     Dn(Dn),
     Anonymous,
 }
 
 impl<E, P> Step<E, P> {
-    /// The same in the words of all mechanisms.
+    /// The same in the common form of all mechanisms.
     pub(crate) fn map<F, Q>(self, exchange: impl FnOnce(E) -> F, proof: impl FnOnce(P) -> Q) -> Step<F, Q> {
         match self {
             Self::Challenge(challenge, own) => Step::Challenge(challenge, exchange(own)),

@@ -1,5 +1,6 @@
-//! The DNs and superiors of recent parents, their entries by name, and the last base object, so that neither an
-//! answer's DN nor its place nor the entry of a name is found anew from the root. One per reactor and database.
+//! A cache of the DNs and superiors of recent parents, of their entries by name, and of the last base object. So the DN
+//! of an answer, its place and the entry of a name are not looked up from the root each time. One per reactor and
+//! database.
 
 use std::collections::hash_map::Entry;
 
@@ -10,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::access::EntryPlace;
 
-/// Parents that are remembered; then the cache starts over. About 300 bytes each.
+/// Parents that are cached; beyond this number the cache starts over. About 300 bytes each.
 const LIMIT: usize = 4_096;
 
 /// Pretty DNs by entry ID. Entry IDs are never reused, so only a rename of an entry with subordinates makes it stale.
@@ -19,10 +20,10 @@ pub(crate) struct DnCache {
     structure_version: u64,
     parents: FxHashMap<EntryId, Parent>,
     base: Base,
-    /// Entries with subordinates by their normalized names. One that is gone has no subordinates: what was below it is
-    /// looked up anew.
+    /// Entries with subordinates by their normalized names. A deleted entry has no subordinates: names below it are
+    /// looked up again.
     by_name: FxHashMap<Box<[u8]>, EntryId>,
-    /// Above what is topmost.
+    /// The superior of topmost entries.
     root: Dn,
 }
 
@@ -33,7 +34,7 @@ pub(crate) enum Found<'t> {
     Missing(Option<(EntryId, usize)>),
 }
 
-/// Where a search began last: the next one usually begins there too.
+/// The base of the last search: the next one usually has the same.
 #[derive(Debug, Default)]
 struct Base {
     /// [`View::version`] of the snapshot; 0 for none.
@@ -47,12 +48,12 @@ struct Base {
 #[derive(Debug)]
 struct Parent {
     dn: Dn,
-    /// Itself and its superiors.
+    /// The entry and its superiors.
     line: SmallVec<[EntryId; 8]>,
 }
 
 impl DnCache {
-    /// Forgets what a rename has made stale. Call once per snapshot.
+    /// Removes entries that a rename has made stale. Call once per snapshot.
     pub(crate) fn refresh(&mut self, view: View<'_>) -> Result<(), StoreError> {
         let version = view.structure_version()?;
         if version != self.structure_version {
@@ -63,8 +64,8 @@ impl DnCache {
         Ok(())
     }
 
-    /// As [`View::locate`], and whether the entry is a referral. Looks nothing up for the base object of the last call
-    /// while nothing was written since.
+    /// As [`View::locate`], and whether the entry is a referral. For the same base object as in the last call, nothing
+    /// is looked up unless there was a write.
     pub(crate) fn locate_base(&mut self, view: View<'_>, base: &Dn) -> Result<(Location, bool), StoreError> {
         let (known, version) = (&self.base, view.version());
         if known.version == version && known.normalized == base.normalized() {
@@ -81,7 +82,7 @@ impl DnCache {
         Ok((Location::Entry(record.id), record.is_referral()))
     }
 
-    /// The entry of a name. Takes two look-ups for one below a known superior.
+    /// The entry of a name. Takes two look-ups for an entry below a known superior.
     pub(crate) fn find<'t>(&mut self, view: View<'t>, dn: &Dn) -> Result<Found<'t>, StoreError> {
         let above = dn.ancestor_forms(dn.depth().saturating_sub(1)).1;
         if let Some(&superior) = self.by_name.get(above)
@@ -98,7 +99,7 @@ impl DnCache {
         let Some(record) = view.record(id)? else {
             return Ok(Found::Missing(None));
         };
-        // Of a topmost entry the whole name is entered, not an RDN.
+        // A topmost entry is stored under its whole name, not under an RDN.
         if record.parent() != 0 {
             if self.by_name.len() >= LIMIT {
                 self.by_name.clear();
@@ -124,7 +125,7 @@ impl DnCache {
         Ok(())
     }
 
-    /// What the DN of a record is made of.
+    /// The parts of a record's DN.
     pub(crate) fn place<'a>(
         &'a mut self,
         view: View<'_>,
@@ -140,7 +141,7 @@ impl DnCache {
         })
     }
 
-    /// As [`Record::is_in_scope`], without a look-up for what lies below `base` and a known parent.
+    /// As [`Record::is_in_scope`], but without a look-up for entries below `base` with a known parent.
     pub(crate) fn is_in_scope(
         &mut self,
         view: View<'_>,
@@ -167,7 +168,7 @@ impl DnCache {
             Entry::Vacant(place) => {
                 let mut line = SmallVec::new();
                 let mut at = id;
-                // A chain that damage has made a loop ends at the latest when the name is made.
+                // If damage has made a chain a loop, it ends at the latest when the name is built.
                 while at != 0 && !line.contains(&at) {
                     line.push(at);
                     at = view.parent(at)?.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a thread that carries out operations keeps from one to the next: memory, caches, the last snapshot.
+//! State that a thread keeps from one operation to the next: memory, caches, the last snapshot.
 
 pub(crate) mod dn_cache;
 
@@ -17,8 +17,7 @@ use crate::{
 
 pub(crate) use self::dn_cache::DnCache;
 
-/// Steps of one turn of a connection on its reactor: one or two milliseconds. What cannot be done within them goes to
-/// other threads.
+/// Steps of one turn of a connection on its reactor: one or two milliseconds. Longer work goes to other threads.
 pub(crate) const TURN_STEPS: u64 = 20_000;
 
 /// Reused memory and caches of one reactor.
@@ -28,7 +27,7 @@ pub(crate) struct Scratch {
     pub(crate) shard: Arc<Shard>,
     /// When the last operation of the batch ended: the next one begins then.
     pub(crate) ended_micros: Option<u64>,
-    /// When the messages of the batch arrived; until that is asked for, `None`.
+    /// When the messages of the batch arrived; `None` until it is needed.
     pub(crate) arrived_micros: Option<u64>,
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
@@ -36,16 +35,16 @@ pub(crate) struct Scratch {
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: DecisionCache,
-    /// What is left of the step that is being taken.
+    /// The rest of the present step's budget.
     pub(crate) budget: Rc<Budget>,
-    /// Steps that are left of the turn.
+    /// Remaining steps of the turn.
     pub(crate) turn_left: u64,
-    /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a
-    /// wait.
+    /// The last snapshot, for the next request while nothing is committed. [`Worker::rest`] drops it: no snapshot
+    /// outlives a wait.
     snapshot: Option<HeldSnapshot>,
 }
 
-/// What a reactor remembers of one database.
+/// The caches of a reactor for one database.
 #[derive(Default)]
 struct Caches {
     names: DnCache,
@@ -62,18 +61,18 @@ pub(crate) struct Parts<'s> {
     pub(crate) work: &'s mut Vec<u8>,
 }
 
-/// The name of the base object of the search that is being prepared, or was prepared last.
+/// The base object's name of the search that is being prepared, or was prepared last.
 #[derive(Default)]
 pub(crate) struct LastBase {
     pub(crate) dn: Dn,
-    /// As it came.
+    /// As the client sent it.
     pub(crate) text: Vec<u8>,
-    /// Whether `dn` is what `text` means under the configuration that is held.
+    /// Whether `dn` is the result of parsing `text` under the present configuration.
     pub(crate) is_read: bool,
 }
 
 impl Scratch {
-    /// Without anything in it.
+    /// An empty state.
     pub(crate) fn new(directory: Arc<Directory>, shard: Arc<Shard>) -> Self {
         Self {
             directory,
@@ -91,7 +90,7 @@ impl Scratch {
         }
     }
 
-    /// Lets go of the snapshot: whoever waits, or may, keeps none.
+    /// Drops the snapshot: a thread that waits, or may wait, keeps none.
     pub(crate) fn rest(&mut self) {
         self.snapshot = None;
     }
@@ -100,7 +99,7 @@ impl Scratch {
         &self.directory
     }
 
-    /// Forgets what is remembered of databases, and of names: the configuration is another one.
+    /// Clears the caches of databases and names: the configuration has changed.
     pub(crate) fn forget(&mut self) {
         self.base.is_read = false;
         self.caches.clear();
@@ -111,12 +110,12 @@ impl Scratch {
         &self.shard
     }
 
-    /// Forgets a snapshot that is no longer the last.
+    /// Drops a snapshot that is no longer the latest.
     pub(crate) fn refresh_snapshot(&mut self) {
         self.snapshot = self.snapshot.take().filter(HeldSnapshot::is_current);
     }
 
-    /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back
+    /// The batch's snapshot of the database of `context`, or a new one; `None`: the context has no database. Return it
     /// with [`Scratch::keep_snapshot`].
     pub(crate) fn take_snapshot(&mut self, context: &NamingContext) -> Result<Option<HeldSnapshot>, StoreError> {
         let Some(database) = context.database() else {
@@ -136,7 +135,7 @@ impl Scratch {
         self.snapshot = Some(snapshot);
     }
 
-    /// What is remembered of the subject of a request on a database; `None` if it may do everything there.
+    /// The remembered decisions for the subject of a request on a database; `None` if it may do everything there.
     pub(crate) fn standing(
         &mut self,
         configuration: &Arc<Configuration>,
@@ -146,7 +145,7 @@ impl Scratch {
         self.standings.of(configuration, context, origin)
     }
 
-    /// What is remembered of a database, and working memory, borrowed apart.
+    /// The caches of a database, and working memory, borrowed separately.
     pub(crate) fn parts(&mut self, context: &NamingContext) -> Parts<'_> {
         let Caches { names, answers } = self.caches.entry(context.cache).or_default();
         Parts {

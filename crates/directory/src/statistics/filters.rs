@@ -1,8 +1,8 @@
-//! What searches look for: filters without their values, how often they came, what they cost, and which indexes served
+//! The filters of searches: without their values, with the number of searches, their cost, and the indexes that served
 //! them.
 //!
-//! Each reactor has a record of its own. It holds [`MOST_SHAPES`] filters; when it is full, what is new is counted
-//! without its filter until it has come often enough that the record makes room: the half that has cost least goes.
+//! Each reactor has its own record with up to [`MOST_SHAPES`] filters. When it is full, searches with new filters are
+//! counted without their filter. After a number of these the record makes room: the cheaper half is removed.
 
 use std::{fmt::Write as _, hash::Hasher as _};
 
@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 const MOST_SHAPES: usize = 256;
 /// Searches with other filters before the record makes room.
 const PATIENCE: u32 = 1024;
-/// Filter items that tell filters apart, and that are shown.
+/// Filter items that distinguish filters, and that are shown.
 const MOST_NODES: usize = 64;
 /// Uses of indexes by filters that were forgotten.
 const MOST_USES: usize = 1024;
@@ -33,22 +33,22 @@ pub struct FilterTerm {
     pub indexed: bool,
 }
 
-/// Searches with the same filter but for the values.
+/// Searches with the same filter, apart from the values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FilterShape {
     /// The suffix of the database.
     pub database: Box<str>,
     /// The filter with `?` in place of values.
     pub filter: Box<str>,
-    /// Whether an index, or the scope, spared looking at every entry.
+    /// Whether an index, or the scope, avoided checking every entry.
     pub indexed: bool,
     /// The items that the planner looked up.
     pub terms: Box<[FilterTerm]>,
-    /// What came of it.
+    /// The cost of these searches.
     pub cost: FilterCost,
 }
 
-/// What searches have cost, and brought.
+/// The cost and the results of searches.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FilterCost {
     /// Searches.
@@ -59,7 +59,7 @@ pub struct FilterCost {
     pub entries: u64,
 }
 
-/// Uses of an index on `attribute`, as far as `kind` of items asked for it, in the database with this suffix.
+/// Uses of an index on `attribute` by items of this `kind`, in the database with this suffix.
 pub type IndexUses = FxHashMap<(Box<str>, Box<str>, TermKind), u64>;
 
 /// The record of one reactor.
@@ -67,19 +67,19 @@ pub type IndexUses = FxHashMap<(Box<str>, Box<str>, TermKind), u64>;
 pub(super) struct FilterRecord {
     shapes: Vec<(u64, FilterShape)>,
     places: FxHashMap<u64, usize>,
-    /// Where the last search was counted.
+    /// The place where the last search was counted.
     last: (u64, usize),
-    /// Searches since the record was full whose filter is not in it.
+    /// Searches whose filter is not in the record, since it was full.
     missed: u32,
     others: FilterCost,
-    /// What forgotten shapes have used.
+    /// Uses of indexes by removed filters.
     uses: IndexUses,
 }
 
-/// What is asked of the record to count a search.
+/// The facts about a search that the record needs.
 pub(crate) struct Searched<'a> {
     pub(crate) schema: &'a Schema,
-    /// Tells databases apart.
+    /// Identifies the database.
     pub(crate) database: u64,
     pub(crate) suffix: &'a str,
     pub(crate) filter: &'a CompiledFilter,
@@ -115,7 +115,7 @@ impl FilterRecord {
         self.shapes.push((key, shape_of(searched)));
     }
 
-    /// Forgets the half that has cost least, but not what indexes it has used.
+    /// Removes the cheaper half, but keeps the uses of indexes.
     fn make_room(&mut self) {
         self.missed = 0;
         let weight = |cost: &FilterCost| cost.candidates.saturating_add(cost.searches);
@@ -152,14 +152,14 @@ impl FilterRecord {
     }
 }
 
-/// What searches of the whole server look for.
+/// The filters of searches in the whole server.
 #[derive(Clone, Debug, Default)]
 pub struct FilterReport {
-    /// Filters, those first that have cost most.
+    /// Filters, the most expensive first.
     pub shapes: Vec<FilterShape>,
-    /// What came of searches whose filter is not among them.
+    /// The cost of searches whose filter is not among them.
     pub others: FilterCost,
-    /// How often indexes were used by searches, those of forgotten filters included.
+    /// How often searches used each index, including removed filters.
     pub uses: IndexUses,
 }
 
@@ -180,7 +180,7 @@ fn add_uses(uses: &mut IndexUses, shape: &FilterShape, most: usize) {
     }
 }
 
-/// A number that searches with the same filter, but for values, have in common.
+/// A number that is the same for all searches with the same filter, apart from the values.
 fn key_of(searched: &Searched<'_>) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(searched.database << 1 | u64::from(searched.plan.indexed));
@@ -210,7 +210,7 @@ fn shape_of(searched: &Searched<'_>) -> FilterShape {
     }
 }
 
-/// What makes a node another one: what it is, and its attribute or its extent.
+/// The part of a node that distinguishes it: its kind, and its attribute or its extent.
 fn code_of(filter: &CompiledFilter, node: &Node) -> u64 {
     let kind: u64 = match node {
         Node::And { .. } => 0,
@@ -260,7 +260,7 @@ fn end_of(node: &Node) -> Option<u32> {
     }
 }
 
-/// The filter with `?` in place of values; cut off where it is long.
+/// The filter with `?` instead of values; cut off if it is long.
 pub fn filter_without_values(schema: &Schema, filter: &CompiledFilter) -> String {
     let mut text = String::new();
     let mut open: Vec<u32> = Vec::new();

@@ -1,7 +1,7 @@
 //! Durations in buckets of equal relative width, so that quantiles of years of operations take two kilobytes.
 //!
-//! Below 16 microseconds each has a bucket of its own; above, each power of two has eight: a quantile is right to an
-//! eighth.
+//! Each duration below 16 microseconds has its own bucket; above, each power of two has eight. So the error of a
+//! quantile is at most an eighth.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,7 +11,7 @@ use super::Shard;
 const EXACT: u64 = 16;
 /// The power of two of [`EXACT`].
 const EXACT_POWER: u32 = 4;
-/// Durations are cut off below this power of two: 19 hours.
+/// Longer durations are counted as just below this power of two: 19 hours.
 const MOST_POWER: u32 = 36;
 /// Buckets of each power of two.
 const PARTS: usize = 8;
@@ -47,7 +47,7 @@ fn bucket_of(micros: u64) -> usize {
     16 + (power - EXACT_POWER) as usize * PARTS + (leading - PARTS)
 }
 
-/// The shortest duration that is too long for a bucket.
+/// The shortest duration that is too long for the bucket.
 fn end_of(bucket: usize) -> u64 {
     let Some(above) = bucket.checked_sub(16) else {
         return bucket as u64 + 1;
@@ -72,7 +72,7 @@ pub struct LatencySummary {
     buckets: Vec<u64>,
     /// Operations.
     pub count: u64,
-    /// Their durations, added.
+    /// The sum of their durations.
     pub sum_micros: u64,
     /// The longest.
     pub max_micros: u64,
@@ -101,7 +101,7 @@ impl LatencySummary {
         self.max_micros = self.max_micros.max(other.max_micros.load(Relaxed));
     }
 
-    /// The microseconds in which so many of a thousand operations ended.
+    /// The microseconds within which this many of a thousand operations ended.
     pub fn quantile(&self, per_mille: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000);
         let mut seen = 0;

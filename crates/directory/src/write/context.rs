@@ -1,13 +1,13 @@
-//! The context vector of a database that begins to be served: `contextCSN` moves into it from the suffix entry, where
-//! databases that keep no vector have it, and tools and LDIF put it.
+//! The context vector of a database that begins to be served. Databases without a vector have `contextCSN` in the
+//! suffix entry; tools and LDIF also put it there. It is moved into the vector.
 
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};
 
 use crate::backend::queue::Served;
 
-/// Moves what the suffix entry holds into the vector, if the database keeps one or is to keep one. The vector is never
-/// lowered by it.
+/// Moves the CSNs of the suffix entry into the vector, if the database has a vector or should have one. This never
+/// lowers the vector.
 ///
 /// # Errors
 /// The storage failed.
@@ -31,7 +31,7 @@ pub(super) fn take_in(served: &Served, database: &Database) -> Result<(), StoreE
     transaction.commit()
 }
 
-/// The CSNs that the suffix entry holds; `None`: none, or they stay there.
+/// The CSNs in the suffix entry; `None`: there are none, or they stay there.
 fn held(
     database: &Database,
     served: &Served,
@@ -54,7 +54,7 @@ fn held(
     };
     let mut vector = ContextVector::default();
     values.for_each(&mut |value| {
-        // slapd has written others before 2.4, and takes no notice of them either.
+        // slapd wrote other forms before 2.4, and ignores them now.
         if let Some(csn) = Csn::parse(value) {
             vector.merge(csn);
         }

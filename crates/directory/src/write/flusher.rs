@@ -1,4 +1,4 @@
-//! `checkpoint`: when a database whose commits are not flushed is flushed.
+//! `checkpoint`: flushes a database whose commits are not flushed.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Flusher {
         }
     }
 
-    /// Another configuration; what was written stays to be flushed.
+    /// Takes over another configuration; earlier writes still have to be flushed.
     pub(super) fn go_over_to(&mut self, served: &Served) {
         self.checkpoint = checkpoint(served);
     }

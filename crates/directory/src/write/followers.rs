@@ -1,9 +1,9 @@
-//! Those who follow a database, on a thread of their own: its changes are read from the log by their numbers, in the
-//! order of the commits.
+//! The followers of a database, on their own thread. They read its changes from the log by number, in the order of the
+//! commits.
 //!
-//! Invariants: a write is concluded after the followers of its database have taken it, or could not. How far a follower
-//! is lies in the database, written with a later commit of the writer (at the latest a second after the last one), and
-//! never runs ahead of what the follower has done. Rows behind that stay in the log.
+//! Invariants: a write is concluded after the followers of its database have taken it, or have failed to. The database
+//! stores the position of each follower. It is written with a later commit of the writer (at the latest a second after
+//! the last one), and never runs ahead of the follower's work. Rows behind that position stay in the log.
 
 use std::{
     sync::{
@@ -25,11 +25,11 @@ use crate::{
 
 /// Groups of writes that wait for the followers; the writer waits when there are more.
 const GROUPS: usize = 4;
-/// Changes that are handed to a follower at once.
+/// Changes that are handed to a follower together.
 const BATCH: usize = 256;
-/// How long the last places wait for a commit to go with.
+/// How long the last positions wait for a commit.
 const IDLE: Duration = Duration::from_secs(1);
-/// When a follower that could not take changes is asked again, if none come.
+/// When a follower that failed to take changes is asked again, if no new ones come.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The followers of one database, as its writer sees them.
@@ -39,20 +39,20 @@ pub(super) struct Followers {
 }
 
 struct Link {
-    /// `None` at the end.
+    /// `None` after the end.
     queue: Option<SyncSender<Vec<(Queued, Outcome)>>>,
     thread: Option<JoinHandle<()>>,
     places: Arc<Places>,
     names: Vec<String>,
-    /// Numbers that the database has of each.
+    /// The stored positions of the followers.
     kept: Vec<Option<u64>>,
-    /// The same, of the transaction that is about to be committed.
+    /// The same, in the transaction that is about to be committed.
     written: Vec<u64>,
     /// Number of the last change that was committed.
     last: u64,
 }
 
-/// How far each follower is.
+/// The positions of the followers.
 type Places = Mutex<Vec<Place>>;
 
 #[derive(Clone)]
@@ -60,17 +60,17 @@ struct Place {
     /// Number of the last change that it has taken.
     sequence: u64,
     notes: Vec<u8>,
-    /// Whether it could not take the next.
+    /// Whether it failed to take the next one.
     is_stuck: bool,
 }
 
 fn lock(places: &Places) -> MutexGuard<'_, Vec<Place>> {
-    // What is in there is replaced whole.
+    // The content is always replaced as a whole.
     places.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Followers {
-    /// Those of a database. It is not written to meanwhile.
+    /// The followers of a database. There are no writes to it meanwhile.
     pub(super) fn of(served: &Served, database: &Arc<Database>) -> Self {
         match Link::start(served, database) {
             Ok(link) => Self { link },
@@ -89,7 +89,7 @@ impl Followers {
         }
     }
 
-    /// Writes how far they are.
+    /// Writes their positions.
     ///
     /// # Errors
     /// The storage failed.
@@ -108,11 +108,11 @@ impl Followers {
         }
     }
 
-    /// Concludes writes, once the followers have taken what was committed.
+    /// Concludes writes, once the followers have taken the committed changes.
     pub(super) fn conclude(&self, context: &Arc<NamingContext>, ended: Vec<(Queued, Outcome)>) {
         for (queued, outcome) in &ended {
             if let Outcome::Refused(error) = outcome {
-                // What is behind it in its sequence must not be executed before it is concluded.
+                // Later writes of its sequence must not be executed before it is concluded.
                 queued.task.refused(error);
             }
         }
@@ -121,7 +121,7 @@ impl Followers {
             None => ended,
             Some(queue) => match queue.send(ended) {
                 Ok(()) => return,
-                // The thread has failed, and has said so.
+                // The thread has failed, and has reported it.
                 Err(error) => error.0,
             },
         };
@@ -130,7 +130,7 @@ impl Followers {
         }
     }
 
-    /// Writes how far they are, when nothing else is written.
+    /// Writes their positions when there are no other writes.
     pub(super) fn keep(&mut self, database: &Database) {
         let Some(link) = self.link.as_mut().filter(|link| link.is_changed()) else {
             return;
@@ -145,8 +145,7 @@ impl Followers {
         }
     }
 
-    /// Rows of the log from this number on are still needed. Those who are stuck do not count: they must not fill the
-    /// disk.
+    /// Rows of the log from this number on are still needed. Stuck followers do not count: they must not fill the disk.
     pub(super) fn keep_from(&self) -> u64 {
         let Some(link) = &self.link else { return u64::MAX };
         let places = lock(&link.places);
@@ -154,20 +153,20 @@ impl Followers {
         needed.map(|(_, kept)| kept.unwrap_or(0) + 1).min().unwrap_or(u64::MAX)
     }
 
-    /// Number of the last change that those have taken who are stuck.
+    /// Number of the last change that all stuck followers have taken.
     pub(super) fn stuck_behind(&self) -> Option<u64> {
         let places = lock(&self.link.as_ref()?.places);
         let stuck = places.iter().filter(|place| place.is_stuck);
         stuck.map(|place| place.sequence).min()
     }
 
-    /// Waits until they have taken everything, and ends.
+    /// Waits until they have taken all changes, and ends.
     pub(super) fn end(mut self, database: &Database) {
         let Some(link) = &mut self.link else { return };
         // Without its queue the thread ends.
         drop(link.queue.take());
         if let Some(thread) = link.thread.take() {
-            // One that panicked has said so.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
         self.keep(database);
@@ -175,7 +174,7 @@ impl Followers {
 }
 
 impl Link {
-    /// Reads how far the followers are, and starts their thread. `None`: there are none.
+    /// Reads the positions of the followers, and starts their thread. `None`: there are none.
     fn start(served: &Served, database: &Arc<Database>) -> Result<Option<Self>, StoreError> {
         let followers = served.context.overlays().followers.clone();
         let names = names_of(&followers);
@@ -190,7 +189,7 @@ impl Link {
         for (follower, name) in followers.iter().zip(&names) {
             let known = view.follower(name)?;
             kept.push(known.as_ref().map(|(sequence, _)| *sequence));
-            // One that is new begins here.
+            // A new follower begins here.
             let (sequence, notes) = known.unwrap_or_else(|| (last, follower.begin()));
             places.push(Place {
                 sequence,
@@ -231,20 +230,20 @@ impl Link {
         Ok(())
     }
 
-    /// Whether they are further than the database says.
+    /// Whether a follower is ahead of its stored position.
     fn is_changed(&self) -> bool {
         let places = lock(&self.places);
         let mut pairs = places.iter().zip(&self.kept);
         pairs.any(|(place, kept)| *kept != Some(place.sequence))
     }
 
-    /// Whether they are, or will be soon.
+    /// Whether one is, or will be soon.
     fn is_unsaved(&self) -> bool {
         self.kept.iter().any(|kept| *kept != Some(self.last))
     }
 }
 
-/// A name for each: one that another has already gets a number.
+/// A name for each; a repeated name gets a number.
 fn names_of(followers: &[Arc<dyn Follower>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for follower in followers {
@@ -262,7 +261,7 @@ fn names_of(followers: &[Arc<dyn Follower>]) -> Vec<String> {
     names
 }
 
-/// What the thread does.
+/// The work of the thread.
 struct Work {
     database: Arc<Database>,
     context: Arc<NamingContext>,
@@ -296,7 +295,7 @@ impl Work {
         }
     }
 
-    /// Asks a follower how much further it is than the database says.
+    /// Asks a follower how far it is ahead of its stored position.
     fn resume(&self, number: usize, follower: &dyn Follower) {
         while let Some(place) = self.place(number) {
             let records = match self.rows_behind(place.sequence) {
@@ -319,14 +318,14 @@ impl Work {
         }
     }
 
-    /// Hands all rows that are there to all followers.
+    /// Hands all new rows to all followers.
     fn catch_up(&self) {
         for (number, follower) in self.followers.iter().enumerate() {
             while self.hand_over(number, &**follower) {}
         }
     }
 
-    /// Hands the next rows to a follower; `false`: there are none, or it could not take them.
+    /// Hands the next rows to a follower; `false`: there are none, or it failed to take them.
     fn hand_over(&self, number: usize, follower: &dyn Follower) -> bool {
         let Some(place) = self.place(number) else { return false };
         let records = match self.rows_behind(place.sequence) {
@@ -367,7 +366,7 @@ impl Work {
         }
     }
 
-    /// The next rows; the snapshot is not held while they are worked on.
+    /// The next rows; the snapshot is released before they are handed over.
     fn rows_behind(&self, sequence: u64) -> Result<Vec<ChangeRecord>, StoreError> {
         let snapshot = self.database.snapshot()?;
         let rows = snapshot.view().changes(sequence + 1)?;
@@ -401,8 +400,8 @@ fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", |suffix| suffix.pretty())
 }
 
-/// Hands a change to the followers of a database that keeps no log: one of entries in memory, or of none. What one of
-/// them cannot take is lost to it.
+/// Hands a change to the followers of a database without a log: one with entries in memory, or with none. A follower
+/// that fails to take it loses it.
 pub(super) fn tell(context: &NamingContext, record: &ChangeRecord) {
     let changes = Changes {
         suffix: suffix_of(context),

@@ -1,5 +1,5 @@
-//! Defining indexes as the configuration in force has them, and building and deleting them between groups of writes, in
-//! steps that are short enough for clients not to notice.
+//! Defines the indexes of the configuration in force, and builds and deletes them between groups of writes, in steps
+//! too short for clients to notice.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::{
     backend::{open, queue::Served},
 };
 
-/// What a step is to take, its commit included.
+/// The target duration of a step, with its commit.
 const STEP_MICROS: u64 = 5_000;
-/// Entries of the first step, and at most.
+/// Entries of the first step, and the maximum.
 const FIRST_STEP: usize = 32;
 const MOST_ENTRIES: usize = 20_000;
-/// How long a step that failed (the disk is full) is not tried again.
+/// Time before a failed step (the disk is full) is tried again.
 const PAUSE_MICROS: u64 = 60_000_000;
 
 /// The index work of one database.
@@ -23,9 +23,9 @@ pub(super) struct Indexing {
     /// Whether the database has the indexes of the configuration.
     is_defined: bool,
     entries: usize,
-    /// What was said last: the indexes, and tenths of their entries.
+    /// The last line that was logged: the indexes, and tenths of their entries.
     said: Option<(Vec<String>, u64)>,
-    /// When the next step may be made: after a failure, and while clients write, who get half of the time.
+    /// When the next step may be made: later after a failure, and while clients write. Clients get half of the time.
     not_before: u64,
 }
 
@@ -50,8 +50,8 @@ impl Indexing {
         }
     }
 
-    /// Gives the database the indexes that the configuration asks for. A disk that is full lets it be tried again in a
-    /// minute: the configuration is in force, and the indexes that were there serve until then.
+    /// Gives the database the indexes of the configuration. If the disk is full, it is tried again in a minute: the
+    /// configuration is in force, and the existing indexes serve until then.
     pub(super) fn define(&mut self, directory: &Directory, served: &Served, database: &Database) {
         match database.define_indexes(&open::options(&served.context.settings).indexes) {
             Ok(()) => self.is_defined = true,
@@ -62,7 +62,7 @@ impl Indexing {
         }
     }
 
-    /// Makes a step if there is one to be made. `is_busy`: clients are writing. Whether something was committed.
+    /// Makes a step if there is work. `is_busy`: clients are writing. Returns whether something was committed.
     pub(super) fn step(&mut self, directory: &Directory, served: &Served, database: &Database, is_busy: bool) -> bool {
         if !self.patience(directory, database).is_zero() {
             return false;
@@ -110,7 +110,7 @@ impl Indexing {
         }
     }
 
-    /// The start, each tenth, and the end.
+    /// Logs the start, each tenth, and the end.
     fn say_built(&mut self, database: &Database, progress: &[IndexProgress], is_complete: bool) {
         let names: Vec<String> = progress.iter().map(|one| one.index.clone()).collect();
         let (done, total) = progress.first().map_or((0, 0), |one| (one.done, one.total));

@@ -30,7 +30,7 @@ use crate::{
 /// One request.
 pub(crate) struct Job {
     pub(crate) directory: Arc<Directory>,
-    /// What the request was read under.
+    /// The configuration that the request was read under.
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) origin: RequestContext,
     pub(crate) request: Box<dyn WriteRequest>,
@@ -40,7 +40,7 @@ pub(crate) struct Job {
 /// Puts a request into the queue of the writer of a database.
 ///
 /// # Errors
-/// `busy`, `unavailable`; `unwillingToPerform` where this kind of write cannot be.
+/// `busy`, `unavailable`; `unwillingToPerform` if this kind of write is not possible.
 pub(crate) fn enqueue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
@@ -101,15 +101,14 @@ impl Job {
         Ok(())
     }
 
-    /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is
-    /// told so.
+    /// Queues it on a thread other than the connection's. If the writer does not accept it, the client gets the error.
     pub(crate) fn queue_or_answer(self, context: &NamingContext) {
         if let Err((error, Some(task))) = self.queue(context) {
             task.answer(error);
         }
     }
 
-    /// Computes what it lacks, and queues it again.
+    /// Computes the missing results, and queues it again.
     fn compute_and_queue(self, context: &Arc<NamingContext>, wanted: Wanted) {
         let Self {
             directory,
@@ -133,7 +132,7 @@ impl Job {
         });
     }
 
-    /// Whether it may still be executed; from here on it cannot be canceled.
+    /// Whether it may still be executed. From here on it cannot be canceled.
     ///
     /// # Errors
     /// `canceled`.
@@ -144,11 +143,10 @@ impl Job {
         Ok(())
     }
 
-    /// The request as it is read under another, later configuration than it was read under, and who asks then; `None`:
-    /// as it is.
+    /// The request as it is read under a later configuration, and the requester under that; `None`: unchanged.
     ///
     /// # Errors
-    /// It is refused under that.
+    /// It is refused under the later configuration.
     fn under(&self, Served { configuration, context }: &Served) -> Result<Option<ReadAgain>, OperationError> {
         if Arc::ptr_eq(&self.configuration, configuration) {
             return Ok(None);
@@ -171,7 +169,7 @@ impl Job {
     }
 }
 
-/// A request that had to be read again, if it had to, and who asks.
+/// A request that was read again, if necessary, and the requester.
 type ReadAgain = (Option<Box<dyn WriteRequest>>, RequestContext);
 
 impl WriteTask for Job {
@@ -225,8 +223,8 @@ impl WriteTask for Job {
     }
 
     fn refused(&self, error: &OperationError) {
-        // What comes behind a refused operation of a sequence is not executed. An operation that was to change nothing
-        // has not failed.
+        // Operations of a sequence are not executed after a refused one. An operation with the no-op control has not
+        // failed.
         if error.result_code != ResultCode::NO_OPERATION {
             self.origin.sequence.refuse(self.origin.operation);
         }
@@ -242,13 +240,13 @@ impl WriteTask for Job {
                 Ok(success)
             }
             Outcome::Refused(error) => {
-                // The whole group, when it could not be committed.
+                // The whole group, if it could not be committed.
                 self.refused(&error);
                 Err(error)
             }
         };
         let completion = respond::write_completion(&self.directory, &self.origin, self.request.operation(), result);
-        // The connection may be gone; the write stands all the same.
+        // The connection may be gone; the write stays valid.
         let _ = self.reply.send(completion);
     }
 
@@ -292,7 +290,7 @@ pub(super) fn execute_one(
     );
     execution.computed = Some(computed);
     let (error, dirty) = match act(&mut execution) {
-        // Whatever was decided without steps is not to be believed.
+        // Decisions that were made without remaining steps cannot be trusted.
         _ if budget.is_exhausted() => {
             let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");
             (error, execution.is_dirty())
@@ -310,6 +308,6 @@ pub(super) fn execute_one(
     })
 }
 
-/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for:
-/// about 100 milliseconds.
+/// Steps that access checks and assertions may take: about 100 milliseconds. They run on the thread that all writes of
+/// a database wait for.
 const WRITE_STEPS: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! Writing: requests on their way through the queue of a database, the threads that execute them, what follows a
+//! Writing: the way of requests through the queue of a database, the threads that execute them, and the work after a
 //! commit.
 
 mod context;

@@ -1,6 +1,6 @@
-//! A change that another server has made, as it comes from that server's log: it is applied as it is.
+//! Changes of another server, from that server's log. They are applied unchanged.
 //!
-//! Nothing is checked and no overlay acts: what they have done is in the change.
+//! Nothing is checked and no overlay acts: the change contains the overlays' effects.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{
     stamp::Ahead,
 };
 
-/// How a change ended: whether it was applied, and committed, or had been before.
+/// The end of a change: it was applied and committed, or had been applied before.
 pub type Replayed = Result<Applied, OperationError>;
 
-/// Octets that a change counts for in the queue besides its names and values.
+/// Octets that a change counts for in the queue, besides its names and values.
 const OCTETS: usize = 256;
 
 struct Replay {
@@ -31,15 +31,15 @@ struct Replay {
 }
 
 impl Directory {
-    /// Puts a change of another server's log into the queue of a database. Changes of a log are to be queued in their
-    /// order; one that was applied before is passed over.
+    /// Queues a change of another server's log for a database. Changes of a log must be queued in their order; a change
+    /// that was applied before is skipped.
     ///
-    /// The receiver hears of the end after the commit: `unwillingToPerform` for a change that lies more than a day
-    /// ahead of the clock, `other` for one of another log, one that comes too early, and one that does not fit the
-    /// entries. Nothing of it is there then.
+    /// The receiver gets the result after the commit. `unwillingToPerform`: the change lies more than a day ahead of
+    /// the clock. `other`: the change is of another log, comes too early, or does not fit the entries. A failed change
+    /// has no effect.
     ///
     /// # Errors
-    /// `busy`, `unavailable`; `unwillingToPerform` where no log can be.
+    /// `busy`, `unavailable`; `unwillingToPerform` if a log is not possible.
     pub fn replay(
         self: &Arc<Self>,
         context: &NamingContext,
@@ -100,7 +100,7 @@ impl WriteTask for Replay {
             Outcome::Refused(error) => Err(error),
             Outcome::Returned(_) => Err(OperationError::code(ResultCode::OTHER)),
         };
-        // Who brought it may be gone; the change stands all the same.
+        // The caller may be gone; the change stays valid.
         let _ = self.reply.send(replayed);
     }
 

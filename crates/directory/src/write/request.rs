@@ -1,4 +1,4 @@
-//! What a kind of write is to the queue and the thread that execute it: message, password modify, bind.
+//! The interface between a kind of write and the queue and thread that execute it: message, password modify, bind.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -23,31 +23,31 @@ pub(crate) trait WriteRequest: Send {
     /// The kind of response.
     fn operation(&self) -> Operation;
 
-    /// As `restrict` names it.
+    /// The name for `restrict`.
     fn kind(&self) -> Operations;
 
-    /// The entry that it is about.
+    /// The entry of the request.
     fn dn(&self) -> &Dn;
 
-    /// Octets of the request, as a measure of what it writes.
+    /// Octets of the request, as a measure of the size of the write.
     fn octets(&self) -> usize {
         0
     }
 
-    /// What has been computed for it.
+    /// Results that were computed for it.
     fn computed(&self) -> &Computed;
 
-    /// More has been computed for it.
+    /// Sets more computed results.
     fn set_computed(&mut self, computed: Computed);
 
-    /// The same as it is read under another schema.
+    /// The same request, read under another schema.
     ///
     /// # Errors
-    /// It is refused under that.
+    /// It is refused under that schema.
     fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError>;
 
-    /// Refuses what `security`, `restrict` and the like forbid, under a configuration that came into force after it was
-    /// queued.
+    /// Makes the refusals of `security`, `restrict` and similar settings, under a configuration that came into force
+    /// after the request was queued.
     ///
     /// # Errors
     /// As of [`NamingContext::check_restrictions`].
@@ -58,7 +58,7 @@ pub(crate) trait WriteRequest: Send {
         origin: &mut RequestContext,
     ) -> Result<(), OperationError>;
 
-    /// Its controls; those that are to be ignored among them.
+    /// Its controls, including those that must be ignored.
     fn controls(&self) -> &OwnedControls {
         static NONE: LazyLock<OwnedControls> = LazyLock::new(OwnedControls::default);
         &NONE
@@ -88,14 +88,14 @@ pub(crate) trait WriteRequest: Send {
     /// Executes a write to a tree in memory. It is in force when this returns.
     ///
     /// # Errors
-    /// `unwillingToPerform`: it is not for trees; or it is refused.
+    /// `unwillingToPerform`: trees do not support it; or it is refused.
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
         let _ = on;
         Err(unsupported())
     }
 }
 
-/// What a write to a tree in memory is executed on.
+/// The tree in memory, and the context of a write to it.
 #[derive(Clone, Copy)]
 pub(crate) struct OnTree<'a> {
     pub(crate) directory: &'a Directory,

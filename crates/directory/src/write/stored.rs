@@ -1,8 +1,7 @@
-//! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
+//! The one writer of a database: executes all waiting writes as one group, commits once, then acknowledges.
 //!
-//! Invariants: a success is sent only after the commit that holds it. Nothing a refused operation did is ever
-//! committed. A write is executed twice at most, whatever is refused behind it: a refusal that has to undo an effect
-//! ends its group there.
+//! Invariants: a success is sent only after its commit. No effect of a refused operation is ever committed. A write is
+//! executed at most twice, whatever is refused after it: a refusal that must undo an effect ends its group there.
 
 use std::{
     sync::{
@@ -26,13 +25,14 @@ use crate::{
     overlay::Pipeline,
 };
 
-/// What a writer writes, under what, and who follows it.
+/// The served configuration, the database, and its followers.
 type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
 
-/// Operations that share one commit at most, so that the first is not kept waiting for ever.
+/// Maximum number of operations in one commit, so that the first does not wait too long.
 const GROUP_LIMIT: usize = 1_024;
 
-/// Serves a database until it is told to end, or whoever would tell it is gone. Begins when it is told what to serve.
+/// Serves a database until it is told to end, or the sender of orders is gone. It begins with the order that says what
+/// to serve.
 pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<WriterCommand>) {
     let Ok(mut served) = first.recv() else { return };
     let mut group = Vec::new();
@@ -114,10 +114,10 @@ fn begin(served: &Served) -> Followers {
     Followers::of(served, database)
 }
 
-/// The last write has been acknowledged.
+/// Finishes after the last write has been acknowledged.
 fn finish(served: &Served, database: &Database) {
     served.context.overlays().close_except(&Pipeline::default());
-    // A working copy is gone with the process.
+    // A working copy is lost with the process.
     if !has_files(served)
         && let Err(error) = database.sync()
     {
@@ -125,7 +125,7 @@ fn finish(served: &Served, database: &Database) {
     }
 }
 
-/// The next order, as far as it comes in time.
+/// The next order, if it comes in time.
 fn receive(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<WriterCommand, RecvTimeoutError> {
     if patience == Duration::MAX {
         return orders.recv().map_err(|_| RecvTimeoutError::Disconnected);
@@ -139,7 +139,7 @@ fn receive(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<Write
     orders.recv_timeout(patience)
 }
 
-/// A change of files is a change on its own.
+/// A change of files is always a group of its own.
 fn group_limit(served: &Served) -> usize {
     if has_files(served) { 1 } else { GROUP_LIMIT }
 }
@@ -148,7 +148,7 @@ fn has_files(served: &Served) -> bool {
     served.context.backend.files().is_some()
 }
 
-/// Gathers what waits into a group; another kind of order ends it and is given back.
+/// Gathers waiting writes into a group. Another kind of order ends the group and is returned.
 fn gather(
     first: WriterCommand,
     orders: &Receiver<WriterCommand>,
@@ -167,8 +167,8 @@ fn gather(
         next = orders
             .try_recv()
             .or_else(|_| {
-                // Whoever shares the core may have more for this commit, and quick requests that should not wait for
-                // it.
+                // Other threads on this core may have more writes for this commit, or quick requests that should not
+                // wait for it.
                 std::thread::yield_now();
                 orders.try_recv()
             })
@@ -192,12 +192,12 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queue
     }
 }
 
-/// Commits the writes of a group that come before the first one that is refused after an effect. Gives their outcomes,
-/// and that one's: at least one.
+/// Commits the writes of a group before the first one that is refused after an effect. Returns the outcomes of these
+/// and of the refused one: at least one outcome.
 ///
-/// The transaction of a write that is refused so is given up, and the writes before it are executed again. What comes
-/// behind it has not been executed yet, so each write is executed twice at most, whatever stands in the same group;
-/// once more for each refusal among those before that comes only the second time.
+/// The transaction of such a refused write is dropped, and the writes before it are executed again. Later writes have
+/// not been executed yet, so each write is executed at most twice, whatever stands in the same group. It is executed
+/// once more for each refusal among those before it that happens only the second time.
 fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec<Outcome> {
     let (mut part, mut refused) = (group, None);
     loop {
@@ -215,9 +215,9 @@ fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec
 }
 
 enum Attempt<'g> {
-    /// All outcomes.
+    /// The outcomes of all writes.
     Ended(Vec<Outcome>),
-    /// The write behind these was refused after an effect: nothing is committed.
+    /// The write after these was refused after an effect: nothing is committed.
     GivenUp {
         before: &'g [Queued],
         error: OperationError,
@@ -255,7 +255,7 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
                 task.refused(&error);
                 outcomes.push(Outcome::Refused(error));
             }
-            // Its sequence ends with its outcome: nothing behind it is executed before.
+            // Its outcome ends its sequence: no later write is executed before that.
             Err(Refusal { error, dirty: true, .. }) => {
                 let before = group.get(..outcomes.len()).unwrap_or_default();
                 return Attempt::GivenUp { before, error };
@@ -279,7 +279,7 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
     Attempt::Ended(outcomes)
 }
 
-/// What is written of the changes of a database.
+/// The parts of the changes of a database that are logged.
 fn log_mode(context: &NamingContext) -> LogMode {
     if context.settings.mdb.keeps_changes() {
         LogMode::RowsAndContext
@@ -290,7 +290,7 @@ fn log_mode(context: &NamingContext) -> LogMode {
     }
 }
 
-/// The number of the change that a write has made, if it has made one.
+/// The number of a write's change, if it has made one.
 fn sequence_of(outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Done(_, executed) => Some(executed.record.position.sequence).filter(|&sequence| sequence != 0),
@@ -321,7 +321,7 @@ fn write_files(
     Ok(())
 }
 
-/// The working copy could not follow: a full disk.
+/// The working copy could not be updated: the disk is full.
 fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) {
     let Some(files) = served.context.backend.files() else {
         return;

@@ -1,7 +1,7 @@
-//! Work that overlays do of their own accord, on the writer, between groups of writes.
+//! Work that overlays do at regular times, on the writer, between groups of writes.
 //!
-//! Each step is a write of its own, with its own change record. Steps that are due share one commit with what clients
-//! have asked for meanwhile.
+//! Each step is a write of its own, with its own change record. Due steps share one commit with the requests of
+//! clients.
 
 use std::{
     sync::{
@@ -41,7 +41,8 @@ struct Timer {
 }
 
 impl Timers {
-    /// Those of a database that is served from now on. They wait for their first period, unless `former` has them.
+    /// The timers of a database that is served from now on. New ones wait for their first period; those in `former`
+    /// continue.
     pub(super) fn of(served: &Served, directory: &Directory, former: Option<&Self>) -> Self {
         let now = directory.monotonic_micros();
         let timer = |hooks: &Arc<dyn TimerHooks>| {
@@ -70,8 +71,8 @@ impl Timers {
         })
     }
 
-    /// The steps that are due, of each timer `limit` at most. Call it when those that it gave before have been
-    /// executed, and told if they are refused.
+    /// The due steps, at most `limit` of each timer. Call it after the earlier steps have been executed, and their
+    /// refusals reported.
     pub(super) fn due(&mut self, directory: &Arc<Directory>, served: &Served, limit: usize) -> Vec<Box<dyn WriteTask>> {
         let now = directory.monotonic_micros();
         let mut tasks: Vec<Box<dyn WriteTask>> = Vec::new();
@@ -108,7 +109,7 @@ struct TimerTask {
     directory: Arc<Directory>,
     origin: RequestContext,
     hooks: Arc<dyn TimerHooks>,
-    /// Of the database, for the log.
+    /// The suffix of the database, for the log.
     suffix: Dn,
     has_changed: Arc<AtomicBool>,
 }
@@ -144,7 +145,7 @@ impl WriteTask for TimerTask {
     }
 
     fn refused(&self, _: &OperationError) {
-        // What it has done is not there: it waits for its period.
+        // Its changes were undone: it waits for its period.
         self.has_changed.store(false, Ordering::Relaxed);
     }
 

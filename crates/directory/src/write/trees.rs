@@ -1,4 +1,4 @@
-//! The thread `config`: executes the changes of all trees in memory, and those of null databases, one after the other.
+//! The thread `config`: executes the changes of all trees in memory and of null databases, one after the other.
 
 use std::sync::{Arc, mpsc::Receiver};
 
@@ -12,14 +12,14 @@ use crate::{
     overlay::Pipeline,
 };
 
-/// Executes until it is told to end. Each change is made under the configuration that is then in force: the one before
-/// may have changed it.
+/// Executes changes until it is told to end. Each change is made under the configuration in force at that time: the
+/// change before may have replaced it.
 pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
     let mut last = directory.configuration();
     while let Ok(order) = orders.recv() {
         match order {
             WriterCommand::Task(queued) => serve(directory, governor, queued),
-            // It serves no configuration of its own.
+            // It has no configuration of its own.
             WriterCommand::Pause(pause) => drop(pause),
             WriterCommand::Close => break,
         }

@@ -9,15 +9,15 @@ use crate::{Directory, backend::queue::Served};
 
 /// Rows of each table that one step deletes.
 const ROWS: usize = 512;
-/// How long the log is not looked at after it was in order, unless it has grown since, and after a failure.
+/// Time without a check after the log was in order, unless it has grown since; also the time after a failure.
 const PAUSE_MICROS: u64 = 5_000_000;
-/// How often tombstones are gone through.
+/// How often all tombstones are checked.
 const TOMBSTONES_MICROS: u64 = 3_600_000_000;
 /// How long deletes are remembered.
 const TOMBSTONE_AGE_MICROS: i64 = 30 * 86_400 * 1_000_000;
-/// Octets of rows where only `changelog-age` is said.
+/// Octets of rows if only `changelog-age` is set.
 const AGED_OCTETS: u64 = 256 << 20;
-/// Octets of rows that are kept for those who look, where only overlays follow. A short log has hot pages.
+/// Octets of rows that are kept for readers if only overlays follow. The pages of a short log stay in memory.
 const FOLLOWED_OCTETS: u64 = 4 << 20;
 
 /// The trimming of one database.
@@ -25,13 +25,13 @@ const FOLLOWED_OCTETS: u64 = 4 << 20;
 pub(super) struct Trimming {
     /// When the next step may be made.
     not_before: u64,
-    /// When tombstones are gone through again.
+    /// When all tombstones are checked again.
     tombstones_at: u64,
-    /// No log is kept, and nothing is left of one.
+    /// No log is kept, and the old one has been deleted.
     is_done: bool,
-    /// Octets of rows that the last step has left, for a follower or another step; all there can be if it failed.
+    /// Octets of rows that the last step left, for a follower or another step; the maximum if it failed.
     octets_left: u64,
-    /// Changes that were deleted although a follower had not taken them; said once.
+    /// Whether the loss of changes that a follower had not taken was logged; logged once.
     has_told_of_loss: bool,
 }
 
@@ -44,14 +44,14 @@ impl Trimming {
         Duration::from_micros(self.not_before.saturating_sub(directory.monotonic_micros()))
     }
 
-    /// Makes a step if there is one to be made. `is_busy`: clients are writing. Whether something was committed.
+    /// Makes a step if there is work. `is_busy`: clients are writing. Returns whether something was committed.
     pub(super) fn step(
         &mut self,
         directory: &Directory,
         (served, database, followers): (&Served, &Database, &Followers),
         is_busy: bool,
     ) -> bool {
-        // Under load a log grows far past its limit in the pause.
+        // Under load, a log would grow far beyond its limit during the pause.
         let is_due = self.patience(directory).is_zero() || (is_busy && self.has_grown(served, database));
         if !is_due {
             return false;
@@ -83,7 +83,7 @@ impl Trimming {
         }
     }
 
-    /// Whether the rows have become an eighth longer than they may be, or than the last step could make them.
+    /// Whether the rows are an eighth longer than allowed, or than the last step could make them.
     fn has_grown(&self, served: &Served, database: &Database) -> bool {
         let octets = size_limit(served);
         let state = database.snapshot().and_then(|snapshot| snapshot.view().log_state());
@@ -105,7 +105,7 @@ impl Trimming {
     }
 }
 
-/// Octets of rows that are kept at most, but for followers.
+/// Maximum octets of rows, without those that followers need.
 fn size_limit(served: &Served) -> u64 {
     let mdb = &served.context.settings.mdb;
     mdb.change_log_octets.unwrap_or(if mdb.keeps_changes() {

@@ -59,7 +59,7 @@ impl DerefMut for Site {
     }
 }
 
-/// What came back for one request.
+/// The answer to one request.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
     pub code: u32,
@@ -70,7 +70,7 @@ pub struct Answer {
     pub entries: Vec<String>,
     /// The entry of a pre-read or post-read response control.
     pub read_entry: Option<String>,
-    /// Value of an extended response, or what a SASL mechanism has for the client.
+    /// Value of an extended response, or a SASL mechanism's data for the client.
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
@@ -254,7 +254,7 @@ impl Client {
         }
     }
 
-    /// Speaks for someone; the empty name is anonymous.
+    /// Binds as somebody; the empty name is anonymous.
     pub fn become_(&mut self, dn: &str) {
         let schema = &self.directory.configuration().schema;
         let dn = Dn::parse(schema, dn.as_bytes()).expect("a DN");
@@ -269,7 +269,7 @@ impl Client {
         (self.worker.as_mut().expect("open"), &mut self.session)
     }
 
-    /// As a reactor that is about to wait.
+    /// Acts like a reactor that is about to wait.
     pub fn rest(&mut self) {
         self.worker.as_mut().expect("open").rest();
     }
@@ -278,7 +278,7 @@ impl Client {
         read_answer(&self.send_for_octets(request, controls))
     }
 
-    /// All that comes back, as it would go to the client.
+    /// All octets of the answer, as they would go to the client.
     pub fn send_for_octets(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Vec<u8> {
         self.next_id += 1;
         let mut pdu = Vec::new();
@@ -291,7 +291,7 @@ impl Client {
         let mut out = Vec::new();
         let worker = self.worker.as_mut().expect("open");
         let mut started = worker.start(&mut self.session, &pdu, &mut out);
-        // Time does not pass here.
+        // Time stands still here.
         while let Started::Held(held, until) = started {
             let decision = match until {
                 HeldUntil::Time(_, decision) => Some(decision),
@@ -430,7 +430,7 @@ impl Client {
         })
     }
 
-    /// All attributes that are stored, without the ones that differ from run to run.
+    /// All stored attributes, without those that differ from run to run.
     pub fn stored(&mut self, dn: &str) -> Option<String> {
         let all = self.read(dn, &["*", "+"])?;
         let volatile = ["entryUUID", "entryDN", "subschemaSubentry", "hasSubordinates"];
@@ -449,7 +449,7 @@ impl Client {
         answer.entries
     }
 
-    /// As whoever the session speaks for.
+    /// With the identity of the session.
     pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Answer {
         let manage = controls::Control::critical(controls::ManageDsaIt);
         self.search_with(base, scope, filter, names, &[&manage])
@@ -520,7 +520,7 @@ fn registry() -> Registry {
 /// `dc=ex` in `folder`, with the standard schema files.
 fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
-    // Of this repository, whichever package of it these files are built in.
+    // The files of this repository, for any package that includes this module.
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut schemas = above
         .map(|folder| folder.join("schema"))
@@ -548,7 +548,7 @@ fn split_line(line: &str) -> (&str, &str) {
     (name, value.trim_start())
 }
 
-/// What the octets say that come back for one request.
+/// Parses the octets that answer one request.
 pub fn read_answer(mut out: &[u8]) -> Answer {
     let mut answer = Answer {
         code: u32::MAX,
@@ -616,7 +616,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Definitions for what the standard schema files lack: obsolete things, numbers.
+/// Definitions that the standard schema files lack: obsolete elements, numbers.
 const SCHEMA: &str = "
 attributetype ( 1.3.6.1.4.1.4203.666.999.1 NAME 'oldThing' OBSOLETE EQUALITY booleanMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.7 )
 attributetype ( 1.3.6.1.4.1.4203.666.999.2 NAME 'count' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )

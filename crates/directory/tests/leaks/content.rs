@@ -1,10 +1,10 @@
-//! A random tree, as text that the test understands as well as the server.
+//! A random tree, as text that both the test and the server understand.
 
 use std::fmt::Write as _;
 
 use crate::{Random, harness::Site, rules::Rules};
 
-/// A class of which no attribute must be there but the naming one.
+/// A class that requires no attribute except the naming one.
 pub(crate) const SCHEMA: &str = "objectclass ( 1.3.6.1.4.1.4203.666.999.21 NAME 'thing' SUP top STRUCTURAL MUST cn )";
 
 pub(crate) const INDEXES: &str = "index objectClass eq\nindex name eq,sub,approx\nindex member,seeAlso,manager eq\n\
@@ -43,7 +43,7 @@ pub(crate) const PLACES: [&str; 11] = [
     "cn=a1,ou=a,dc=ex",
 ];
 
-/// A group that rules look at, and that is always there whole.
+/// A group that rules use. It is always there with all its members.
 pub(crate) const GROUP: &str = "cn=g,dc=ex";
 
 #[derive(Clone, Debug)]
@@ -103,8 +103,8 @@ impl Content {
         Self(entries)
     }
 
-    /// Without the values on which `rules` give the subject no privilege at all, and without the entries of which
-    /// nothing is left.
+    /// A copy without the values on which `rules` give the subject no privilege at all, and without the entries that
+    /// are then empty.
     pub(crate) fn without_what_is_hidden(&self, rules: &Rules, subject: &str) -> Self {
         let mut left: Vec<Entry> = Vec::new();
         // From the leaves upwards.
@@ -201,7 +201,7 @@ impl Entry {
     }
 }
 
-/// What names the entry, what makes it what it is, and what rules look at stays in any case.
+/// Whether an attribute always stays: it names the entry, makes it an entry, or is used by rules.
 fn is_input(name: &str, entry: &Entry) -> bool {
     ["objectClass", "owner", "ref", "aliasedObjectName", "dc", "o", "ou"].contains(&name)
         || (name == "cn" && entry.dn.starts_with("cn="))

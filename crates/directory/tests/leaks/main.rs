@@ -1,8 +1,8 @@
-//! What a subject may not read has no effect on any answer that it gets.
+//! Data that a subject may not read have no effect on any answer that it gets.
 //!
-//! A directory and a copy of it, from which everything has been deleted on which the rules give the subject no
-//! privilege, are asked the same random questions under the same random rules: every octet of the answers must be the
-//! same, but for the superior that noSuchObject names. A third, with indexes, as well.
+//! There is a directory, and a copy without everything on which the rules give the subject no privilege. Both get the
+//! same random questions under the same random rules: every octet of the answers must be the same, except for the
+//! superior that noSuchObject names. A third directory, with indexes, is compared too.
 
 #![allow(
     clippy::expect_used,
@@ -22,7 +22,7 @@ use harness::Site;
 use questions::Question;
 use rules::Rules;
 
-/// Rounds of random content and rules; `IRONBARK_LEAK_ROUNDS` asks for others.
+/// Rounds of random content and rules; `IRONBARK_LEAK_ROUNDS` sets another number.
 const ROUNDS: u64 = 150;
 /// Questions that each subject asks in a round.
 const QUESTIONS: usize = 60;
@@ -43,7 +43,7 @@ fn what_may_not_be_read_changes_no_answer() {
             site(&rules, content::INDEXES, &content),
             site(&rules, indexes, &left),
         ];
-        // Connections of their own, which know nothing of how the content came.
+        // New connections, which have no state from the loading of the content.
         let mut clients = sites.each_ref().map(Site::connect);
         for client in &mut clients {
             client.become_(subject);

@@ -1,4 +1,4 @@
-//! Random questions: searches, compares, and changes that only an assertion control decides about.
+//! Random questions: searches, compares, and changes whose result depends only on an assertion control.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ impl Question {
                 let attribute = *random.of(&ASKED);
                 Kind::Compare(attribute, value_of(random, attribute))
             }
-            // Who may not change a hidden entry learns that it is there, as from slapd.
+            // A client that may not change a hidden entry learns that it exists, as in slapd.
             2 if left.0.iter().any(|entry| entry.dn == dn) => Kind::Modify,
             _ => Kind::Search {
                 scope: *random.of(&[
@@ -138,8 +138,8 @@ impl Question {
         }
     }
 
-    /// All that comes back, without the superior that noSuchObject names: as in slapd, it names none where an entry is
-    /// hidden.
+    /// The whole answer, without the superior that noSuchObject names: as in slapd, no superior is named for a hidden
+    /// entry.
     pub(crate) fn ask(&self, client: &mut Client) -> Vec<u8> {
         let octets = self.answer(client);
         let answer = read_answer(&octets);
@@ -334,5 +334,5 @@ fn item(random: &mut Random) -> String {
     }
 }
 
-/// Every attribute that content has is asked about.
+/// There are questions about every attribute of the content.
 const _: () = assert!(WORDS.len() < ASKED.len());

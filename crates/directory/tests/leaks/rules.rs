@@ -1,4 +1,4 @@
-//! Random rules, and what they grant by the manual (slapd.access(5)), for the forms that are made here.
+//! Random rules, and the privileges that they grant by the manual (slapd.access(5)), for the forms used here.
 
 use std::fmt::Write as _;
 
@@ -142,7 +142,7 @@ impl Rules {
         text
     }
 
-    /// Whether `subject` may do more on a value than know that the entry is there.
+    /// Whether `subject` may do more on a value than know that the entry exists.
     pub(crate) fn grants_anything(&self, subject: &str, entry: &Entry, name: &str, value: Option<&str>) -> bool {
         let level = self.level(subject, entry, name, value);
         if name == "entry" { level > 0 } else { level > 1 }

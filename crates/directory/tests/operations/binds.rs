@@ -19,10 +19,10 @@ fn open() -> Site {
     site
 }
 
-/// Binds, one after another. `NONCE` in a message stands for what the server has sent as its part of the nonce.
+/// Binds, one after another. `NONCE` in a message stands for the server's part of the nonce.
 ///
 /// # Panics
-/// When somebody without the password becomes somebody: that is the property under test.
+/// When somebody without the password gets an identity: that is the property under test.
 pub(crate) fn binds(data: &[u8]) {
     SITE.with_borrow_mut(|site| {
         let mut challenge = Vec::new();

@@ -1,4 +1,4 @@
-//! Random sequences of operations on a real database, answered as by a model: the fuzz target, on its seeds and on
+//! Random sequences of operations on a real database, compared with a model: the fuzz target, on its seeds and on
 //! mutations of them.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a panic fails the test")]

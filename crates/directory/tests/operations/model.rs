@@ -1,4 +1,4 @@
-//! What a directory of a few names and values must do, in the most obvious way.
+//! The required behaviour of a directory with a few names and values, in the most obvious way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ pub(crate) enum Term {
     Not(Box<Term>),
 }
 
-/// Result codes of which one must come; success alone changes something.
+/// Possible result codes. Only success changes something.
 pub(crate) type Codes = &'static [u32];
 
 /// Entries below the suffix, and the suffix, whose name is empty.
@@ -85,7 +85,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Adds an entry, of whose lists of values some may have a repetition, or more values than the attribute may have.
+    /// Adds an entry. A list of values may have a repetition, or more values than the attribute allows.
     pub(crate) fn add(
         &mut self,
         name: &Name,
@@ -101,7 +101,7 @@ impl Model {
         };
         put_rdn(&mut attributes, *rdn);
         let is_refused = !attributes.contains_key("cn");
-        // Which of two reasons is told is not the model's business.
+        // The model does not decide which of two reasons is reported.
         if self.entries.contains_key(name) {
             return if is_refused { &[65, 68] } else { &[68] };
         }
@@ -136,7 +136,8 @@ impl Model {
         }
         let stores = |change: &&Change| change.kind != ChangeKind::Delete;
         let is_many = |change: &Change| change.attribute == "only" && change.values.len() > 1;
-        // What cannot be there twice cannot be deleted twice: it is refused, now or when it is found not to be there.
+        // A value that cannot be there twice cannot be deleted twice: the request is refused, at once or when the value
+        // is not found.
         let takes_twice = |change: &Change| change.kind == ChangeKind::Delete && (repeats(change) || is_many(change));
         if changes.iter().any(takes_twice) {
             return &[16, 19, 20, 32, 64, 65, 67];
@@ -174,7 +175,7 @@ impl Model {
                 .iter()
                 .all(|(attribute, value)| entry.get(attribute).is_some_and(|values| values.contains(*value)))
         });
-        // The suffix is no device, which must have a cn.
+        // The suffix is no device: a device must have a cn.
         if !has_rdn || !(name.is_empty() || entry.contains_key("cn")) {
             return &[64, 65, 67];
         }
@@ -261,7 +262,7 @@ impl Model {
     }
 }
 
-/// What is found wrong with values before anything is looked up.
+/// The errors in values that are found before any look-up.
 fn refusal(is_repeated: bool, is_many: bool) -> Option<Codes> {
     match (is_repeated, is_many) {
         (true, true) => Some(&[19, 20]),
@@ -300,7 +301,7 @@ impl Term {
         }
     }
 
-    /// As RFC 4515 has it.
+    /// In the form of RFC 4515.
     pub(crate) fn text(&self) -> String {
         let all = |terms: &[Self]| terms.iter().map(Self::text).collect::<String>();
         match self {

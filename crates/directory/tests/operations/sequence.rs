@@ -1,4 +1,4 @@
-//! The fuzz target: octets are a sequence of operations on a small tree, whose every answer must be that of the model.
+//! The fuzz target: octets are a sequence of operations on a small tree. Every answer must equal the model's.
 
 use std::{
     cell::RefCell,
@@ -13,7 +13,7 @@ use crate::harness::{Answer, Site};
 use crate::model::{ATTRIBUTES, Attributes, Change, ChangeKind, Model, Name, RDNS, Term, value};
 
 thread_local! {
-    /// Opened once: opening a database takes longer than a sequence. Each sequence leaves it as it was.
+    /// Opened once: opening a database takes longer than a sequence. Each sequence restores its first state.
     static SITE: RefCell<Site> = RefCell::new(open());
 }
 
@@ -28,7 +28,7 @@ fn open() -> Site {
 /// Runs a sequence.
 ///
 /// # Panics
-/// When an answer, or what is stored at the end, is not the model's.
+/// When an answer, or the stored data at the end, differ from the model's.
 pub(crate) fn operations(data: &[u8]) {
     SITE.with_borrow_mut(|site| {
         let mut model = Model::default();
@@ -53,7 +53,7 @@ pub(crate) fn operations(data: &[u8]) {
 
 const MAX_OPERATIONS: usize = 60;
 
-/// What is left of a sequence.
+/// The unread rest of a sequence.
 struct Octets<'d>(&'d [u8]);
 
 impl Octets<'_> {
@@ -78,7 +78,7 @@ impl Octets<'_> {
         ATTRIBUTES[self.below(ATTRIBUTES.len())]
     }
 
-    /// Values as they are written, and in normal form. Many, one time of sixteen.
+    /// Values as they are written, and in normal form. Many values, one time in sixteen.
     fn values(&mut self, attribute: &str) -> (Vec<String>, Vec<String>) {
         let many = self.below(16) == 15 && attribute != "only" && attribute != "count";
         if many {
@@ -147,7 +147,7 @@ fn operation(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>) {
     let (what, answer, expected) = match kind {
         0..=3 => add(site, model, octets, &name, &text),
         4..=6 => modify(site, model, octets, &name, &text),
-        // The suffix stays: without it nothing could be added but itself.
+        // The suffix stays: without it only the suffix itself could be added.
         7 if name.is_empty() => return,
         7 => (format!("delete {text}"), site.delete(&text), model.delete(&name)),
         8 => rename(site, model, octets, &name, &text),

@@ -1,5 +1,4 @@
-//! Requests of many names: attributes to return, classes, sort keys, attributes to dereference, parts of names of
-//! entries.
+//! Requests with many names: attributes to return, classes, sort keys, attributes to dereference, parts of entry names.
 
 use std::fmt::Write as _;
 
@@ -108,7 +107,7 @@ fn a_repeated_sort_key_costs_nothing() {
     ];
     let again = run(&mut site, &sorting(&keys));
     assert_eq!((again.code, again.entries), (0, once.entries));
-    // A longer request costs some more to read.
+    // A longer request costs a little more to read.
     assert!(
         again.all + again.elsewhere < once.all + once.elsewhere + 10,
         "{again:?} {once:?}"
@@ -145,7 +144,7 @@ fn attributes_to_dereference_are_a_hundred_at_most() {
         let course = answer(count, each);
         assert_eq!(course.code, code, "{count} {each}: {course:?}");
         assert!(course.most <= TURN, "{count} {each}: {course:?}");
-        // Names that are many are resolved elsewhere.
+        // Requests with many names are resolved elsewhere.
         assert_eq!(course.was_handed_over, each == 163, "{count} {each}: {course:?}");
     }
 }

@@ -4,12 +4,12 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use crate::{OperationError, sasl::failure::malformed};
 
-/// What a client says about channel binding.
+/// The client's statement about channel binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flag<'m> {
-    /// `n`: it cannot.
+    /// `n`: the client does not support it.
     Unable,
-    /// `y`: it can, and believes that the server cannot.
+    /// `y`: the client supports it, and believes that the server does not.
     Unbound,
     /// `p=<type>`.
     Bound(&'m str),
@@ -20,7 +20,7 @@ pub(crate) enum Flag<'m> {
 pub(crate) struct First<'m> {
     pub(crate) flag: Flag<'m>,
     pub(crate) authorization: Option<String>,
-    /// With its last comma, as the channel binding data repeat it.
+    /// With its last comma, because the channel binding data repeat it.
     pub(crate) gs2_header: &'m str,
     /// The rest.
     pub(crate) bare: &'m str,
@@ -34,7 +34,7 @@ pub(crate) struct Final<'m> {
     /// GS2 header and channel binding data.
     pub(crate) binding: Vec<u8>,
     pub(crate) nonce: &'m str,
-    /// All but the proof.
+    /// Everything except the proof.
     pub(crate) without_proof: &'m str,
     pub(crate) proof: Vec<u8>,
 }

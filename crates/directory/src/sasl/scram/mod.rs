@@ -19,22 +19,22 @@ use crate::{
     request::context::RequestContext,
 };
 
-/// What the server knows of a user, or pretends to.
+/// The server's secret for a user, real or pretended.
 pub(crate) enum Secret {
     /// Stored keys.
     Keys(Keys),
-    /// Passwords in the clear, of which one must be right.
+    /// Passwords in the clear, one of which must be right.
     Cleartext(Vec<Vec<u8>>),
-    /// There is no such user, or nothing that serves: looks like a password in the clear, and takes as long.
+    /// There is no such user, or no usable secret: it looks like a password in the clear, and takes as long.
     Nothing,
 }
 
-/// What the server's first message left behind.
+/// The state after the server's first message.
 pub(crate) struct Exchange {
     hash: Hash,
     user: String,
     authorization: Option<String>,
-    /// What the client must repeat: its GS2 header and the channel binding data.
+    /// The text that the client must repeat: its GS2 header and the channel binding data.
     binding: Vec<u8>,
     /// The client's first message without the GS2 header, and the server's.
     messages: String,
@@ -51,18 +51,18 @@ pub(crate) struct Proof {
     presented: Vec<u8>,
 }
 
-/// How a mechanism may be used on this connection.
+/// The conditions for a mechanism on this connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) hash: Hash,
     pub(crate) binding: Binding,
-    /// Whether the mechanism with channel binding is offered beside that without.
+    /// Whether the mechanism with channel binding is offered besides the one without.
     pub(crate) is_binding_offered: bool,
     pub(crate) origin: &'a RequestContext,
 }
 
-/// Reads the client's first message; without one the client is to begin (`None`). `look_up` gives the secret and the
-/// salt of a user; `nonce` has not been used before.
+/// Reads the client's first message. Without a message, the client must begin (`None`). `look_up` gives the secret and
+/// the salt of a user; `nonce` has not been used before.
 pub(crate) fn begin(
     terms: Terms<'_>,
     message: Option<&[u8]>,
@@ -100,10 +100,10 @@ pub(crate) fn begin(
 fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, OperationError> {
     let kind = match (terms.binding, flag) {
         (Binding::Unbound, Flag::Unable) => return Ok(Cow::Borrowed(&[])),
-        // Somebody has taken the mechanism with channel binding from the list that the client saw.
+        // An attacker has removed the mechanism with channel binding from the list that the client saw.
         (Binding::Unbound, Flag::Unbound) if terms.is_binding_offered => return Err(failure::unauthenticated()),
         (Binding::Unbound, Flag::Unbound) => return Ok(Cow::Borrowed(&[])),
-        // libldap binds itself whichever of the two it uses.
+        // libldap uses channel binding with both mechanisms.
         (_, Flag::Bound(kind)) if terms.is_binding_offered => kind,
         _ => return Err(failure::malformed("channel binding")),
     };
@@ -114,7 +114,7 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, O
     let data = match kind {
         "tls-server-end-point" => endpoint.map(Cow::Borrowed),
         "tls-exporter" => exporter.map(|octets| Cow::Borrowed(&octets[..])),
-        // What libldap calls all its channel bindings, whose data begin with the name of the kind.
+        // libldap's name for all its channel bindings. Their data begin with the name of the kind.
         "ldap" => endpoint.map(|hash| Cow::Owned([b"tls-server-end-point:", hash].concat())),
         _ => None,
     };
@@ -146,8 +146,7 @@ impl Exchange {
 }
 
 impl Proof {
-    /// The server's final message, if the client knows the password. It takes milliseconds, whatever the server knows
-    /// of the user.
+    /// The server's final message, if the client knows the password. It takes milliseconds for any kind of secret.
     pub(crate) fn answer(&self) -> Option<Vec<u8>> {
         let Exchange { hash, rounds, salt, .. } = &self.exchange;
         let derive = |password: &[u8], rounds| Keys::derive(*hash, password, salt, rounds);
@@ -184,7 +183,7 @@ impl Proof {
     }
 }
 
-/// A stored password as clients prepare it (RFC 4013); one that cannot be is taken as it is.
+/// A stored password as clients prepare it (RFC 4013); unchanged if it cannot be prepared.
 fn prepared(password: &[u8]) -> Cow<'_, [u8]> {
     let text = std::str::from_utf8(password).ok();
     match text.and_then(|text| stringprep::saslprep(text).ok()) {

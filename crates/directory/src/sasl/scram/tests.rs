@@ -1,4 +1,4 @@
-//! SCRAM: the examples of the RFCs, and messages that are wrong.
+//! SCRAM: the examples of the RFCs, and invalid messages.
 
 use std::sync::Arc;
 
@@ -181,7 +181,7 @@ fn the_binding_must_be_that_of_the_channel() {
         (Binding::Bound, "bound", Flag::Bound("tls-unique")),
         (Binding::Bound, "unbound", endpoint),
         (Binding::Unbound, "unbound", endpoint),
-        // The list of mechanisms has been tampered with.
+        // An attacker has changed the list of mechanisms.
         (Binding::Unbound, "bound", Flag::Unbound),
     ] {
         assert_eq!(data(binding, origin, flag), None, "{binding:?} {origin} {flag:?}");
