@@ -1,4 +1,4 @@
-//! Who one is: simple binds, stored passwords of every scheme, whoami, and changing a password, compared with slapd's
+//! Identities: simple binds, stored passwords of every scheme, whoami, and changing a password, compared with slapd's
 //! answers.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
@@ -14,7 +14,7 @@ fn simple<'a>(dn: &'a str, password: &'a str) -> Credentials<'a> {
     Credentials::Simple { dn, password }
 }
 
-/// Binds with whoami, and asks who that was.
+/// Binds with whoami, and reads the identity.
 fn bind(transcript: &mut Transcript<'_>, dn: &str, password: &str) -> Result<(), TestkitError> {
     transcript.client("ldapwhoami", &simple(dn, password), &[], "")
 }

@@ -14,7 +14,7 @@ use common::{PEOPLE, ironbark, succeed};
 use ironbark_ldif::{Attributes, Change, ModifyKind, NoFiles, Reader, RecordKind};
 use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool};
 
-/// Changes of each kind; the last one's values are no text.
+/// Changes of each kind; the last one has binary values.
 const CHANGES: &str = "\
 dn: cn=Ann Lee,ou=people,dc=example,dc=com
 changetype: modify
@@ -122,7 +122,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Makes the changes of a text, in the plainest way.
+/// Makes the changes of a text, in the simplest way.
 fn apply(entries: &mut Entries, text: &str) {
     let mut reader = Reader::new(text.as_bytes(), NoFiles);
     let pairs = |attributes: Attributes| {

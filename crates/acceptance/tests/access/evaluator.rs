@@ -1,13 +1,12 @@
-//! slapd.access(5), read sentence by sentence: rules are split into words each time they are asked, and nothing is
-//! remembered.
+//! slapd.access(5), followed sentence by sentence: rules are split into words for each question, and nothing is cached.
 //!
-//! It knows the words that the generator uses, in the forms that it writes them in.
+//! It knows the words that the generator uses, in the generator's form.
 
 use regex::RegexBuilder;
 
 use super::model::{Directory, Entry, is_equal, is_subtype, is_within, normal, parent};
 
-/// Somebody who asks about an entry, and what the rules are.
+/// Somebody who asks about an entry, and the rules.
 pub(crate) struct Evaluator<'a> {
     pub(crate) rules: &'a [String],
     pub(crate) directory: &'a Directory,
@@ -16,7 +15,7 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) entry: &'a Entry,
 }
 
-/// What privileges are asked for: an attribute, `entry` or `children`, perhaps one value.
+/// The target of a question: an attribute, `entry` or `children`, perhaps one value.
 type What<'w> = (&'w str, Option<&'w str>);
 
 /// "none", "disclose", "auth", "compare", "search", "read", "write", "manage", each with the ones before it.
@@ -38,8 +37,8 @@ impl Evaluator<'_> {
         is_decided && granted.contains(privilege)
     }
 
-    /// The same, counting what rules that ended by `break` have given when there is no further one: slapd asks so about
-    /// the base object.
+    /// The same, but if the last rule ended with `break`, the privileges given so far count. slapd asks in this way
+    /// about the base object.
     pub(crate) fn permits_or_left(&self, what: What<'_>, privilege: char) -> bool {
         self.privileges(what).0.contains(privilege)
     }
@@ -123,14 +122,15 @@ impl Evaluator<'_> {
         })
     }
 
-    /// One condition of `<who>`. `is_own`: the clause is about the requester's own name, which need not be listed then.
+    /// One condition of `<who>`. `is_own`: the clause is about the requester's own name, which need not be in the list
+    /// then.
     fn is(&self, condition: &str, is_own: bool) -> bool {
         let is_user = !self.who.is_empty();
         let (key, text) = condition.split_once('=').unwrap_or((condition, ""));
         match key {
             "*" => true,
             "anonymous" => !is_user,
-            // Nobody here acts for anybody else.
+            // Nobody acts for anybody else here.
             "users" | "realusers" => is_user,
             "self" => is_user && normal(&self.entry.dn) == normal(self.who),
             // The entry is this far above (negative: below) the requester's.
@@ -167,7 +167,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Two sets joined by `&`, each a path or a text in brackets: true unless nothing is in both.
+    /// Two sets joined by `&`, each a path or a text in brackets: true if they have an element in common.
     fn is_of_set(&self, text: &str) -> bool {
         let (left, right) = text.split_once(" & ").unwrap();
         let (left, right) = (self.set(left), self.set(right));
@@ -212,7 +212,7 @@ fn is_match(pattern: &str, text: &str) -> bool {
     regex.is_match(text)
 }
 
-/// A level; `=` and exactly these privileges; `+` and `-` and those that come or go.
+/// A level; `=` and exactly these privileges; `+` or `-` and the privileges to add or remove.
 fn changed(granted: &str, access: &str) -> String {
     if let Some((_, letters)) = LEVELS.iter().find(|(level, _)| *level == access) {
         return (*letters).to_owned();
@@ -251,7 +251,7 @@ fn is_who(word: &str) -> bool {
     !is_level && !["=", "+", "-"].iter().any(|sign| access.starts_with(sign))
 }
 
-/// Whether a class, or one above it, has the attribute: of those that the entries here have.
+/// Whether a class, or one above it, has the attribute; only attributes of entries here.
 fn is_in_class(attribute: &str, class: &str) -> bool {
     const PERSON: &[&str] = &[
         "objectClass",

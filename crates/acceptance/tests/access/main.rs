@@ -1,4 +1,4 @@
-//! Access rules beside Debian's slapd: the same rules, data and requests, the same answers.
+//! Access rules compared with Debian's slapd: the same rules, data and requests must give the same answers.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! A directory as plain lists of text, and what filters and operations make of it: no code of the server's.
+//! A directory as plain lists of text, with filters and operations on it. It uses no code of the server.
 
 use std::collections::BTreeMap;
 
@@ -74,16 +74,16 @@ impl Entry {
         })
     }
 
-    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it, may be searched: asked of what is asserted,
-    /// and of what is stored and would answer. The manual has the former; a value that may not be searched answers
-    /// nothing here, where slapd has it answer substrings.
+    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it, may be searched. It is asked about the
+    /// asserted attribute, and about stored values that would answer. The manual demands only the former. A value that
+    /// may not be searched answers nothing here; in slapd it answers substrings.
     pub(crate) fn matches(&self, filter: &str, may: &dyn Fn(&str, Option<&str>) -> bool) -> Truth {
         let (truth, rest) = self.component(filter, may);
         assert_eq!(rest, "", "{filter}");
         truth
     }
 
-    /// One component in parentheses, and what follows it.
+    /// One component in parentheses, and the text behind it.
     fn component<'f>(&self, text: &'f str, may: &dyn Fn(&str, Option<&str>) -> bool) -> (Truth, &'f str) {
         let text = text.strip_prefix('(').unwrap();
         let Some(operator) = text.chars().next().filter(|first| "&|!".contains(*first)) else {
@@ -123,7 +123,7 @@ impl Entry {
         let fits = |held: &str| {
             let held = held.to_lowercase();
             let (first, last) = (&parts[0], &parts[parts.len() - 1]);
-            // In all filters here the parts between are one at most.
+            // Filters here have at most one middle part.
             let middle = parts[1..parts.len() - 1].first().map_or("", String::as_str);
             held.starts_with(first.as_str()) && held.ends_with(last.as_str()) && held.contains(middle)
         };
@@ -200,7 +200,7 @@ impl Directory {
                 }
                 let mut values: Vec<String> = Vec::new();
                 if is_member {
-                    // One that nobody deletes.
+                    // A value that nobody deletes.
                     values.extend(entry.attributes[*name].iter().take(kept).cloned());
                 }
                 for _ in 0..number {

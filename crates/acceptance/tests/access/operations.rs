@@ -1,4 +1,4 @@
-//! `restrictop`: Debian's slapd does not know it; what is expected is what the manual of OpenLDAP 2.7 says, and its
+//! `restrictop`: Debian's slapd does not know it. The expected results come from the manual of OpenLDAP 2.7 and its
 //! test006.
 
 use ironbark_client::{
@@ -18,7 +18,7 @@ const ASSERTION: &str = "1.3.6.1.1.12";
 const PRE_READ: &str = "1.3.6.1.1.13.1";
 const PAGED: &str = "1.2.840.113556.1.4.319";
 
-/// One of each operation as Ann; those that are refused as `restrictop` refuses.
+/// Sends one of each operation as Ann. Returns those that `restrictop` refuses.
 async fn refused(site: &Site) -> Vec<&'static str> {
     let client = site.client(ANN);
     let rename = ModifyDnRequest {
@@ -122,13 +122,13 @@ async fn the_first_rule_about_an_operation_decides_by_its_first_clause_that_hold
             "search compare",
         ),
         (&[&editors, rest], "add modify rename delete"),
-        // Ann is no member, and where no clause holds nothing more is looked at.
+        // Ann is no member, and the evaluation ends where no clause matches.
         (&[&strangers, rest], "add modify rename delete"),
         (&["add delete rename by * reject", rest], "add rename delete"),
         (&["extended by * reject", rest], "whoami passwd"),
         (&["extended=1.3.6.1.4.1.4203.1.11.1 by * reject", rest], "passwd"),
         (&["bind by * reject", rest], "bind"),
-        // Who binds is nobody yet.
+        // During a bind, the requester is still anonymous.
         (&["bind by users allow", rest], "bind"),
         (
             &["search by * allow"],
@@ -142,7 +142,7 @@ async fn the_first_rule_about_an_operation_decides_by_its_first_clause_that_hold
             &["modify by ssf=1 allow by peername.ip=127.0.0.1 reject", rest],
             "modify",
         ),
-        // A control that has not come along is not dropped: that says nothing.
+        // A control that was not sent cannot be dropped: the clause has no effect.
         (&["search by * drop control=1.3.6.1.1.12", rest], "search"),
         (
             &["search by * drop control=1.3.6.1.1.12 continue by users allow", rest],
@@ -165,7 +165,7 @@ async fn a_database_has_its_own_rules_or_the_global_ones() {
     set(&site, &["compare by * reject", "all by * allow"], &[]).await;
     let root_dse = site.client(ANN).compare("", "objectClass", b"top", &[]).await.unwrap();
     assert_eq!(root_dse.code, ResultCode::UNWILLING_TO_PERFORM);
-    // The rootdn is not asked, but has to bind as anybody else.
+    // The rootdn is exempt, but its bind is checked like any other.
     let root = site.connect("cn=Manager,dc=example,dc=com", "secret").await;
     set(&site, &[], &["all by * reject"]).await;
     assert!(search(&root, &[]).await.result.is_success());
@@ -194,7 +194,7 @@ async fn dropped_controls_have_no_effect_and_critical_ones_are_refused() {
     for rules in [
         &["all control=1.3.6.1.1.12 by * drop control=1.3.6.1.1.12"][..],
         &["all by users drop control=1.3.6.1.1.12 break by * reject", rest],
-        // What is dropped is not there for the rules that follow.
+        // For later rules, a dropped control does not exist.
         &[
             "all by * drop control=1.3.6.1.1.12 break",
             "all control=1.3.6.1.1.12 by * reject",
@@ -210,7 +210,7 @@ async fn dropped_controls_have_no_effect_and_critical_ones_are_refused() {
         );
     }
 
-    // All of a rule's controls must be there.
+    // The request must have all controls of a rule.
     let before = Control::optional(PreRead(List::new(&[])));
     set(
         &site,

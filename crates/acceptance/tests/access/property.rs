@@ -1,4 +1,4 @@
-//! Random rules over random data: each answer of the server is the one that the manual, read literally, gives.
+//! Random rules over random data: each answer of the server must equal the answer of the manual, read literally.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const DIRECTORIES: u64 = 4;
 const SETS: u64 = 12;
 const SEED: u64 = 0x5eed_acce_55ed_0002;
 
-/// What the server is to say: the lines of [`Site::survey`].
+/// The expected answers of the server: the lines of [`Site::survey`].
 struct Expected<'a> {
     rules: &'a [String],
     directory: &'a mut Directory,
@@ -104,8 +104,8 @@ impl Expected<'_> {
         format!("{} {entries:?}", shown(ResultCode::SUCCESS, ""))
     }
 
-    /// "The compare operation requires compare privileges on the attribute that is being compared." What goes wrong is
-    /// told if the entry may be disclosed. Values that may not be compared are not there.
+    /// "The compare operation requires compare privileges on the attribute that is being compared." Errors are reported
+    /// if the entry may be disclosed. Values that may not be compared count as missing.
     fn compare(&self, who: &str, dn: &str, attribute: &str, value: &str) -> String {
         let Some(entry) = self.directory.find(dn) else {
             return self.missing(who, dn);
@@ -132,8 +132,8 @@ impl Expected<'_> {
         }
     }
 
-    /// "The modify operation requires write privileges on the attributes being modified": `add` for values that come,
-    /// `delete` for those that go, both to replace.
+    /// "The modify operation requires write privileges on the attributes being modified": `add` for new values,
+    /// `delete` for deleted ones, both for a replacement.
     fn change(
         &mut self,
         who: &str,
@@ -188,7 +188,7 @@ fn shown(code: ResultCode, matched: &str) -> String {
     format!("{} {}", code.0, normal(matched))
 }
 
-/// More with ACCESS_DIRECTORIES and ACCESS_SETS, others with ACCESS_SEED.
+/// ACCESS_DIRECTORIES and ACCESS_SETS set larger numbers, ACCESS_SEED another seed.
 #[tokio::test]
 async fn every_answer_is_what_the_manual_says() {
     let mut random = Random::new(environment("ACCESS_SEED").unwrap_or(SEED));

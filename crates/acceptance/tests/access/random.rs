@@ -1,4 +1,4 @@
-//! Rules put together at random.
+//! Random rules.
 
 use super::site::{Site, assert_same};
 

@@ -1,4 +1,4 @@
-//! Both servers with the same people and groups, and what clients ask them.
+//! Both servers with the same people and groups, and the requests of clients.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ pub(crate) struct Site {
     pub(crate) clients: Vec<(&'static str, Client)>,
 }
 
-/// Everybody's is the own name.
+/// Everybody's password is the own name.
 pub(crate) fn password(dn: &str) -> &str {
     dn.get(4..7).unwrap_or_default()
 }
@@ -154,12 +154,12 @@ impl Site {
         [Self::start(Flavor::OpenLdap).await, Self::start(Flavor::Ironbark).await]
     }
 
-    /// Puts rules into force; what the server says about them.
+    /// Puts rules into force. Returns the server's result.
     pub(crate) async fn set_rules(&self, rules: &[String]) -> LdapResult {
         self.configure(DATABASE, "olcAccess", rules).await
     }
 
-    /// Gives an attribute of cn=config new values; what the server says about them.
+    /// Sets an attribute of cn=config. Returns the server's result.
     pub(crate) async fn configure(&self, dn: &str, attribute: &str, values: &[String]) -> LdapResult {
         let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
         let change = Change {
@@ -180,7 +180,7 @@ impl Site {
         values.map(|value| String::from_utf8(value.clone()).unwrap()).collect()
     }
 
-    /// What the server says to a bind over a new connection.
+    /// The server's result for a bind over a new connection.
     pub(crate) async fn bind(&self, dn: &str, password: &str) -> LdapResult {
         let client = connect(&self.server, "", "").await;
         client.simple_bind(dn, password.as_bytes(), &[]).await.unwrap()
@@ -200,7 +200,7 @@ impl Site {
             .unwrap()
     }
 
-    /// What everybody is told of everything, and what happens to changes: one line each.
+    /// The answers to everybody about everything, and the results of changes: one line each.
     pub(crate) async fn survey(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (who, client) in &self.clients {
@@ -300,7 +300,7 @@ pub(crate) const CHANGES: &[(&str, ModifyOperation, &str, &[&str])] = &[
     (GROUP, ModifyOperation::Delete, "seeAlso", &[ANN]),
 ];
 
-/// Puts the same rules into force in both servers and compares what everybody is told.
+/// Puts the same rules into force in both servers and compares the answers to everybody.
 pub(crate) async fn assert_same(sites: &[Site; 2], rules: &[String]) {
     let [theirs, ours] = sites;
     let (their_result, our_result) = (theirs.set_rules(rules).await, ours.set_rules(rules).await);
@@ -313,7 +313,7 @@ pub(crate) async fn assert_same(sites: &[Site; 2], rules: &[String]) {
         return;
     }
     let (theirs, ours) = (theirs.survey().await, ours.survey().await);
-    // A value that rules hide from who asks answers substrings in slapd, and is known to be there; not here.
+    // In slapd, a value that rules hide from the requester answers substrings, and so reveals that it exists; not here.
     let tells_values_apart = rules.iter().any(|rule| rule.contains(" attrs=mail val"));
     let is_about_hidden = |question: &str| question.contains("(mail=*example*)") || question.contains(" mail=other");
     let different = theirs
@@ -324,7 +324,7 @@ pub(crate) async fn assert_same(sites: &[Site; 2], rules: &[String]) {
     assert!(different.is_empty(), "{rules:#?}\n{}", different.join("\n"));
 }
 
-/// Two lines without what they have in common at both ends, but for the beginning.
+/// Two lines without their common parts at both ends, except for the beginning.
 fn unlike(theirs: &str, ours: &str) -> String {
     let same = theirs
         .bytes()

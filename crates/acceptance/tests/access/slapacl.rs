@@ -1,4 +1,4 @@
-//! slapacl: beside Debian's it says the same, and then which rule decides, by file, line and clause.
+//! slapacl: its output equals Debian's, followed by the deciding rule, with file, line and clause.
 
 use ironbark_testkit::{Flavor, Outcome, Server, Tool};
 
@@ -55,8 +55,8 @@ fn acl(server: &Server, arguments: &[&str]) -> Outcome {
     server.tool(Tool::Acl, arguments, "").unwrap()
 }
 
-/// What is asked, and for each answer the line on which the rule begins (counted from the first of [`OWN`]; negative:
-/// from the first of [`GLOBAL`]) and the clause, or the reason.
+/// Questions, and for each answer the line on which the rule begins (counted from the first of [`OWN`]; negative: from
+/// the first of [`GLOBAL`]) and the clause, or the reason.
 const QUESTIONS: &[(&[&str], &[&str])] = &[
     (
         &["-D", ANN, "-b", ANN, "title:Boss", "title:Clerk"],
@@ -210,7 +210,7 @@ fn every_value_of_an_entry_is_shown_but_for_passwords() {
     let (theirs, ours) = (server(Flavor::OpenLdap), server(Flavor::Ironbark));
     let lines = |outcome: &Outcome| {
         let answers = outcome.stderr.lines().filter(|line| !line.starts_with('\t'));
-        // Made by each server for itself.
+        // Each server makes these for itself.
         let own = ["entryUUID=", "entryCSN=", "createTimestamp=", "modifyTimestamp="];
         let answers = answers.filter(|line| !own.iter().any(|name| line.starts_with(name)));
         answers.map(str::to_owned).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
-//! slapauth: who clients are after `authz-regexp`, and for whom `authz-policy` lets them act. Debian's slapauth says
-//! the same, where it looks at no entry: its database is not open then, so that it finds nothing, or ends with a failed
-//! assertion.
+//! slapauth: the identities of clients after `authz-regexp`, and the identities that `authz-policy` allows them to
+//! assume. Debian's slapauth gives the same output where it needs no entry. Its database is not open then, so it finds
+//! nothing, or ends with a failed assertion.
 
 use ironbark_testkit::{Flavor, Outcome, Server, Tool};
 

@@ -1,16 +1,16 @@
-//! Is there such an entry? Who may not know is told the same whether there is one or not.
+//! Is there such an entry? A client that may not know gets the same answer whether the entry exists or not.
 
 use ironbark_testkit::{Credentials, Server};
 
 use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, told, user};
 
-/// The same request about an entry that is hidden and about one that is not there.
+/// The same request about a hidden entry and about a missing one.
 #[track_caller]
 fn same(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) {
     same_of((HIDDEN, ABSENT), server, who, program, arguments, input);
 }
 
-/// The same about two names: of an entry that is hidden, and of one that is not there.
+/// The same about two names: of a hidden entry, and of a missing one.
 #[track_caller]
 pub(crate) fn same_of(
     (hidden, absent): (&str, &str),
@@ -71,7 +71,7 @@ fn a_hidden_entry_is_answered_for_like_one_that_is_not_there() {
     }
 }
 
-/// As from slapd, the answer names no superior, which that for an entry that is not there does; nothing else differs.
+/// As in slapd, the answer names no superior, while the answer for a missing entry does; nothing else differs.
 #[test]
 fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superior() {
     let rules = "access to dn.subtree=\"cn=shade,ou=people,dc=example,dc=com\" by * none";
@@ -110,11 +110,11 @@ fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superi
                 same("ldapcompare", &["-e", "!assert=(sn=wrong)", base, assertion], "");
             }
         }
-        // Who may add nothing there is not told that the name is in use.
+        // A client that may add nothing there does not learn that the name is in use.
         let add = "dn: NAME\nobjectClass: person\ncn: x\nsn: x\n";
         same("ldapadd", &[], add);
     }
-    // Nor does what lies below an alias to it, by name, tell of it.
+    // Names below an alias to it do not reveal it either.
     for below in ["cn=x", "cn=under"] {
         let follow = |name: &str| {
             let base = format!("{below},cn={name},ou=mine,dc=example,dc=com");
@@ -125,8 +125,8 @@ fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superi
     }
 }
 
-/// As slapd does, 50 instead of 32 tells somebody who may write nothing there that there is an entry; what is in it, it
-/// does not tell.
+/// As in slapd, 50 instead of 32 shows a client that may write nothing there that the entry exists; it does not show
+/// the content.
 #[test]
 fn changes_tell_no_more_of_hidden_entries_than_slapd() {
     let server = site();
@@ -191,7 +191,7 @@ fn limits_counts_and_positions_are_those_of_what_may_be_seen() {
         (outcome.code(), outcome.stdout)
     };
     let bob = user(BOB);
-    // The boss alone would exceed the limit.
+    // The boss's entry alone would exceed the limit.
     let (code, found) = search(&bob, &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]);
     assert_eq!((code, found.matches("dn:").count()), (Some(0), 1), "{found}");
     assert_eq!(

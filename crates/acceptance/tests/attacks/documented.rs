@@ -1,4 +1,4 @@
-//! The table of docs/security.md names these tests, and every one of them.
+//! The table of docs/security.md names all these tests, and only these.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

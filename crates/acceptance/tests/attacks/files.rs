@@ -1,4 +1,4 @@
-//! Data files that are not what was written.
+//! Damaged data files.
 
 use std::{
     fs::{self, OpenOptions},
@@ -31,7 +31,7 @@ fn cut(file: &Path, length: u64) {
     open.set_len(length).unwrap();
 }
 
-/// Changes one bit wherever these bytes are: some places are left from before and in no use.
+/// Changes one bit wherever these bytes occur: some places are old and not in use.
 fn flip(file: &Path, bytes: &[u8]) {
     let mut content = fs::read(file).unwrap();
     let windows = content.windows(bytes.len()).enumerate();
@@ -78,7 +78,7 @@ fn what_was_cut_off_is_refused_with_a_word() {
             "{output:?}"
         );
     }
-    // A backup that was cut off leaves the place as it was; a whole one puts things right.
+    // An incomplete backup leaves the place unchanged; a complete one repairs it.
     let whole = fs::read(&backup).unwrap();
     fs::remove_file(&data).unwrap();
     for length in [whole.len() / 2, 5000, 100] {

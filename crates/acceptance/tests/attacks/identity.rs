@@ -1,4 +1,4 @@
-//! Being somebody else, or nobody with the rights of somebody.
+//! Assuming another identity, or an anonymous client with the rights of somebody.
 
 use ironbark_testkit::Credentials;
 
@@ -53,7 +53,7 @@ fn an_empty_password_is_no_password() {
         let outcome = run(&server, &who, "ldapwhoami", &[], "");
         assert_eq!(outcome.code(), Some(53), "{dn}: {outcome:?}");
     }
-    // Where it is allowed it is nobody.
+    // Where it is allowed, the client is anonymous.
     let server = site_with("allow bind_anon_dn", "");
     let outcome = run(
         &server,
@@ -184,7 +184,7 @@ fn relaxed_rules_need_the_right_to_manage() {
         relaxed("ldapdelete", &[&format!("cn=plain,ou=kept,{BASE}")], ""),
         Some(0)
     );
-    // No two entries have one entryUUID.
+    // No two entries have the same entryUUID.
     let used = "entryUUID: 00000000-0000-4000-8000-000000000000\n";
     assert_eq!(add("twin,ou=kept", used), Some(19));
     assert_eq!(
@@ -305,7 +305,7 @@ fn controls_give_no_rights() {
 
 #[test]
 fn the_configuration_and_the_monitor_are_closed() {
-    // No rules at all: what protects these two protects itself.
+    // No rules at all: cn=config and cn=Monitor protect themselves.
     let template =
         ironbark_testkit::Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw other\ndatabase mdb");
     let mut server = ironbark_testkit::Server::prepare(ironbark_testkit::Flavor::Ironbark, &template).unwrap();

@@ -1,4 +1,4 @@
-//! Requests that are long for the server and short for the client: others are served beside them, and they end with
+//! Requests that cost the server much and the client little: others are served meanwhile, and the requests end with
 //! their connection.
 
 use std::{fmt::Write as _, io::Write as _, net::TcpStream, time::Duration};
@@ -118,7 +118,7 @@ fn searches_that_take_minutes_hold_up_nobody_and_end_with_their_connection() {
     let streams: Vec<TcpStream> = (0..6)
         .map(|_| {
             let mut stream = connect(&server);
-            // For the rootdn there is no limit.
+            // The rootdn has no limit.
             wire::bind(&mut stream);
             stream.write_all(&attack).unwrap();
             stream
@@ -138,7 +138,7 @@ fn searches_that_take_minutes_hold_up_nobody_and_end_with_their_connection() {
 fn a_stranger_may_make_the_server_work_so_much_and_no_more() {
     let server = site("");
     let mut stream = connect(&server);
-    // Each character stands for a phrase: 20 octets of request for 360 to be compared.
+    // Each character stands for a phrase: 20 octets of request become 360 to compare.
     let phrases = |count: usize| {
         element(
             0xa3,
@@ -173,7 +173,7 @@ fn matched() -> (&'static str, Vec<u8>) {
     ("1.2.826.0.1.3344810.2.3", element(0x30, &terms))
 }
 
-/// The dereference control with so many specifications of one attribute.
+/// The dereference control with `count` specifications of one attribute.
 fn dereference(count: usize) -> (&'static str, Vec<u8>) {
     let wanted = [element(4, b"cn"), element(4, b"sn"), element(4, b"objectClass")];
     let specification = [element(4, b"member"), element(0x30, &wanted.concat())];

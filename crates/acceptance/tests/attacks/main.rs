@@ -1,4 +1,4 @@
-//! Attacks tried and what happened: each test is a row of the table in docs/security.md.
+//! Attacks and their results: each test is a row of the table in docs/security.md.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

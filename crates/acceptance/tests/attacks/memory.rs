@@ -1,4 +1,4 @@
-//! Memory that is not to be had.
+//! Memory that is not available.
 
 use std::{fmt::Write as _, os::unix::fs::PermissionsExt};
 
@@ -23,7 +23,7 @@ const RULES: [&str; 8] = [
     "octetStringOrderingMatch",
 ];
 
-/// A server that may take so much address space in KiB, with entries that take much to sort.
+/// A server with this limit of address space in KiB, with entries that are expensive to sort.
 fn narrow(kibibytes: u32) -> Server {
     let server = Server::prepare(
         Flavor::Ironbark,
@@ -58,7 +58,7 @@ fn narrow(kibibytes: u32) -> Server {
 #[test]
 fn what_cannot_be_had_is_an_answer() {
     let server = narrow(700_000);
-    // Of each rule a key of its own.
+    // One key for each rule.
     let keys = RULES.map(|rule| format!("description:{rule}"));
     let sort = format!("sss={}", keys.join("/"));
     for _ in 0..3 {
@@ -75,7 +75,7 @@ fn what_cannot_be_had_is_an_answer() {
     let bound = run(&server, &costly, "ldapwhoami", &[], "");
     assert_eq!(bound.code(), Some(49), "{bound:?}\n{}", server.log());
     assert!(server.log().contains("cannot be had for it"), "{}", server.log());
-    // What can be had is done.
+    // Requests that fit into the memory are carried out.
     let sorted = server
         .search(&["-b", BASE, "-E", "sss=-cn", "-z", "none", "(cn=p39*)", "cn"])
         .unwrap();

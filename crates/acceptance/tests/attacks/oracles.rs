@@ -1,4 +1,4 @@
-//! What is in an attribute that may not be read? No request may answer that, not even by yes or no.
+//! The content of an attribute that may not be read: no request may reveal it, not even by yes or no.
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
 
@@ -54,14 +54,14 @@ fn no_filter_matches_by_a_value_that_may_not_be_read() {
             let found = search(&server, &who, &[filter, "1.1"]);
             assert_eq!(found.stdout, "", "{filter} as {who:?}");
         }
-        // A rule alone asks of what may be searched: the same is found whatever the hidden values are.
+        // A rule without an attribute uses only searchable values: the result does not depend on hidden values.
         let rest = |value: &str| search(&server, &who, &[&format!("(!(:octetStringMatch:={value}))"), "1.1"]).stdout;
         assert_eq!(rest("annspass"), rest("zzz"));
     }
 }
 
-/// The rules hide `sn`, its tagged values, and the members of a group; what is asked for is something else that they
-/// answer.
+/// The rules hide `sn`, its tagged values, and the members of a group. The requests ask for other attributes that these
+/// would answer.
 #[test]
 fn no_supertype_and_no_chain_answers_for_what_is_hidden() {
     for indexes in ["", "index name,member eq,pres\nindex sn eq,sub"] {
@@ -97,13 +97,13 @@ fn no_supertype_and_no_chain_answers_for_what_is_hidden() {
         ] {
             let found = search(&server, &NOBODY, &[filter, "1.1"]);
             assert_eq!(found.stdout, "", "{filter} {indexes}");
-            // Nor does its negation leave out the one that it would match.
+            // Nor does its negation leave out the entry that it would match.
             if !filter.contains("1941") && !filter.starts_with("(&") {
                 let rest = search(&server, &NOBODY, &[&format!("(!{filter})"), "1.1"]).stdout;
                 assert!(rest.contains("uid=ann") || rest.is_empty(), "{filter} {indexes}");
             }
         }
-        // What may be searched is found, by any rule.
+        // Searchable values are found, by any rule.
         let found = search(&server, &NOBODY, &["(:caseExactMatch:=Ann)", "1.1"]);
         assert!(found.stdout.contains("uid=ann"), "{}", found.stdout);
         for (attribute, right) in [("name", "Able"), ("name;lang-de", "Fuchs")] {
@@ -146,7 +146,7 @@ fn reading_it_gives_nothing_by_any_control() {
             assert_no_secret(&search(&server, &who, arguments));
         }
     }
-    // Its owner may write it, and read it no more than others.
+    // The owner may write it, but cannot read it any more than others.
     assert_no_secret(&search(&server, &user(ANN), &["(uid=ann)", "*", "userPassword"]));
 }
 
@@ -221,7 +221,7 @@ fn assertions_and_changes_are_no_oracle() {
         assert_no_secret(&outcome);
         (outcome.code(), outcome.stderr)
     };
-    // Bob may write the description: whether he succeeds must not depend on what he may not read.
+    // Bob may write the description: the result must not depend on values that he may not read.
     let describe = "replace: description\ndescription: x";
     for (right, wrong) in [
         ("(userPassword=annspass)", "(userPassword=wrong)"),
@@ -259,7 +259,7 @@ fn assertions_and_changes_are_no_oracle() {
     ] {
         assert_eq!(change(&[], right), change(&[], wrong));
         assert_eq!(change(&[], right).0, Some(50));
-        // A permissive modify, and one that is only tried.
+        // A permissive modify, and one with the no-op control.
         assert_eq!(
             change(&["-e", "!1.2.840.113556.1.4.1413"], right),
             change(&["-e", "!1.2.840.113556.1.4.1413"], wrong)

@@ -1,4 +1,4 @@
-//! The process: what it may do, what its files are for whom, and what it says of secrets.
+//! The process: its privileges, the permissions of its files, and secrets in its output.
 
 use std::{
     fs,
@@ -32,7 +32,8 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// A server that will run as nobody, in files of nobody's: the schema's too, for the checkout may be closed to others.
+/// A server that will run as nobody, with all files owned by nobody, including the schema's: others may not be able to
+/// read the checkout.
 fn handed_over(config: &str, arguments: &[&str]) -> Server {
     let server = Server::prepare(Flavor::Ironbark, &config.replace("{schema}", "{dir}/schema")).unwrap();
     let schema = server.layout().make_dir("schema").unwrap();
@@ -45,7 +46,7 @@ fn handed_over(config: &str, arguments: &[&str]) -> Server {
     server.arguments(arguments)
 }
 
-/// Makes a file or folder, and what is in it, nobody's.
+/// Makes nobody the owner of a file or folder and its content.
 fn give_away(path: &Path) {
     chown(path, Some(NOBODY_ID), Some(NOBODY_ID)).unwrap();
     if path.is_dir() {
@@ -59,7 +60,8 @@ fn give_away(path: &Path) {
 fn root_is_given_up_by_every_thread_for_good() {
     let config = format!("{}{RULES}", Server::PEOPLE_CONFIG);
     if !is_root() {
-        // Who has nothing to give up is told so, and does not serve as somebody else than he asked for.
+        // A process without privileges to give up gets an error, and does not serve under another identity than
+        // requested.
         let mut server = Server::prepare(Flavor::Ironbark, &config)
             .unwrap()
             .arguments(&["-u", "nobody"]);
@@ -106,7 +108,7 @@ fn root_is_given_up_by_every_thread_for_good() {
 
 #[test]
 fn a_server_in_a_chroot_sees_nothing_else() {
-    // As in slapd, all files are looked for below the new root, the configuration's among them.
+    // As in slapd, all files are opened below the new root, including the configuration's.
     let config = format!("{}{RULES}", Server::PEOPLE_CONFIG);
     if !is_root() {
         let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
@@ -167,7 +169,7 @@ fn files_with_secrets_are_their_owners_alone() {
     for name in ["data.mdb", "lock.mdb"] {
         assert_eq!(mode(&server.layout().join("db").join(name)), 0o600, "{name}");
     }
-    // slapd's socket is for everybody; who may do what is the rules' business.
+    // slapd's socket is open to everybody; rules decide about access.
     assert_eq!(mode(&server.socket_path()) & 0o777, 0o777);
 }
 
@@ -273,7 +275,7 @@ fn no_secret_is_logged_at_any_level() {
         .filter(|line| line.contains("Secret") || line.contains("U2VjcmV0"))
         .collect();
     assert!(told.is_empty(), "{told:#?}");
-    // As octets: a dump of a packet would show them so.
+    // As octets: a dump of a packet would show them in this form.
     for secret in ["RootSecret1", "AnnSecret3", "NewSecret5"] {
         let octets: Vec<String> = secret.bytes().map(|octet| format!("{octet:02x}")).collect();
         assert!(!log.contains(&octets.concat()) && !log.contains(&octets.join(" ")));

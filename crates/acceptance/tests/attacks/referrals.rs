@@ -1,4 +1,4 @@
-//! Referral entries that may not be known of: no operation tells of them, or where they point.
+//! Hidden referral entries: no operation reveals them, or their targets.
 
 use ironbark_testkit::{Credentials, Server};
 
@@ -7,7 +7,7 @@ use crate::{
     site::{BASE, BOB, BOSS, NOBODY, run, site_holding, user},
 };
 
-/// Of the hidden ones, one has a superior that everybody sees, the other has one that is hidden too.
+/// One of the hidden entries has a visible superior, the other a hidden one.
 const RULES: &str = "\
 access to dn.subtree=\"ou=gone,dc=example,dc=com\" by dn.exact=\"uid=boss,ou=people,dc=example,dc=com\" write by * none
 access to dn.base=\"ou=unread,dc=example,dc=com\" attrs=ref by * none
@@ -92,7 +92,7 @@ fn a_hidden_referral_is_answered_for_like_one_that_is_not_there() {
                 same("ldapadd", &[], &add);
             }
         }
-        // With manageDSAit it is an entry like others; what is below it by name is still elsewhere, and so hidden.
+        // With manageDSAit it is an entry like others; names below it are still elsewhere, and so hidden.
         for name in ["cn=x,NAME", "cn=y,cn=x,NAME"] {
             same("ldapdelete", &["-M", name], "");
             let add = format!("dn: {name}\nobjectClass: person\ncn: new\nsn: x\n");

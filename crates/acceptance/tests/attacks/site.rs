@@ -1,4 +1,4 @@
-//! A directory with something to hide, and who asks for it.
+//! A directory with hidden entries, and its clients.
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
 
@@ -6,11 +6,11 @@ pub(crate) const BASE: &str = "dc=example,dc=com";
 pub(crate) const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
 pub(crate) const BOB: &str = "uid=bob,ou=people,dc=example,dc=com";
 pub(crate) const BOSS: &str = "uid=boss,ou=people,dc=example,dc=com";
-/// An entry that nobody but the boss may know of, and its neighbour that is not there.
+/// An entry that only the boss may know about, and a missing neighbour.
 pub(crate) const HIDDEN: &str = "cn=secret,ou=hidden,dc=example,dc=com";
 pub(crate) const ABSENT: &str = "cn=nothing,ou=hidden,dc=example,dc=com";
 
-/// employeeNumber stands for any attribute that has an order and is nobody's business.
+/// employeeNumber stands for any attribute with an order that nobody may read.
 pub(crate) const RULES: &str = "\
 access to attrs=userPassword by self =xw by anonymous auth by * none
 access to attrs=employeeNumber by * none
@@ -130,12 +130,13 @@ pub(crate) fn user(dn: &str) -> Credentials<'_> {
     Credentials::Simple { dn, password }
 }
 
-/// What a client of ldap-utils says.
+/// The output of a client of ldap-utils.
 pub(crate) fn run(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) -> Outcome {
     server.client(program, who, arguments, input).unwrap()
 }
 
-/// Exit status, answer and complaint with one name for another, so that what is told of two entries can be compared.
+/// Exit status, answer and error, with one name replaced by another, so that the answers about two entries can be
+/// compared.
 pub(crate) fn told(outcome: &Outcome, name: &str) -> (Option<i32>, String, String) {
     let rdn = name.split(',').next().unwrap();
     let plain = |text: &str| text.replace(name, "NAME").replace(rdn, "RDN");

@@ -1,4 +1,4 @@
-//! Octets that mean something to somebody else: NUL, line ends, escapes, parts of filters and names.
+//! Octets with a special meaning elsewhere: NUL, line ends, escapes, parts of filters and names.
 
 use std::io::Write as _;
 
@@ -10,8 +10,8 @@ use crate::wire::{connect, element, read_message, search};
 #[test]
 fn a_nul_ends_no_name() {
     let server = site();
-    // NUL is mapped to nothing when strings are prepared (RFC 4518 §2.2): this is the same name, whatever is behind it,
-    // and nothing more.
+    // NUL is mapped to nothing when strings are prepared (RFC 4518 §2.2). So this is the same name and nothing more,
+    // whatever follows the NUL.
     let with_nul = Credentials::Simple {
         dn: "uid=bob\\00,ou=people,dc=example,dc=com",
         password: "bobspass",
@@ -78,7 +78,7 @@ fn an_escaped_name_is_one_name_and_no_more_of_them() {
 
 #[test]
 fn a_mapping_of_identities_is_filled_in_as_a_value() {
-    // The user name of a client goes into a name and into a filter: it stays one value of each.
+    // The user name of a client goes into a name and into a filter: in each it stays one value.
     let mapping = "authz-regexp \"gidNumber=([^,]*)\\+uidNumber=([^,]*),cn=peercred,cn=external,cn=auth\" \
                    \"ldap:///ou=people,dc=example,dc=com??one?(|(employeeNumber=$2)(uid=none))\"";
     let server = site_with(mapping, "");

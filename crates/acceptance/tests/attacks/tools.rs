@@ -1,4 +1,4 @@
-//! Files from somebody else, given to the tools.
+//! Files from other people as input of the tools.
 
 use std::{fs, process::Command};
 
@@ -15,7 +15,7 @@ fn a_value_from_a_file_is_the_loaders_business_and_no_clients() {
     let server = prepared();
     let secret = server.layout().write("secret", "file content").unwrap();
     let url = format!("file://{}", secret.display());
-    // slapadd reads it, as slapd's does: whoever may run it may read the file.
+    // slapadd reads it, as slapd's does: a user that may run slapadd may read the file.
     let ldif = format!("{DATA}\ndn: cn=f,{BASE}\nobjectClass: person\ncn: f\nsn: x\ndescription:< {url}\n");
     server.slapadd(&ldif).unwrap();
     let dump = server.tool(Tool::Cat, &["-a", "(cn=f)"], "").unwrap().stdout;
@@ -27,7 +27,7 @@ fn a_value_from_a_file_is_the_loaders_business_and_no_clients() {
         &format!("dn: cn=g,{BASE}\nobjectClass: person\ncn: g\nsn:< http://127.0.0.1:1/x\n"),
     );
     assert_ne!(refused.unwrap().code(), Some(0));
-    // What a client sends is a value.
+    // Everything that a client sends is only a value.
     let server = site();
     let script = format!(
         "import ldap, os\nc = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s(os.environ['ROOT_DN'], 'secret')\n\
@@ -83,7 +83,7 @@ fn hostile_ldif_ends_with_a_reason_and_leaves_nothing() {
             &ldif[..ldif.len().min(60)],
             outcome.stderr
         );
-        // What is wrong is quoted, once.
+        // The error is quoted once.
         assert!(
             !outcome.stderr.is_empty() && outcome.stderr.len() < ldif.len() + 20_000,
             "{}",
@@ -147,7 +147,7 @@ fn a_hostile_configuration_is_refused_by_line() {
         fs::write(&config, &text).unwrap();
         let test = server.tool(Tool::Test, &["-u"], "").unwrap();
         let start = &text[..text.len().min(60)];
-        // A set that is no set is taken by slapd too, and holds for nobody.
+        // slapd also accepts a malformed set, which holds for nobody.
         assert!(test.code() == Some(1) || text.contains("set="), "{start}: {test:?}");
         assert!(test.stderr.len() < 5_000_000, "{start}");
     }
@@ -156,7 +156,7 @@ fn a_hostile_configuration_is_refused_by_line() {
 #[test]
 fn passwords_are_read_from_files_too() {
     let server = site();
-    // What stands on a command line is anybody's to see: every tool that takes a password there takes a file as well.
+    // Everybody can see a command line: every tool that takes a password there also takes a file.
     let file = server.layout().write("password", "secret").unwrap();
     let program = Flavor::Ironbark.program().unwrap();
     for arguments in [&["load", "search", "--help"][..], &["advise", "--help"]] {

@@ -1,5 +1,4 @@
-//! Work that takes milliseconds, asked for by the hundred: others have their turn meanwhile, and what it took is given
-//! back.
+//! Hundreds of requests that each take milliseconds: others get their turn meanwhile, and the memory is released.
 
 use std::{
     io::Write as _,
@@ -55,7 +54,7 @@ fn who_changes_hundreds_of_passwords_waits_alone() {
             assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
         }
         let before_others = answered.load(Ordering::Relaxed);
-        // With the connection goes what it has asked for.
+        // When the connection ends, its requests end too.
         flood.shutdown(Shutdown::Both).unwrap();
         assert!(before_others < 400, "{before_others} of {CHANGES} went first");
     });
@@ -66,7 +65,7 @@ fn who_changes_hundreds_of_passwords_waits_alone() {
 fn memory_that_slow_hashes_took_is_given_back() {
     const KEPT: usize = 8 << 20;
     let server = slow_site();
-    // The first requests of all kinds leave something behind.
+    // The first requests of each kind leave something in memory.
     assert_eq!(run(&server, &user(BOB), "ldapwhoami", &[], "").code(), Some(0));
     let before = memory(&server);
     thread::scope(|scope| {
@@ -112,8 +111,8 @@ fn slow_tls_site() -> Server {
 fn a_flood_of_client_hellos_holds_up_nobody_else() {
     const HELLOS: u32 = 900;
     let server = slow_tls_site();
-    // Prints how many of the flood had been answered when others were: somebody without TLS, then somebody with, from
-    // another address.
+    // Prints how many requests of the flood had been answered when others were: a client without TLS, then one with
+    // TLS, from another address.
     let script = format!(
         "import ldap, os, resource, select, socket, ssl, urllib.parse\n\
          resource.setrlimit(resource.RLIMIT_NOFILE, (4096, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))\n\

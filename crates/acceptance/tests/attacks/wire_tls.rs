@@ -1,4 +1,4 @@
-//! TLS as nobody should speak it any more.
+//! Outdated TLS.
 
 use std::process::{Command, Stdio};
 
@@ -18,7 +18,7 @@ fn secured() -> Server {
     server
 }
 
-/// What openssl says of a connection that is closed after the handshake.
+/// openssl's output for a connection that is closed after the handshake.
 fn connect(server: &Server, arguments: &[&str]) -> String {
     let address = server
         .tls_url()

@@ -1,4 +1,4 @@
-//! Making the server work, wait or remember without end.
+//! Attempts to make the server work, wait or remember without end.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use crate::process::memory;
 use crate::site::{ANN, BASE, BOB, DATA, run, site, site_with, template, user};
 use crate::wire::{self, PATIENCE, connect, element, everything, read_message, search};
 
-/// Octets more than before that the server may keep after an attack.
+/// Extra octets that the server may keep after an attack.
 const KEPT: usize = 48 << 20;
 
 /// Binds as the administrator, sends the messages, and reads until the server has answered `answers` times or hung up.
@@ -94,7 +94,7 @@ fn wide_filters_and_long_lists_are_answered_within_memory() {
     assert!(kept < KEPT, "{kept} octets are kept");
 }
 
-/// Somebody with a name is served as ever.
+/// An authenticated client is served as usual.
 fn assert_serves_people(server: &Server) {
     assert_eq!(run(server, &user(BOB), "ldapwhoami", &[], "").code(), Some(0));
 }
@@ -124,7 +124,7 @@ fn lengths_are_believed_only_as_far_as_the_limit() {
     }
     for _ in 0..200 {
         let mut stream = connect(&server);
-        // As long as a message may be, of which nothing comes.
+        // The longest allowed message, without its content.
         stream.write_all(b"\x30\x83\x03\xff\xf0").unwrap();
     }
     assert_serves_people(&server);
@@ -146,7 +146,7 @@ fn half_requests_that_trickle_in_cost_little_and_hold_up_nobody() {
     }
     let kept = memory(&server).saturating_sub(before);
     assert!(kept < KEPT, "{kept} octets are kept");
-    // Who sends no more is disconnected by the timeout.
+    // The timeout disconnects clients that stop sending.
     for stream in &mut slow {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut rest = Vec::new();
@@ -262,7 +262,7 @@ fn patterns_of_rules_take_time_that_grows_with_the_text() {
         "{}",
         found.stdout
     );
-    // One that would take too much memory is refused when it is read.
+    // An expression that would take too much memory is refused when it is read.
     let big = format!("access to dn.regex=\"{}\" by * none\n", "(a{1,250}){1,250}");
     let server = Server::prepare(
         ironbark_testkit::Flavor::Ironbark,
@@ -276,7 +276,7 @@ fn patterns_of_rules_take_time_that_grows_with_the_text() {
 #[test]
 fn costly_stored_passwords_cost_their_owner_alone() {
     let server = site();
-    // Each would take hours, or crash a library: they verify nothing, at once, and others bind meanwhile.
+    // Each would take hours, or crash a library. They fail at once, and others bind meanwhile.
     for stored in [
         "{CRYPT}$sha1$4294967295$abcdefgh$AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "{CRYPT}$6$rounds=999999999$abcdefgh$x",

@@ -50,7 +50,7 @@ impl Kdc {
             "addprinc -pw pencil ann",
             "addprinc -pw pencil ann/admin",
             "addprinc -randkey ldap/localhost",
-            // Each time there is a new key.
+            // There is a new key each time.
             &format!("ktadd -k {keys}.old ldap/localhost"),
             &format!("ktadd -k {keys} ldap/localhost"),
         ] {
@@ -82,7 +82,7 @@ impl Kdc {
         );
     }
 
-    /// A server with this key table and this idea of the default realm.
+    /// A server with this key table and this default realm.
     fn server(&self, flavor: Flavor, global: &str, (keys, realm): (&str, &str)) -> Server {
         let mut server = prepared(flavor, (global, "access to * by self write by * read\n"));
         let replay = format!("file2:{}", server.layout().join("replay").display());
@@ -128,7 +128,7 @@ impl Drop for Kdc {
 const USUAL: (&str, &str) = ("keytab", "krb5.conf");
 const ANN: &str = "dn:uid=ann,ou=people,dc=example,dc=com";
 
-/// The strengths of the binds that the log tells of.
+/// The strengths of the binds in the log.
 fn strengths(server: &Server) -> Vec<String> {
     let log = server.log();
     let binds = log.lines().filter_map(|line| line.split_once("mech=GSSAPI bind_ssf="));
@@ -190,11 +190,11 @@ fn the_server_wants_layers_as_slapd_does() {
         for properties in properties {
             let [ours, slapds] =
                 [&servers[0], &servers[1]].map(|server| kdc.whoami(server, "ann", &["-O", properties]));
-            // Which side finds that they cannot agree is no matter.
+            // It does not matter which side finds that they cannot agree.
             let is_known = |(code, name): (Option<i32>, String)| (code == Some(0), name);
             assert_eq!(is_known(ours), is_known(slapds), "{global}{properties}");
         }
-        // Some fail, or nothing has been shown.
+        // Some fail; otherwise this proves nothing.
         let codes = properties.map(|properties| kdc.whoami(&servers[0], "ann", &["-O", properties]).0);
         assert!(
             codes.contains(&Some(0)) && codes.iter().any(|code| *code != Some(0)),
@@ -250,7 +250,7 @@ fn without_the_right_key_nobody_is_known() {
         let [ours, slapds] = [&servers[0], &servers[1]].map(|server| kdc.whoami(server, "ann", &[]));
         assert_eq!(ours, slapds, "{keys}");
         assert!(ours.0 != Some(0) && ours.1.is_empty());
-        // Who runs the server learns why.
+        // The reason goes to the log, for the operator.
         servers[0].wait_for_log("GSSAPI: ").unwrap();
     }
 }
@@ -283,7 +283,7 @@ fn hostile_tokens_are_refused_and_the_server_lives() {
     kdc.log_in("ann", "ann");
     let server = kdc.server(Flavor::Ironbark, "", USUAL);
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
-    // The beginning of a token of Kerberos, of which more follows than there is.
+    // The beginning of a Kerberos token whose rest is missing.
     let krb5 = b"\x60\x82\xff\xff\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01\x00";
     let long = [&krb5[..], &vec![0x6e; 60_000]].concat();
     for token in [&b"x"[..], &[0; 100], &[0x60], &[0xff; 1000], krb5, &krb5[..6], &long] {

@@ -1,4 +1,4 @@
-//! Real clients beyond ldap-utils: what people run in front of a directory, configured as they configure it.
+//! Real clients beyond ldap-utils: programs that people use with a directory, configured in the usual way.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -18,7 +18,7 @@ use std::{path::Path, process::Command};
 
 use ironbark_testkit::{Authority, Flavor, Listen, Server};
 
-/// Users of SASL are the people of the directory; so are certificates of `ou=People,o=Example`.
+/// The people of the directory are the users of SASL, and so are certificates of `ou=People,o=Example`.
 const GLOBAL: &str = "\
 TLSCACertificateFile {dir}/ca.crt
 TLSCertificateFile {dir}/server.crt
@@ -83,8 +83,8 @@ fn succeed(command: &mut Command) -> String {
     stdout
 }
 
-/// The same client must get the same lines from both servers; these among them, so that they are not the same failure.
-/// What Cyrus SASL tells of the reason when a password is wrong, nobody is told here.
+/// The same client must get the same lines from both servers. The expected lines must be among them, so that both do
+/// not just fail alike. Cyrus SASL reports why a password is wrong; this server never does.
 fn assert_same_lines(answers: [String; 2], expected: &[&str]) {
     const FAILURE: &str = "SASL(-13): authentication failure";
     let [ours, slapds] = answers.map(|text| {

@@ -6,7 +6,7 @@ use ironbark_testkit::{Flavor, Server};
 
 use super::{program, run, started};
 
-/// A map of addresses to users; `lines` win over what it says of itself.
+/// A map of addresses to users; `lines` override the defaults.
 fn map(server: &Server, name: &str, lines: &str) -> String {
     let host = format!("server_host = {}", server.url().trim_end_matches('/'));
     let usual = [
@@ -23,7 +23,7 @@ fn map(server: &Server, name: &str, lines: &str) -> String {
     format!("ldap:{}", file(server, name, &text).display())
 }
 
-/// An old file: while one has been changed a moment ago, Postfix waits for what else may come.
+/// Gives the file an old date: Postfix waits after a recent change.
 fn file(server: &Server, name: &str, text: &str) -> PathBuf {
     let path = server.layout().write(name, text).unwrap();
     let file = File::options().write(true).open(&path).unwrap();
@@ -39,7 +39,7 @@ fn ask(server: &Server, map: &str, key: &str) -> (Option<i32>, String, String) {
     run(postmap.arg("-c").arg(folder).args(["-q", key, map]))
 }
 
-/// Addresses and what is found.
+/// Addresses and the expected results.
 type Answers = &'static [(&'static str, &'static str)];
 
 const BIND: &str = "bind = yes\nbind_dn = uid=ann,ou=people,dc=example,dc=com\nbind_pw = pencil\n";
@@ -112,7 +112,7 @@ fn postfix_finds_users_aliases_and_lists() {
     }
 }
 
-/// A mail server must not take an error for an address that there is not: it would send mail back.
+/// A mail server must not take an error for an unknown address: it would return mail.
 #[test]
 fn postfix_tells_errors_from_unknown_addresses() {
     let mut server = started(Flavor::Ironbark, ("", ""));

@@ -22,7 +22,7 @@ fn lines(server: &Server) -> String {
 
 #[test]
 fn python_ldap() {
-    // Mechanisms without the password itself need it as it is.
+    // Mechanisms that do not send the password need it in the clear.
     let global = "password-hash {CLEARTEXT}\n";
     let access = "access to attrs=userPassword by self write by anonymous auth\naccess to * by self write by * read\n";
     let answers = [

@@ -1,5 +1,5 @@
-//! `slapdtest`, by which projects test against python-ldap: `slapadd -n0` into an empty directory, a configuration
-//! whose names no schema knows yet, then the schema, then the server.
+//! `slapdtest`, which projects use for tests with python-ldap: `slapadd -n0` into an empty directory, a configuration
+//! with names that no schema knows yet, then the schema, then the server.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,5 @@
-//! SSSD: users and groups of the directory as users and groups of a machine, who log in and change their passwords.
+//! SSSD: users and groups of the directory become users and groups of a machine. They log in and change their
+//! passwords.
 
 use std::fs::File;
 
@@ -8,7 +9,7 @@ use super::{program, started, succeed};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/sssd.sh");
 
-/// What an administrator writes. Bob may not log in.
+/// An administrator's configuration. Bob may not log in.
 const CONFIGURATION: &str = "\
 [sssd]
 config_file_version = 2
@@ -32,7 +33,7 @@ ldap_tls_reqcert = demand
 ldap_access_filter = (!(uid=bob))
 ";
 
-/// A password that somebody else has set is to be changed.
+/// A password that somebody else has set must be changed.
 const POLICY: &str = "overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\n";
 const POLICY_ENTRY: &str = "dn: cn=policy,dc=example,dc=com\nchangetype: add\nobjectClass: device\nobjectClass: pwdPolicy\npwdAttribute: userPassword\n\
     pwdMustChange: TRUE\npwdAllowUserChange: TRUE\npwdMinLength: 6\npwdCheckQuality: 2\n\n\

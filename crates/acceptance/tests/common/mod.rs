@@ -1,4 +1,4 @@
-//! What the tests of the tools share.
+//! The shared parts of the tests of the tools.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::process::Command;
@@ -34,7 +34,7 @@ createTimestamp: 20200101000000Z
 entryCSN: 20200101000000.000000Z#000000#003#000000
 ";
 
-/// What differs between two loads of the same LDIF.
+/// Attributes that differ between two loads of the same LDIF.
 pub(crate) const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
 
 /// A prepared server that does not run, with the usual configuration.
@@ -42,7 +42,7 @@ pub(crate) fn prepared(flavor: Flavor) -> Server {
     Server::prepare(flavor, Server::PEOPLE_CONFIG).unwrap()
 }
 
-/// What slapcat shows, without what differs from load to load.
+/// The output of slapcat, without attributes that differ from load to load.
 pub(crate) fn dump(server: &Server) -> String {
     let text = server
         .tool(Tool::Cat, &["-o", "ldif-wrap=no"], "")
