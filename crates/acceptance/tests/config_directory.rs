@@ -63,7 +63,7 @@ fn with_database(flavor: Flavor) -> Server {
     server
 }
 
-/// A backslash of slapd.conf takes a meaning away; one of cn=config stands for itself.
+/// In slapd.conf a backslash removes a special meaning; in cn=config it stands for itself.
 const ESCAPES: &str = r#"authz-regexp "gidnumber=[0-9]+\\+uidnumber=[0-9]+,cn=peercred,cn=external,cn=auth" "cn=Manager,dc=example,dc=com"
 authz-regexp uid=([^,]*)\\.x,cn=auth "ldap:///dc=example,dc=com??sub?(cn=$1\\2A)"
 "#;
@@ -106,8 +106,8 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     assert_eq!(dumps[2].2, dumps[3].2, "our directory, read by both");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let (theirs, ours) = (lines(&dumps[0].2), lines(&dumps[2].2));
-    // Our own defaults, the order in which slapd keeps a set, and a second `modulepath`, which makes a second list
-    // there.
+    // Three differences: our own defaults, the order in which slapd keeps a set, and a second `modulepath`, which makes
+    // a second list there.
     let differs = |line: &&String| {
         [
             "olcDbMaxReaders",
@@ -151,7 +151,7 @@ fn names_are_mapped_alike_from_a_file_and_from_either_servers_directory() {
         let mut mapped = vec![];
         let folders = [Flavor::OpenLdap, Flavor::Ironbark].map(|writer| {
             let folder = server.layout().make_dir(&format!("{writer:?}.d")).unwrap();
-            // It misses the database, after the conversion.
+            // It reports the missing database, after the conversion.
             slaptest(writer, &["-f", &file, "-F", &folder.display().to_string()]);
             folder
         });
@@ -321,7 +321,7 @@ fn a_database_is_disabled_and_enabled_while_the_server_runs() {
         modify(&server, &ldif).success().unwrap();
         added_and_found(&server).unwrap()
     };
-    // Its rootdn is nobody either.
+    // Its rootdn is unknown too.
     let (gone, there) = ("added Some(49), found Some(32)", "added Some(0), found Some(0)");
     assert_eq!(change("add: olcDisabled\nolcDisabled: TRUE"), gone);
     assert_eq!(change("replace: olcDisabled\nolcDisabled: FALSE"), there);
@@ -391,8 +391,8 @@ fn initial_ldif(dir: &str, schema: &str) -> String {
     )
 }
 
-/// What a package does at installation: a configuration directory out of LDIF, then the database; the server starts
-/// from it.
+/// A package's installation: makes a configuration directory from LDIF, then the database. The server starts from the
+/// directory.
 fn installed() -> Server {
     let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     let dir = server.layout().path().display().to_string();
@@ -532,7 +532,7 @@ fn schema_in_use_stays_and_other_schema_goes() {
 fn a_change_that_cannot_be_written_is_refused_and_has_no_effect() {
     let mut server = from_folder("slapd.d");
     let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 9\n";
-    // What the new file would be called.
+    // The temporary name of the new file.
     let in_the_way = server.layout().join("slapd.d").join("cn=config.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let outcome = modify(&server, change);
@@ -553,7 +553,7 @@ fn starts_tls(server: &Server) -> bool {
     outcome.code() == Some(0)
 }
 
-/// A change of all settings that the server keeps elsewhere than in the configuration.
+/// A change of all settings that the server keeps outside the configuration.
 fn settings_of_every_kind(server: &Server, log: &str, metrics: std::net::SocketAddr) -> String {
     let place = |name: &str| server.layout().join(name).display().to_string();
     let (certificate, key, log) = (place("server.crt"), place("server.key"), place(log));
@@ -575,7 +575,7 @@ fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_f
         .write(layout, "server")
         .unwrap();
     let other = layout.make_dir("other").unwrap();
-    // Nobody listens there between the two.
+    // Nobody listens there in between.
     let address = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -606,14 +606,14 @@ fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_f
         assert_eq!(shown, "dn: cn=config\n\n");
         added_and_found(&server).unwrap();
     };
-    // One of the settings cannot be had.
+    // One of the settings cannot be applied.
     assert_eq!(modify(&server, &settings("no/such/folder")).code(), Some(80));
     is_as_it_was("log");
     let taken = std::net::TcpListener::bind(address).unwrap();
     assert_eq!(modify(&server, &settings("log")).code(), Some(80));
     drop(taken);
     is_as_it_was("log");
-    // All can be had, and the files not be written: what they or the journal would be called is in the way.
+    // All settings can be applied, but the files cannot be written: their temporary names or the journal's are taken.
     let folder = layout.join("slapd.d");
     let several = "dn: olcDatabase={1}null,cn=config\nchangetype: add\nobjectClass: olcNullConfig\n\
          olcDatabase: {1}null\nolcSuffix: o=null\n";
@@ -628,7 +628,7 @@ fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_f
         is_as_it_was("log");
         std::fs::remove_dir(folder.join(name)).unwrap();
     }
-    // The database that was prepared is closed, and its files are taken as they are.
+    // The prepared database is closed, and its files are reused unchanged.
     assert!(other.join("data.mdb").exists());
     modify(&server, &settings("log")).success().unwrap();
     modify(&server, &database).success().unwrap();
@@ -691,7 +691,7 @@ fn a_full_disk_refuses_changes_and_one_with_room_again_takes_them() {
     assert_eq!(shown, expected, "{}\n{log}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A tree whose suffix, rootdn and rules have attribute types that no schema knows, made by slapadd and served.
+/// A tree whose suffix, rootdn and rules have unknown attribute types, made by slapadd and served.
 #[test]
 fn names_with_unknown_types_are_taken_from_a_directory_and_in_requests_as_by_slapd() {
     assert_same(|flavor| {
@@ -776,7 +776,7 @@ fn a_server_whose_number_belongs_to_no_listener_does_not_start() {
             );
             assert!(refused.contains(&compared), "{refused}");
         }
-        // The tools do not listen.
+        // The tools do not check listeners.
         others.tool(Tool::Test, &["-u"], "").unwrap().success().unwrap();
         let mut twice = with("serverID 1 ldap://127.0.0.1:{port}/\nserverID 2 ldap://:{port}\n");
         let refused = twice.launch().unwrap_err().to_string();

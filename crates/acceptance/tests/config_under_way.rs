@@ -1,4 +1,4 @@
-//! cn=config changes while other things happen: searches of 64 clients, and kill -9.
+//! cn=config changes during other work: searches of 64 clients, and kill -9.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -89,8 +89,8 @@ async fn clients_that_search_notice_nothing_of_changes() {
     server.stop().unwrap();
 }
 
-/// Changes the server's settings, and those of the database as often, and adds and deletes an overlay, until the server
-/// is gone. The number of the last change that was acknowledged.
+/// Changes the server's settings, changes those of the database equally often, and adds and deletes an overlay, until
+/// the server is gone. Returns the number of the last acknowledged change.
 async fn change_until_the_end(admin: Client, first: u32, acknowledged: Arc<AtomicUsize>) -> u32 {
     let overlay = format!("olcOverlay=memberof,{DATABASE}");
     let attributes: [(&str, &[&[u8]]); 2] = [
@@ -107,7 +107,7 @@ async fn change_until_the_end(admin: Client, first: u32, acknowledged: Arc<Atomi
         }
         last = number;
         acknowledged.fetch_add(1, Ordering::Relaxed);
-        // Whether it is there depends on where the last round ended.
+        // Whether it exists depends on where the last round ended.
         let Ok(added) = admin.add(&overlay, &attributes, &[]).await else {
             return last;
         };
@@ -131,7 +131,7 @@ async fn number(admin: &Client, dn: &str, attribute: &str) -> u32 {
 async fn what_was_acknowledged_of_cn_config_survives_kill_9_and_slapd_reads_it() {
     let mut server = Server::prepare(Flavor::Ironbark, &configuration()).unwrap();
     let folder = server.layout().make_dir("slapd.d").unwrap();
-    // Says after the conversion that there is no database yet.
+    // After the conversion, it reports that there is no database yet.
     server.tool(Tool::Test, &["-F", folder.to_str().unwrap()], "").unwrap();
     server = server.from_directory(&folder);
     server.launch().unwrap();

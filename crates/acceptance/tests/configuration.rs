@@ -1,4 +1,4 @@
-//! Settings of slapd.conf: what is refused, what old files still say, and access rules compared with slapd's decisions.
+//! Settings of slapd.conf: refusals, settings in old files, and access rules compared with slapd's decisions.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,7 +10,7 @@ use ironbark_testkit::{Flavor, Server, TestkitError, Tool, assert_same};
 const DATA: &str = include_str!("data/example.ldif");
 const BASE: &str = "dc=example,dc=com";
 
-/// How a server that may not start ended: its exit status, and whether it named the file and this line.
+/// The end of a server that must not start: its exit status, and whether it named the file and this line.
 fn refusal(flavor: Flavor, config: &str) -> String {
     match Server::start(flavor, config) {
         Ok(_) => "it starts".to_owned(),
@@ -53,7 +53,7 @@ fn a_wrong_line_is_refused_by_file_and_line() {
         format!("{database}readonly perhaps\n"),
     ] {
         assert_eq!(refusal(Flavor::Ironbark, &config), "Some(1), line named", "{config}");
-        // slapd passes over a word that it does not know before the first database.
+        // slapd ignores an unknown word before the first database.
         if config != "nonsense on\n" {
             assert!(
                 refusal(Flavor::OpenLdap, &config).starts_with("Some(1)"),
@@ -142,8 +142,8 @@ fn slaptest_says_what_the_server_would() {
     }
 }
 
-/// What each identity may do: read, search, compare, and write in six ways. One connection for each, as 2,000 programs
-/// of ldap-utils would take minutes.
+/// The rights of each identity: read, search, compare, and six kinds of writes. One connection for each identity,
+/// because 2,000 programs of ldap-utils would take minutes.
 const MATRIX: &str = r"
 import ldap, os
 ann, staff, people = 'uid=ann,ou=People,dc=example,dc=com', 'cn=staff,ou=Groups,dc=example,dc=com', 'ou=People,dc=example,dc=com'
@@ -191,7 +191,7 @@ fn same_access(rules: &[&str]) {
     }
 }
 
-/// Compares what each identity may do. The data is there before the server starts.
+/// Compares the rights of each identity. The data is loaded before the server starts.
 #[track_caller]
 fn same_matrix(config: &str) {
     assert_same(|flavor| {
@@ -280,7 +280,7 @@ fn rules_of_all_databases_follow_those_of_one() {
     );
     same_matrix(&global);
     let default = Server::PEOPLE_CONFIG.replacen("pidfile", "defaultaccess none\npidfile", 1);
-    // Taken by slapd 2.5 as by us: refused or obeyed alike.
+    // slapd 2.5 and this server accept the same lines: both refuse or obey each of them.
     assert_eq!(
         refusal(Flavor::OpenLdap, &default).starts_with("it starts"),
         refusal(Flavor::Ironbark, &default).starts_with("it starts")

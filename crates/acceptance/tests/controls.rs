@@ -57,7 +57,7 @@ for c in c, nobody:
 
 #[test]
 fn giving_a_page_up_ends_the_paged_search() {
-    // slapd goes on with the next page when a client that gave it up comes back.
+    // slapd accepts the next page after a client has abandoned a paged search.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(DATA).unwrap().success().unwrap();
     let script = "
@@ -239,7 +239,7 @@ fn no_op_changes_nothing() {
             )?;
             transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &noop, ANN], "")?;
             transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", &noop, ANN, "uid=else"], "")?;
-            // An operation that would fail does.
+            // An operation that would fail does fail.
             transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &noop, BASE], "")?;
         }
         transcript.ignore_order();
@@ -249,7 +249,7 @@ fn no_op_changes_nothing() {
 
 #[test]
 fn permissive_modify_forgives() {
-    // The deletion of a value that is not there is left out: slapd 2.5 forgets to forgive it where other values are.
+    // Deleting a missing value is left out: slapd 2.5 refuses it if the attribute has other values.
     same_python(
         Server::PEOPLE_CONFIG,
         "
@@ -338,7 +338,7 @@ fn the_rootdn_acts_as_another() {
             &["-e", "!authzid=dn:uid=bob,ou=People,dc=example,dc=com"],
             "",
         )?;
-        // As itself and as another, by what it may do: slapd prints the name in its normal form.
+        // For itself and for another identity, by its rights: slapd prints the name in its normal form.
         for who in [&ann, &Credentials::ROOT] {
             transcript.client(
                 "ldapsearch",
@@ -384,7 +384,7 @@ fn an_unknown_control_counts_when_it_is_critical() {
 
 #[test]
 fn a_control_that_cannot_be_decoded_is_a_protocol_error() {
-    // Not compared: slapd 2.5.13 dies of an assertion filter that is no filter.
+    // Not compared: slapd 2.5.13 crashes on an invalid assertion filter.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(DATA).unwrap().success().unwrap();
     let script = "
@@ -485,7 +485,7 @@ fn a_tree_is_deleted_by_control_or_by_the_client() {
 
 #[test]
 fn the_tree_delete_control_is_offered_and_obeyed_or_refused_when_critical() {
-    // slapd 2.5 has no tree delete in back-mdb: critical, it refuses to delete a tree; here the tree is deleted.
+    // slapd 2.5 has no tree delete in back-mdb: it refuses the critical control; here the tree is deleted.
     for flavor in Flavor::ALL {
         let server = Server::start(flavor, Server::PEOPLE_CONFIG).unwrap();
         server.ldapadd(DATA).unwrap().success().unwrap();

@@ -1,5 +1,5 @@
-//! What the server has acknowledged is there after kill -9, whole, and found by every index; a full database refuses
-//! and goes on.
+//! After kill -9, acknowledged changes are there and whole, and every index finds them. A full database refuses writes
+//! and continues.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,10 +20,11 @@ const WRITERS: usize = 16;
 const ROUNDS: usize = 10;
 const SEED: u64 = 0x5eed_1a5c_a9e5_0001;
 
-/// What an entry may be: `None` is not there.
+/// The state of an entry: `None` means that it is missing.
 type State = Option<&'static str>;
 
-/// What the clients know of each entry: what was acknowledged last, and what is under way and may have come true.
+/// The clients' knowledge of each entry: the last acknowledged change, and changes under way, which may or may not have
+/// been made.
 #[derive(Default)]
 struct Known {
     acknowledged: BTreeMap<String, State>,
@@ -43,7 +44,7 @@ impl Known {
         }
     }
 
-    /// After a crash, what was under way is whatever it is found to be.
+    /// After a crash, the found state is taken for changes that were under way.
     fn settle(&mut self, present: &BTreeMap<String, String>) {
         for (name, wanted) in std::mem::take(&mut self.open) {
             let found = present.get(&name).map(String::as_str);
@@ -139,7 +140,7 @@ fn equality<'a>(attribute: &'a str, value: &'a str) -> Filter<'a> {
     })
 }
 
-/// Reads everything by a scan and by each index, and compares it with what is known.
+/// Reads everything by a scan and by each index, and compares it with the known state.
 async fn verify(server: &Server, known: &mut Known) {
     let client = connect(server).await;
     // No index serves the absence of a value: this is a scan.
@@ -243,7 +244,7 @@ async fn no_acknowledged_write_to_files_is_lost_by_kill_9() {
     write_and_kill(&config, ROUNDS / 3).await;
 }
 
-/// The server, stopped, and what its database has.
+/// Returns the stopped server, and the state of its database.
 async fn write_and_kill(config: &str, rounds: usize) -> (Server, Known) {
     let mut server = Server::start(Flavor::Ironbark, config).unwrap();
     server
@@ -263,7 +264,7 @@ async fn write_and_kill(config: &str, rounds: usize) -> (Server, Known) {
                 Arc::clone(&known),
             )));
         }
-        // The moment is a number of acknowledged writes.
+        // The moment of the crash is a number of acknowledged writes.
         let goal = known.lock().unwrap().writes + 20 + usize::try_from(random(&mut seed) % 400).unwrap();
         while known.lock().unwrap().writes < goal {
             assert!(

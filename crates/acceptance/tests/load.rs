@@ -71,7 +71,7 @@ fn server(flavor: Flavor) -> Server {
     server
 }
 
-/// Runs a workload on the data set `name`; the result as JSON gives it.
+/// Runs a workload on the data set `name`. Returns the result from its JSON form.
 fn run(server: &Server, name: &str, words: &[&str]) -> RunResult {
     let count = DATA.iter().find(|(known, _)| *known == name).unwrap().1;
     let (suffix, admin) = (format!("o={name}"), format!("cn=admin,o={name}"));
@@ -109,7 +109,7 @@ fn counts(point: &Point) -> BTreeMap<&str, u64> {
         .collect()
 }
 
-/// What holds for every run that ends after `requests` answers.
+/// Checks that apply to every run that ends after `requests` answers.
 #[track_caller]
 fn check(result: &RunResult, clients: &[u32], requests: u64) {
     let measured: Vec<u32> = result.points.iter().map(|point| point.clients).collect();
@@ -226,7 +226,7 @@ fn changes_and_open_loop(server: &Server) {
         file,
     ]);
     check(&run(server, "telco", &["replay", file, "-c", "4"]), &[4], 250);
-    // The same again: values that were added are there now.
+    // The same again: the added values exist now.
     let again = [
         "load",
         "replay",

@@ -7,7 +7,7 @@ use ironbark_testkit::{
     Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same, assert_same_answers,
 };
 
-/// A database that keeps nothing, with these settings, before one that does.
+/// A database that keeps nothing, with these settings, before one that keeps entries.
 fn config(settings: &str) -> String {
     let null = format!(
         "modulepath /usr/lib/ldap\nmoduleload back_null\ndatabase null\nsuffix \"cn=Nothing, o=Void\"\nsuffix o=second\n\
@@ -51,7 +51,7 @@ fn everything_succeeds_and_nothing_is_found() {
         transcript.search(&["-b", "cn=nothing,o=void", "-e", "!assert=(cn=*)"])?;
         for change in CHANGES {
             transcript.client("ldapmodify", &ROOT, &[], change)?;
-            // Who may write at all is not the database's matter.
+            // The database does not decide whether a client may write at all.
             transcript.client("ldapmodify", &Credentials::Anonymous, &[], change)?;
             transcript.client("ldapmodify", &Credentials::ROOT, &[], change)?;
         }
@@ -224,7 +224,7 @@ fn it_comes_changes_and_goes_over_ldap_and_is_shown() {
             text += &NormalizedLdif::new(&names.stdout).to_string();
         }
         if flavor == Flavor::Ironbark {
-            // slapd makes the entry when it starts.
+            // slapd creates the entry when it starts.
             let found = server.search(&["-LLL", "-b", "cn=x,cn=nothing"])?.success()?;
             assert!(found.stdout.starts_with("dn: cn=nothing\n"), "{found:?}");
             let outcome = server.client("ldapmodify", &ADMINISTRATOR, &[], delete)?;

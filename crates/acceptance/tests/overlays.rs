@@ -1,5 +1,5 @@
-//! The overlays refint, unique, memberof and auditlog beside slapd's: the same requests, the same answers, the same
-//! entries.
+//! The overlays refint, unique, memberof and auditlog compared with slapd's: the same requests, the same answers, the
+//! same entries.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -71,8 +71,8 @@ fn with(modules: &str, lines: &str) -> String {
     format!("{config}{lines}\n")
 }
 
-/// A change of an entry, and a filter with the number of entries that it has when all that follows from the change is
-/// done: slapd's refint works behind the answer.
+/// A change of an entry, and a filter with the number of entries that match it after all consequences of the change.
+/// slapd's refint works after the answer.
 type Step<'a> = (&'a str, &'a str, usize);
 
 #[track_caller]
@@ -214,8 +214,9 @@ fn memberof_with_refint_follows_subtrees_both_ways() {
     );
 }
 
-/// Changes one by one, as somebody who may only write and then as the rootdn. Those where nothing is, as the rootdn
-/// alone: others are told here that nothing is there, and by slapd whether some entry has the value.
+/// Makes changes one by one, as a client that may only write and then as the rootdn. Changes of missing entries are
+/// made only as the rootdn: for others, this server reports that the entry is missing, and slapd reveals whether some
+/// entry has the value.
 #[track_caller]
 fn same_refusals(lines: &str, changes: &[&str], nowhere: &[&str]) {
     let rules = "access to * by dn.exact=uid=ann,ou=People,dc=example,dc=com write by * read";
@@ -292,7 +293,8 @@ fn values_are_unique_in_a_domain() {
     );
 }
 
-/// slapd 2.5 compares what a modification leaves with the filter as it was before; later ones and we as it will be.
+/// slapd 2.5 compares the result of a modification with the filter as before the change; later versions and this server
+/// compare it with the result.
 #[test]
 fn new_entries_that_a_filter_matches_are_unique() {
     let add = |name: &str, rest: &str| {
@@ -311,7 +313,7 @@ fn new_entries_that_a_filter_matches_are_unique() {
     );
 }
 
-/// slapd.conf lines that slapd refuses, or takes: whether we do too.
+/// slapd.conf lines that slapd refuses or accepts: this server must do the same.
 #[test]
 fn settings_are_refused_alike() {
     for lines in [
@@ -437,7 +439,7 @@ fn without_chance(line: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// In slapd such a unique looks for values in the root DSE, and so refuses nothing.
+/// In slapd such a unique looks for values in the root DSE, and therefore refuses nothing.
 #[test]
 fn an_overlay_before_the_first_database_acts_in_every_one() {
     let lines = "overlay unique\nunique_uri ldap:///?mail?sub\npidfile";
@@ -447,7 +449,7 @@ fn an_overlay_before_the_first_database_acts_in_every_one() {
     assert_eq!(server.ldapmodify(&change("bobby")).unwrap().code(), Some(0));
 }
 
-/// What test024 of OpenLDAP does: the domains are changed while the server serves.
+/// The steps of test024 of OpenLDAP: the domains are changed while the server runs.
 #[test]
 fn domains_are_changed_at_run_time() {
     let configuration = with("unique", "overlay unique\nunique_attributes mail").replacen(

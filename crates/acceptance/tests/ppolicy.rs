@@ -1,4 +1,4 @@
-//! Password policy beside slapd's: real clients that ask with `-e ppolicy`, the same steps, the same answers.
+//! Password policy compared with slapd's: real clients that ask with `-e ppolicy`, the same steps, the same answers.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{
@@ -9,7 +9,7 @@ const USER: &str = "uid=ann,ou=People,dc=example,dc=com";
 const BASE: &str = "dc=example,dc=com";
 const ASKING: [&str; 2] = ["-e", "ppolicy"];
 
-/// What is alike in two runs. (slapd shows the policy that holds, pwdPolicySubentry, from 2.7 on.)
+/// Attributes that are equal in two runs. (From 2.7 on, slapd shows the policy in force, pwdPolicySubentry.)
 const STATE: [&str; 4] = ["pwdReset", "modifiersName", "sn", "description"];
 
 fn data(policy: &str) -> String {
@@ -138,12 +138,12 @@ fn users_may_not_change_what_is_not_theirs_or_too_young() {
     }
 }
 
-/// slaptest of both servers makes the same entry of the overlay, and each reads the other's.
+/// slaptest of both servers makes the same entry for the overlay, and each server reads the other's.
 #[test]
 fn the_overlay_in_cn_config() {
     let lines = "ppolicy_use_lockout\nppolicy_hash_cleartext on\nppolicy_send_netscape_controls yes\nppolicy_disable_write off\nlastbind on";
     assert_same(|flavor| {
-        // The file is slapd's, which has its store in a module; ours says after the conversion that it cannot open that
+        // The file is slapd's, with its store in a module. After the conversion, ours reports that it cannot open that
         // store.
         let server = Server::prepare(Flavor::OpenLdap, &configuration(lines))?;
         let directory = server.layout().make_dir("slapd.d")?;

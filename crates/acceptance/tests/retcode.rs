@@ -1,4 +1,4 @@
-//! Overlay retcode beside slapd's: the same requests, the same answers; and what becomes of a request that is held.
+//! Overlay retcode compared with slapd's: the same requests, the same answers; and requests that are held.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Flavor, Server, Transcript, assert_same};
@@ -41,7 +41,7 @@ fn configuration(lines: &str) -> String {
     format!("{config}overlay retcode\n{lines}\n")
 }
 
-/// Items that answer in all ways.
+/// Items with all kinds of answers.
 const ITEMS: &str = "\
 retcode-parent ou=RetCodes,dc=example,dc=com
 retcode-item cn=success 0
@@ -80,7 +80,7 @@ fn requests_that_name_an_item_are_answered_alike() {
             transcript.search(&["-b", name, "-s", "sub"])?;
             let compared = Credentials::Anonymous;
             transcript.client("ldapcompare", &compared, &[name, "cn:x"], "")?;
-            // A success would let the client in at slapd.
+            // In slapd, a success would authenticate the client.
             if !name.starts_with("cn=success") {
                 let bound = Credentials::Simple {
                     dn: name,

@@ -1,4 +1,4 @@
-//! What clients may do wrong, or too much of: the server goes on, within its memory, and serves the others.
+//! Errors and excesses of clients: the server continues, within its memory, and serves the others.
 
 #![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
 #![allow(

@@ -1,4 +1,4 @@
-//! SASL with real clients: mechanisms, names, acting for others, hostile messages; beside Debian's slapd.
+//! SASL with real clients: mechanisms, names, acting for others, hostile messages; compared with Debian's slapd.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -94,7 +94,7 @@ fn clients_are_known_by_every_mechanism() {
         let bound = [&["-Y", name, "-o", "SASL_CBINDING=tls-endpoint"][..], &as_ann].concat();
         assert_eq!(whoami(&server, &tls, &bound), (Some(0), ANN.to_owned()), "{name}");
     }
-    // Stored hashed, a password serves only where the client sends it.
+    // A hashed password can be used only if the client sends the password.
     let as_bob = ["-U", "bob", "-w", "x"];
     assert_eq!(
         whoami(&server, &tls, &[&["-Y", "SCRAM-SHA-256"][..], &as_bob].concat()).0,
@@ -102,7 +102,7 @@ fn clients_are_known_by_every_mechanism() {
     );
 }
 
-/// slapd asks its password policy about simple binds alone.
+/// slapd applies its password policy only to simple binds.
 #[test]
 fn an_account_that_is_locked_is_locked_for_every_mechanism() {
     let overlay = "overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\nlastbind on\n";
@@ -174,7 +174,7 @@ fn slapd_knows_the_same_clients_and_lets_them_act_for_the_same_others() {
         let [ours, slapds] = [&servers[0], &servers[1]].map(|server| whoami(server, &server.url(), how));
         assert_eq!(ours, slapds, "{how:?}");
     }
-    // The same by the control, for somebody who has bound by name and password.
+    // The same with the control, for a client that has bound by name and password.
     let as_ann = ["-x", "-D", "uid=ann,ou=people,dc=example,dc=com", "-w", "pencil", "-e"];
     for other in [
         "!authzid=u:bob",
@@ -214,7 +214,7 @@ fn the_log_names_who_has_authenticated_and_never_how() {
     assert!(!log.contains("pencil"), "{log}");
 }
 
-/// A connection that sends what no client does.
+/// A connection for messages that no real client sends.
 struct Raw(TcpStream);
 
 fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
@@ -222,7 +222,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&[tag, 0x84][..], &length, content].concat()
 }
 
-/// The next element: its tag, its content, what follows.
+/// The next element: its tag, its content, the rest.
 fn element(octets: &[u8]) -> (u8, &[u8], &[u8]) {
     let (header, length) = match octets[1] {
         short @ 0..=127 => (2, usize::from(short)),
@@ -364,11 +364,11 @@ fn malformed_messages_fail_and_the_server_lives() {
 fn a_negotiation_is_ended_by_another_bind_and_by_nothing_else() {
     let server = started(Flavor::Ironbark, "sasl-secprops none\n");
     let mut raw = Raw::open(&server);
-    // While it is under way, nothing but binds.
+    // During a negotiation, only binds are allowed.
     assert_eq!(raw.bind("LOGIN", None), (IN_PROGRESS, b"Username:".to_vec()));
     assert_eq!(raw.search(), OPERATIONS_ERROR);
     assert_eq!(raw.bind("LOGIN", Some(b"ann")), (IN_PROGRESS, b"Password:".to_vec()));
-    // Another mechanism begins anew, and so does this one then.
+    // Another mechanism begins a new negotiation, and so does this one afterwards.
     assert_eq!(raw.bind("CRAM-MD5", None).0, IN_PROGRESS);
     assert_eq!(raw.bind("LOGIN", Some(b"ann")), (IN_PROGRESS, b"Password:".to_vec()));
     assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
@@ -377,7 +377,7 @@ fn a_negotiation_is_ended_by_another_bind_and_by_nothing_else() {
     raw.send(&tlv(0x60, &[2, 1, 3, 4, 0, 0x80, 0]));
     assert_eq!(raw.receive().0, SUCCESS);
     assert_eq!(raw.bind("LOGIN", None), (IN_PROGRESS, b"Username:".to_vec()));
-    // An end in the middle leaves others alone.
+    // An end in the middle does not affect others.
     raw.send(&[0x42, 0]);
     drop(raw);
     let mut raw = Raw::open(&server);

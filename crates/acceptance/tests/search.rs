@@ -1,4 +1,4 @@
-//! Search as ldapsearch sees it, each answer compared with slapd's.
+//! Search as ldapsearch sees it. Each answer is compared with slapd's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Server, TestkitError, Transcript, assert_same_answers};
@@ -479,7 +479,7 @@ fn the_definitions_of_the_schema_are_slapds() {
         let server = Server::start(flavor, Server::PEOPLE_CONFIG)?;
         let arguments = ["-b", "cn=Subschema", "-s", "base", "attributeTypes", "objectClasses"];
         let answer = server.search(&arguments)?.success()?.stdout;
-        // OID, names, superior, rules, syntax, kind; descriptions and the choice among names are not slapd's.
+        // OID, names, superior, rules, syntax, kind; descriptions and the choice among names differ from slapd's.
         let description = |line: &str| match line.split_once(" DESC '") {
             Some((before, after)) => format!("{before}{}", after.split_once('\'').unwrap_or_default().1),
             None => line.to_owned(),
@@ -549,7 +549,7 @@ fn aliases_are_followed_as_the_client_asks() {
                 "cn=chain,ou=Links,dc=example,dc=com",
             ] {
                 for scope in ["base", "one", "sub"] {
-                    // slapd returns an entry twice that two aliases lead to, which RFC 4511 §4.5.1.3 forbids.
+                    // slapd returns an entry twice if two aliases lead to it; RFC 4511 §4.5.1.3 forbids this.
                     let is_repeated =
                         base.starts_with("ou=Links") && scope == "sub" && matches!(deref, "search" | "always");
                     if !is_repeated {
@@ -759,7 +759,7 @@ fn a_subordinate_database_is_searched_as_one_with_its_superior() {
             transcript.ignore_order();
             for base in [BASE, "ou=People,dc=example,dc=com", "ou=Groups,dc=example,dc=com"] {
                 for scope in ["base", "one", "sub", "children"] {
-                    // slapd forgets the glued database in the scope of subordinates.
+                    // slapd leaves out the glued database in the scope of subordinates.
                     if (base, scope) != (BASE, "children") {
                         transcript.search(&["-b", base, "-s", scope, "1.1"])?;
                     }

@@ -1,4 +1,4 @@
-//! slapadd and slapcat, beside Debian's.
+//! slapadd and slapcat, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod common;
@@ -94,7 +94,7 @@ fn parts_of_a_database_are_those_of_slapd() {
     }
 }
 
-/// slapd 2.5 breaks down here.
+/// slapd 2.5 crashes here.
 #[test]
 fn a_subtree_is_dumped() {
     let server = prepared(Flavor::Ironbark);
@@ -221,7 +221,8 @@ fn going_on_keeps_what_is_right() {
     });
 }
 
-/// A record that cannot be read or breaks the schema does not count under `-c`; one that the database refuses does.
+/// Under `-c`, a record that cannot be read or breaks the schema does not count as an error; one that the database
+/// refuses does.
 #[test]
 fn exit_statuses_are_slapds_whatever_is_wrong() {
     let person = |name: &str, more: &str| {
@@ -262,7 +263,7 @@ fn exit_statuses_are_slapds_whatever_is_wrong() {
     });
 }
 
-/// The same of cn=config. (With `-c`, slapd goes on after any record.)
+/// The same for cn=config. (With `-c`, slapd continues after any record.)
 #[test]
 fn exit_statuses_of_loads_of_cn_config_are_slapds() {
     let global = "dn: cn=config\nobjectClass: olcGlobal\ncn: config\n\n";
@@ -378,7 +379,7 @@ fn checks_are_switched_off_and_on_as_in_slapd() {
         assert_same(|flavor| {
             let server = prepared(flavor);
             let code = server.tool(Tool::Add, arguments, ldif)?.code();
-            // slapcat of a database that was never made is an error for slapd, an empty dump here.
+            // For slapd, slapcat of a missing database is an error; here it gives an empty dump.
             Ok(format!(
                 "{arguments:?} {code:?}\n{}",
                 dump_if_any(&server)
@@ -452,7 +453,7 @@ fn a_load_of_several_blocks_keeps_the_order_of_the_file() {
 fn files_belong_to_the_owner_of_the_directory_when_root_loads() {
     use std::os::unix::fs::{MetadataExt, chown};
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
-        // Nobody but root can give files away, and nobody else needs to: this is what the test can show then.
+        // Only root can give files away, and only root needs to: the rest is all that the test can show.
         let server = prepared(Flavor::Ironbark);
         server.slapadd(PEOPLE).unwrap();
         assert_ne!(fs::metadata(server.layout().join("db/data.mdb")).unwrap().uid(), 0);
@@ -552,7 +553,7 @@ fn a_full_disk_is_named_and_leaves_nothing_of_the_load() {
     );
 }
 
-/// A type and its supertype, with all kinds in all orders: a load makes the indexes that additions make.
+/// A type and its supertype, with all kinds in all orders: a load makes the same indexes as adds.
 #[test]
 fn a_load_makes_every_index_whole() {
     let data = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n\

@@ -1,5 +1,5 @@
-//! Server-side sort: the control as ldap-utils and python-ldap send it beside slapd, and the limits of the overlay
-//! sssvlv.
+//! Server-side sort: the control as ldap-utils and python-ldap send it, compared with slapd, and the limits of the
+//! overlay sssvlv.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Flavor, Server, assert_same_answers};
@@ -39,7 +39,7 @@ fn entries_are_sorted_by_the_keys() {
 
 #[test]
 fn a_sorted_search_is_paged_in_its_order() {
-    // Without slapd, which answers `busy` when the next page is asked for before it has put the last one away.
+    // Without slapd: it answers `busy` if the next page is requested before it has finished with the last one.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(DATA).unwrap().success().unwrap();
     let names = |paging: &[&str]| {
@@ -54,7 +54,7 @@ fn a_sorted_search_is_paged_in_its_order() {
     assert_eq!(names(&["-E", "pr=2/noprompt"]), whole);
 }
 
-/// Opens sorted searches whose second page is not asked for, until the server refuses.
+/// Opens sorted searches, without reading their second page, until the server refuses.
 const OPEN_SORTS: &str = "
 import ldap, os
 from ldap.controls import SimplePagedResultsControl
@@ -139,7 +139,7 @@ fn a_critical_sort_that_cannot_be_done_is_refused_as_by_slapd() {
             "-sn",
             "uid/createTimestamp",
         ] {
-            // RFC 2891 §2 wants the code in the response control too, which slapd does not send then.
+            // RFC 2891 §2 requires the code in the response control too; slapd does not send it then.
             let sort = format!("!sss={key}");
             transcript.search_but_for("# sortResult", &["-b", BASE, "-E", &sort, "(uid=*)", "1.1"])?;
         }
@@ -172,7 +172,7 @@ fn a_critical_sort_that_cannot_be_done_is_refused_as_by_slapd() {
 
 #[test]
 fn a_sort_that_cannot_be_done_is_passed_over_when_it_is_not_critical() {
-    // RFC 2891 §2: the entries come unsorted. slapd refuses, also by an attribute without an ordering rule.
+    // RFC 2891 §2: the entries come unsorted. slapd refuses, even for an attribute without an ordering rule.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(DATA).unwrap().success().unwrap();
     let search = |sort: &str| server.search(&["-b", BASE, "-E", sort, "(uid=*)", "1.1"]).unwrap();
@@ -218,7 +218,7 @@ fn a_size_limit_cuts_what_has_been_sorted() {
                         "(objectClass=inetOrgPerson)",
                         "1.1",
                     ];
-                    // slapd says nothing of the sort beside a limit.
+                    // slapd does not report the sort together with a limit.
                     transcript.search_but_for("# sortResult", &arguments)?;
                 }
             }

@@ -1,5 +1,5 @@
-//! TLS: ldaps://, StartTLS, clients' certificates, changes on a running server, and what may not slip in; beside
-//! Debian's slapd.
+//! TLS: ldaps://, StartTLS, clients' certificates, changes on a running server, and attacks; compared with Debian's
+//! slapd.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,7 +24,7 @@ fn template(global: &str) -> String {
     format!("{global}{}", Server::PEOPLE_CONFIG)
 }
 
-/// A server with a certificate of a fresh authority, and clients' certificates: ann's, and that of a stranger.
+/// A server with a certificate of a new authority, and two clients' certificates: ann's and a stranger's.
 fn prepared(flavor: Flavor, global: &str) -> (Server, Authority) {
     let server = Server::prepare(flavor, &template(&format!("{FILES}{global}"))).unwrap();
     let server = server.listening_on(Listen::Tls).debug_level("stats");
@@ -84,7 +84,7 @@ fn both_ways_protect_a_connection_and_the_log_says_how() {
     assert_eq!(log.matches(line).count(), 4, "{log}");
     assert!(log.contains(" STARTTLS\n"), "{log}");
     assert!(log.contains("mech=SIMPLE bind_ssf=0 ssf=256"), "{log}");
-    // Whoever does not trust us, or does not speak TLS, is let go.
+    // A client that does not trust the server, or does not speak TLS, is disconnected.
     let stranger = server.client_with(
         "ldapwhoami",
         &[("LDAPTLS_CACERT", "/dev/null")],
@@ -144,7 +144,7 @@ fn clients_are_verified_as_the_level_says_and_external_takes_the_subject() {
             for who in [None, Some("ann"), Some("stranger")] {
                 for how in [&external[..], &["-x"]] {
                     for (code, answer) in whoami(&server, who, how) {
-                        // Which error a client sees that is let go in a handshake is a matter of the moment.
+                        // The error that a client sees when it is disconnected during a handshake varies.
                         answers.push((who, how.len(), code == Some(0), answer));
                     }
                 }
@@ -185,13 +185,13 @@ fn issuers_that_the_certificates_file_lacks_are_sent_along() {
     let directory = server.layout().make_dir("authorities").unwrap();
     std::fs::write(directory.join("middle.pem"), middle.certificate()).unwrap();
     server.launch().unwrap();
-    // The client knows the root alone.
+    // The client knows only the root.
     for (code, _) in whoami(&server, None, &["-x"]) {
         assert_eq!(code, Some(0));
     }
 }
 
-/// Replaces files under a connection that lives on, until new connections need the new authority.
+/// Replaces files while a connection lives on, until new connections need the new authority.
 const RENEWAL: &str = r#"
 import ldap, os, signal, time
 def connect(authority):
@@ -287,7 +287,7 @@ fn tls_is_configured_changed_and_taken_away_while_the_server_runs() {
         refused.stderr
     );
     assert_eq!(works(), [false, false]);
-    // One without the other, and what does not fit, is refused, and nothing has changed.
+    // A certificate or key without the other, or a pair that does not match, is refused, and nothing has changed.
     let outcome = modify(&format!("add: olcTLSCertificateFile\nolcTLSCertificateFile: {crt}\n"));
     assert!(
         outcome.stderr.contains("TLSCertificateKeyFile is missing"),
@@ -358,7 +358,7 @@ fn security_factors_ask_for_protection_as_in_slapd() {
     }
 }
 
-/// The cipher suite setting is GnuTLS's, in terms of which a client can be told its curves.
+/// The cipher suite setting uses GnuTLS's syntax, in which a client's curves can be set.
 #[test]
 fn keys_are_exchanged_over_the_curves_of_the_configuration_and_no_others() {
     let curves = [
@@ -392,7 +392,7 @@ fn nothing_that_came_in_the_clear_is_taken_for_protected() {
     let server = started(Flavor::Ironbark, "");
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    // Somebody on the way puts a request behind the client's StartTLS.
+    // An attacker appends a request to the client's StartTLS.
     stream.write_all(&[START_TLS, BIND].concat()).unwrap();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -403,7 +403,7 @@ fn nothing_that_came_in_the_clear_is_taken_for_protected() {
     );
     assert_eq!(answer.len(), 14);
     server.wait_for_log("closed (TLS negotiation failure)").unwrap();
-    // A handshake that never comes holds up nobody.
+    // A handshake that never comes does not delay others.
     let mut silent = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     silent.write_all(START_TLS).unwrap();
     silent.read_exact(&mut [0; 14]).unwrap();

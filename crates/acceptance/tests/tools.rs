@@ -1,4 +1,4 @@
-//! The small slap* tools, beside Debian's.
+//! The small slap* tools, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod common;
@@ -40,7 +40,7 @@ fn slapcat_ends_quietly_when_its_reader_has_seen_enough() {
         .output()
         .unwrap();
     assert_eq!(output.stderr, b"");
-    // As a shell names the end by SIGPIPE, slapd's slapcat's.
+    // The shell's status for the end by SIGPIPE, as for slapd's slapcat.
     assert_eq!(output.status.code(), Some(141));
 }
 
@@ -84,7 +84,7 @@ fn slaptest_says_what_slapd_says() {
     });
     let server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();
-    // slapd 2.5 passes over it.
+    // slapd 2.5 ignores it.
     assert_eq!(server.tool(Tool::Test, &["-n", "9"], "").unwrap().code(), Some(1));
     let conversion = prepared(Flavor::Ironbark)
         .tool(Tool::Test, &["-F", "/nowhere"], "")

@@ -1,5 +1,5 @@
-//! The overlays constraint and valsort beside slapd's: the same requests, the same answers, the same entries in the
-//! same order of values; the same settings are taken, and cn=config says them in the same words.
+//! The overlays constraint and valsort compared with slapd's: the same requests, the same answers, the same entries in
+//! the same order of values; the same settings are accepted, and cn=config shows them in the same words.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool, Transcript, assert_same};
@@ -45,7 +45,7 @@ fn add(name: &str, lines: &str) -> String {
     format!("dn: uid={name},ou=People,{BASE}\nchangetype: add\nobjectClass: inetOrgPerson\n{lines}\n")
 }
 
-/// Changes one by one, as the rootdn and under relaxed rules, and what the entries are then.
+/// Makes changes one by one, as the rootdn and under relaxed rules, and then reads the entries.
 #[track_caller]
 fn same_consequences(configuration: &str, changes: &[String]) {
     assert_same(|flavor| {
@@ -128,7 +128,7 @@ fn values_are_sorted_alike() {
          valsort-attr description {BASE} alpha-descend\n\
          valsort-attr title ou=Elsewhere,{BASE} alpha-descend"
     );
-    // Ann's own value has no weight: it was there before.
+    // Ann's own value has no weight: it existed before.
     let data = DATA.replace("sn: Lee", "sn: {5}Lee");
     assert_same(|flavor| {
         let server = Server::start(flavor, &with("valsort", &lines))?;
@@ -150,7 +150,7 @@ fn values_are_sorted_alike() {
     });
 }
 
-/// slapd.conf lines that slapd refuses, or takes: whether we do too.
+/// slapd.conf lines that slapd refuses or accepts: this server must do the same.
 #[test]
 fn settings_are_refused_alike() {
     for (module, lines) in [
@@ -200,7 +200,7 @@ fn settings_are_refused_alike() {
     }
 }
 
-/// What test042 and test064 of OpenLDAP do: the settings are changed while the server serves.
+/// The steps of test042 and test064 of OpenLDAP: the settings are changed while the server runs.
 #[test]
 fn settings_are_changed_at_run_time() {
     let administrator = Credentials::Simple {
@@ -223,7 +223,7 @@ fn settings_are_changed_at_run_time() {
         (
             "valsort",
             "valsort-attr mail dc=example,dc=com alpha-ascend",
-            // slapd 2.5 ends at the first change after a value was deleted.
+            // slapd 2.5 crashes at the first change after a value was deleted.
             vec![
                 "add: olcValSortAttr\nolcValSortAttr: cn \"ou=People,dc=example,dc=com\" weighted",
                 "add: olcValSortAttr\nolcValSortAttr: mail dc=example,dc=com sometimes",

@@ -1,4 +1,4 @@
-//! Add, modify, delete and rename: what comes of them, and the texts of what is refused, compared with slapd's.
+//! Add, modify, delete and rename: their results, and the texts of refusals, compared with slapd's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ const DATA: &str = include_str!("data/example.ldif");
 const BASE: &str = "dc=example,dc=com";
 const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
 
-/// Schema of the machine accounts too: integers, single values.
+/// With the schema of machine accounts: integers, single values.
 fn with_nis() -> String {
     Server::PEOPLE_CONFIG.replacen("pidfile", "include {schema}/nis.schema\npidfile", 1)
 }

@@ -1,4 +1,4 @@
-//! bitnami/openldap: a configuration by slapadd with placeholders, which ldapmodify over the socket fills in.
+//! bitnami/openldap: slapadd loads a configuration with placeholders, and ldapmodify fills them in over the socket.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ fn initial(image: &Image) -> String {
     )
 }
 
-/// Suffix, administrators, and who sees cn=Monitor.
+/// Suffix, administrators, and the readers of cn=Monitor.
 fn credentials(image: &mut Image) -> Result<(), TestkitError> {
     // A blank within a name, as the image writes it.
     let peer = image.peer().replace(",cn=auth", ", cn=auth");
@@ -71,7 +71,7 @@ fn add_schema(image: &mut Image) -> Result<(), TestkitError> {
     Ok(())
 }
 
-/// Own schema is added with slapadd while the server runs, which is then started again.
+/// A site's own schema is added with slapadd while the server runs. The server is then restarted.
 fn add_custom_schema(image: &mut Image) -> Result<(), TestkitError> {
     let custom = "dn: cn=custom,cn=schema,cn=config\nobjectClass: olcSchemaConfig\ncn: custom\n\
         olcAttributeTypes: ( 1.3.6.1.4.1.32473.1.1 NAME 'badge' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )\n\
@@ -86,7 +86,7 @@ fn password_hash(image: &mut Image) -> Result<(), TestkitError> {
     )
 }
 
-/// A further list of modules with one in it, as the image loads those that are asked for, and the indexes that go with
+/// Another list of modules with one in it, because the image loads requested modules in this way, and the indexes for
 /// its access log.
 fn modules_and_indexes(image: &mut Image) -> Result<(), TestkitError> {
     image.add(
@@ -133,7 +133,7 @@ fn the_image_comes_up() {
             .to_string();
         image.tool_succeeds(Tool::Add, &["-n", "0", "-l", &file], "")?;
         image.launch()?;
-        // How the image knows that the server is ready.
+        // The image uses this to see that the server is ready.
         image.search(
             &Credentials::External,
             &["-b", "cn=config", "-s", "base", "(objectClass=*)", "dn"],
@@ -184,8 +184,7 @@ fn the_image_comes_up() {
         for attribute in ["olcDbIndex", "olcSuffix"] {
             image.search(&config, &["-b", DATABASE, "-s", "base", attribute])?;
         }
-        // slapd 2.5 takes the tabulator for the blank behind a colon, others have it in the value, where it does no
-        // harm.
+        // slapd 2.5 takes the tab as the blank behind a colon. Others have it in the value, where it is harmless.
         Ok(image.finish(SUFFIX, &admin())?.replace(": \t", ": "))
     });
 }

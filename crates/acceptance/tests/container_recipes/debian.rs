@@ -1,4 +1,4 @@
-//! What Debian's package leaves behind at installation, which several images start from.
+//! The state after the installation of Debian's package. Several images start from it.
 
 use ironbark_testkit::{Flavor, TestkitError, Tool};
 

@@ -1,10 +1,10 @@
-//! A container: a configuration directory, a database directory, a server, and the record of what was done to them.
+//! A container: a configuration directory, a database directory, a server, and the record of the steps.
 
 use std::{collections::BTreeMap, fmt::Write as _, os::unix::fs::MetadataExt as _, sync::Mutex};
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool};
 
-/// What differs from run to run.
+/// Attributes that differ from run to run.
 const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
 
 pub(crate) struct Image {
@@ -79,7 +79,7 @@ impl Image {
         self.server.launch()
     }
 
-    /// A client; what it says is recorded.
+    /// Runs a client and records its output.
     pub(crate) fn client(
         &mut self,
         program: &str,
@@ -136,8 +136,7 @@ impl Image {
         Ok(())
     }
 
-    /// Starts the server again, looks at the suffix as this identity, and gives the record with the configuration at
-    /// its end.
+    /// Restarts the server and reads the suffix as this identity. Returns the record with the configuration at its end.
     pub(crate) fn finish(mut self, suffix: &str, who: &Credentials<'_>) -> Result<String, TestkitError> {
         self.restart()?;
         self.client("ldapsearch", who, &["-b", suffix, "*", "memberOf"], "")?;

@@ -1,8 +1,8 @@
-//! What the scripts of common container images do to a configuration, step by step, beside Debian's slapd: exit status
-//! and complaint of each step, what clients then see, and the configuration directory at the end. The LDIF is written
-//! for these tests.
+//! The changes that scripts of common container images make to a configuration, step by step, compared with Debian's
+//! slapd: exit status and error of each step, the results for clients, and the configuration directory at the end. The
+//! LDIF is written for these tests.
 //!
-//! Left out is what belongs to parts that are not built: password policy, access log, synchronization.
+//! Steps for unsupported parts are left out: password policy, access log, synchronization.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -26,7 +26,7 @@ fn the_image_comes_up() {
         };
         image.client("ldapwhoami", &admin, &[], "")?.success()?;
         let text = image.finish(SUFFIX, &admin)?;
-        // slapd's slapmodify says that it has made what it has changed, and adds what is new behind that.
+        // slapd's slapmodify first prints the changed entries as made, and then adds the new ones.
         let mut lines: Vec<&str> = text
             .lines()
             .filter(|line| !line.starts_with("creatorsName: "))

@@ -19,7 +19,7 @@ fn admin(password: &str) -> Credentials<'_> {
     }
 }
 
-/// A schema file as LDIF: converted by slaptest, and taken out of the directory that it makes.
+/// A schema file as LDIF: converted by slaptest, and taken from the resulting directory.
 fn converted(image: &mut Image, name: &str) -> Result<String, TestkitError> {
     let layout = image.server.layout();
     let schema = Image::schema();
@@ -88,7 +88,7 @@ fn access(of_readers: &str, peer: &str) -> String {
 /// The LDIF of the image, in the order of its file names.
 fn bootstrap(image: &mut Image) -> Result<(), TestkitError> {
     let config = hashed("config");
-    // ldapmodify sends the first record, which changes nothing.
+    // ldapmodify sends the first record, which has no effect.
     image.modify(&format!(
         "# the password of cn=config\ndn: cn=config\nchangeType: modify\n\ndn: olcDatabase={{0}}config,cn=config\nadd: olcRootPW\n\
          olcRootPW: {config}\n"
@@ -113,7 +113,7 @@ fn bootstrap(image: &mut Image) -> Result<(), TestkitError> {
     ))
 }
 
-/// The user that may read everything, by the machine's root, who has `manage` on the database.
+/// The user that may read everything. The machine's root adds it, because root has `manage` on the database.
 fn add_reader(image: &mut Image) -> Result<(), TestkitError> {
     let password = hashed("reader");
     image.modify(&format!(
@@ -124,7 +124,7 @@ fn add_reader(image: &mut Image) -> Result<(), TestkitError> {
     image.modify(&access(&format!("by dn=\"cn=readonly,{SUFFIX}\" read "), &peer))
 }
 
-/// What the image does at each start without replication: it takes away what there may be of it.
+/// The image does this at each start without replication: it removes the settings of replication, if any.
 fn without_replication(image: &mut Image) -> Result<(), TestkitError> {
     let ldif = format!(
         "dn: {DATABASE}\nchangetype: modify\ndelete: olcSyncRepl\n-\ndelete: olcMirrorMode\n-\ndelete: olcLimits\n\n\
@@ -137,14 +137,14 @@ fn without_replication(image: &mut Image) -> Result<(), TestkitError> {
     Ok(())
 }
 
-/// What the image does when its passwords have changed.
+/// The image does this when its passwords have changed.
 fn change_passwords(image: &mut Image) -> Result<(), TestkitError> {
     let (config, root) = (hashed("config two"), hashed("two"));
     image.modify(&format!(
         "dn: cn=config\nchangeType: modify\n\ndn: olcDatabase={{0}}config,cn=config\nreplace: olcRootPW\nolcRootPW: {config}\n\n\
          dn: {DATABASE}\nchangetype: modify\nreplace: olcRootPW\nolcRootPW: {root}\n"
     ))?;
-    // The rootdn has no entry here; the image goes on.
+    // The rootdn has no entry here; the image continues.
     let entry = format!("dn: cn=admin,{SUFFIX}\nchangetype: modify\nreplace: userPassword\nuserPassword: {root}");
     image.client("ldapmodify", &Credentials::External, &[], &entry)?;
     image.client("ldapmodify", &admin("two"), &[], &entry)?;
@@ -212,7 +212,7 @@ fn the_image_comes_up_with_rfc2307bis_in_the_place_of_nis() {
         let converted = layout.make_dir("converted")?;
         let arguments = ["-f", list.to_str().unwrap(), "-F", converted.to_str().unwrap()];
         Tool::Test.run(flavor, &arguments, "")?.success()?;
-        // The image exchanges the files.
+        // The image replaces the files.
         let definitions = format!("{}/cn=config/cn=schema", image.folder);
         std::fs::remove_dir_all(&definitions).unwrap();
         std::fs::rename(converted.join("cn=config/cn=schema"), &definitions).unwrap();

@@ -6,7 +6,7 @@ use super::image::{Image, hashed};
 
 const SUFFIX: &str = "dc=example,dc=org";
 
-/// The configuration as the image puts it together out of files in the order of their numbers.
+/// The configuration, joined by the image from files in the order of their numbers.
 fn configuration(image: &Image) -> String {
     let (dir, peer, schema) = (image.dir(), image.peer(), Image::schema());
     let schemas = ["core", "cosine", "inetorgperson", "nis"]

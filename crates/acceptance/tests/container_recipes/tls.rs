@@ -1,4 +1,4 @@
-//! TLS as the images switch it on, and then ask for it.
+//! TLS: the images enable it first, and then require it.
 
 use ironbark_testkit::{Authority, Credentials, Flavor, TestkitError, Tool, assert_same};
 
@@ -102,7 +102,7 @@ fn the_operator_configures_it_before_the_server_starts() {
         image.tool_succeeds(Tool::Modify, &["-n", "0"], &files)?;
         image.launch()?;
         image.secured_whoami(ADMIN, "installed")?;
-        // slapd's slapmodify says that it has made what it has changed.
+        // slapd's slapmodify prints changed entries as made.
         let text = image.finish(SUFFIX, &Credentials::Anonymous)?;
         let mut lines: Vec<&str> = text
             .lines()

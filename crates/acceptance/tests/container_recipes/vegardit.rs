@@ -1,4 +1,4 @@
-//! vegardit/openldap: Debian's installation, its export loaded anew with another schema, then LDIF over the socket.
+//! vegardit/openldap: Debian's installation, its export reloaded with another schema, then LDIF over the socket.
 
 use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same};
 
@@ -11,7 +11,7 @@ const SUFFIX: &str = "dc=example,dc=com";
 const DATABASE: &str = "olcDatabase={1}mdb,cn=config";
 const ADMINS: &str = "cn=ldap-admins,ou=Groups,dc=example,dc=com";
 
-/// Keys for ssh, none of which an entry must have.
+/// Keys for ssh. They are optional in an entry.
 const PUBLIC_KEYS: &str = "dn: cn=openssh-lpk,cn=schema,cn=config\nobjectClass: olcSchemaConfig\ncn: openssh-lpk\n\
     olcAttributeTypes: ( 1.3.6.1.4.1.24552.500.1.1.1.13\n  NAME 'sshPublicKey'\n  EQUALITY octetStringMatch\n  \
     SYNTAX 1.3.6.1.4.1.1466.115.121.1.40\n  )\n\
@@ -24,7 +24,7 @@ fn admin() -> Credentials<'static> {
     }
 }
 
-/// The export of the configuration with RFC 2307bis in the place of nis, loaded into the emptied directory.
+/// The export of the configuration with RFC 2307bis instead of nis, loaded into the emptied directory.
 fn exchange_schema(image: &mut Image) -> Result<(), TestkitError> {
     let exported = image.tool_succeeds(Tool::Cat, &["-n", "0"], "")?;
     std::fs::remove_dir_all(&image.folder).unwrap();
@@ -39,7 +39,7 @@ fn exchange_schema(image: &mut Image) -> Result<(), TestkitError> {
     Ok(())
 }
 
-/// Everything about the frontend and the database.
+/// All settings of the frontend and the database.
 fn settings(image: &mut Image) -> Result<(), TestkitError> {
     image.modify(
         "version: 1\n\ndn: olcDatabase={-1}frontend,cn=config\nchangetype: modify\nreplace: olcPasswordHash\nolcPasswordHash: {SSHA}\n-\n\
@@ -91,7 +91,7 @@ fn settings(image: &mut Image) -> Result<(), TestkitError> {
     ))
 }
 
-/// The tree, its users and groups, by the rootdn. The suffix is there already.
+/// The tree, its users and groups, added by the rootdn. The suffix exists already.
 fn organization(image: &mut Image) -> Result<(), TestkitError> {
     let unit = |name: &str, above: &str| {
         format!(
@@ -130,7 +130,7 @@ fn organization(image: &mut Image) -> Result<(), TestkitError> {
     Ok(())
 }
 
-/// What the image changes for a server that others copy, and for a copy, as far as it is not about synchronization.
+/// The image's changes for a provider and a consumer, except those for synchronization.
 fn replication(image: &mut Image) -> Result<(), TestkitError> {
     image.modify(&format!(
         "dn: {DATABASE}\nchangetype: modify\n# before the rules about attributes\nadd: olcAccess\n\

@@ -22,7 +22,7 @@ fn it_detaches_when_it_listens_and_ends_with_a_signal() {
     let output = run(&mut place.slapd(&place.local_url()));
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
-    // It listens: the parent would not have returned otherwise.
+    // It listens: otherwise the parent would not have returned.
     let mut stream = std::os::unix::net::UnixStream::connect(place.path("ldapi")).unwrap();
     write(&mut stream, &search(1));
     assert!(read_message(&mut stream).is_some());
@@ -112,7 +112,7 @@ fn what_is_not_ldap_gets_a_notice_and_is_disconnected() {
         write(&mut stream, bytes);
         read_notice(&mut stream);
     }
-    // The longest message that is allowed is waited for.
+    // The server waits for the longest allowed message.
     let mut stream = running.connect_tcp();
     write(&mut stream, &[0x30, 0x82, 0x03, 0xe8]);
     stream.shutdown(Shutdown::Write).unwrap();
@@ -155,7 +155,7 @@ fn a_client_that_does_not_read_holds_up_nobody_else() {
     deaf.set_write_timeout(Some(std::time::Duration::from_millis(200)))
         .unwrap();
     let crowd: Vec<u8> = (1..=1000).flat_map(search).collect();
-    // Until the server stops reading, because what it has to say is not taken.
+    // Until the server stops reading, because the client does not read its answers.
     let is_stuck = (0..10_000).any(|_| std::io::Write::write_all(&mut deaf, &crowd).is_err());
     assert!(is_stuck, "the server takes requests without bound");
     let mut other = running.connect();
@@ -176,7 +176,7 @@ fn new_connections_do_not_put_off_the_timeouts() {
     let mut running = Running::start("threads 1\nidletimeout 1");
     let idle = running.connect();
     idle.set_nonblocking(true).unwrap();
-    // Far more often than timeouts are looked at.
+    // Far more often than timeouts are checked.
     let is_closed = wait_until(|| {
         drop(running.connect());
         matches!(std::io::Read::read(&mut &idle, &mut [0]), Ok(0)).then_some(())
@@ -228,7 +228,7 @@ fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
     write(&mut stream, &search(2));
     while read_message(&mut stream) != Some((2, SEARCH_DONE)) {}
     assert!(wait_until(|| has("op=1 SRCH")).is_some());
-    // Where there can be no new one, the old one stays in use.
+    // If a new file cannot be opened, the old one stays in use.
     fs::rename(&log, running.place.path("file.2")).unwrap();
     fs::create_dir(&log).unwrap();
     running.signal("HUP");
@@ -246,7 +246,7 @@ fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
 fn a_hangup_ends_it_as_it_ends_slapd() {
     let mut running = Running::start("");
     let mut stream = running.connect();
-    // A connection that has not been accepted yet gets no notice.
+    // A connection that was not accepted yet gets no notice.
     write(&mut stream, &search(1));
     while read_message(&mut stream) != Some((1, SEARCH_DONE)) {}
     running.signal("HUP");
@@ -299,7 +299,7 @@ fn requests_that_waited_for_room_are_served_once_there_is_room() {
     const COUNT: u16 = 100;
     let running = Running::start("");
     let mut stream = running.connect_tcp();
-    // One write asks for far more than is produced before the client has to take some.
+    // One write asks for far more than the server produces before the client must read some of it.
     let crowd: Vec<u8> = (1..=COUNT).flat_map(search_subschema).collect();
     write(&mut stream, &crowd);
     for id in 1..=COUNT {

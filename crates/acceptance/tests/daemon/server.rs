@@ -104,7 +104,7 @@ impl Running {
         stream
     }
 
-    /// A TCP connection, by the port that cn=Monitor would name: the log has it in the first ACCEPT line.
+    /// A TCP connection. The port is the one that cn=Monitor shows; the log has it in the first ACCEPT line.
     pub(crate) fn connect_tcp(&self) -> TcpStream {
         let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
         let inodes = socket_inodes(self.child.id());
@@ -129,7 +129,7 @@ impl Running {
         signal(self.child.id(), name);
     }
 
-    /// Waits for the end; the exit status.
+    /// Waits for the end. Returns the exit status.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         wait_until(|| self.child.try_wait().unwrap())
             .unwrap_or_else(|| panic!("slapd goes on:\n{}", self.log()))
@@ -173,7 +173,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Asks again and again, up to the patience of a slow machine.
+/// Asks repeatedly, for as long as a slow machine may need.
 pub(crate) fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..PATIENCE.as_millis() / 10 {
         if let Some(answer) = ask() {
@@ -247,6 +247,6 @@ pub(crate) fn write(stream: &mut impl Write, bytes: &[u8]) {
     stream.write_all(bytes).unwrap();
 }
 
-/// How long a test waits for what must come.
+/// How long a test waits for expected events.
 const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const SEARCH_DONE: u8 = 0x65;

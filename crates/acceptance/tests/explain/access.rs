@@ -1,4 +1,4 @@
-//! Passwords that access rules give away.
+//! Passwords that access rules reveal.
 
 use super::{database, explain, schema};
 
@@ -62,7 +62,7 @@ fn rules_that_keep_passwords_are_not_complained_about() {
         format!(
             "access to {passwords} by self =xw by dn.exact=cn=admin,dc=example,dc=com write by anonymous auth\naccess to * by * read\n"
         ),
-        // The rule of the frontend is about this database as well.
+        // The rule of the frontend applies to this database too.
         format!(
             "access to {passwords} by self =xw by group=cn=admins,dc=example,dc=com write by * auth\naccess to * by users read\n"
         ),

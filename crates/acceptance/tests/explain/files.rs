@@ -52,7 +52,7 @@ fn a_file_with_a_password_that_everybody_reads_is_unsafe() {
     };
     explained(0o644).assert_has("slapd.conf:11: unsafe: rootpw: ", "every user of the machine may read");
     assert_eq!(explained(0o640).status, 0);
-    // Nobody gets through the folder.
+    // Other users cannot enter the folder.
     fs::set_permissions(layout.path(), fs::Permissions::from_mode(0o750)).unwrap();
     assert_eq!(explained(0o644).status, 0);
 }
@@ -122,7 +122,7 @@ fn passwords_on_the_wire_are_unsafe_where_listeners_are_open() {
     );
     assert_eq!(open.status, 2);
     assert_eq!(explained("slapd.conf", &["-h", LOCAL]).status, 0);
-    // Without -h nobody can know.
+    // Without -h the listeners are unknown.
     let unknown = explained("slapd.conf", &[]);
     unknown.assert_has("slapd.conf: missing: TLSCertificateFile: ", "loopback alone");
     assert_eq!(unknown.status, 0);

@@ -1,4 +1,4 @@
-//! Good configurations, about which there is nothing to say.
+//! Good configurations, which give no findings.
 
 use ironbark_testkit::Flavor;
 
@@ -25,12 +25,12 @@ fn what_init_makes_has_no_findings() {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    // init says to listen there.
+    // init tells the user to listen there.
     let found = run(layout.path(), &["-f", "d/slapd.conf", "-h", "ldap://127.0.0.1:3890/"]);
     assert_eq!((found.text.as_str(), found.status), (NOTHING, 0));
 }
 
-/// What the package slapd of Debian 12 makes, its LDIF put through slapadd.
+/// The configuration of Debian 12's package slapd, its LDIF loaded with slapadd.
 #[test]
 fn debians_configuration_is_not_called_unsafe() {
     let layout = private();

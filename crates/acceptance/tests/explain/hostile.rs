@@ -1,4 +1,4 @@
-//! Files that nobody should write: none of them makes the tool panic, hang or take much memory.
+//! Hostile files: none of them makes the tool panic, hang or take much memory.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ fn includes_that_go_round_or_too_deep_are_wrong_and_the_rest_is_read() {
             .unwrap();
     }
     run(layout.path(), &["-f", "d0", "-h", LOCAL]).assert_has("d31:1: wrong: include: ", "deeper than 32");
-    // Two to the power of 30 inclusions end with the text that they may have in all, or the errors.
+    // Two to the power of 30 inclusions end at the limit of text, or of errors.
     for depth in 0..31 {
         let next = depth + 1;
         layout

@@ -1,4 +1,4 @@
-//! Indexes that logs show to be needed, and those that the configuration does.
+//! Indexes that logs show to be missing, and indexes that the configuration shows to be missing.
 
 use ironbark_testkit::{Flavor, Server};
 
@@ -18,9 +18,9 @@ fn people(count: usize) -> String {
     ldif
 }
 
-/// The log of a server of which things were asked that it has no index for.
+/// The log of a server that got searches without an index.
 fn log_of(flavor: Flavor, entries: usize, settings: &str, file: Option<&str>) -> String {
-    // slapd tells at level `filter` (32) what is not indexed, we do at `stats` (256).
+    // slapd reports missing indexes at level `filter` (32), this server at `stats` (256).
     let mut server = Server::prepare(flavor, &format!("{settings}{}", Server::PEOPLE_CONFIG))
         .unwrap()
         .debug_level("288");
@@ -41,7 +41,7 @@ fn log_of(flavor: Flavor, entries: usize, settings: &str, file: Option<&str>) ->
     }
 }
 
-/// What a log shows of a configuration with one index.
+/// The findings of a log for a configuration with one index.
 fn explained(log: &str) -> super::Explained {
     let layout = private();
     layout.write("slapd.conf", database("index sn pres\n")).unwrap();
@@ -70,7 +70,7 @@ fn slapds_log_shows_which_indexes_are_needed() {
 
 #[test]
 fn our_log_does_in_every_format() {
-    // Another item of the second filter has an index: only the slow log tells that it leads to too many.
+    // Another item of the second filter has an index: only the slow log shows that the index leads to too many entries.
     let found = explained(&log_of(Flavor::Ironbark, 2_000, "", None));
     found.assert_has(
         "slapd.conf:5: missing: index: the log has 2 searches",
@@ -80,7 +80,7 @@ fn our_log_does_in_every_format() {
     let settings =
         |format: &str| format!("logfile {{dir}}/log.txt\nlogfile-format {format}\nlogfile-only on\nslowlog 1\n");
     for format in ["json", "rfc3339-utc", "syslog-utc"] {
-        // So many that a search of them takes several milliseconds, and is slow.
+        // So many that a search of them takes several milliseconds, and counts as slow.
         let log = log_of(Flavor::Ironbark, 20_000, &settings(format), Some("log.txt"));
         let found = explained(&log);
         found.assert_has("slapd.conf:5: missing: index: ", "Write index sn eq,pres");
@@ -116,10 +116,10 @@ fn a_search_that_took_long_for_what_it_returned_shows_an_index_too() {
     for quick in [search("0.001000", 1), search("0.250000", 5_000)] {
         assert_eq!(explained(&quick).text, "nothing found; the configuration loads\n");
     }
-    // Not of a database that is configured here.
+    // No findings for a database that is not configured here.
     let elsewhere = search("0.25", 1).replace("dc=example,dc=com", "cn=Monitor");
     assert_eq!(explained(&elsewhere).text, "nothing found; the configuration loads\n");
-    // An index that is there serves, whatever the server of the log had.
+    // An existing index counts, even if the server of the log had none.
     let there = search("0.25", 1).replace("title=x", "objectClass=person");
     assert_eq!(explained(&there).text, "nothing found; the configuration loads\n");
 }

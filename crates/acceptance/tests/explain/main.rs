@@ -1,5 +1,4 @@
-//! `slaptest --explain`: each kind of finding, over real files, logs of real servers, and files that nobody should
-//! write.
+//! `slaptest --explain`: each kind of finding, with real files, logs of real servers, and hostile files.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -18,7 +17,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use ironbark_testkit::{Flavor, Layout};
 
-/// Rules that give no password away.
+/// Rules that reveal no password.
 pub(crate) const RULES: &str = "\
 access to attrs=userPassword by self =xw by anonymous auth by * none
 access to * by users read by * none
@@ -27,7 +26,7 @@ access to * by users read by * none
 /// Listeners that need no TLS.
 pub(crate) const LOCAL: &str = "ldapi:/// ldap://127.0.0.1:3890/";
 
-/// What slaptest said, and its exit status.
+/// The output of slaptest, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Explained {
     pub(crate) text: String,
@@ -42,7 +41,7 @@ impl Explained {
         lines.filter_map(|line| Some(line.split_once(&middle)?.1)).collect()
     }
 
-    /// That a line begins so and holds the words.
+    /// Asserts that a line begins with `start` and contains the words.
     #[track_caller]
     pub(crate) fn assert_has(&self, start: &str, words: &str) {
         let mut lines = self.text.lines();
@@ -75,14 +74,14 @@ pub(crate) fn explain(text: &str) -> Explained {
     run(layout.path(), &["-f", "slapd.conf", "-h", LOCAL])
 }
 
-/// A directory that nobody else gets into.
+/// A directory that no other user can enter.
 pub(crate) fn private() -> Layout {
     let layout = Layout::new().unwrap();
     fs::set_permissions(layout.path(), fs::Permissions::from_mode(0o700)).unwrap();
     layout
 }
 
-/// A database with safe rules and what stands in it.
+/// A database with safe rules and these settings.
 pub(crate) fn database(settings: &str) -> String {
     format!(
         "{}database mdb\nsuffix dc=example,dc=com\ndirectory db\n{RULES}{settings}",

@@ -1,4 +1,4 @@
-//! What is wrong, unknown, ignored or old, statement by statement.
+//! Wrong, unknown, ignored or old statements, one by one.
 
 use super::{database, explain, private, run};
 #[test]
@@ -68,7 +68,7 @@ fn what_has_no_meaning_is_ignored_with_its_reason() {
     }
     found.assert_has("4 ignored; the configuration loads", "");
     assert_eq!(found.status, 0);
-    // What is so anyway is nothing to speak of, and a checkpoint is for dbnosync.
+    // Default values give no findings, and a checkpoint is for dbnosync.
     let found = explain(&database(
         "reverse-lookup off\nrtxnsize 10000\ndbnosync\ncheckpoint 1024 5\n",
     ));

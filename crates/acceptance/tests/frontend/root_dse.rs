@@ -1,4 +1,4 @@
-//! The root DSE, and what is refused about it and about the subschema subentry.
+//! The root DSE, and refusals of requests about it and about the subschema subentry.
 
 use ironbark_testkit::{Credentials, Server, assert_same, assert_same_answers};
 
@@ -22,7 +22,7 @@ fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them()
             "supportedExtension",
         ])?;
         let lines = answer.success()?.stdout;
-        // Transactions (RFC 5805) are not built.
+        // Transactions (RFC 5805) are not supported.
         let lines = lines
             .lines()
             .filter(|line| !line.starts_with("supportedExtension: 1.3.6.1.1.21."));
@@ -87,7 +87,7 @@ fn writes_to_the_root_dse_and_the_subschema_subentry_are_refused_in_slapds_words
     );
 }
 
-/// The identity stays what it was, as in slapd, which does not know the operation.
+/// The identity does not change, as in slapd, which does not know the operation.
 #[test]
 fn start_tls_that_cannot_be_leaves_the_identity() {
     assert_same(|flavor| {

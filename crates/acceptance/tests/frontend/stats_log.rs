@@ -30,7 +30,8 @@ const MANAGER: Credentials<'_> = Credentials::Simple {
     password: "secret",
 };
 
-/// Without what differs from run to run, and without the lines of sockets, which threads of slapd write in any order.
+/// A line without parts that differ from run to run. Lines of sockets are left out: threads of slapd write them in any
+/// order.
 fn comparable(line: &str, first: u64) -> Option<String> {
     let (number, rest) = line.split_once("conn=")?.1.split_once(' ')?;
     let number: u64 = number.parse().ok()?;
@@ -55,7 +56,7 @@ fn comparable(line: &str, first: u64) -> Option<String> {
     ))
 }
 
-/// The lines of what `steps` do.
+/// The log lines of `steps`.
 fn lines(flavor: Flavor, steps: &dyn Fn(&Server) -> Result<(), TestkitError>) -> Result<String, TestkitError> {
     let mut server = Server::prepare(flavor, Server::PEOPLE_CONFIG)?;
     server.slapadd(DATA)?;
@@ -207,7 +208,7 @@ fn the_session_tracking_control_is_in_every_line_of_its_operation() {
             password: "wrong",
         };
         server.client("ldapwhoami", &wrong, &tracked, "")?;
-        // What is not printable, and what is too long, is left out.
+        // Unprintable and too long text is left out.
         for name in ["b\u{f6}b", "", &"x".repeat(300)] {
             let control = format!("sessiontracking={name}");
             server.client("ldapwhoami", &MANAGER, &["-e", &control], "")?;
@@ -254,7 +255,7 @@ fn qtime_is_the_time_that_a_request_has_waited() {
         };
         (of("qtime="), of("etime="))
     };
-    // The first request of a read has waited for none; the last for all before it.
+    // The first request of a read has not waited for others; the last one has waited for all before it.
     assert!(times(0).0 == 0.0, "{:?}", times(0));
     let (waited, elapsed) = times(119);
     assert!(waited > 0.0 && elapsed >= waited, "{waited} {elapsed}");

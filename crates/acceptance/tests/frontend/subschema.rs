@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ironbark_testkit::{Flavor, Server, TestkitError, assert_same, assert_same_answers, repository_root};
 
-/// What slapd 2.6 added to the schema of ppolicy, and 2.5 does not have.
+/// The additions of slapd 2.6 to the schema of ppolicy. slapd 2.5 does not have them.
 const LATER: [&str; 4] = [
     "pwdUseCheckModule",
     "pwdDefaultHash",
@@ -17,7 +17,7 @@ fn configuration(before: &str, after: &str) -> String {
     format!("{config}{after}\n")
 }
 
-/// The definitions that the subschema subentry shows, without descriptions, which are each server's own.
+/// The definitions in the subschema subentry, without descriptions, which differ between servers.
 fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, TestkitError> {
     let server = Server::start(flavor, configuration)?;
     let arguments = ["-b", "cn=Subschema", "-s", "base", "attributeTypes", "objectClasses"];
@@ -30,8 +30,8 @@ fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, Testki
     Ok(lines.map(without_description).collect())
 }
 
-/// What is shown with some lines, and not without. What makes a part of cn=config is always there with us, as where
-/// slapd is built whole.
+/// The definitions that appear with these lines and not without them. The schema of cn=config is always there in this
+/// server, as in a slapd with all parts built in.
 fn brought(flavor: Flavor, before: &str, after: &str) -> BTreeSet<String> {
     let without = shown(flavor, &configuration("", "")).unwrap();
     let with = shown(flavor, &configuration(before, after)).unwrap();
@@ -48,7 +48,7 @@ fn the_schema_of_a_loaded_overlay_is_shown_as_slapd_shows_it() {
         let overlay = format!("overlay {part}");
         let theirs = brought(Flavor::OpenLdap, &module, "");
         assert_eq!(theirs.is_empty(), part == "refint");
-        // The line of the overlay is enough for us, and adds nothing to the module.
+        // The line of the overlay is enough here. It adds nothing to the module.
         for (before, after) in [(&*module, ""), ("", &*overlay), (&*module, &*overlay)] {
             let ours = brought(Flavor::Ironbark, before, after);
             let is_later = |line: &&String| LATER.iter().any(|name| line.contains(&format!("NAME '{name}'")));
@@ -81,7 +81,7 @@ fn an_old_ppolicy_schema_beside_the_overlay_takes_nothing_from_what_is_shown() {
         let both = shown(Flavor::Ironbark, &configuration(&lines, "overlay ppolicy")).unwrap();
         assert_eq!(both, alone, "{lines}");
     }
-    // Without the overlay: what the file says of classes, and all that they name.
+    // Without the overlay: the classes in the file, and everything that they name.
     let file_alone = brought(Flavor::Ironbark, &include, "");
     assert!(file_alone.is_subset(&alone));
     assert!(
@@ -137,7 +137,7 @@ fn compare_obeys_the_assertion_control_where_entries_are_in_memory() {
     });
 }
 
-/// Of cn=Monitor slapd refuses the control: 12.
+/// For cn=Monitor slapd refuses the control: 12.
 #[test]
 fn compare_with_an_assertion_tells_of_no_hidden_entry_in_memory() {
     let rules = "database monitor\naccess to dn.base=\"cn=Monitor\" by * read\naccess to * by * none";

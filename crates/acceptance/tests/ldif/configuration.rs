@@ -148,13 +148,13 @@ fn it_comes_changes_and_goes_over_ldap() {
             let delete = "dn: olcDatabase={2}ldif,cn=config\nchangetype: delete\n";
             server.client("ldapmodify", &ADMINISTRATOR, &[], delete)?.success()?;
             assert!(search(&server, "o=files")?.starts_with("Some(32)"));
-            // Somebody changes the files meanwhile.
+            // Somebody changes the files in the meantime.
             let file = server.layout().join("files/o=files/cn=x.ldif");
             std::fs::remove_file(file).unwrap();
             server.client("ldapmodify", &ADMINISTRATOR, &[], &add)?.success()?;
             let found = search(&server, "o=files")?;
             assert!(found.contains("dn: o=files\n") && !found.contains("cn=x"), "{found}");
-            // Its schema goes over too.
+            // Its schema is converted too.
             let schema = "dn: cn=mine,cn=schema,cn=config\nchangetype: add\nobjectClass: olcSchemaConfig\ncn: mine\n\
                 olcAttributeTypes: ( 1.3.6.1.4.1.32473.1 NAME 'mine' SUP name )\n\
                 olcObjectClasses: ( 1.3.6.1.4.1.32473.2 NAME 'mineClass' SUP top AUXILIARY MAY mine )\n";

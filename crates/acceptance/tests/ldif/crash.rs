@@ -19,8 +19,8 @@ async fn connect(server: &Server) -> Client {
     client
 }
 
-/// Renames an organizational unit again and again, with everything below it and all references to that, until the
-/// connection is gone; how often.
+/// Renames an organizational unit repeatedly, with everything below it and all references to that, until the connection
+/// is gone. Returns the number of renames.
 async fn rename(client: Client, mut at: usize) -> usize {
     loop {
         let (old, new) = (format!("ou=o{at},dc=example,dc=com"), format!("ou=o{}", at + 1));
@@ -59,7 +59,7 @@ async fn a_moved_subtree_and_what_refers_to_it_is_whole_after_kill_9() {
     for round in 0..ROUNDS {
         let client = connect(&server).await;
         let renaming = tokio::spawn(rename(client, at));
-        // The moment is one at which some files have changed.
+        // At this moment some files have changed.
         let goal = format!("dc=example,dc=com/ou=o{}", at + 2 + round);
         while !server.layout().join("db").join(&goal).exists() {
             assert!(!renaming.is_finished(), "{}", server.log());

@@ -1,4 +1,4 @@
-//! Names and contents of files: what one server wrote, the other serves.
+//! Names and contents of files: each server can serve the files of the other.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use ironbark_testkit::{Flavor, Server, Tool};
 
 use super::{comparable, config, dump, files, folder, hand_over};
 
-/// Names that files must have special forms of.
+/// Names that need special forms in file names.
 const NAMES: &str = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n\
     dn: ou=Sales/Marketing: No. 1,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
     dn: cn=Ann  Maria   LEE + uid=ANN,ou=Sales/Marketing: No. 1,dc=example,dc=com\nobjectClass: inetOrgPerson\nsn: Lee\n\n\
@@ -52,7 +52,7 @@ fn what_slapd_wrote_is_served_as_it_is_and_stays_where_it_is() {
     let expected = dump(&theirs);
     let mut ours = Server::prepare(Flavor::Ironbark, &with_nis()).unwrap();
     hand_over(&theirs, &ours);
-    // Order and all.
+    // Including the order.
     assert_eq!(dump(&ours), expected);
     let before: Vec<String> = files(&ours).into_keys().collect();
     ours.launch().unwrap();

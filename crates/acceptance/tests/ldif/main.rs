@@ -1,4 +1,4 @@
-//! `database ldif`: files that Debian's slapd and our server serve in turn, and what can be done with them.
+//! `database ldif`: files that Debian's slapd and our server serve in turn, and the possible operations on them.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -49,7 +49,7 @@ fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Names and contents, without what differs from server to server.
+/// Names and contents, without parts that differ from server to server.
 fn comparable(files: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     for (name, content) in files {
@@ -65,7 +65,7 @@ fn comparable(files: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Gives `to` the files of `from`, which do not run.
+/// Gives `to` the files of `from`. Neither server runs.
 fn hand_over(from: &Server, to: &Server) {
     fs::remove_dir_all(folder(to)).unwrap();
     fs::create_dir(folder(to)).unwrap();
@@ -76,7 +76,7 @@ fn hand_over(from: &Server, to: &Server) {
     }
 }
 
-/// What slapcat says, record by record.
+/// The output of slapcat, record by record.
 fn dump(server: &Server) -> String {
     let outcome = server.tool(Tool::Cat, &["-o", "ldif-wrap=no"], "").unwrap();
     outcome.success().unwrap().stdout

@@ -1,4 +1,4 @@
-//! Operations, beside slapd on the same files: results, what is found, and the files after them.
+//! Operations, compared with slapd on the same files: results, found entries, and the files afterwards.
 
 use std::fmt::Write as _;
 
@@ -114,7 +114,7 @@ fn glued_databases_are_searched_and_written_as_one() {
         for change in [CHANGES[0], CHANGES[3], CHANGES[5]] {
             writeln!(text, "{:?}", server.ldapmodify(change)?.code()).unwrap();
         }
-        // With the scope of all subordinates slapd leaves the glued database out.
+        // With the scope of all subordinates, slapd leaves out the glued database.
         for scope in ["one", "sub"] {
             let found = server
                 .search(&["-b", "dc=example,dc=com", "-s", scope, "uid", "mail"])?
@@ -175,7 +175,7 @@ fn overlays_act_and_their_effects_are_in_the_files() {
     for change in [group, rename] {
         server.ldapmodify(change).unwrap().success().unwrap();
     }
-    // One that could not be finished would be in the way of all others.
+    // An unfinished change would block all others.
     let long = "x".repeat(250);
     let group = format!(
         "dn: cn={long},dc=example,dc=com\nchangetype: add\nobjectClass: groupOfNames\n\

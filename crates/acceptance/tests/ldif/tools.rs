@@ -1,4 +1,4 @@
-//! The tools on files, and beside a server.
+//! The tools on files, and while a server runs.
 
 use std::{fmt::Write as _, fs};
 

@@ -1,4 +1,4 @@
-//! `limits` as cn=config shows it, beside Debian's slaptest.
+//! `limits` in the form of cn=config, compared with Debian's slaptest.
 
 use ironbark_testkit::{Flavor, Server, Tool};
 
@@ -51,7 +51,7 @@ limits dn.regex=\".*\" size=none nonsense";
         if global.is_empty() {
             assert_eq!(ours, theirs);
         } else {
-            // slapd forgets that the first of these has no hard limit of its own; see the unit tests.
+            // slapd loses the fact that the first of these has no hard limit of its own; see the unit tests.
             let lines = |values: Result<Vec<String>, String>| {
                 let kept = values.unwrap().into_iter();
                 kept.filter(|line| !line.contains("dn.regex=\"^CN")).collect::<Vec<_>>()

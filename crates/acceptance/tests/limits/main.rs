@@ -1,4 +1,4 @@
-//! What slapd limits and forbids, beside Debian's slapd: `limits`, `sizelimit`, `timelimit`; `restrict`, `require`,
+//! Limits and restrictions, compared with Debian's slapd: `limits`, `sizelimit`, `timelimit`; `restrict`, `require`,
 //! `disallow`, `readonly`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 

@@ -4,7 +4,7 @@ use ironbark_testkit::{Credentials, TestkitError, Transcript, assert_same_answer
 
 use crate::{ANN, BASE, config, data, user};
 
-/// A paged search as `who`, page after page: per page the number of entries and the result, or the complaint.
+/// A paged search as `who`, page after page: for each page, the number of entries and the result, or the error.
 const PAGES: &str = "
 import ldap, os, sys
 from ldap.controls import SimplePagedResultsControl

@@ -4,7 +4,7 @@ use ironbark_testkit::{Credentials, TestkitError, Transcript, assert_same_answer
 
 use crate::{ANN, BASE, BOB, config, data, user};
 
-/// One of each operation, as nobody, as a user and as the rootdn.
+/// One of each operation, as an anonymous client, as a user and as the rootdn.
 fn every_operation(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
     let wrong = Credentials::Simple {
         dn: BOB,
@@ -27,7 +27,7 @@ fn every_operation(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> 
         transcript.client("ldapmodify", &who, &[], renamed)?;
         transcript.client("ldappasswd", &who, &["-s", "secret", BOB], "")?;
         transcript.client("ldapdelete", &who, &["cn=new,dc=example,dc=com"], "")?;
-        // Cancel of nothing, and what nobody knows.
+        // Cancel of a missing operation, and an unknown operation.
         transcript.client("ldapexop", &who, &["cancel", "77"], "")?;
         transcript.client("ldapexop", &who, &["1.2.3.4"], "")?;
     }

@@ -1,4 +1,4 @@
-//! Who is bound by which limit, and how a search ends there.
+//! Which limit applies to which client, and how a search ends at a limit.
 
 use ironbark_testkit::{TestkitError, Transcript, assert_same_answers};
 
@@ -17,7 +17,7 @@ fn as_everybody(transcript: &mut Transcript<'_>, arguments: &[&str]) -> Result<(
 /// Selects by `limits`, and asks for nothing, for few, for many and for all entries.
 fn everybody_under(limits: &str) {
     assert_same_answers(&config(limits), &data(20), |transcript| {
-        // Entries are told apart by number alone.
+        // Only the number of entries is compared.
         for asked in ["none", "2", "6", "max"] {
             as_everybody(transcript, &["-z", asked, "(objectClass=organizationalRole)"])?;
         }
@@ -41,7 +41,7 @@ fn each_selector_holds_for_whom_slapd_means() {
         "limits dn.this.children=\"dc=example,dc=com\" size=2\nlimits dn.this.regex=\"example\" size=3",
         "limits group=\"cn=names,ou=groups,dc=example,dc=com\" size=2\n\
          limits group/groupOfUniqueNames/uniqueMember=\"cn=unique,ou=groups,dc=example,dc=com\" size=3\nlimits users size=1",
-        // An entry of another class, and none at all.
+        // An entry of another class, and a missing entry.
         "limits group=\"cn=other,ou=groups,dc=example,dc=com\" size=2\nlimits group=\"cn=nobody,dc=example,dc=com\" size=3",
         "limits cn=ann,ou=people,dc=example,dc=com size=2\nlimits dn=\"*\" size=3",
     ] {
@@ -127,7 +127,8 @@ fn glued_databases_are_searched_under_the_limits_of_the_one_that_holds_the_base(
             for base in [BASE, "ou=below,dc=example,dc=com"] {
                 for asked in ["none", "2", "23"] {
                     for who in [ANN, EVE] {
-                        // Which of the databases comes first is the server's own: only how many there are is told.
+                        // The order of the databases differs between servers, so only the number of entries is
+                        // compared.
                         let arguments = ["-b", base, "-z", asked, "(objectClass=organizationalRole)", "1.1"];
                         let mut outcome = server.client("ldapsearch", &user(who), &arguments, "")?;
                         outcome.stdout = outcome.stdout.matches("dn: ").count().to_string();

@@ -47,7 +47,7 @@ fn indexes_that_would_pay_are_named_and_do_pay() {
          \x20   olcDbIndex: sn eq\n\
          \x20 no search has used: cn eq\n"
     );
-    // The advice is taken: the lines are what the configuration takes, and nothing is left to advise.
+    // Follows the advice: the configuration accepts the lines, and there is no further advice.
     server.stop().unwrap();
     let path = server.config_path();
     let lines = advice.lines().filter_map(|line| line.strip_prefix("    index "));

@@ -6,7 +6,7 @@ use super::populated;
 
 #[test]
 fn a_slow_search_is_told_with_its_plan() {
-    // Looking at twenty thousand entries takes longer than a millisecond.
+    // Checking twenty thousand entries takes longer than a millisecond.
     let server = populated("slowlog 1", 20_000);
     let arguments = [
         "-z",
@@ -30,7 +30,7 @@ fn a_slow_search_is_told_with_its_plan() {
         line.contains("; objectClass equality: ") && line.ends_with(terms),
         "{line}"
     );
-    // A quick one is not told.
+    // A quick search is not logged.
     let quick = ["-b", "dc=example,dc=com", "(uid=u1)"];
     server.search(&quick).unwrap().success().unwrap();
     assert_eq!(server.log().matches(" SLOW SRCH ").count(), 1);

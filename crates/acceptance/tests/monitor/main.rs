@@ -1,4 +1,4 @@
-//! What the server tells of itself: cn=Monitor beside slapd's, metrics, the slow log, advice.
+//! The server's reports about itself: cn=Monitor compared with slapd's, metrics, the slow log, advice.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod advise;
@@ -17,7 +17,7 @@ fn configuration(settings: &str) -> String {
     format!("{settings}\n{people}\ndatabase monitor\n")
 }
 
-/// The suffix, and people enough that a scan is no small thing.
+/// The suffix, and enough people to make a scan expensive.
 fn people(count: usize) -> String {
     let mut ldif =
         "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n"

@@ -11,7 +11,7 @@ use ironbark_testkit::{Flavor, Server, wait};
 
 use super::{configuration, populated};
 
-/// A port of this moment; the server says so if somebody else takes it.
+/// A port that is free now; the server reports an error if it is taken meanwhile.
 pub(super) fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
@@ -31,7 +31,7 @@ pub(super) fn get(address: SocketAddr, path: &str) -> String {
     request(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 }
 
-/// What the parser of Prometheus' own Python client makes of a page: a line for each sample.
+/// The page as parsed by Prometheus' own Python client: a line for each sample.
 fn parsed(page: &str) -> String {
     const PROGRAM: &str = "
 import sys
@@ -121,7 +121,7 @@ fn hostile_clients_hurt_nobody() {
     assert!(request(address, "\0\u{1}nonsense\r\n\r\n").starts_with("HTTP/1.1 400 "));
     let long = format!("GET /metrics HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(100_000));
     let mut stream = TcpStream::connect(address).unwrap();
-    // It may close before all of it is sent.
+    // It may close before everything is sent.
     let _ = stream.write_all(long.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -130,8 +130,8 @@ fn hostile_clients_hurt_nobody() {
         "{}",
         String::from_utf8_lossy(&answer)
     );
-    // More than may be served at once, none of which says anything: those who wait are served when the silent ones have
-    // been dropped.
+    // More silent connections than may be served at once: waiting clients are served when the silent ones have been
+    // dropped.
     let silent: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
     server.search(&["-s", "base", "-b", ""]).unwrap().success().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

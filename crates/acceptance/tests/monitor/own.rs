@@ -1,4 +1,4 @@
-//! What cn=Monitor shows beside slapd's tree.
+//! The entries of cn=Monitor that slapd does not have.
 
 use super::{number, populated, values};
 
@@ -18,7 +18,7 @@ fn latencies_results_and_commits_are_counted() {
         server.ldapmodify(&change).unwrap().success().unwrap();
     }
     let results = format!("cn=Search Results,cn=Results,{OWN}");
-    // This search is under way and has none yet.
+    // This search is under way and has no result yet.
     assert_eq!(
         values(&server, &results, "ironbarkResult"),
         ["0 success 3", "32 noSuchObject 1"]

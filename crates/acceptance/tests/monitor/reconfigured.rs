@@ -11,7 +11,7 @@ const ADMIN: Credentials<'static> = Credentials::Simple {
     password: "secret",
 };
 
-/// Changes cn=config; what the client complains of.
+/// Changes cn=config. Returns the client's error.
 fn change(server: &Server, changes: &str) -> String {
     let ldif = format!("dn: cn=config\nchangetype: modify\n{changes}\n");
     server.client("ldapmodify", &ADMIN, &[], &ldif).unwrap().stderr

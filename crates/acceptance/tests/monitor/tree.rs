@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server, TestkitError, assert_same};
 
-/// With an overlay, since that gives entries of its own.
+/// With an overlay, because it gives entries of its own.
 fn config(flavor: Flavor) -> String {
     let modules = match flavor {
         Flavor::OpenLdap => "moduleload back_monitor\nmoduleload memberof\n",
@@ -20,7 +20,7 @@ fn start(flavor: Flavor) -> Result<Server, TestkitError> {
     Server::start(flavor, &config(flavor))
 }
 
-/// What a search of cn=Monitor shows, our own part left out.
+/// The result of a search of cn=Monitor, without our own part.
 fn search(server: &Server, base: &str, filter: &str, attributes: &[&str]) -> Result<String, TestkitError> {
     let mut arguments = vec!["-LLL", "-b", base, filter];
     arguments.extend(attributes);
@@ -30,7 +30,7 @@ fn search(server: &Server, base: &str, filter: &str, attributes: &[&str]) -> Res
     Ok(text.split("\n\n").filter(ours).collect::<Vec<_>>().join("\n\n"))
 }
 
-/// Entry names and attribute names, each once, in order. Which back ends and overlays are built in differs.
+/// Entry names and attribute names, each once, in order. The built-in backends and overlays differ.
 fn outline(text: &str) -> String {
     let mut outline = String::new();
     for record in text.split("\n\n").map(str::trim).filter(|record| !record.is_empty()) {
@@ -38,7 +38,7 @@ fn outline(text: &str) -> String {
         if name.starts_with("dn: cn=Backend ") || name.ends_with(",cn=Overlays,cn=Monitor") {
             continue;
         }
-        // Connections have numbers of their own.
+        // The servers number connections differently.
         let name = if name.starts_with("dn: cn=Connection ") {
             "dn: cn=Connection"
         } else {
@@ -48,7 +48,7 @@ fn outline(text: &str) -> String {
         let mut last = "";
         for line in record.lines().skip(1) {
             let attribute = line.split(':').next().unwrap_or_default();
-            // slapd shows what -d asks for, we what loglevel does.
+            // slapd shows the levels of -d, this server those of loglevel.
             if attribute != last && attribute != "managedInfo" {
                 outline.push(' ');
                 outline.push_str(attribute);
@@ -88,7 +88,7 @@ fn databases_are_shown_as_slapd_shows_them() {
             "olmMDBReadersMax",
         ];
         let text = search(&server, "cn=Databases,cn=Monitor", "(objectClass=*)", &names)?;
-        // The directory's name is a kind of `monitoredInfo`.
+        // The directory's name is one of the values of `monitoredInfo`.
         Ok(text.replace(&server.layout().path().display().to_string(), "DIRECTORY"))
     });
 }

@@ -1,4 +1,4 @@
-//! The writable entries of cn=Monitor: as slapd takes them, and in force at once.
+//! The writable entries of cn=Monitor: changes are accepted as in slapd, and in force at once.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ fn modify(server: &Server, who: &Credentials<'_>, dn: &str, changes: &str) -> Re
 fn values(server: &Server, dn: &str, attribute: &str) -> Result<String, TestkitError> {
     let found = server.search(&["-s", "base", "-b", dn, attribute])?.success()?.stdout;
     let mut values: Vec<&str> = found.lines().filter(|line| line.starts_with(attribute)).collect();
-    // slapd shows levels as they were added, in whatever order.
+    // slapd shows levels in the order in which they were added.
     values.sort_unstable();
     Ok(values.iter().fold(String::new(), |all, line| all + line + "\n"))
 }
@@ -154,7 +154,7 @@ fn single_operations_are_restricted_as_in_slapd() {
     });
 }
 
-/// Whether an entry can be added; it is taken away again.
+/// Whether an entry can be added; it is deleted again.
 fn is_writable(server: &Server) -> bool {
     let name = "ou=new,dc=example,dc=com";
     let entry = format!("dn: {name}\nobjectClass: organizationalUnit\nou: new\n");
@@ -203,7 +203,7 @@ fn a_change_of_cn_config_leaves_a_restriction_unless_it_speaks_of_it() {
     let outcome = server.client("ldapmodify", &config, &[], delete).unwrap();
     outcome.success().unwrap();
     assert!(!is_writable(&server), "it has another number now");
-    // slapd takes all values away with a modification of a value alone.
+    // slapd deletes all values, although the modification names a single one.
     restrict(1, "delete: restrictedOperation");
     assert!(is_writable(&server));
     restrict(1, read_only);

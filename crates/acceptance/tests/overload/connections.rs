@@ -28,14 +28,14 @@ fn ten_thousand_idle_connections_take_little_and_are_closed_by_the_timeout() {
     let mut streams: Vec<TcpStream> = Vec::new();
     for number in 0..count {
         streams.push(connect(&server));
-        // Some are used first, which must not make them dearer.
+        // Some are used first, which must not make them more expensive.
         if number % 10 == 0 {
             ask(&mut streams[number]);
         }
     }
     assert_serves(&server);
     let (open, grown) = (descriptors(pid) - own, memory(&server).saturating_sub(before));
-    // Those that looked whether the server listens may have been open at first.
+    // Connections that tested whether the server listens may still have been open.
     assert!(open + 10 >= count, "{open} of {count} connections are open");
     assert!(grown < count * 4096, "{count} connections take {grown} octets");
     let closed = || logged(&server, "closed (idletimeout)");

@@ -1,4 +1,4 @@
-//! A server that has no descriptor left for one more connection.
+//! A server without a free descriptor for another connection.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ fn crowd(server: &Server) -> Vec<TcpStream> {
     streams
 }
 
-/// How many have an answer to read.
+/// The number of connections with an answer to read.
 fn answered(streams: &[TcpStream]) -> usize {
     let has_answer = |stream: &&TcpStream| {
         stream.set_nonblocking(true).unwrap();
@@ -33,7 +33,7 @@ fn answered(streams: &[TcpStream]) -> usize {
     streams.iter().filter(has_answer).count()
 }
 
-/// The others get their answers when those before them leave.
+/// The others get their answers when earlier ones leave.
 fn assert_answered_in_turn(streams: Vec<TcpStream>) {
     for mut stream in streams {
         for tag in [SEARCH_ENTRY, SEARCH_DONE] {
@@ -42,7 +42,7 @@ fn assert_answered_in_turn(streams: Vec<TcpStream>) {
     }
 }
 
-/// The server does its work for one that it serves, and does not run in circles for those that it cannot take.
+/// The server works for a connection that it serves, and does not loop for connections that it cannot accept.
 fn assert_waits_quietly(pid: u32, served: &mut TcpStream) {
     for tag in [SEARCH_ENTRY, SEARCH_DONE] {
         assert_eq!(read_message(served).map(|(_, tag, _)| tag), Some(tag));

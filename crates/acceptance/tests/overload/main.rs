@@ -1,6 +1,5 @@
-//! More of everything than a server wants: connections, requests, and clients that do not take their answers. Memory
-//! stays within bounds, others are served meanwhile, and each case ends with the right result code or with
-//! disconnection.
+//! More connections and requests than a server wants, and clients that do not read their answers. Memory stays within
+//! bounds, others are served meanwhile, and each case ends with the right result code or with disconnection.
 
 #![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
 #![allow(
@@ -92,7 +91,7 @@ fn big_server(settings: &str) -> Server {
     server
 }
 
-/// cn=Monitor shows what the server holds to be true.
+/// A prepared server with cn=Monitor, which shows the server's internal figures.
 fn prepared(settings: &str) -> Server {
     let template = format!(
         "{settings}{}limits * size=unlimited\ndatabase monitor\n",

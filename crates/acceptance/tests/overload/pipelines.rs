@@ -21,7 +21,7 @@ use crate::{
 const COUNT: u32 = 100_000;
 const MIB: usize = 1 << 20;
 
-/// Sends all requests; nothing is read until the server takes no more, or has taken all. Another client is served
+/// Sends all requests. Nothing is read until the server stops reading, or has read everything. Another client is served
 /// meanwhile, and `check` is called between its answers. Then every answer is read: the last message of each must have
 /// `tag` and success.
 fn send_before_reading(
@@ -45,7 +45,7 @@ fn send_before_reading(
             total.store(1, Ordering::Relaxed);
         });
         let mut other = connect(server);
-        // Until it has been stuck for five hundred answers to somebody else.
+        // Until it has been stuck during five hundred answers to another client.
         let mut stuck = (0, 0);
         while stuck.1 < 500 && total.load(Ordering::Relaxed) == 0 {
             ask(&mut other);
@@ -89,7 +89,7 @@ fn a_hundred_thousand_writes_are_made_in_order_within_bounded_memory() {
     assert!(entry.stdout.contains("description: write 100000\n"), "{}", entry.stdout);
 }
 
-/// Where slapd would end the session, the rest waits in the socket.
+/// Where slapd would end the session, the remaining requests wait in the socket.
 #[test]
 fn no_more_operations_are_under_way_than_conn_max_pending_allows() {
     let server = big_server("conn_max_pending 4\nconn_max_pending_auth 7\n");
@@ -98,7 +98,7 @@ fn no_more_operations_are_under_way_than_conn_max_pending_allows() {
         if is_bound {
             bind(&mut stream);
         }
-        // Nothing matches, so that no answer is in the way: a search of each of 20,000 entries ends late.
+        // Nothing matches, so no answer is in the way: each search of 20,000 entries ends late.
         let filter = [0x87, 11].into_iter().chain(*b"description").collect::<Vec<u8>>();
         let requests: Vec<u8> = (1..=500).flat_map(|id| search(id, BASE, 2, &filter)).collect();
         stream.write_all(&requests).unwrap();

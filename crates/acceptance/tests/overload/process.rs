@@ -1,10 +1,10 @@
-//! What the system says of a server's process.
+//! The system's figures about a server's process.
 
 use std::fs;
 
 use ironbark_testkit::Server;
 
-/// Octets of memory that belong to the server alone: not the mapped database, not the program.
+/// Octets of memory that belong to the server alone: without the mapped database and the program.
 pub(crate) fn memory(server: &Server) -> usize {
     status(server.pid().unwrap(), "RssAnon:")
 }

@@ -36,7 +36,7 @@ fn clients_that_do_not_read_cost_bounded_memory_and_hold_up_nobody() {
     // Twenty times twenty answers of 20 MB each are waiting to be read.
     let grown = memory(&server).saturating_sub(before);
     assert!(grown < 20 << 20, "the server grew by {grown} octets");
-    // One that reads again gets all of the first answer that is complete.
+    // A client that reads again gets all complete parts of the first answer.
     let mut stream = deaf.into_iter().next().unwrap();
     let mut entries = [0_u32; 21];
     let complete = std::iter::from_fn(|| read_message(&mut stream)).find_map(|(id, tag, _)| {
@@ -62,7 +62,7 @@ fn clients_that_do_not_read_are_closed_by_the_write_timeout() {
         logged(&server, "closed (writetimeout)"),
         deaf.len()
     );
-    // Not the one that reads.
+    // The client that reads is not closed.
     ask(&mut other);
 }
 
@@ -83,7 +83,7 @@ fn what_all_clients_make_the_server_hold_is_bounded() {
         let mut stream = connect(&server);
         stream.write_all(beginning).unwrap();
         streams.push(stream);
-        // An answer to somebody else, so that what was sent has been read.
+        // An answer to another client shows that the sent octets have been read.
         assert_serves(&server);
         most = most.max(memory(&server).saturating_sub(before));
     }
@@ -95,7 +95,7 @@ fn what_all_clients_make_the_server_hold_is_bounded() {
     );
     assert!(most < 100 * MIB, "the server grew by {most} octets");
     assert_eq!(logged(&server, "untaken or unfinished"), 1, "it is told once");
-    // The first ones had made no progress for longest, and the last one is served.
+    // The first ones had made no progress for the longest time, and the last one is served.
     assert_eq!(read_message(&mut streams[0]), None);
     let last = streams.last_mut().unwrap();
     last.write_all(end).unwrap();

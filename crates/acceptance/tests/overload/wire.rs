@@ -1,4 +1,4 @@
-//! LDAP messages as bytes, for clients that do what no library lets them do.
+//! LDAP messages as bytes, for clients that do things that no library allows.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::{Read, Write};
@@ -120,7 +120,7 @@ pub(crate) fn ask(stream: &mut TcpStream) {
     assert_eq!(tags, [SEARCH_ENTRY, SEARCH_DONE]);
 }
 
-/// Someone else is served as ever.
+/// Asserts that another client is served as usual.
 #[track_caller]
 pub(crate) fn assert_serves(server: &Server) {
     ask(&mut connect(server));

@@ -1,4 +1,4 @@
-//! `ironbark init`: what it makes is safe as it stands.
+//! `ironbark init`: its configuration is safe without changes.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use super::common::{ironbark, succeed};
 
 /// A new directory and the server that serves it.
 struct Made {
-    /// Never started: it lends its place and its addresses.
+    /// Never started: it provides a folder and addresses.
     place: Server,
     folder: PathBuf,
     password: String,
@@ -71,7 +71,7 @@ impl Made {
             .unwrap()
     }
 
-    /// Who a client is, or the exit status.
+    /// The identity of a client, or the exit status.
     fn whoami(&self, url: &str, how: &[&str]) -> Result<String, Option<i32>> {
         let output = self.run("ldapwhoami", &[&["-H", url][..], how].concat());
         if output.status.success() {

@@ -150,7 +150,7 @@ fn what_a_killed_backup_left_goes_with_the_next_one_and_what_is_in_use_stays() {
         let folder = server.layout().make_dir(&format!(".ironbark-{number}.tmp")).unwrap();
         fs::write(folder.join("data.mdb"), "half").unwrap();
     }
-    // Another backup that is under way, be its number that of this process or not.
+    // Another backup that is under way; its process number may equal that of this process.
     let lock = fs::File::open(left(7)).unwrap();
     lock.try_lock().unwrap();
     let file = |name: &str| server.layout().join(name).to_str().unwrap().to_owned();

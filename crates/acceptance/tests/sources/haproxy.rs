@@ -16,7 +16,7 @@ impl Drop for Haproxy {
     }
 }
 
-/// Passes one port on to another, each connection behind a header.
+/// Forwards one port to another, with a header before each connection.
 fn haproxy(server: &Server, name: &str, to: u16) -> (Haproxy, u16) {
     let port = free_port();
     let text = format!(
@@ -77,7 +77,7 @@ fn clients_of_haproxy_are_served_under_their_own_address_with_and_without_tls() 
         let accepted = |line: &&str| line.contains("ACCEPT") && line.contains(&format!("(IP=127.0.0.1:{listener})"));
         let log = server.log();
         let line = log.lines().find(accepted).unwrap_or_else(|| panic!("{log}"));
-        // The port is that of the client, not that of haproxy's connection, which `via` tells.
+        // The port is the client's, not that of haproxy's connection, which `via` shows.
         let peer = line
             .split("ACCEPT from ")
             .nth(1)

@@ -7,7 +7,7 @@ use crate::{BASE, BIND, connect, counter, is_served, started};
 #[test]
 fn an_address_has_no_more_connections_than_it_may() {
     let (server, _) = started("ldap", "connection-limit 3\n", "");
-    // Those of the start may still be there for a moment.
+    // Connections from the start of the server may still exist for a moment.
     let open = || {
         let mut stream = connect(server.port());
         is_served(&mut stream, &BIND).then_some(stream)
@@ -18,7 +18,7 @@ fn an_address_has_no_more_connections_than_it_may() {
     server
         .wait_for_log("closed (too many connections from this address)")
         .unwrap();
-    // The counter has been read over a local socket, which has no address.
+    // The counter was read over a local socket, which has no address.
     assert_eq!(counter(&server, "Refused Connections"), refused + 1);
     held.pop();
     assert!(wait::until(open).is_some());
@@ -66,7 +66,7 @@ fn who_guesses_passwords_waits_and_is_refused_then() {
         ["Failed Binds", "Refused Binds"].map(|name| counter(&server, name)),
         [4, 2]
     );
-    // Others are not concerned: local sockets, and those who do not bind.
+    // Others are not affected: local sockets, and clients that do not bind.
     let arguments = [
         "-x",
         "-H",
@@ -88,7 +88,7 @@ fn a_bind_that_is_right_is_answered_after_its_delay() {
         bind(&server, "wrong").expect_code(49).unwrap();
     }
     bind(&server, "secret").success().unwrap();
-    // What comes behind it on the same connection is answered in its turn.
+    // Later requests on the same connection are answered in turn.
     let mut stream = connect(port);
     let twice = [&BIND[..], &[0x30, 12, 2, 1, 2, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0]].concat();
     assert!(is_served(&mut stream, &twice));

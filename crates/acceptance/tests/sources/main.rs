@@ -1,4 +1,4 @@
-//! Where connections come from: the PROXY protocol, trusted proxies, limits by source address, names in DNS.
+//! Sources of connections: the PROXY protocol, trusted proxies, limits by source address, names in DNS.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -45,7 +45,7 @@ pub(crate) fn started(scheme: &str, global: &str, database: &str) -> (Server, u1
     (server, port)
 }
 
-/// A connection that waits for its server, but not for ever.
+/// A connection that waits for its server, but not forever.
 pub(crate) fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();

@@ -1,4 +1,4 @@
-//! `reverse-lookup` and rules with `domain`, beside Debian's slapd.
+//! `reverse-lookup` and rules with `domain`, compared with Debian's slapd.
 
 use std::process::Command;
 
@@ -23,7 +23,7 @@ fn started(flavor: Flavor, global: &str) -> Server {
     server
 }
 
-/// What strangers see of both entries, over TCP and over the local socket.
+/// The view of anonymous clients on both entries, over TCP and over the local socket.
 fn seen(server: &Server) -> [String; 2] {
     [server.url(), server.ldapi_url()].map(|url| {
         let names = [BASE.to_owned(), format!("cn=ann,{BASE}")];
@@ -48,7 +48,7 @@ fn seen(server: &Server) -> [String; 2] {
     })
 }
 
-/// What the system calls 127.0.0.1, `localhost` as a rule.
+/// The system's name for 127.0.0.1, usually `localhost`.
 fn name_of_loopback() -> Option<String> {
     let output = Command::new("getent").args(["hosts", "127.0.0.1"]).output().unwrap();
     let line = String::from_utf8(output.stdout).unwrap();

@@ -9,13 +9,13 @@ use ironbark_testkit::Outcome;
 
 use crate::{BASE, BIND, connect, counter, is_served, started};
 
-/// A header with this command, family and what follows the length.
+/// A header with this command, family and content behind the length.
 fn header(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let length = u16::try_from(rest.len()).unwrap().to_be_bytes();
     [&b"\r\n\r\n\0\r\nQUIT\n"[..], &[command, family], &length, rest].concat()
 }
 
-/// The header of a client of 192.0.2.7, port 4660, with an option that nobody knows.
+/// The header of a client of 192.0.2.7, port 4660, with an unknown option.
 fn of_client() -> Vec<u8> {
     header(
         0x21,
@@ -24,7 +24,7 @@ fn of_client() -> Vec<u8> {
     )
 }
 
-/// A proxy for one connection: passes on what it gets behind a header; its port.
+/// A proxy for one connection: sends the header and then forwards the data. Returns its port.
 fn proxy(to: u16, header: Vec<u8>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -67,7 +67,7 @@ fn the_address_of_the_header_is_the_peers() {
         .unwrap()
         .stdout;
     assert!(shown.contains("dn: cn=ann,dc=example,dc=com"), "{shown}");
-    // Without a header's address it is that of the proxy, whom the rule gives nothing.
+    // Without an address in the header, the proxy's own address counts. The rule gives it nothing.
     for own in [
         header(0x20, 0, &[]),
         header(0x21, 0, &[1, 2, 3]),
@@ -141,7 +141,7 @@ fn what_is_no_header_ends_the_connection_with_a_line_in_the_log() {
     server.wait_for_log("header read insufficient data").unwrap();
     assert_eq!(server.log().matches("): proxyp failed").count(), cases.len() + 1);
     assert_eq!(counter(&server, "Refused Proxies"), cases.len() as u64 + 1);
-    // Nobody else is hurt, and a listener without proxies takes no header.
+    // Other clients are not affected, and an ordinary listener accepts no header.
     assert!(is_served(&mut connect(port), &[&of_client()[..], &BIND].concat()));
     server.search(&["-b", BASE]).unwrap().success().unwrap();
 }
