@@ -1,5 +1,5 @@
-//! Licences, sources and bans of all dependencies, after deny.toml: the part of cargo-deny that needs neither network
-//! nor another tool.
+//! Licences, sources and bans of all dependencies, as deny.toml sets them: the part of cargo-deny that needs neither
+//! network nor another tool.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -37,7 +37,7 @@ struct Sources {
     registries: Vec<String>,
 }
 
-/// What `cargo metadata` says.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -48,14 +48,14 @@ struct Package {
     name: String,
     version: String,
     license: Option<String>,
-    /// `None`: of this workspace.
+    /// `None`: a crate of this workspace.
     source: Option<String>,
 }
 
-/// Checks the dependencies of the workspace and prints what breaks a rule; whether none does.
+/// Checks the dependencies of the workspace and prints breaches of rules. Returns whether there are none.
 ///
 /// # Errors
-/// deny.toml cannot be read, or Cargo knows no metadata.
+/// deny.toml cannot be read, or Cargo gives no metadata.
 pub(crate) fn run(root: &Path) -> Result<bool> {
     let text = std::fs::read_to_string(root.join("deny.toml")).context("deny.toml")?;
     let rules: Rules = toml::from_str(&text).context("deny.toml")?;
@@ -102,7 +102,7 @@ fn breaches(rules: &Rules, package: &Package) -> Vec<String> {
     found
 }
 
-/// Whether an SPDX expression can be satisfied by allowed licences. An exception gives more, and takes nothing.
+/// Whether an SPDX expression can be satisfied by allowed licences. An exception grants more rights and removes none.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = spdx::Expression::parse_mode(expression, spdx::ParseMode::LAX);
     let is_listed = |license: &spdx::LicenseReq| license.license.id().is_some_and(|id| allowed.contains(id.name));

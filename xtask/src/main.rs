@@ -53,7 +53,7 @@ fn instructions(purpose: instructions::Purpose) -> Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The directory of the workspace that this program was started in, or else built in.
+/// The directory of the workspace in which this program was started, or otherwise built.
 fn repository_root() -> Result<PathBuf> {
     let manifest_dir = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&manifest_dir)

@@ -1,13 +1,13 @@
 //! `cargo xtask schema-ldif [--check]`: makes `schema/*.ldif` (the form of cn=schema,cn=config) from `schema/*.schema`.
 //!
-//! Invariants: a `.schema` file is the only place where a definition is written; the order of definitions is kept, so
-//! that `{n}` means the same in both forms; the output depends on the input alone.
+//! Invariants: a definition is written only in a `.schema` file; the order of definitions is kept, so `{n}` means the
+//! same in both forms; the output depends only on the input.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes the `.ldif` of every `.schema` below `root/schema`, or, with `check`, only compares.
+/// Writes the `.ldif` of every `.schema` below `root/schema`. With `check`, it only compares them.
 ///
 /// # Errors
 /// A sentence for the first file that cannot be read, parsed or written, and for all files that are stale.
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), String> {
 /// The entry of one schema file in LDIF.
 ///
 /// # Errors
-/// A sentence with the first line number of a definition that is none.
+/// A sentence with the first line number of an invalid definition.
 fn to_ldif(name: &str, text: &str) -> Result<String, String> {
     let mut values: [Vec<String>; 4] = Default::default();
     let [identifiers, syntaxes, attributes, classes] = &mut values;

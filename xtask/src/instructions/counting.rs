@@ -1,8 +1,8 @@
-//! Builds the benchmark `instructions` of crate directory, runs it under callgrind and reads what that has counted.
+//! Builds the benchmark `instructions` of crate directory, runs it under callgrind and reads the counts.
 //!
-//! Only the crates on the hot paths are optimized as in a release. Everything else is taken as the tests have built it,
-//! so that after them a count costs the compilation of a few crates. Measured, the counts are those of a release build
-//! without link-time optimization.
+//! Only the crates on the hot paths are optimized as in a release. Everything else is reused from the build of the
+//! tests, so after the tests a count costs the compilation of a few crates. Measurements show that the counts equal
+//! those of a release build without link-time optimization.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,11 +25,11 @@ pub(super) fn count(root: &Path) -> Result<Figures> {
     }
     let output = Command::new(cargo())
         .current_dir(root)
-        // All packages, so that their dependencies have the features that the tests have built them with.
+        // All packages, so that their dependencies have the same features as in the build of the tests.
         .args(["test", "--locked", "--workspace", "--bench", "instructions"])
         .args(profile())
         .args(["--config", &runner(counts.to_str().context("a path that is no text")?)])
-        // Incremental compilation cuts a crate in pieces, which are then optimized apart.
+        // Incremental compilation splits a crate into pieces that are optimized separately.
         .env("CARGO_INCREMENTAL", "0")
         .env("GLIBC_TUNABLES", TUNABLES)
         .stderr(Stdio::inherit())
@@ -42,7 +42,7 @@ pub(super) fn count(root: &Path) -> Result<Figures> {
     Ok(Figures { tools, operations })
 }
 
-/// What the counts depend on beside our code.
+/// The tools that affect the counts, besides our code.
 fn tools() -> Result<String> {
     let version = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
@@ -83,8 +83,8 @@ fn profile() -> Vec<String> {
     arguments
 }
 
-/// The setting of cargo by which the benchmark is started under callgrind, which writes what it has counted at each
-/// return from [`COUNTED`] to one file.
+/// The setting of cargo that starts the benchmark under callgrind. At each return from [`COUNTED`], callgrind writes
+/// its counts to one file.
 fn runner(counts: &str) -> String {
     let words = [
         "valgrind",
@@ -98,7 +98,7 @@ fn runner(counts: &str) -> String {
     format!("target.'cfg(unix)'.runner={words:?}")
 }
 
-/// Brings the lines `name times` of the benchmark and callgrind's dumps together.
+/// Joins the lines `name times` of the benchmark with callgrind's dumps.
 fn operations(names: &str, dumps: &str) -> Result<Vec<(String, u64)>> {
     let (names, dumps): (Vec<&str>, Vec<u64>) = (names.lines().collect(), dump_totals(dumps)?);
     if names.len() != dumps.len() || names.is_empty() {
@@ -131,8 +131,8 @@ fn dump_totals(text: &str) -> Result<Vec<u64>> {
     Ok(totals)
 }
 
-/// What callgrind collects, in crates/directory/benches/instructions/main.rs. Its options take this name, patterns not
-/// all of them.
+/// The function whose instructions callgrind collects, in crates/directory/benches/instructions/main.rs. Not all
+/// options of callgrind accept a pattern, but all accept this name.
 const COUNTED: &str = "instructions::counted_operations";
 
 /// The crates on the hot paths.
@@ -146,7 +146,7 @@ const MEASURED: [&str; 8] = [
     "lmdb-master-sys",
     "sha1",
 ];
-/// Crates that lie above one of those and so are compiled again, and that only prepare: the sooner the better.
+/// Crates that depend on one of those and so are compiled again. They only prepare data, so a fast build matters most.
 const UNMEASURED: [&str; 3] = ["ironbark-config", "ironbark-ldif", "ironbark-load"];
 
 /// glibc's comparisons that need AVX2 take more instructions when an operand lies at the end of a page, which is

@@ -1,20 +1,20 @@
-//! The file of figures: `tools` and what they were made with, then a line `name instructions` for each operation.
+//! The file of figures: `tools` and the versions of the tools, then a line `name instructions` for each operation.
 
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
 
-/// Instructions of operations, and what they were counted with.
+/// Instructions of operations, and the tools that counted them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figures {
-    /// Compiler, valgrind and C library: other ones give other counts.
+    /// Compiler, valgrind and C library: other versions give other counts.
     pub(super) tools: String,
-    /// Operations in the order in which they are done, each with the instructions that one of it takes.
+    /// Operations in the order of their execution, with the instructions of a single one.
     pub(super) operations: Vec<(String, u64)>,
 }
 
 impl Figures {
-    /// Reads the file; empty lines and those that begin with `#` are left out.
+    /// Reads the file; skips empty lines and lines that begin with `#`.
     pub(super) fn read(text: &str) -> Result<Self> {
         let mut figures = Self::default();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

@@ -1,8 +1,8 @@
-//! `cargo xtask instructions`: the instructions of the hot paths, counted by callgrind, held to the figures of
-//! `data/instructions.txt`.
+//! `cargo xtask instructions`: callgrind counts the instructions of the hot paths, which are compared with the figures
+//! of `data/instructions.txt`.
 //!
-//! The figures are a ratchet: a count above its figure fails, and so does one below it, until the gain is kept with
-//! `--accept`. A rise is accepted in the same way, and its commit says why.
+//! The figures are a ratchet: a count above its figure fails. A count below it fails too, until `--accept` stores the
+//! gain. A rise is accepted in the same way, and its commit gives the reason.
 
 mod counting;
 mod figures;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use self::figures::Figures;
 use self::verdict::Verdict;
 
-/// What is done with the counts.
+/// The use of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// They are compared with the figures.
@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
     Accept,
 }
 
-/// Counts, and compares with the figures or replaces them. Answers whether all is well.
+/// Counts, and compares with the figures or replaces them. Returns whether all is well.
 pub(crate) fn run(root: &Path, purpose: Purpose) -> Result<bool> {
     let counted = counting::count(root)?;
     let path = root.join(FIGURES);

@@ -1,14 +1,14 @@
-//! Counts beside their figures.
+//! Compares counts with their figures.
 
 use std::fmt;
 
 use super::figures::Figures;
 
-/// What comparing has found.
+/// The result of the comparison.
 #[derive(Debug)]
 pub(super) struct Verdict {
     rows: Vec<Row>,
-    /// What the figures were made with and what the counts are made with, when these are not the same.
+    /// The tools of the figures and the tools of the counts, if they differ.
     other_tools: Option<(String, String)>,
     tolerance_percent: u64,
 }
@@ -129,8 +129,8 @@ impl Finding {
     }
 }
 
-/// What repeated counts, of the same code and with the same tools, may differ by, and small changes elsewhere in a
-/// crate.
+/// Percent by which repeated counts may differ, with the same code and the same tools, or with small changes elsewhere
+/// in a crate.
 const TOLERANCE_PERCENT: u64 = 3;
 /// The same with another compiler, valgrind or C library.
 const FOREIGN_TOLERANCE_PERCENT: u64 = 15;

@@ -1,4 +1,4 @@
-//! Calls, crates and macros that have one place, or none.
+//! Calls, crates and macros that are allowed in one place, or nowhere.
 //!
 //! Matching is by token, so that comments and strings do not count and macro arguments do. clippy's
 //! `disallowed-methods` resolves names and so catches renamed imports; this rule adds what clippy cannot express: where
@@ -22,7 +22,7 @@ struct Ban {
     reason: &'static str,
 }
 
-/// testkit waits for servers in other processes, and has one place for it.
+/// testkit waits for servers in other processes, in this one file.
 const CLOCK: &[&str] = &["crates/runtime/", "crates/testkit/src/wait.rs"];
 const NETWORK: &[&str] = &[
     "crates/runtime/",
@@ -148,7 +148,7 @@ const BANS: &[Ban] = &[
 
 const LMDB_REASON: &str = "only store knows LMDB";
 
-/// Uses of what [`BANS`] keeps in its place, in code and in manifests.
+/// Uses of [`BANS`] outside their places, in code and in manifests.
 pub(crate) fn check(tree: &Tree, sources: &[Source<'_>], findings: &mut Vec<Finding>) {
     for source in sources {
         let mut imports = Imports::default();
@@ -193,7 +193,7 @@ fn is_allowed(ban: &Ban, path: &str) -> bool {
 /// The lines on which the pattern's tokens follow each other.
 fn find(tokens: &[Token], pattern: &str) -> Vec<usize> {
     let wanted = pattern_tokens(pattern);
-    // A name alone is a crate: only `name::` and `use name` are about it, a variable of that name is not.
+    // A single name is a crate: only `name::` and `use name` refer to it; a variable with that name does not.
     let is_crate = wanted.len() == 1 && pattern != "unsafe";
     let mut lines = Vec::new();
     for (start, window) in tokens.windows(wanted.len()).enumerate() {

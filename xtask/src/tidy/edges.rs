@@ -1,15 +1,15 @@
-//! Crate edges: who may depend on whom, as the code map of ARCHITECTURE.md says.
+//! Crate edges: the allowed dependencies of each crate, as in the code map of ARCHITECTURE.md.
 //!
 //! The second column of the table is read as:
 //!
 //! - `-`: nothing
 //! - names in backticks: these crates
-//! - "... and what it sees": these crates and whatever they may depend on
+//! - "... and what it sees": these crates and all crates that they may depend on
 //! - "all above": every crate of the rows above
 //!
-//! Dev-dependencies may go beyond the table (a crate may test itself against a crate that it must not know), but all
-//! edges together, development included, must not form a circle: `testkit` knows no crate, so that each may be tested
-//! with it.
+//! Dev-dependencies may go beyond the table (a crate may test itself against a crate that it must not know). But all
+//! edges together, including those for development, must not form a circle: `testkit` depends on no crate, so every
+//! crate can be tested with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::{Finding, Tree};
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// Dependencies that the code map does not allow, and rows and crates without each other.
+/// Dependencies that the code map does not allow, crates without a row, and rows without a crate.
 pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let crates: Vec<(&str, &str, &str)> = tree.crates().collect();
     if crates.is_empty() {
@@ -116,7 +116,7 @@ struct Dependency {
     is_dev: bool,
 }
 
-/// The dependencies of a manifest on crates of this workspace, those for one target only included.
+/// The dependencies of a manifest on crates of this workspace, including those for one target only.
 fn dependencies(path: &str, manifest: &str, findings: &mut Vec<Finding>) -> Vec<Dependency> {
     let table: toml::Table = match manifest.parse() {
         Ok(table) => table,

@@ -1,14 +1,14 @@
 //! The exception list: breaches that are accepted for now. It may only shrink.
 //!
 //! `xtask/tidy-exceptions.txt` has one exception a line: rule, path (or `path::function`), number, reason. The number
-//! is the size that is accepted for a rule about size, and the count of breaches for any other. It must be exact: when
-//! the code gets better the number must go down with it, and a line that is not needed any more must go.
+//! is the accepted size for a rule about size, and the count of breaches for any other. It must be exact: when the code
+//! gets better, the number must go down, and an unneeded line must be removed.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, Tree};
 
-/// Takes away the findings that are listed, and adds those about the list itself.
+/// Removes the listed findings, and adds those about the list itself.
 pub(crate) fn apply(tree: &Tree, findings: &mut Vec<Finding>) {
     let Some(text) = tree.file(PATH) else { return };
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Floors: what a crate is built of from below, each folder on those beneath it.
+//! Floors: the layers of a crate. Each folder may depend only on those below it.
 //!
 //! - No circle of files that need each other is bigger than [`MOST_IN_CIRCLE`].
 //! - Where ARCHITECTURE.md has a section `## Floors of NAME` with a table, its first column names the top folders and

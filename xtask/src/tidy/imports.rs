@@ -1,5 +1,5 @@
-//! Which file of a crate needs which other one: what is named in `use` and in paths is followed to the file that
-//! defines it, through re-exports. Tests do not count, and what is named inside a macro's call alone is not seen.
+//! Which file of a crate needs which other one: names in `use` and in paths are followed to the file that defines them,
+//! through re-exports. Tests do not count, and names that occur only inside a macro call are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::{Source, source::is_cfg_test};
 /// A path from the root of the crate.
 type Path = Vec<String>;
 
-/// Re-exports that are followed at most for one name.
+/// Maximum number of re-exports that are followed for one name.
 const MOST_STEPS: usize = 16;
 
 /// The files of one crate that are not tests, and what they need.
@@ -20,13 +20,13 @@ pub(crate) struct Imports {
     pub(crate) edges: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
-/// A module as others see it.
+/// A module as other modules see it.
 #[derive(Default)]
 struct Module<'a> {
     file: &'a str,
-    /// Names that `use` brings in, and what they stand for; `None`: something outside of the crate.
+    /// Names that `use` imports, and their targets; `None`: outside the crate.
     names: BTreeMap<String, Option<Path>>,
-    /// What `use ...::*` brings in.
+    /// The paths of `use ...::*`.
     globs: Vec<Path>,
 }
 
@@ -34,14 +34,14 @@ struct Crate<'a> {
     modules: BTreeMap<Path, Module<'a>>,
 }
 
-/// One mention of something: as a path from the root, and its line.
+/// One mention of a name: its path from the root, and its line.
 struct Mention {
     path: Path,
     line: usize,
 }
 
 impl Imports {
-    /// Of the crate in a folder.
+    /// The imports of the crate in a folder.
     pub(crate) fn of(folder: &str, sources: &[Source<'_>]) -> Self {
         let root = format!("{folder}/src/");
         let files: Vec<(&Source<'_>, Path)> = sources
@@ -88,7 +88,7 @@ impl Imports {
         imports
     }
 
-    /// Sets of files each of which needs, directly or not, all others of its set; the biggest first.
+    /// Sets of files in which each file needs all others, directly or not; the biggest first.
     pub(crate) fn circles(&self) -> Vec<Vec<&str>> {
         let mut order = Vec::new();
         let mut seen = BTreeSet::new();
@@ -120,7 +120,7 @@ impl Imports {
         circles
     }
 
-    /// Appends a file behind all that it needs.
+    /// Appends a file behind all files that it needs.
     fn finish<'s>(&'s self, start: &'s str, seen: &mut BTreeSet<&'s str>, order: &mut Vec<&'s str>) {
         let mut open = vec![(start, false)];
         while let Some((file, is_done)) = open.pop() {
@@ -148,7 +148,7 @@ fn module_path(relative: &str) -> Path {
 }
 
 impl Crate<'_> {
-    /// The path from the root of what a module calls so; `None`: it is outside of the crate.
+    /// The path from the root for a name in a module; `None`: it is outside the crate.
     fn absolute(&self, module: &Path, written: &[String]) -> Option<Path> {
         let (first, rest) = written.split_first()?;
         let mut base = module.clone();
@@ -181,7 +181,7 @@ impl Crate<'_> {
         Some(base)
     }
 
-    /// The file that defines what a path from the root names; `None`: a module, or something outside of the crate.
+    /// The file that defines the target of a path from the root; `None`: a module, or something outside the crate.
     fn definer(&self, mut path: Path) -> Option<&str> {
         for _ in 0..MOST_STEPS {
             let depth = (0..=path.len())
@@ -210,7 +210,7 @@ impl Crate<'_> {
     }
 }
 
-/// What the `use` items of a file bring in: path as written, and name.
+/// The imports of the `use` items of a file: path as written, and name.
 #[derive(Default)]
 struct Uses {
     found: Vec<(Path, String)>,
@@ -256,7 +256,7 @@ impl<'ast> Visit<'ast> for Uses {
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 
-/// Whatever a file mentions.
+/// All names that a file mentions.
 struct Mentions<'c> {
     all: &'c Crate<'c>,
     module: &'c Path,
@@ -273,7 +273,7 @@ impl Mentions<'_> {
 
 impl<'ast> Visit<'ast> for Mentions<'_> {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        // What is passed on is needed by those who use it from here.
+        // A re-exported name is needed by the files that use it from here.
         if is_cfg_test(&item.attrs) || !matches!(item.vis, syn::Visibility::Inherited) {
             return;
         }

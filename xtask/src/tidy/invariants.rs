@@ -1,7 +1,7 @@
 //! Every invariant that ARCHITECTURE.md promises names a test that exists.
 //!
-//! The section `## Invariants` holds a table with a column `enforced by`; each of its cells names one test or more in
-//! backticks, as `crate::module::test_name` with the short name of the crate (`ldap_proto::framing::tests::...`), or
+//! The section `## Invariants` holds a table with a column `enforced by`. Each of its cells names one or more tests in
+//! backticks: as `crate::module::test_name` with the short name of the crate (`ldap_proto::framing::tests::...`), or as
 //! `crate::file::test_name` for a file in the crate's `tests/`.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 
 use super::{Finding, Source, Tree};
 
-/// Rows of the table that name no test, or one that does not exist.
+/// Rows of the table that name no test, or a missing one.
 pub(crate) fn check(tree: &Tree, sources: &[Source<'_>], findings: &mut Vec<Finding>) {
     let Some(text) = tree.file(PATH) else { return };
     let lines = text.lines().enumerate();

@@ -1,4 +1,4 @@
-//! The rules of the house that the compiler and clippy do not know.
+//! The rules of the house that neither the compiler nor clippy checks.
 //!
 //! Each rule is a file with a function from the [`Tree`] to [`Finding`]s; the list in [`check`] is the registry.
 //! Findings that are accepted for now stand in `xtask/tidy-exceptions.txt`, which may only shrink.

@@ -7,7 +7,7 @@ use syn::visit::{self, Visit};
 use super::source::is_cfg_test;
 use super::{Finding, Source};
 
-/// Files and inline modules that do not say what they are for.
+/// Files and inline modules without a purpose.
 pub(crate) fn check(sources: &[Source<'_>], findings: &mut Vec<Finding>) {
     for source in sources {
         let purpose = source.text.lines().next().and_then(|line| line.strip_prefix("//!"));

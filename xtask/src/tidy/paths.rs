@@ -1,10 +1,10 @@
-//! A source file that a document names is there: documents outlive moves.
+//! Source files that documents name must exist: documents outlive moves.
 //!
-//! CHANGELOG.md tells what was, and may name what is gone.
+//! CHANGELOG.md describes the past, and may name removed files.
 
 use super::{Finding, Tree};
 
-/// Names of `.rs` files in code of Markdown files (`` `folder/file.rs` ``) with which no file's path ends.
+/// Names of `.rs` files in code of Markdown files (`` `folder/file.rs` ``) that match the end of no file's path.
 pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let documents = tree
         .files()

@@ -1,4 +1,4 @@
-//! What the rules found, and how it is shown.
+//! The findings of the rules, and how they are shown.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub(crate) struct Finding {
     pub(crate) path: String,
     /// Counted from 1.
     pub(crate) line: usize,
-    /// What exceptions are counted for: the path, or `path::function`.
+    /// The unit for counting exceptions: the path, or `path::function`.
     pub(crate) target: String,
     /// How big the breach is, for rules about size.
     pub(crate) size: Option<usize>,
@@ -39,7 +39,7 @@ impl Finding {
         }
     }
 
-    /// The same, shown but not failing.
+    /// The same as a warning: it is shown but does not fail.
     pub(crate) fn warning(self) -> Self {
         Self {
             is_warning: true,
@@ -61,7 +61,7 @@ impl Finding {
         }
     }
 
-    /// Place and rule alone, for the tests of the rules.
+    /// Only place and rule, for the tests of the rules.
     #[cfg(test)]
     pub(crate) fn summary(&self) -> String {
         let warning = if self.is_warning { " (warning)" } else { "" };

@@ -1,4 +1,4 @@
-//! Size: what a reader has to hold in the head at once.
+//! Size: the amount that a reader must keep in mind at once.
 //!
 //! Files: lines of `.rs` files that are not test code. Functions: lines from `fn` to the closing brace that hold code,
 //! so that comments and blank lines cost nothing.

@@ -16,7 +16,8 @@ pub(crate) struct Source<'a> {
     pub(crate) file: syn::File,
     /// Identifiers, literals, delimiters and single punctuation characters, without comments.
     pub(crate) tokens: Vec<Token>,
-    /// All of the file is test code: it lies in `tests/` or `benches/`, or its module is declared `#[cfg(test)]`.
+    /// Whether the whole file is test code: it lies in `tests/` or `benches/`, or its module is declared
+    /// `#[cfg(test)]`.
     pub(crate) is_test_file: bool,
     /// Lines of items that are `#[cfg(test)]`.
     test_lines: Vec<RangeInclusive<usize>>,
@@ -28,7 +29,7 @@ pub(crate) struct Token {
     pub(crate) line: usize,
 }
 
-/// Parses each Rust file of the tree; one that does not parse becomes a finding.
+/// Parses each Rust file of the tree; a file that does not parse becomes a finding.
 pub(crate) fn parse_all<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> Vec<Source<'a>> {
     let mut sources = Vec::new();
     let mut test_modules = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Text: no trailing blanks, no paths of somebody's machine, no marks for later work, a line feed at the end.
+//! Text: no trailing blanks, no paths of a user's machine, no marks for later work, a line feed at the end.
 //!
 //! Test data and generated files are left alone: LDIF may need a trailing blank and a home directory.
 
@@ -41,7 +41,7 @@ fn is_data(path: &str) -> bool {
             .any(|part| matches!(part, "data" | "corpus" | "proptest-regressions"))
 }
 
-/// A path below somebody's home. A `homeDirectory` value, or a name that is filled in (`/home/{uid}`), is data.
+/// A path below a user's home. A `homeDirectory` value, or a name with a placeholder (`/home/{uid}`), is data.
 fn machine_path(line: &str) -> Option<&str> {
     if line.to_ascii_lowercase().contains("homedirectory") {
         return None;

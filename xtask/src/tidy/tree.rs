@@ -7,14 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use ignore::WalkBuilder;
 
-/// Text files by path, relative to the repository and with `/`.
+/// Text files by path, relative to the repository, with `/`.
 #[derive(Debug)]
 pub(crate) struct Tree {
     files: BTreeMap<String, String>,
 }
 
 impl Tree {
-    /// Reads what lies under `root` and is not named in `.gitignore`. Files that are not UTF-8 are left out.
+    /// Reads the files under `root` that `.gitignore` does not name. Files that are not UTF-8 are left out.
     pub(crate) fn load(root: &Path) -> Result<Self> {
         let mut files = BTreeMap::new();
         let walk = WalkBuilder::new(root)

@@ -1,14 +1,14 @@
-//! Comments and prose are as narrow as code.
+//! Comments and prose have the same width as code.
 //!
 //! rustfmt keeps code to the width in `rustfmt.toml` and does not touch comments. Tables, code and generated parts of
-//! Markdown are left alone, and so is a line with nowhere to break it.
+//! Markdown are exempt, and so is a line without a place to break.
 
 use super::{Finding, Tree};
 
 /// Characters of a line, as in `rustfmt.toml`.
 const WIDTH: usize = 120;
 
-/// Made from the settings by `ironbark settings`, a line for each.
+/// `ironbark settings` generates it from the settings, one line for each.
 const GENERATED: &str = "docs/settings.md";
 
 /// Comments in Rust files and prose in Markdown files that are wider than [`WIDTH`].
@@ -29,7 +29,7 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Numbers of the lines whose Markdown, which `markdown` cuts out of the line, is prose and too wide.
+/// Numbers of the lines with too wide prose. `markdown` cuts the Markdown out of a line.
 fn wide_lines(text: &str, markdown: impl Fn(&str) -> Option<&str>) -> Vec<usize> {
     let (mut in_code, mut in_generated) = (false, false);
     let mut wide = Vec::new();
