@@ -1,7 +1,7 @@
 //! Writing the log of changes: each record gets its number, and a row if the log is kept.
 //!
-//! Invariants: rows, positions, tombstones and the context vector are written in the transaction of the change. A
-//! change of entries without a record (an offline load) ends the log, which begins anew after it.
+//! Invariants: rows, tombstones and the context vector are written in the transaction of the change. A change of
+//! entries without a record (an offline load) ends the log, which begins anew after it.
 
 use heed::PutFlags;
 
