@@ -39,7 +39,7 @@ use crate::{
 /// 4. the configuration is read, so that its paths are those inside the chroot;
 /// 5. `pidfile` and `argsfile` are written, the log's thread is started, databases are opened, reactors are started;
 /// 6. the caller is told: exit status 0 means that the server listens. 1 means that it does not, and stderr has the
-/// reason.
+///    reason.
 pub fn serve(options: &ServeOptions) -> ExitCode {
     let clock = Clock::system();
     let log = match Log::install(log_options(options), clock.clone()) {
