@@ -225,7 +225,7 @@ impl<'v> View<'v> {
             return Ok(Some(first - 1));
         }
         // Finds the first row whose vector has reached the CSN, if any: vectors never go down.
-        let (mut low, mut high) = (first, last + 1);
+        let (mut low, mut high) = (first, last.saturating_add(1));
         let mut found = None;
         while low < high {
             let middle = low + (high - low) / 2;
@@ -236,9 +236,10 @@ impl<'v> View<'v> {
             let (row, from, to) = read_row(self.tables(), row?)?;
             let vector = row.vector().ok_or_else(|| damaged("a context vector"))?;
             if vector.of_server(csn.server_id()).is_some_and(|reached| reached >= csn) {
-                (high, found) = (from.max(low), Some((from, to)));
+                // A gap, which only damage makes, must not keep the range from getting shorter.
+                (high, found) = (from.min(middle).max(low), Some((from, to)));
             } else {
-                low = to + 1;
+                low = to.saturating_add(1);
             }
         }
         let Some((from, to)) = found else { return Ok(None) };

@@ -331,6 +331,33 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
 }
 
 #[test]
+fn a_gap_that_damage_made_ends_the_search_for_a_csn() {
+    let store = store();
+    write_apart(&store, LogMode::Rows, tree());
+    let Store { database, directory } = store;
+    drop(database);
+    {
+        #[allow(unsafe_code, reason = "a map of a file that nobody else changes")]
+        let env = unsafe { heed::EnvOpenOptions::new().max_dbs(16).open(directory.path()) }.unwrap();
+        let txn = env.read_txn().unwrap();
+        let opened = env.open_databases_and_commit(txn, |opener, txn| {
+            let changes = opener.open_database::<heed::types::Bytes, heed::types::Bytes>(txn, Some("changes"))?;
+            Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(changes.unwrap()))
+        });
+        let changes = opened.unwrap().commit().unwrap();
+        let mut txn = env.write_txn().unwrap();
+        for key in [1, 2, 3] {
+            assert!(changes.delete(&mut txn, &[key]).unwrap());
+        }
+        txn.commit().unwrap();
+        env.prepare_for_closing().wait();
+    }
+    let database = Database::open(options(directory.path()), schema()).unwrap();
+    let found = |number| database.snapshot().unwrap().view().position_of(csn(number)).unwrap();
+    assert_eq!([found(1), found(3), found(4), found(5)], [None, None, Some(4), None]);
+}
+
+#[test]
 fn followers_are_remembered_until_they_no_longer_follow() {
     let store = store();
     let mut transaction = store.database.write().unwrap();
