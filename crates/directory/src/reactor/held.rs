@@ -218,6 +218,7 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
             governing.check_restrictions(configuration, restricted_as(operation), call.origin)?;
         }
     }
+    call.controls.remove(call.origin.dropped_controls);
     Ok(Some(hooks.decide(&IncomingRequest {
         configuration,
         context,

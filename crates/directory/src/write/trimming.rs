@@ -52,7 +52,8 @@ impl Trimming {
         is_busy: bool,
     ) -> bool {
         // Under load, a log would grow far beyond its limit during the pause.
-        let is_due = self.patience(directory).is_zero() || (is_busy && self.has_grown(served, database));
+        let may_grow = is_busy && !self.is_done;
+        let is_due = self.patience(directory).is_zero() || (may_grow && self.has_grown(served, database));
         if !is_due {
             return false;
         }

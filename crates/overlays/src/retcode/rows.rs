@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Setting] = &[
              URLs. With `op` only these operations do: add, bind, compare, delete, modify, rename, search, extended (password \
              modify), auth, read, write. `unsolicited` sends a notification with this OID in place of the response, or with 0 the \
              response with message ID zero. `flags` closes the connection in place of the response or behind it. A success \
-             authenticates nobody. One-level and subtree searches below the parent find the entries. Who connects can keep as \
+             authenticates nobody. One-level and subtree searches below the parent find the entries. A client can keep as \
              many requests waiting as conn_max_pending lets through.",
         )
         .since("2.3")
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.20.3", Form::Boolean)
         .takes("[on|off]", "FALSE")
         .does(
-            "Lets entries of class errAbsObject (errObject, errAuxObject) say what requests are answered with that name them, \
+            "Lets entries of class errAbsObject (errObject, errAuxObject) choose the answers to requests that name them, \
              as retcode-item does, in errCode, errOp, errText, errMatchedDN, errSleepTime, errUnsolicitedOID, errUnsolicitedData \
              and errDisconnect (TRUE: in place of a response). The client must be allowed to search for the entry. A search that \
              finds such an entry among others ends there with its result; delays and notifications are for requests that name \
