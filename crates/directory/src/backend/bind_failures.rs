@@ -1,7 +1,8 @@
-//! Binds that have failed, by the address that they came from (`bind-failure-limit`).
+//! Failed binds by source address (`bind-failure-limit`).
 //!
-//! A table of fixed size: an address has its place in one row of it, where the one that has failed least gives way. So
-//! nobody can make it grow, and an attacker who has more addresses than it has places can at most make it forget.
+//! The table has a fixed size, so no client can make it grow. The hash of an address selects a row. In a full row, the
+//! address with the fewest failures gives way. An attacker with more addresses than the table has places can at most
+//! make the server forget some failures.
 
 use core::net::IpAddr;
 use std::{
@@ -17,18 +18,18 @@ use ironbark_config::BindFailureLimit;
 
 use crate::request::identity::SourceAddress;
 
-/// What becomes of a bind, by what its source has done before.
+/// The treatment of a bind, given the earlier failures of its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
-    /// It is looked at at once.
+    /// The bind is processed at once.
     Full,
-    /// It is looked at after this time.
+    /// The bind is processed after this time.
     After(Duration),
-    /// It is refused.
+    /// The bind is refused.
     None,
 }
 
-/// The failures.
+/// The table of failures, and counters of what followed from them.
 #[derive(Debug, Default)]
 pub struct BindFailures {
     rows: Mutex<Vec<[Place; PLACES_PER_ROW]>>,
@@ -38,17 +39,17 @@ pub struct BindFailures {
     refused: AtomicU64,
 }
 
-/// What is remembered of a source.
+/// The failures of one source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     source: Option<SourceAddress>,
     failures: u32,
-    /// Microseconds of the first of them, or of the last when they are enough.
+    /// Monotonic microseconds of the first failure; of the last one once the limit is reached.
     since_micros: u64,
 }
 
 impl BindFailures {
-    /// What becomes of a bind from an address at a time, in monotonic microseconds.
+    /// The treatment of a bind that comes from `address` now. `now_micros` is monotonic time in microseconds.
     pub fn patience(&self, limit: BindFailureLimit, address: IpAddr, now_micros: u64) -> Patience {
         let source = SourceAddress::from(address);
         let failures = self.with_row(source, |row| {
@@ -66,7 +67,7 @@ impl BindFailures {
         }
     }
 
-    /// A bind from an address has failed.
+    /// Records a failed bind from `address`.
     pub(crate) fn record(&self, limit: BindFailureLimit, address: IpAddr, now_micros: u64) {
         self.failed.fetch_add(1, Relaxed);
         let source = SourceAddress::from(address);
@@ -98,17 +99,17 @@ impl BindFailures {
         });
     }
 
-    /// A bind has had to wait.
+    /// Counts a bind that had to wait.
     pub fn record_delayed(&self) {
         self.delayed.fetch_add(1, Relaxed);
     }
 
-    /// A bind has been refused unseen.
+    /// Counts a bind that was refused before its password was checked.
     pub(crate) fn record_refused(&self) {
         self.refused.fetch_add(1, Relaxed);
     }
 
-    /// Binds that have failed while there was a limit; that had to wait; that were refused unseen.
+    /// Counters: binds that failed under a limit, binds that had to wait, binds that were refused unchecked.
     pub fn counts(&self) -> [u64; 3] {
         [&self.failed, &self.delayed, &self.refused].map(|count| count.load(Relaxed))
     }
@@ -118,7 +119,7 @@ impl BindFailures {
         if rows.is_empty() {
             rows.resize(ROWS, <[Place; PLACES_PER_ROW]>::default());
         }
-        // Seeded anew by each server, so that nobody can choose neighbours.
+        // The hasher has a new seed in each process, so an attacker cannot choose addresses that share a row.
         let hash = self.hasher.hash_one(source);
         let number = usize::try_from(hash % ROWS as u64).unwrap_or(0);
         match rows.get_mut(number) {
@@ -129,7 +130,7 @@ impl BindFailures {
 }
 
 impl Place {
-    /// Whether what was counted is forgotten.
+    /// Whether the time has passed after which the failures are forgotten.
     fn is_over(&self, limit: BindFailureLimit, now_micros: u64) -> bool {
         now_micros.saturating_sub(self.since_micros) >= u64::from(limit.seconds) * 1_000_000
     }

@@ -8,23 +8,23 @@ use ironbark_model::Entry;
 use super::configuration::Configuration;
 use crate::request::context::RequestContext;
 
-/// A request whose controls have been decoded: what an operation begins with.
+/// A request whose controls are decoded: the input of an operation.
 pub(crate) struct Call<'c, 'm> {
-    /// What it is answered under.
+    /// The configuration under which the request is answered.
     pub(crate) configuration: &'c Arc<Configuration>,
-    /// Who asks, and when.
+    /// The requester, and the facts of this request.
     pub(crate) origin: &'c mut RequestContext,
     pub(crate) message: &'c RequestMessage<'m>,
-    /// Its controls. Those that `restrictop` drops are removed once the database is known.
+    /// The controls. When the database is known, those that `restrictop` drops are removed.
     pub(crate) controls: &'c mut RequestControls<'m>,
-    /// The message as it came in.
+    /// The message as received.
     pub(crate) pdu: &'c [u8],
-    /// What a search goes over in place of the entries of its database.
+    /// Entries that a search walks over instead of the entries of its database.
     pub(crate) entries: Option<Arc<[Entry]>>,
 }
 
 impl Call<'_, '_> {
-    /// Which operation it is.
+    /// The kind of operation.
     pub(crate) fn kind(&self) -> Operation {
         self.message.operation.operation()
     }

@@ -1,5 +1,6 @@
-//! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates,
-//! and on the entry of a database's first suffix contextCSN, where the database keeps a context vector.
+//! Operational attributes that are computed for each answer: `entryDN` (RFC 5020), `subschemaSubentry` and
+//! `hasSubordinates`. The entry of a database's first suffix also has `contextCSN`, if the database keeps a context
+//! vector.
 
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use rustc_hash::FxHashSet;
 
 use crate::{Configuration, OperationError};
 
-/// Takes description, name and value of a computed attribute.
+/// Receives description, name and value of a computed attribute.
 pub(crate) type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
 
-/// Calls `visit` with description, name and value of each, in slapd's order.
+/// Calls `visit` for each attribute that every entry has, in slapd's order.
 pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates: bool, visit: &mut Visit<'_>) {
     let known = &configuration.well_known;
     visit(&known.entry_dn, b"entryDN", dn.as_bytes());
@@ -22,7 +23,7 @@ pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates
     visit(&known.has_subordinates, b"hasSubordinates", text);
 }
 
-/// Whether an attribute is one of them.
+/// Whether every entry has this attribute as a computed one.
 pub(crate) fn is_computed(configuration: &Configuration, description: &AttributeDescription) -> bool {
     let known = &configuration.well_known;
     let computed = [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates];
@@ -31,7 +32,7 @@ pub(crate) fn is_computed(configuration: &Configuration, description: &Attribute
         .any(|known| known.attribute_type == description.attribute_type)
 }
 
-/// The `contextCSN` of an entry, if it shows one that it does not hold: filters do not see it.
+/// The `contextCSN` that an entry shows without holding it. Filters do not see it.
 ///
 /// # Errors
 /// The storage failed.
@@ -50,7 +51,7 @@ pub(crate) fn context_csn(
     }))
 }
 
-/// Adds those that every entry has to an entry in memory.
+/// Adds the attributes that every entry has to an entry in memory.
 pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
     let dn = entry.dn.pretty().to_owned();
     let attributes = &mut entry.attributes;
@@ -62,8 +63,8 @@ pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subo
     });
 }
 
-/// Adds `entryDN` and `subschemaSubentry` to an entry that has come from elsewhere and lacks them. Nobody knows what is
-/// below it.
+/// Adds `entryDN` and `subschemaSubentry` to a received entry that lacks them. `hasSubordinates` is not added, because
+/// its value is not known.
 pub(crate) fn complete_received(configuration: &Configuration, entry: &mut Entry) {
     let known = &configuration.well_known;
     let dn = entry.dn.pretty().to_owned();
@@ -77,8 +78,8 @@ pub(crate) fn complete_received(configuration: &Configuration, entry: &mut Entry
     });
 }
 
-/// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Parents
-/// come first.
+/// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Superiors
+/// come before their subordinates.
 pub fn complete_entries(configuration: &Configuration, mut entries: Vec<Entry>) -> Arc<[Entry]> {
     let superiors: FxHashSet<Vec<u8>> = entries
         .iter()

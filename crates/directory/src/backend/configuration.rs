@@ -1,4 +1,5 @@
-//! The configuration in force: an immutable value, swapped whole. An operation finishes under the one it began with.
+//! The configuration in force: an immutable value that is swapped whole. An operation ends under the configuration
+//! under which it began.
 
 use std::sync::Arc;
 
@@ -16,14 +17,14 @@ use crate::{
     rules::{OperationRules, Rules},
 };
 
-/// What operations need to know of the configuration.
+/// The configuration, in the form that operations need.
 #[derive(Debug)]
 pub struct Configuration {
-    /// Schema in force.
+    /// The schema in force.
     pub schema: Arc<Schema>,
-    /// What may be configured.
+    /// The registry: everything that may be configured.
     pub registry: Registry,
-    /// Often needed descriptions of the schema.
+    /// Attribute descriptions that operations often need.
     pub well_known: WellKnown,
     /// Settings of the server.
     pub settings: GlobalConfig,
@@ -31,13 +32,13 @@ pub struct Configuration {
     pub decode_limits: DecodeLimits,
     /// The definitions that the schema is made of, besides the built-in ones.
     pub schema_definitions: Vec<SchemaStatement>,
-    /// cn=config if it is served, and the databases that are, in configuration order.
+    /// cn=config, if it is served, and the served databases, in the order of the configuration.
     pub contexts: Vec<Arc<NamingContext>>,
-    /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
+    /// The frontend: root DSE, subschema subentry, and the access rules that follow the rules of each database.
     pub frontend: Arc<NamingContext>,
-    /// Access rules of the frontend and of `contexts`, by [`NamingContext::number`] plus one.
+    /// Access rules of the frontend and of `contexts`. The index is [`NamingContext::number`] plus one.
     pub(crate) rules: Vec<Arc<Rules>>,
-    /// `restrictop` of the same: of each its own, or the frontend's.
+    /// `restrictop` rules, with the same index: the database's own, or else the frontend's.
     pub(crate) operation_rules: Vec<Arc<OperationRules>>,
     /// What the overlays of all databases add.
     pub(crate) of_overlays: OfOverlays,
@@ -45,42 +46,42 @@ pub struct Configuration {
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE, without SASL mechanisms; one entry.
     pub root_dse: Arc<[Entry]>,
-    /// The same with the mechanisms that connections are offered.
+    /// Variants of the root DSE with SASL mechanisms, one for each set of mechanisms that connections are offered.
     pub(crate) root_dses: Vec<RootDse>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,
 }
 
-/// What the overlays of all databases add, taken together.
+/// What the overlays of all databases add, in one place.
 #[derive(Debug, Default)]
 pub(crate) struct OfOverlays {
-    /// Controls that clients may use.
+    /// Controls that overlays bring.
     pub(crate) controls: ControlSet,
-    /// Controls that are answered with each entry of a search.
+    /// Controls that overlays answer with each entry of a search.
     pub(crate) entry_controls: ControlSet,
-    /// Whether some overlay decides about requests.
+    /// Whether an overlay decides about requests.
     pub(crate) has_request_hooks: bool,
-    /// Whether some overlay sees searches before they begin.
+    /// Whether an overlay sees searches before they begin.
     pub(crate) has_search_hooks: bool,
     /// OIDs of extended operations.
     pub(crate) extended: Vec<&'static str>,
-    /// Attributes that entries show without holding them.
+    /// Attributes that overlays compute: entries show them without holding them.
     pub(crate) computed: Vec<AttributeDescription>,
 }
 
 impl Configuration {
-    /// The access rules that decide about entries of a naming context.
+    /// The access rules for entries of a naming context.
     pub(crate) fn rules_of(&self, context: &NamingContext) -> &Rules {
         let place = usize::try_from(context.number + 1).unwrap_or_default();
-        // Each context of a configuration has its place.
+        // The index is in range for every context of this configuration.
         self.rules
             .get(place)
             .or(self.rules.first())
             .map_or(Rules::none(), |rules| rules)
     }
 
-    /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases
-    /// that are there too.
+    /// Whether another configuration has the same access rules and the same rootdn, in the frontend and in all
+    /// databases that both have.
     pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
         let is_alike = |one: &NamingContext, other: &NamingContext| {
             one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
@@ -93,8 +94,8 @@ impl Configuration {
         std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
     }
 
-    /// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd; nor is one whose
-    /// overlay is not there.
+    /// The extended operation with this name. As in slapd, StartTLS is `None` unless TLS is configured. The operation
+    /// of an overlay is `None` unless the overlay is configured.
     pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
         let has_tls = self.settings.tls.is_configured();
         lookup(name).filter(|row| match row.operation {
@@ -104,8 +105,8 @@ impl Configuration {
         })
     }
 
-    /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured
-    /// first.
+    /// The naming context that holds `dn`: the one with the longest suffix. Among equal suffixes, the first one of the
+    /// configuration wins.
     pub fn context_of(&self, dn: &Dn) -> Option<&Arc<NamingContext>> {
         let mut best: Option<(usize, &Arc<NamingContext>)> = None;
         for context in self.contexts.iter().filter(|context| !context.settings.hidden) {
@@ -118,13 +119,13 @@ impl Configuration {
         best.map(|(_, context)| context)
     }
 
-    /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued
-    /// into, or itself. Other operations ask the database that holds the entry.
+    /// The database whose restrictions and limits apply to searches of `context`. As in slapd, this is the database
+    /// that it is glued into, or else itself. Other operations ask the database that holds the entry.
     pub(crate) fn governing<'a>(&'a self, context: &'a NamingContext) -> &'a NamingContext {
         self.glue_root_of(context).map_or(context, |root| root)
     }
 
-    /// The database into which `context` is glued: the nearest one above that is not itself glued.
+    /// The database into which `context` is glued: the nearest superior one that is not glued itself.
     pub fn glue_root_of(&self, context: &NamingContext) -> Option<&Arc<NamingContext>> {
         context.settings.subordinate?;
         let suffix = context.suffixes().first()?;
@@ -155,7 +156,7 @@ impl Configuration {
         })
     }
 
-    /// The `namingContexts` of the root DSE.
+    /// The values of `namingContexts` in the root DSE.
     pub fn naming_contexts(&self) -> impl Iterator<Item = &Dn> {
         self.contexts
             .iter()

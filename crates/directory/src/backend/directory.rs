@@ -23,12 +23,12 @@ pub struct Directory {
     statistics: Statistics,
     hashing_pool: HashingPool,
     bind_failures: BindFailures,
-    /// The thread of the trees in memory.
+    /// The thread that changes the trees in memory.
     trees: WriterHandle,
 }
 
 impl Directory {
-    /// Under a configuration, which is yet to be replaced by one with databases.
+    /// Makes the directory under a first configuration without databases.
     pub(crate) fn new(configuration: Configuration, clock: Clock, randomness: Randomness, trees: WriterHandle) -> Self {
         Self {
             configuration: ArcSwap::from_pointee(configuration),
@@ -47,15 +47,15 @@ impl Directory {
         self.configuration.load_full()
     }
 
-    /// Whether some database is bigger than memory, so that reading it usually waits for the disk.
+    /// Whether a database is larger than memory, so that its reads usually wait for the disk.
     pub fn waits_for_disk(&self) -> bool {
         let configuration = self.configuration();
         let mut databases = configuration.contexts.iter().filter_map(|context| context.database());
         databases.any(|database| !database.reads_ahead())
     }
 
-    /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no
-    /// counter that reactors share is touched.
+    /// Updates a reactor's copy of the configuration; returns whether it was outdated. If it is current, no counter
+    /// that reactors share is touched.
     #[expect(
         clippy::redundant_allocation,
         reason = "requests count on the reactor's own counter, not on the shared one"
@@ -85,12 +85,12 @@ impl Directory {
         &self.statistics
     }
 
-    /// Time.
+    /// The clock.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Randomness.
+    /// The source of randomness.
     pub fn randomness(&self) -> &Randomness {
         &self.randomness
     }
@@ -105,13 +105,13 @@ impl Directory {
         self.clock.monotonic().nanos() / 1_000
     }
 
-    /// Takes notice of a CSN of any server: the next ones of this one are greater.
+    /// Records a CSN of any server: the next CSNs of this server are greater.
     pub(crate) fn observe_csn(&self, csn: Csn) -> Ahead {
         self.stamps.observe(&self.clock, csn)
     }
 
-    /// Takes notice of the CSNs of a database: after a start with a clock that was set back, too, changes come behind
-    /// those before.
+    /// Records the CSNs of a database. Thus new changes get greater CSNs than old ones, even if the clock was set back
+    /// before the start.
     ///
     /// # Errors
     /// The storage failed.
@@ -136,7 +136,7 @@ impl Directory {
         self.stamps.next(&self.clock)
     }
 
-    /// Binds that have failed, by address.
+    /// Failed binds by address.
     pub fn bind_failures(&self) -> &BindFailures {
         &self.bind_failures
     }

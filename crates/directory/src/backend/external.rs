@@ -1,8 +1,7 @@
-//! Databases whose entries are elsewhere: a program or another server answers their requests, and may take its time.
+//! Databases whose entries are elsewhere. A program or another server answers their requests, and may take its time.
 //!
-//! Invariants: beginning a request never waits; every request that was begun is answered once, even when what answers
-//! it is gone; entries wait for the client in a bounded room, so that a client that does not read holds back what sends
-//! them.
+//! Invariants: to begin a request never waits. Every request that was begun is answered once, even if the answering
+//! side is gone. Entries wait for the client in bounded memory, so a client that does not read slows the sender down.
 
 use std::{
     sync::Arc,
@@ -17,14 +16,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::tree_change::TreeChange;
 use crate::{OperationError, request::context::RequestContext};
 
-/// What answers the requests of a database whose entries are elsewhere. It ends when this is dropped; what is under way
-/// then is answered with `unavailable`.
+/// The answering side of a database whose entries are elsewhere. It ends when this value is dropped; requests under way
+/// are then answered with `unavailable`.
 pub trait ExternalDatabase: Send + Sync {
-    /// Begins a request, of which access, restrictions and controls have been checked. It returns at once; what takes
-    /// time goes on elsewhere.
+    /// Begins a request. Access, restrictions and controls have been checked. This returns at once; slow work continues
+    /// elsewhere.
     fn begin(&self, request: ExternalRequest, answers: Answers);
 
-    /// A client says goodbye, whatever database it has used. Nothing is answered.
+    /// Tells that a client has sent an unbind request, whatever database it used. There is no answer.
     fn unbind(&self, asker: ExternalAsker) {
         let _ = asker;
     }
@@ -33,15 +32,15 @@ pub trait ExternalDatabase: Send + Sync {
 /// A request to a database whose entries are elsewhere.
 #[derive(Debug)]
 pub struct ExternalRequest {
-    /// Who asks.
+    /// The requester.
     pub asker: ExternalAsker,
-    /// What is asked.
+    /// The operation.
     pub operation: ExternalOperation,
-    /// How long it may take, by the limits of who asks; `None`: as long as it takes.
+    /// Time limit of the requester; `None`: no limit.
     pub time: Option<Duration>,
 }
 
-/// Who asks.
+/// The requester, as told to the answering side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternalAsker {
     /// Message ID of the request.
@@ -50,7 +49,7 @@ pub struct ExternalAsker {
     pub connection: u64,
     /// Authorization identity; empty for anonymous.
     pub dn: String,
-    /// As the log names the peer: `IP=127.0.0.1:12345` or `PATH=/run/ldapi`.
+    /// Name of the peer, as in the log: `IP=127.0.0.1:12345` or `PATH=/run/ldapi`.
     pub peer: Box<str>,
     /// Security strength factor.
     pub ssf: u32,
@@ -68,7 +67,7 @@ impl ExternalAsker {
     }
 }
 
-/// What is asked. Names are in pretty form, names of attributes those of the schema.
+/// The operation of a request. Names are in pretty form; attribute names are those of the schema.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -77,7 +76,7 @@ impl ExternalAsker {
 pub enum ExternalOperation {
     /// A simple bind.
     Bind {
-        /// Whose name.
+        /// The name.
         dn: Dn,
         /// The password.
         password: Vec<u8>,
@@ -104,28 +103,29 @@ pub enum ExternalOperation {
     },
 }
 
-/// A search. What answers it judges scope and filter; access rules, attribute selection and limits are the server's.
+/// A search. The answering side evaluates scope and filter. The server applies access rules, attribute selection and
+/// limits.
 #[derive(Debug)]
 pub struct ExternalSearch {
     /// The base object.
     pub base: Dn,
-    /// As the protocol numbers it: 0 base, 1 one level, 2 subtree, 3 subordinate subtree.
+    /// Number of the scope in the protocol: 0 base, 1 one level, 2 subtree, 3 subordinate subtree.
     pub scope: u8,
     /// `derefAliases`, 0 to 3.
     pub dereference: u8,
-    /// Entries that may be returned, by the request and the limits of who asks.
+    /// Number of entries that may be returned, by the request and the limits of the requester.
     pub size_limit: Option<u32>,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     pub time_limit: Option<u32>,
-    /// The filter as text, assertion values in normal form.
+    /// The filter as text, with assertion values in normal form.
     pub filter: String,
-    /// Whether only names of attributes are asked for.
+    /// Whether the client wants attribute names only.
     pub types_only: bool,
-    /// The attributes that are asked for, as the client wrote them; empty: all user attributes.
+    /// The requested attributes as the client wrote them; empty: all user attributes.
     pub attributes: Vec<Vec<u8>>,
 }
 
-/// How a request ended, whether or not it succeeded.
+/// The result of a request, success included.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternalResult {
     /// The result code.
@@ -137,7 +137,7 @@ pub struct ExternalResult {
 }
 
 impl ExternalResult {
-    /// A code and a text.
+    /// A result with code and text.
     pub fn new(code: ResultCode, text: impl Into<String>) -> Self {
         Self {
             code,
@@ -146,7 +146,7 @@ impl ExternalResult {
         }
     }
 
-    /// As it is answered. A referral without an URI is none, as in slapd.
+    /// The result for the client. As in slapd, a referral without a URI becomes noSuchObject.
     pub(crate) fn into_error(self) -> OperationError {
         let Self { code, matched_dn, text } = self;
         let code = if code == ResultCode::REFERRAL {
@@ -161,22 +161,22 @@ impl ExternalResult {
     }
 }
 
-/// Where the answers of a request go. Dropped without an end, it answers with `unavailable`.
+/// The way of a request's answers to its client. If it is dropped before the end, the answer is `unavailable`.
 pub struct Answers(Option<Waiting>);
 
-/// Who waits for the answers.
+/// The receiver of the answers.
 enum Waiting {
-    /// A search.
+    /// A search, which takes entries.
     Search {
         entries: mpsc::Sender<SentEntry>,
         room: Arc<Semaphore>,
         end: oneshot::Sender<ExternalResult>,
     },
-    /// Another operation.
+    /// An operation that has only a result.
     Other(Box<dyn Recipient>),
 }
 
-/// Who waits for the result of an operation that returns no entries.
+/// The receiver of the result of an operation that returns no entries.
 pub(crate) trait Recipient: Send {
     /// Answers the client.
     fn answer(self: Box<Self>, result: ExternalResult);
@@ -185,14 +185,14 @@ pub(crate) trait Recipient: Send {
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
 
-/// An entry on its way, with its share of the room.
+/// An entry on its way to the client, with its share of the memory.
 #[derive(Debug)]
 pub(crate) struct SentEntry {
     pub(crate) entry: Entry,
     _share: OwnedSemaphorePermit,
 }
 
-/// The end of [`Answers`] at which a search takes entries.
+/// The receiving side of [`Answers`] for a search.
 #[derive(Debug)]
 pub(crate) struct AnswerStream {
     pub(crate) entries: mpsc::Receiver<SentEntry>,
@@ -201,14 +201,14 @@ pub(crate) struct AnswerStream {
 }
 
 impl Drop for AnswerStream {
-    /// Who waits for room is told that nobody will make any.
+    /// Wakes a sender that waits for memory, and tells it that the search is gone.
     fn drop(&mut self) {
         self.room.close();
     }
 }
 
 impl Answers {
-    /// For a search, and where it takes them.
+    /// Makes the two sides for a search.
     pub(crate) fn of_search() -> (Self, AnswerStream) {
         let (entries, its_entries) = mpsc::channel(MOST_WAITING);
         let (end, its_end) = oneshot::channel();
@@ -221,7 +221,7 @@ impl Answers {
         (Self(Some(Waiting::Search { entries, room, end })), stream)
     }
 
-    /// For another operation.
+    /// Makes the sending side for another operation.
     pub(crate) fn of_other(recipient: impl Recipient + 'static) -> Self {
         Self(Some(Waiting::Other(Box::new(recipient))))
     }
@@ -231,13 +231,13 @@ impl Answers {
         matches!(self.0, Some(Waiting::Search { .. }))
     }
 
-    /// Sends an entry that takes so many octets; waits while too many wait for the client. Access rules decide what the
-    /// client sees of it. False: nobody waits for it.
+    /// Sends an entry that takes `octets`. Waits while too many entries wait for the client. Access rules decide what
+    /// the client sees of it. False: the search is gone.
     pub async fn entry(&mut self, entry: Entry, octets: usize) -> bool {
         let Some(Waiting::Search { entries, room, .. }) = &self.0 else {
             return false;
         };
-        // A big entry waits for all of the room.
+        // A very large entry takes the whole memory of the search.
         let share = u32::try_from(octets).unwrap_or(u32::MAX).clamp(1, ROOM_OCTETS);
         let Ok(share) = Arc::clone(room).acquire_many_owned(share).await else {
             return false;
@@ -246,7 +246,7 @@ impl Answers {
         sent.await.is_ok()
     }
 
-    /// Ends when nobody waits for the answers any more: the client is gone, or has given the search up.
+    /// Ends when the answers are no longer wanted: the client is gone, or has abandoned the search.
     pub async fn unwanted(&mut self) {
         match &mut self.0 {
             Some(Waiting::Search { entries, .. }) => entries.closed().await,
@@ -261,11 +261,12 @@ impl Answers {
     }
 
     fn conclude(&mut self, result: ExternalResult) {
-        // Who waited may be gone.
+        // The receiver may be gone.
         match self.0.take() {
             Some(Waiting::Search { end, entries, .. }) => {
                 let _ = end.send(result);
-                // Behind the end, so that whoever sees that there are no more entries finds it.
+                // The channel closes after the result is sent: a search that sees no more entries then finds the
+                // result.
                 drop(entries);
             }
             Some(Waiting::Other(recipient)) => recipient.answer(result),
@@ -289,7 +290,7 @@ impl std::fmt::Debug for Answers {
     }
 }
 
-/// Refuses critical controls that no such database obeys, as slapd does; others are ignored.
+/// Refuses critical controls that no such database obeys, as slapd does. Others are ignored.
 ///
 /// # Errors
 /// `unavailableCriticalExtension`.
@@ -304,7 +305,7 @@ pub(crate) fn refuse_controls(origin: &RequestContext) -> Result<(), OperationEr
     Ok(())
 }
 
-/// Controls that need the entries.
+/// Controls that only a database with entries can obey.
 pub(crate) const UNSUPPORTED: ControlSet = ControlSet::OF_OVERLAYS
     .with(ControlKind::Assertion)
     .with(ControlKind::PreRead)
@@ -320,5 +321,5 @@ pub(crate) const UNSUPPORTED: ControlSet = ControlSet::OF_OVERLAYS
 
 /// Entries of one search that may wait for its client.
 const MOST_WAITING: usize = 64;
-/// Octets that they may have, unless one alone has more.
+/// Octets of these entries. A single larger entry is let through.
 pub(crate) const ROOM_OCTETS: u32 = 256 << 10;

@@ -1,4 +1,4 @@
-//! The threads that compute password hashes which take long, and read write requests that take long.
+//! The threads for slow work: they compute slow password hashes, and read write requests that take long to read.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,17 +6,17 @@ use ironbark_runtime::{Claimant, FairPool, Shares, Task};
 
 use crate::{password, request::identity::Source};
 
-/// Work for the pool.
+/// A task for the pool.
 pub(crate) trait PoolTask: Send {
-    /// Octets that it keeps while it waits.
+    /// Octets that it keeps in memory while it waits.
     fn octets(&self) -> usize;
-    /// Whether anybody still waits for it.
+    /// Whether its result is still wanted.
     fn is_wanted(&self) -> bool;
     /// Does the work.
     fn run(self: Box<Self>);
-    /// Says that there is no room for it.
+    /// Answers that there is no room for it.
     fn refuse(self: Box<Self>);
-    /// There is no room for it, and whoever brought it says so.
+    /// Ends it without an answer: there is no room, and the submitter answers.
     fn withdraw(self: Box<Self>);
 }
 
@@ -40,10 +40,10 @@ impl Task for Boxed {
     }
 }
 
-/// The pool.
+/// The pool of threads.
 pub(crate) struct HashingPool {
     threads: FairPool<Source, Boxed>,
-    /// Held while a hash is computed that takes [`LARGE_OCTETS`] or more.
+    /// Locked while a hash is computed that takes [`LARGE_OCTETS`] or more.
     large: Mutex<()>,
 }
 
@@ -55,16 +55,14 @@ impl HashingPool {
         }
     }
 
-    /// Has work done in its turn.
+    /// Queues a task. Requesters take turns.
     ///
-    /// # Errors
-    /// There is no room: here it is again.
+    /// # Errors There is no room. The task comes back.
     pub(crate) fn submit(&self, claimant: Claimant<Source>, task: Box<dyn PoolTask>) -> Result<(), Box<dyn PoolTask>> {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }
 
-    /// Whether `presented` is the password behind the stored value. Hashes that take much memory are computed one at a
-    /// time.
+    /// Whether `presented` is the password of the stored value. Only one hash with large memory is computed at a time.
     pub(crate) fn verify(&self, stored: &[u8], presented: &[u8]) -> bool {
         let is_large = password::memory_octets(stored) >= LARGE_OCTETS;
         let _alone = is_large.then(|| self.large.lock().unwrap_or_else(PoisonError::into_inner));
@@ -72,7 +70,7 @@ impl HashingPool {
     }
 }
 
-/// What may wait: 4,096 small tasks.
+/// Octets of waiting tasks: room for 4,096 small ones.
 const WAITING_OCTETS: usize = 64 << 20;
-/// Of hashes that take this much memory one is computed at a time.
+/// From this memory use on, only one hash is computed at a time.
 const LARGE_OCTETS: usize = 64 << 20;

@@ -1,6 +1,6 @@
 //! Naming contexts whose entries are in memory: cn=config and cn=Monitor.
 //!
-//! The directory finds names, applies access rules and obeys controls, as for stored entries; the tree carries out the
+//! The directory finds names, applies access rules and obeys controls, as for stored entries. The tree carries out the
 //! change.
 
 use std::sync::Arc;
@@ -14,63 +14,62 @@ use crate::{OpenError, OperationError, stamp::Stamp};
 
 /// A naming context whose entries are in memory.
 pub trait InMemoryTree: Send + Sync {
-    /// The whole tree under a configuration, parents first, the topmost entry being the suffix; made complete by
-    /// [`complete_entries`]. Asked for at each operation: what does not change is to be kept.
+    /// The whole tree under a configuration. Superiors come first; the first entry is the suffix. The entries are
+    /// complete, see [`complete_entries`]. Each operation calls this, so the tree should keep what does not change.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
-    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was.
-    /// slapd counts what a search has sent already when it shows the counters.
+    /// An entry as it is when it is sent, after `sent` others of the same search; `None`: unchanged. slapd's counters
+    /// include the entries that the same search has already sent.
     fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
         let _ = (configuration, entry, sent);
         None
     }
 
-    /// The kinds of write that it carries out. Others are refused before anything is looked up.
+    /// The kinds of write that the tree carries out. Others are refused before any look-up.
     fn writes(&self) -> Operations {
         Operations::default()
     }
 
-    /// Carries out a change of which names, access and controls have been checked. Runs on the thread `config`, one
-    /// after the other; it may put another configuration into force by the
-    /// [`Governor`].
+    /// Carries out a change. Names, access and controls have been checked. Changes run on the thread `config`, one
+    /// after the other. A change may put another configuration into force through the [`Governor`].
     ///
     /// # Errors
-    /// The change is refused, or fails; nothing has been changed then.
+    /// The change is refused, or fails. Nothing has been changed then.
     fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let _ = (change, by);
         Err(unsupported())
     }
 }
 
-/// What a change of a tree may do to the server.
+/// The server, as a change of a tree may act on it.
 pub trait Governor: Send + Sync {
     /// Makes everything that another configuration needs and that can fail. Nothing of it is in force yet.
     ///
     /// # Errors
-    /// What cannot be had, by name; a schema that lacks what entries use.
+    /// Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
     fn prepare(
         &self,
         configuration: ironbark_config::Configuration,
     ) -> Result<Box<dyn PreparedConfiguration + '_>, OpenError>;
 
-    /// Lets the database with this number refuse these operations, and no others, until the server ends or a
-    /// configuration says something else about them than the one in force. A database that refuses all writes is
+    /// Makes the database with this number refuse these operations, and no others. This lasts until the server ends, or
+    /// until a new configuration has other restrictions than the one in force. A database that refuses all writes is
     /// read-only.
     ///
     /// # Errors
-    /// The server ends.
+    /// The server is ending.
     fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError>;
 }
 
-/// A configuration that is ready to be put into force. Dropped, it leaves what is in force as it is. No database is
-/// written to while there is one, and no other can be prepared: it is to be held no longer than it takes to write the
-/// configuration to disk.
+/// A configuration that is ready to be put into force. If it is dropped, nothing changes. While it exists, no database
+/// is written to, and no other configuration can be prepared. So hold it only while the configuration is written to
+/// disk.
 pub trait PreparedConfiguration {
-    /// Puts it into force, and then closes what it has no use for.
+    /// Puts it into force, and then closes what it no longer uses.
     fn commit(self: Box<Self>);
 }
 
-/// Who makes a change, when and where.
+/// The author of a change, with its time and context.
 #[derive(Clone)]
 pub struct ChangeAuthor<'a> {
     /// The server.
@@ -79,7 +78,7 @@ pub struct ChangeAuthor<'a> {
     pub randomness: &'a Randomness,
     /// The configuration under which the change was checked.
     pub configuration: &'a Arc<Configuration>,
-    /// As `creatorsName` and `modifiersName` have it.
+    /// Name for `creatorsName` and `modifiersName`.
     pub dn: &'a str,
     /// CSN and time of the change.
     pub stamp: Stamp,
@@ -89,7 +88,7 @@ impl ChangeAuthor<'_> {
     /// A new `entryUUID`.
     ///
     /// # Errors
-    /// There is no randomness.
+    /// The system gives no random octets.
     pub fn entry_uuid(&self) -> Result<String, OperationError> {
         let uuid = self.randomness.uuid_v4().map_err(|error| {
             tracing::error!(target: "any", "making an entryUUID: {error}");
@@ -108,7 +107,7 @@ impl std::fmt::Debug for ChangeAuthor<'_> {
     }
 }
 
-/// What slapd answers to a kind of write that a backend does not have.
+/// slapd's answer to a kind of write that the backend does not support.
 pub(crate) fn unsupported() -> OperationError {
     OperationError::new(
         ResultCode::UNWILLING_TO_PERFORM,

@@ -1,4 +1,4 @@
-//! Databases and what serves them, and what all operations share.
+//! Databases with the parts that serve them, and the state that all operations share.
 
 pub(crate) mod bind_failures;
 pub(crate) mod call;

@@ -1,4 +1,4 @@
-//! Naming contexts: what is served below one suffix, and by what.
+//! in the order of the configuration, disabled ones included.
 
 use std::{
     any::Any,
@@ -14,24 +14,24 @@ use ironbark_store::{Database, StoreError};
 
 use super::{external::ExternalDatabase, in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
 
-/// A database of the configuration and what serves it.
+/// A database of the configuration, with the part that serves it.
 #[derive(Debug)]
 pub struct NamingContext {
-    /// Number in the configuration, as in `olcDatabase={1}mdb`: -1 is the frontend, 0 cn=config, the others come from 1
-    /// on in the order of the configuration, disabled ones included.
+    /// Number in the configuration, as in `olcDatabase={1}mdb`. The frontend has -1, cn=config has 0. The others count
+    /// from
     pub number: i32,
-    /// What a reactor's caches of it are known by: another one for another database, and under another schema. 0: it
-    /// has none.
+    /// Key of this database in a reactor's caches. It changes with the database and with the schema. 0: nothing is
+    /// cached.
     pub(crate) cache: u64,
     /// Settings.
     pub settings: DatabaseConfig,
-    /// What upper floors keep with it: its overlays.
+    /// State that an upper floor keeps with the database: its overlays.
     pub(crate) attached: Attached,
-    /// What serves it.
+    /// The part that serves it.
     pub backend: Backend,
 }
 
-/// Something of a type that is defined further up.
+/// A value whose type is defined on an upper floor.
 pub(crate) struct Attached(Box<dyn Any + Send + Sync>);
 
 impl Attached {
@@ -39,7 +39,7 @@ impl Attached {
         Self(Box::new(value))
     }
 
-    /// What is attached, if it is of this type.
+    /// The attached value, if it has this type.
     pub(crate) fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
@@ -51,9 +51,9 @@ impl std::fmt::Debug for Attached {
     }
 }
 
-/// What serves a naming context.
+/// The part that serves a naming context.
 pub enum Backend {
-    /// Entries in the store, and the writer that alone changes them.
+    /// Entries in the store. Only the writer changes them.
     Stored {
         /// The database.
         database: Arc<Database>,
@@ -61,22 +61,22 @@ pub enum Backend {
         writer: WriterHandle,
         /// Whether there are referral entries.
         referrals: ReferralPresence,
-        /// Of an ldif database, whose working copy `database` is: the files that are written before it.
+        /// The files of an ldif database. They are written before `database`, which is their working copy.
         files: Option<Arc<LdifFiles>>,
     },
-    /// Entries in memory, and the queue of the thread that alone changes them.
+    /// Entries in memory. Only the thread `config` changes them.
     InMemory {
         /// The entries.
         tree: Arc<dyn InMemoryTree>,
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
-    /// Nothing, and the queue of the thread that says so to writes, in their order.
+    /// No entries. The thread `config` answers writes, in their order.
     Null {
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
-    /// Entries that are elsewhere, and what answers requests for them.
+    /// Entries elsewhere, with the part that answers requests for them.
     External(Arc<dyn ExternalDatabase>),
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
@@ -85,12 +85,12 @@ pub enum Backend {
 /// Remembers whether a database holds referral entries, until its next commit.
 #[derive(Debug, Default)]
 pub struct ReferralPresence {
-    /// Commit version times two, plus one if there are some; 0 for not known.
+    /// Commit version plus one, times two, plus one if there are referral entries; 0: not known.
     known: AtomicU64,
 }
 
 impl ReferralPresence {
-    /// Whether there are referral entries.
+    /// Whether the database holds referral entries.
     pub(crate) fn exist(&self, database: &Database) -> Result<bool, StoreError> {
         let version = database.commit_version() + 1;
         let known = self.known.load(Ordering::Relaxed);
@@ -115,15 +115,15 @@ impl std::fmt::Debug for Backend {
     }
 }
 
-/// What a kind of database can do: the rest of the directory asks here, and knows no kinds but where it does something
-/// else for each.
+/// The abilities of each kind of database. The rest of the directory asks here. It matches on the kind only where it
+/// acts differently for each.
 impl Backend {
     /// Whether the entries are in the store.
     pub(crate) fn is_stored(&self) -> bool {
         matches!(self, Self::Stored { .. })
     }
 
-    /// The queue of a writer that this database alone has.
+    /// The queue of the database's own writer. `None`: it has no writer of its own.
     pub(crate) fn own_writer(&self) -> Option<&WriterHandle> {
         match self {
             Self::Stored { writer, .. } => Some(writer),
@@ -131,7 +131,7 @@ impl Backend {
         }
     }
 
-    /// The queue that takes a kind of write; `None`: it cannot be had here.
+    /// The queue that takes this kind of write; `None`: the database does not support it.
     pub(crate) fn queue_for(&self, kind: Operations) -> Option<&WriterHandle> {
         match self {
             Self::Stored { writer, .. } | Self::Null { writer } => Some(writer),
@@ -153,7 +153,7 @@ impl Backend {
         }
     }
 
-    /// The entries, where they are in memory.
+    /// The tree, if the entries are in memory.
     pub(crate) fn tree(&self) -> Option<&Arc<dyn InMemoryTree>> {
         match self {
             Self::InMemory { tree, .. } => Some(tree),
@@ -161,7 +161,7 @@ impl Backend {
         }
     }
 
-    /// What answers requests, where the entries are elsewhere.
+    /// The answering side, if the entries are elsewhere.
     pub(crate) fn external(&self) -> Option<&dyn ExternalDatabase> {
         match self {
             Self::External(database) => Some(&**database),
@@ -169,7 +169,7 @@ impl Backend {
         }
     }
 
-    /// Whether the server itself has the entries: it judges filters and assertions then.
+    /// Whether the server itself has the entries, and so evaluates filters and assertions.
     pub(crate) fn has_entries(&self) -> bool {
         !matches!(self, Self::Null { .. } | Self::External(_))
     }
@@ -197,7 +197,7 @@ impl NamingContext {
             .is_some_and(|root| root == dn && root.depth() > 0)
     }
 
-    /// The suffix that holds `dn`: the longest one.
+    /// The longest suffix that holds `dn`.
     pub fn suffix_of(&self, dn: &Dn) -> Option<&Dn> {
         self.suffixes()
             .iter()

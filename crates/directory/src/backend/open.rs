@@ -1,4 +1,4 @@
-//! Opening a database as its settings ask.
+//! Opens a database by its settings.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
 use super::ldif::{self, LdifError, LdifFiles, LdifLock};
 use crate::OpenError;
 
-/// A database that may be written.
+/// A database that is open for writing.
 #[derive(Debug)]
 pub struct OpenDatabase {
-    /// The store; of an ldif database its working copy.
+    /// The store. For an ldif database: its working copy.
     pub database: Database,
-    /// The files of an ldif database, which are written before the store.
+    /// The files of an ldif database. They are written before the store.
     pub files: Option<LdifFiles>,
-    /// Keeps others from writing them.
+    /// The lock on these files: no other process can write them.
     pub lock: Option<LdifLock>,
 }
 
-/// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
+/// Opens the store of a database. Tools use this too, so a database is always opened in the same way.
 pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, OpenError> {
     if settings.kind == DatabaseKind::Ldif {
         return ldif::open(settings, schema).map_err(|error| of_ldif(settings, error));
@@ -49,10 +49,9 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
     })
 }
 
-/// Opens a database for a tool that only reads; `None`: there is nothing, or none has been made yet.
+/// Opens a database for a tool that only reads. `None`: a null database, or a file that is still empty.
 ///
-/// # Errors
-/// It cannot be opened.
+/// # Errors The database cannot be opened.
 pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
     match settings.kind {
         DatabaseKind::Null => return Ok(None),
@@ -90,14 +89,13 @@ pub(crate) fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError
     }
 }
 
-/// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would
-/// drive out what is needed.
+/// Whether the file is too large for memory beside everything else. Read-ahead would then evict pages that are needed.
 fn exceeds_memory(options: &DatabaseOptions) -> bool {
     let length = std::fs::metadata(options.directory.join("data.mdb")).map_or(0, |found| found.len());
     memory_limit().is_some_and(|limit| length > limit / 2)
 }
 
-/// What the store is told of a database's settings.
+/// The store's options for a database with these settings.
 pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
     let mdb = &settings.mdb;
     DatabaseOptions {
@@ -106,7 +104,7 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         max_size: mdb.max_size,
         max_readers: mdb.max_readers,
         mode: mdb.mode,
-        // A map that is flushed later is what slapd calls `mapasync`.
+        // slapd calls a map that is flushed later `mapasync`.
         no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
         no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),
         no_read_ahead: mdb.flags.contains(EnvironmentFlags::NO_READ_AHEAD),
@@ -122,9 +120,9 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
         .iter()
         .map(|setting| definition(&setting.attribute, setting.kinds))
         .collect();
-    // As in slapd, objectClass always has an equality index. Who is fed with changes asks for entries by UUID. There is
-    // none for entryCSN: each change of an entry moves its row to another page, which doubles the pages of a commit,
-    // and the log itself tells what has changed since a CSN.
+    // As in slapd, objectClass always has an equality index. A follower of changes looks up entries by UUID. entryCSN
+    // has no index: each change of an entry would move its row to another page, which doubles the pages of a commit.
+    // The log itself gives the changes since a CSN.
     let of_changes = settings.mdb.keeps_changes().then_some("entryUUID");
     for attribute in std::iter::once("objectClass").chain(of_changes) {
         match definitions

@@ -1,8 +1,8 @@
-//! The queue of a writer: each database has one, and all trees in memory share one.
+//! The queues of writers. Each stored database has one; all trees in memory share one.
 //!
-//! Invariants: what a queue has taken is executed and answered, or refused and answered; behind the order to end it
-//! takes nothing. A writer goes over to another configuration between two groups of writes, while all other writers
-//! wait as well.
+//! Invariants: a queue executes or refuses each write that it takes, and answers it. After the command to close it
+//! takes nothing. A writer changes to another configuration between two groups of writes, while all other writers wait
+//! too.
 
 use std::sync::{
     Arc, PoisonError, RwLock,
@@ -21,48 +21,47 @@ use super::{
 };
 use crate::OperationError;
 
-/// Octets of requests that may wait for one writer or be under way; past it the answer is `busy`. One request may
-/// always.
+/// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
+/// is always taken.
 const QUEUE_OCTETS: usize = 64 << 20;
-/// Octets that a request counts for at least: 16,384 of them may wait.
+/// Least octets that a request counts for. So at most 16,384 requests may wait.
 const REQUEST_OCTETS: usize = 4 << 10;
 
-/// A write that waits for its turn. The queue and the writers know no more of it.
+/// A write that waits for its turn. The queue and the writers know nothing else of it.
 pub(crate) trait WriteTask: Send {
-    /// Octets of the request, as a measure of what it writes.
+    /// Size of the request in octets, which estimates how much it writes.
     fn octets(&self) -> usize;
 
-    /// It is its turn, at a time in monotonic microseconds.
+    /// Tells that its turn has come. `micros` is monotonic time in microseconds.
     fn taken(&mut self, micros: u64);
 
-    /// Executes in the transaction of a group, under the configuration that the writer serves; may be called again when
-    /// the group has to be started over.
+    /// Executes in the transaction of a group, under the configuration that the writer serves. This may be called
+    /// again, if the group has to start over.
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal>;
 
-    /// What holds its target in a configuration.
+    /// The database that holds its target in `configuration`.
     ///
-    /// # Errors
-    /// Nothing does.
+    /// # Errors No database holds it.
     fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError>;
 
-    /// Executes on a tree in memory. It is in force when this returns.
+    /// Executes on a tree in memory. The change is in force when this returns.
     fn execute_in_memory(
         &self,
         served: &Served,
         governor: &dyn Governor,
     ) -> Result<(Success, Executed), OperationError>;
 
-    /// It has been refused, whatever becomes of its group.
+    /// Tells that the write is refused, however its group ends.
     fn refused(&self, error: &OperationError);
 
-    /// Its group has been committed, or not: answers, tells those who follow the database.
+    /// Ends the write after its group has been committed, or not: answers it, and tells the followers of the database.
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome);
 
-    /// It could not be queued: answers.
+    /// Answers a write that could not be queued.
     fn answer(self: Box<Self>, error: OperationError);
 }
 
-/// How a write ended, before it is known whether its group commits.
+/// The outcome of a write, before its group is committed.
 #[allow(
     clippy::large_enum_variant,
     reason = "most writes are done, and a box for each would cost more"
@@ -70,18 +69,18 @@ pub(crate) trait WriteTask: Send {
 pub(crate) enum Outcome {
     Done(Success, Executed),
     Refused(OperationError),
-    /// It will come again, when this has been computed.
+    /// The write comes again after this has been computed.
     Returned(Wanted),
 }
 
-/// A write's share of [`QUEUE_OCTETS`], given back when it has ended.
+/// A write's share of [`QUEUE_OCTETS`]. Dropping it gives the share back.
 struct Share {
     octets: usize,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Share {
-    /// `None` when there is no room.
+    /// Takes a share. `None`: there is no room.
     fn of(octets: usize, waiting: &Arc<AtomicUsize>) -> Option<Self> {
         let octets = octets.max(REQUEST_OCTETS);
         let before = waiting.fetch_add(octets, Ordering::Relaxed);
@@ -99,7 +98,7 @@ impl Drop for Share {
     }
 }
 
-/// Why a write was not queued, and itself, unless the writer has ended.
+/// The reason why a write was not queued, with the write itself unless the writer has ended.
 pub(crate) type Unqueued = (OperationError, Option<Box<dyn WriteTask>>);
 
 /// The sending side of a writer's queue.
@@ -108,30 +107,30 @@ pub struct WriterHandle {
     queue: Sender<WriterCommand>,
     /// Octets of the requests that have not ended.
     waiting: Arc<AtomicUsize>,
-    /// Why nothing more is taken.
+    /// The reason why the queue takes nothing more.
     closed: Arc<RwLock<Option<&'static str>>>,
 }
 
-/// What a writer is told.
+/// A command to a writer.
 #[derive(Debug)]
 pub(crate) enum WriterCommand {
-    /// Execute.
+    /// Execute this write.
     Task(Queued),
-    /// Wait, and go on with another configuration.
+    /// Wait, then continue under another configuration.
     Pause(Pause),
-    /// End after what came before.
+    /// End after everything that came before.
     Close,
 }
 
 /// A write in the queue.
 pub(crate) struct Queued {
     pub(crate) task: Box<dyn WriteTask>,
-    /// `None`: the server's own.
+    /// `None` for the server's own writes.
     _share: Option<Share>,
 }
 
 impl Queued {
-    /// The server's own, which takes no room from others.
+    /// A write of the server itself. It takes no room from clients.
     pub(crate) fn of_server(task: Box<dyn WriteTask>) -> Self {
         Self { task, _share: None }
     }
@@ -145,7 +144,7 @@ impl std::fmt::Debug for Queued {
     }
 }
 
-/// What a writer serves.
+/// The configuration and database that a writer serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
     pub(crate) configuration: Arc<Configuration>,
@@ -160,16 +159,16 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// Says that everything before is done, and waits. `None`: go on as before. To be dropped when what was served
-    /// before has been.
+    /// Reports that everything before is done, and waits. `None`: continue as before. Drop this only after the former
+    /// `Served` is dropped.
     pub(crate) fn wait(&self) -> Option<Served> {
-        // Nobody waits for it any more: then there is no answer either.
+        // If the other side is gone, `recv` fails too.
         let _ = self.reached.send(());
         self.resume.recv().ok()
     }
 }
 
-/// The other side: the writer has been told, and goes on when this is dropped.
+/// The other side of a pause. The writer has the command; it continues when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Pausing {
     reached: Receiver<()>,
@@ -177,32 +176,32 @@ pub(crate) struct Pausing {
 }
 
 impl Pausing {
-    /// Waits until the writer has done everything before; `false`: it has ended.
+    /// Waits until the writer has done everything before. `false`: the writer has ended.
     pub(crate) fn is_reached(&self) -> bool {
         self.reached.recv().is_ok()
     }
 
-    /// Lets the writer go on, serving something else.
+    /// Lets the writer continue with another `Served`.
     pub(crate) fn resume(self, served: Served) -> Resumed {
-        // A writer that panicked meanwhile has said so.
+        // A writer that panicked in the meantime has logged it.
         let _ = self.resume.send(served);
         Resumed(self.reached)
     }
 }
 
-/// A writer that goes over to something else.
+/// A writer that changes to another `Served`.
 pub(crate) struct Resumed(Receiver<()>);
 
 impl Resumed {
-    /// Waits until the writer has let go of what it served before, whose databases and overlays are to be closed.
+    /// Waits until the writer has dropped its former `Served`, so that unused databases and overlays can be closed.
     pub(crate) fn wait(self) {
-        // Nothing is sent: the other end is dropped.
+        // Nothing is ever sent: `recv` ends when the writer drops its end.
         let _ = self.0.recv();
     }
 }
 
 impl WriterHandle {
-    /// Of a database that nobody writes to.
+    /// The handle of a database that takes no writes.
     pub(crate) fn nowhere() -> Self {
         let (queue, _) = channel();
         Self {
@@ -221,7 +220,7 @@ impl WriterHandle {
             let busy = OperationError::new(ResultCode::BUSY, "too many writes are waiting");
             return Err((busy, Some(task)));
         };
-        // Held while it is queued, so that none comes behind the order to end.
+        // This lock is held until the write is queued, so that no write comes after the command to close.
         let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = *closed {
             return Err((unavailable(reason), Some(task)));
@@ -238,7 +237,7 @@ impl WriterHandle {
             })
     }
 
-    /// Asks the writer to wait behind what it has been given. `None`: it has ended.
+    /// Asks the writer to wait after everything that it has been given. `None`: the writer has ended.
     pub(crate) fn pause(&self) -> Option<Pausing> {
         let (reached, its_reached) = channel();
         let (its_resume, resume) = channel();
@@ -250,7 +249,7 @@ impl WriterHandle {
         })
     }
 
-    /// Ends the writer after what it has been given. `reason` is what further writes are told.
+    /// Ends the writer after everything that it has been given. Later writes are refused with `reason`.
     pub(crate) fn close(&self, reason: &'static str) {
         {
             let mut closed = self.closed.write().unwrap_or_else(PoisonError::into_inner);
@@ -259,14 +258,14 @@ impl WriterHandle {
             }
             *closed = Some(reason);
         }
-        // A writer that is gone needs no telling.
+        // A writer that has ended needs no command.
         let _ = self.queue.send(WriterCommand::Close);
     }
 }
 
-/// What writes are told while the server ends.
+/// Text for writes that come while the server ends.
 pub(crate) const SHUTTING_DOWN: &str = "server is shutting down";
-/// What writes are told that came too late for a database.
+/// Text for writes to a database that is gone.
 pub(crate) const REMOVED: &str = "database is no longer served";
 
 /// Makes a queue and its writer's side.

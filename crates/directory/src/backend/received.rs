@@ -1,12 +1,11 @@
-//! Entries that come from elsewhere, as text.
+//! Entries that come from elsewhere as text.
 
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-/// An entry of a name and of attributes with their values. Attributes that the schema does not know are left out, which
-/// the log says.
+/// Makes an entry from a name and attributes with their values. Attributes that the schema does not know are left out
+/// and logged.
 ///
-/// # Errors
-/// A name is none, a value does not conform to its syntax or is there twice; the text says which.
+/// # Errors The name is invalid, or a value does not conform to its syntax. The text says which.
 pub fn received_entry(schema: &Schema, dn: &[u8], attributes: &[(&[u8], &[u8])]) -> Result<Entry, String> {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let dn = Dn::parse(schema, dn).map_err(|_| format!("invalid DN \"{}\"", text(dn)))?;

@@ -1,4 +1,4 @@
-//! Referrals: the global one, named subordinate referrals (RFC 3296), and the URIs they turn into.
+//! Referrals: the global one, named subordinate referrals (RFC 3296), and the URIs made from them.
 
 use std::ops::ControlFlow;
 
@@ -21,15 +21,15 @@ pub(crate) fn default_referral(configuration: &Configuration, dn: &Dn, scope: Op
     OperationError::referral(String::new(), urls)
 }
 
-/// URLs that stand for no name of their own, with the name of the entry that is asked for, as slapd does it. LDAP URLs
-/// that cannot be read are left out.
+/// Puts the requested name into URLs that do not stand for a name of their own, as slapd does. LDAP URLs that cannot be
+/// parsed are left out.
 pub(crate) fn rewritten(configuration: &Configuration, urls: &[String], dn: &Dn) -> Vec<String> {
     let urls = urls.iter();
     urls.filter_map(|url| rewrite(configuration, url.clone(), dn, None, None))
         .collect()
 }
 
-/// The URIs of a referral entry as they are, without labels: of an operation on the entry itself.
+/// The URIs of a referral entry, unchanged and without labels: for an operation on the entry itself.
 pub(crate) fn urls_of(configuration: &Configuration, record: &Record<'_>) -> Vec<String> {
     let mut urls = Vec::new();
     let Some(values) = record.values(&configuration.well_known.r#ref) else {
@@ -51,8 +51,8 @@ pub(crate) fn urls_of(configuration: &Configuration, record: &Record<'_>) -> Vec
     urls
 }
 
-/// The URIs of a referral entry, rewritten for a name at or below its own (RFC 3296 §5.2): what lies between the two is
-/// carried over. A search's scope is added where the URI has none. LDAP URLs that cannot be read are left out.
+/// The URIs of a referral entry, for a name at or below it (RFC 3296 §5.2). The RDNs between the two are kept. A
+/// search's scope is added to a URI without scope. LDAP URLs that cannot be parsed are left out.
 pub(crate) fn urls_below(
     configuration: &Configuration,
     record: &Record<'_>,
@@ -65,8 +65,8 @@ pub(crate) fn urls_below(
         .collect()
 }
 
-/// Puts the target's name into an LDAP URL: as it is when the URL has no DN or stands for no name of its own, otherwise
-/// the part below `own` joined to the URL's DN. Other URLs stay as they are.
+/// Puts the target's name into an LDAP URL. If the URL has a DN that stands for `own`, the target's RDNs below `own`
+/// are added to that DN. Otherwise the whole target name is put in. Other URLs stay unchanged.
 fn rewrite(
     configuration: &Configuration,
     url: String,
@@ -92,12 +92,12 @@ fn rewrite(
     Some(parsed.to_string())
 }
 
-/// The name of a URL with what `target` has below `own`.
+/// Joins the target's RDNs below `own` to the name in a URL.
 fn joined(configuration: &Configuration, name: &str, target: &Dn, own: &Dn) -> String {
     let (own_text, _) = target.ancestor_forms(own.depth());
     let below = target.pretty().strip_suffix(own_text).unwrap_or_default();
     let below = below.strip_suffix(',').unwrap_or(below);
-    // A name of another server's schema stays as it is.
+    // A name that our schema cannot parse stays unchanged.
     let name = match Dn::parse(&configuration.schema, name.as_bytes()) {
         Ok(name) => name.pretty().to_owned(),
         Err(_) => name.to_owned(),

@@ -1,13 +1,13 @@
-//! The root DSE as the configuration holds it.
+//! The root DSE in the configuration.
 
 use std::sync::Arc;
 
 use ironbark_model::Entry;
 
-/// What the `rootDSE` files add to the root DSE: an attribute description and values.
+/// An addition from a `rootDSE` file: an attribute description and its values.
 pub type RootDseAddition = (String, Vec<Vec<u8>>);
 
-/// The root DSE as it is seen by those who are offered certain SASL mechanisms.
+/// The root DSE for connections that are offered these SASL mechanisms.
 #[derive(Clone, Debug)]
 pub(crate) struct RootDse {
     pub(crate) mechanisms: Vec<&'static str>,

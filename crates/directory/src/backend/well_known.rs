@@ -11,7 +11,7 @@ macro_rules! well_known {
         }
 
         impl WellKnown {
-            /// Resolves them; `None` only for a schema without the built-in definitions.
+            /// Resolves the descriptions. `None` only for a schema without the built-in definitions.
             pub fn of(schema: &Schema) -> Option<Self> {
                 Some(Self { $($field: schema.attribute_description($name.as_bytes()).ok()?,)* })
             }

@@ -1,4 +1,4 @@
-//! What comes of a write that was executed: what its response carries, what it leaves behind, or why it was not made.
+//! The outcome of a write: what its response carries, what followers get, or the refusal.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) struct Success {
     pub(crate) post_read: Option<Vec<u8>>,
     /// What the response to an extended request says.
     pub(crate) extended: ExtendedAnswer,
-    /// How a bind ended that overlays have judged.
+    /// The end of a bind that overlays have judged.
     pub(crate) bind: Option<Box<BindEnd>>,
 }
 
@@ -31,34 +31,34 @@ pub(crate) struct ExtendedAnswer {
 /// The end of a bind that the writer of a database has recorded.
 #[derive(Debug)]
 pub(crate) struct BindEnd {
-    /// Whether it succeeded.
+    /// Whether the bind succeeded.
     pub(crate) verdict: Result<(), OperationError>,
     /// Controls of the response.
     pub(crate) controls: Vec<ResponseControl>,
-    /// Who the connection speaks for from here on.
+    /// The new identity of the connection.
     pub(crate) identity: Option<Arc<Identity>>,
-    /// As the log calls it.
+    /// The mechanism's name in the log.
     pub(crate) mechanism: &'static str,
-    /// What the mechanism has for the client, with a success.
+    /// The mechanism's data for the client, on success.
     pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
-/// What a successful write leaves behind for those who follow the database.
+/// What a successful write leaves for the followers of the database.
 #[derive(Debug)]
 pub(crate) struct Executed {
     /// The change record.
     pub(crate) record: ChangeRecord,
-    /// Whether the connection may do everything again: its password has been changed.
+    /// Whether the connection may do everything again, because its password was changed.
     pub(crate) lifts_restriction: bool,
 }
 
-/// Why a write was not made.
+/// The reason why a write was not made.
 pub(crate) struct Refusal {
-    /// What the client is told.
+    /// The answer to the client.
     pub(crate) error: OperationError,
-    /// Whether the transaction holds some of its effects.
+    /// Whether the transaction contains a part of its effects.
     pub(crate) dirty: bool,
-    /// It was not refused: it is to be executed again when this has been computed.
+    /// Set if the write is not refused: it is executed again after this has been computed.
     pub(crate) wanted: Option<Box<Wanted>>,
 }
 
@@ -81,11 +81,11 @@ impl From<OperationError> for Refusal {
     }
 }
 
-/// What the writer lacks.
+/// A result that the writer needs and does not compute itself.
 #[derive(Clone)]
 pub(crate) enum Wanted {
-    /// Whether a stored value is of a password.
+    /// Whether a stored value (first) belongs to a password (second).
     Verification(Vec<u8>, Vec<u8>),
-    /// A password by a scheme.
+    /// The hash of a password by a scheme.
     Hash(Scheme, Vec<u8>),
 }

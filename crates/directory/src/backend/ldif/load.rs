@@ -1,4 +1,4 @@
-//! From the files to the working copy.
+//! Makes the working copy from the files.
 
 use std::{
     cmp::Ordering,
@@ -20,12 +20,12 @@ use ironbark_store::{Database, StoreError};
 use super::{LdifError, LdifFiles, name};
 use crate::backend::open;
 
-/// Entries of one transaction.
+/// Entries per transaction.
 const BATCH: usize = 10_000;
-/// How often a reader begins anew when the files change under it.
+/// Number of times a reader starts again when the files change during its read.
 const ATTEMPTS: usize = 20;
 
-/// An empty database whose file is in the first of these folders that takes it, and has no name there.
+/// Makes an empty database. Its file lies in the first of `places` that takes it; its name is removed at once.
 pub(super) fn working_copy(
     settings: &DatabaseConfig,
     schema: &Arc<Schema>,
@@ -45,21 +45,21 @@ pub(super) fn working_copy(
     folder.path().clone_into(&mut options.directory);
     options.no_sync = true;
     let database = Database::open(options, Arc::clone(schema))?;
-    // LMDB has the file open; only the name goes.
+    // LMDB keeps the file open; only its name is removed.
     folder
         .close()
         .map_err(|error| FolderError::of(&settings.directory, &error))?;
     Ok(database)
 }
 
-/// Puts the entries of the files into an empty working copy. Nobody else writes the files.
+/// Loads the entries of the files into an empty working copy. No other process may write the files meanwhile.
 pub(super) fn fill(files: &LdifFiles, database: &Database, schema: &Schema) -> Result<(), LdifError> {
     let top = name::folder(schema, &files.suffix, &files.suffix);
     load(files, database, schema, list(&files.directory, &top)?)
 }
 
-/// A working copy for a reader: of the files as they are between two changes, and with the change that is under way or
-/// was interrupted.
+/// Makes a working copy for a reader. It is consistent: the files as they are between two changes, plus the change that
+/// is under way or was interrupted.
 pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
     let files = LdifFiles::new(settings, schema);
     let top = name::folder(schema, &files.suffix, &files.suffix);
@@ -74,7 +74,7 @@ pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -
         let loaded = found
             .map_err(LdifError::from)
             .and_then(|found| load(&files, &copy, schema, found));
-        // A journal comes and goes in this folder.
+        // A journal is created and removed in this folder, so each change alters its time.
         let is_settled = changed(&files.directory)? == before;
         match loaded {
             Ok(()) if is_settled => return Ok(copy),
@@ -112,7 +112,7 @@ fn load(files: &LdifFiles, database: &Database, schema: &Schema, mut found: Vec<
                 None => entry_files::read(&whole),
             };
             let read = match read {
-                // An entry without subordinates that somebody has just deleted.
+                // Another process has just deleted this entry, which had no subordinates.
                 Err(_) if !whole.exists() => continue,
                 read => read?,
             };
@@ -166,7 +166,7 @@ fn entry(schema: &Schema, file: &Path, superior: &Dn, read: EntryFile) -> Result
     Ok(entry)
 }
 
-/// As slapd walks over files: each entry before its subordinates, siblings by name, and `{n}` as numbers.
+/// slapd's order of files: an entry before its subordinates, siblings by name, `{n}` by number.
 fn order(one: &Path, other: &Path) -> Ordering {
     let (one, other) = (one.with_extension(""), other.with_extension(""));
     let key = |name: &OsStr| {

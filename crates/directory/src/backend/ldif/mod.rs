@@ -1,10 +1,10 @@
-//! `database ldif`: entries in files as slapd's back-ldif has them, which either server serves as the other left them.
+//! `database ldif`: entries in files, in the form of slapd's back-ldif. Either server can serve what the other left.
 //!
-//! The files are the database. What is searched is a *working copy* of them in the store, made when the database is
-//! opened: an LMDB file that has no name any more, and is gone with the process. So everything that a stored entry can
-//! do, these can.
+//! The files are the database. Searches use a *working copy* of them in the store, made when the database is opened. It
+//! is an LMDB file without a name, which disappears with the process. So these entries can do everything that stored
+//! entries can.
 //!
-//! Invariant: a change is in the files, durably, before it is in the working copy; each group of writes is one change.
+//! Invariant: a change is durable in the files before it is in the working copy. Each group of writes is one change.
 
 mod load;
 mod name;
@@ -26,18 +26,18 @@ use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, Recorded
 
 use super::open::OpenDatabase;
 
-/// Why the files of an ldif database cannot be used.
+/// The reason why the files of an ldif database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LdifError {
-    /// A file.
+    /// A file is at fault.
     #[error(transparent)]
     Files(#[from] FolderError),
-    /// The working copy.
+    /// The working copy is at fault.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The files of a database.
+/// The files of an ldif database.
 #[derive(Debug)]
 pub struct LdifFiles {
     directory: PathBuf,
@@ -45,14 +45,14 @@ pub struct LdifFiles {
     journal: Journal,
 }
 
-/// Keeps every other process from writing the files, as long as it lives.
+/// A lock: no other process can write the files while it exists.
 #[derive(Debug)]
 pub struct LdifLock {
     _file: File,
 }
 
 impl LdifFiles {
-    /// Those that the settings of an ldif database name.
+    /// The files that the settings of an ldif database name.
     pub fn new(settings: &DatabaseConfig, schema: &Schema) -> Self {
         let suffix = settings.suffixes.first().cloned().unwrap_or_default();
         let journal = own_name(schema, &suffix, ".journal");
@@ -63,7 +63,7 @@ impl LdifFiles {
         }
     }
 
-    /// The file of the topmost entry: what tells the files of one database from those of another.
+    /// The file of the topmost entry. It identifies the database among others.
     pub(crate) fn top(&self, schema: &Schema) -> PathBuf {
         file_of(&name::folder(schema, &self.suffix, &self.suffix))
     }
@@ -71,7 +71,7 @@ impl LdifFiles {
     /// Locks the files for writing.
     ///
     /// # Errors
-    /// Another process has locked them, or there is no such directory.
+    /// Another process has the lock, or the directory does not exist.
     fn lock(&self, schema: &Schema) -> Result<LdifLock, FolderError> {
         let path = self.directory.join(own_name(schema, &self.suffix, ".lock"));
         let mut options = OpenOptions::new();
@@ -87,10 +87,10 @@ impl LdifFiles {
         }
     }
 
-    /// Makes the files say what a write did; `view` is the state with it. Of the effects only the names are looked at.
+    /// Brings the files up to date with a write. `view` is the state after the write. Only the names in the effects are
+    /// used.
     ///
-    /// # Errors
-    /// The files say what they said.
+    /// # Errors The files are as before.
     pub fn write(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
         let schema = view.schema();
         let mut draft = self.journal.begin()?;
@@ -124,10 +124,9 @@ impl LdifFiles {
         Ok(())
     }
 
-    /// Takes back what [`LdifFiles::write`] did; `view` is the state without it.
+    /// Undoes [`LdifFiles::write`]. `view` is the state without the write.
     ///
-    /// # Errors
-    /// The files say what the write did.
+    /// # Errors The files still contain the write.
     pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
         let inverse = |effect: &Effect| match effect {
             Effect::Add { dn, .. } => Effect::Delete { dn: dn.clone() },
@@ -157,10 +156,9 @@ impl LdifFiles {
         self.write(view, &taken_back)
     }
 
-    /// Makes files of entries that were loaded, all or none.
+    /// Writes the files of entries that were loaded, all or none.
     ///
-    /// # Errors
-    /// There are none of them.
+    /// # Errors No file has been written.
     pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifError> {
         let mut draft = self.journal.begin()?;
         for id in ids {
@@ -170,7 +168,7 @@ impl LdifFiles {
         Ok(())
     }
 
-    /// Adds the file of an entry as it is in the end; nothing if it was deleted after it had been changed.
+    /// Adds the file of an entry in its final state. An entry that was deleted after its change adds nothing.
     fn add(
         &self,
         draft: &mut Draft<'_>,
@@ -191,7 +189,7 @@ impl LdifFiles {
         name::folder(schema, &self.suffix, dn)
     }
 
-    /// The file of an entry as it is in the working copy.
+    /// The step that writes the file of an entry, as the entry is in the working copy.
     fn put(&self, view: &View<'_>, id: EntryId) -> Result<Step, LdifError> {
         let dn = view.dn(id)?;
         let record = view.record(id)?;
@@ -217,7 +215,7 @@ fn text(schema: &Schema, entry: &Entry) -> Vec<u8> {
     )
 }
 
-/// The name of one of our own files, which slapd passes over.
+/// The name of one of our own files. slapd ignores such files.
 fn own_name(schema: &Schema, suffix: &Dn, ending: &str) -> OsString {
     let mut name = name::of_suffix(schema, suffix).unwrap_or_else(|| "root".into());
     name.push(ending);
@@ -228,17 +226,18 @@ fn parse(schema: &Schema, dn: &str) -> Result<Dn, StoreError> {
     Dn::parse(schema, dn.as_bytes()).map_err(|_| StoreError::Inapplicable(format!("{dn}: invalid DN")))
 }
 
-/// The change counts as made, and whoever opens the files makes it.
+/// Logs a change that is not finished yet. The change counts as made: the next process that opens the files finishes
+/// it.
 fn tell_of_unfinished(error: Option<FolderError>) {
     if let Some(error) = error {
         tracing::error!(target: "any", "{error}: further writes wait until the files can be brought up to date");
     }
 }
 
-/// Opens an ldif database to write it: finishes what a crash interrupted, and makes the working copy.
+/// Opens an ldif database for writing: finishes a change that a crash interrupted, and makes the working copy.
 ///
 /// # Errors
-/// The files are in use, or a file is no entry of this database.
+/// The files are in use, or a file is not an entry of this database.
 pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, LdifError> {
     let files = LdifFiles::new(settings, schema);
     let lock = files.lock(schema)?;
@@ -252,10 +251,10 @@ pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Op
     })
 }
 
-/// Opens an ldif database to read it, beside a server that writes it perhaps.
+/// Opens an ldif database for reading. A server may be writing it at the same time.
 ///
 /// # Errors
-/// A file is no entry of this database.
+/// A file is not an entry of this database.
 pub(crate) fn open_to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
     load::consistent_copy(settings, schema)
 }

@@ -1,12 +1,12 @@
-//! Where the file of an entry is: slapd's normal form of its name, which differs from ours in the case of attribute
-//! types, in the order of an RDN's parts, and where our normal form is no text.
+//! The place of an entry's file, from slapd's normal form of its name. That form differs from ours in the case of
+//! attribute types, in the order of an RDN's parts, and where our normal form is not text.
 
 use std::{borrow::Cow, ffi::OsString, path::PathBuf};
 
 use ironbark_config::entry_files::file_name;
 use ironbark_model::{Dn, Schema};
 
-/// The name of a naming context's file and folder; none for the root, below which files lie in the directory itself.
+/// The name of a naming context's file and folder. `None` for the root: its files lie in the directory itself.
 pub(super) fn of_suffix(schema: &Schema, suffix: &Dn) -> Option<OsString> {
     if suffix.is_root() {
         return None;
@@ -21,8 +21,8 @@ pub(super) fn of_suffix(schema: &Schema, suffix: &Dn) -> Option<OsString> {
     Some(file_name(&name))
 }
 
-/// The folder of an entry's subordinates, relative to the directory; its file has the same name with `.ldif`. `dn` is
-/// within `suffix`.
+/// The folder of an entry's subordinates, relative to the directory. The entry's file has the same name plus `.ldif`.
+/// `dn` must be within `suffix`.
 pub(super) fn folder(schema: &Schema, suffix: &Dn, dn: &Dn) -> PathBuf {
     let mut folder: PathBuf = of_suffix(schema, suffix).into_iter().collect();
     for level in (0..dn.depth().saturating_sub(suffix.depth())).rev() {
@@ -59,7 +59,7 @@ fn rdn(schema: &Schema, dn: &Dn, level: usize) -> Vec<u8> {
     text
 }
 
-/// Types and values of an RDN in either form, in which `+` and `=` within values are escaped.
+/// The types and values of an RDN in either form. Both forms escape `+` and `=` within values.
 fn parts(rdn: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     rdn.split(|&byte| byte == b'+').filter_map(|part| {
         let at = part.iter().position(|&byte| byte == b'=')?;

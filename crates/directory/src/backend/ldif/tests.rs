@@ -1,4 +1,4 @@
-//! Files follow change records, and go back.
+//! The files follow change records, and an undone change restores them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -46,7 +46,7 @@ fn record(effects: Vec<Effect>) -> ChangeRecord {
     }
 }
 
-/// A rename of a subtree, changes in it and beside it, an entry that comes and one that goes.
+/// Renames a subtree, changes entries inside and outside of it, adds one entry and deletes another.
 fn change() -> ChangeRecord {
     let description = |dn: &str| Effect::Modify {
         dn: dn.into(),
