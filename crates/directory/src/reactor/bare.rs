@@ -1,6 +1,6 @@
-//! The limit that benchmarks compare with: every search is answered with one and the same entry, looked up in LMDB and
-//! copied. Of the request its message ID alone is read; nothing is matched, counted or logged. The entry shows what
-//! anonymous may read of it.
+//! The limit that benchmarks compare with. Every search is answered with the same entry, looked up in LMDB and copied.
+//! Only the message ID of the request is read; nothing is matched, counted or logged. The answer shows what anonymous
+//! may read of the entry.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -16,16 +16,16 @@ use crate::{
     search::{Selection, entry_value},
 };
 
-/// The answer.
+/// The answer to every search.
 pub(crate) struct BareAnswer {
     context: Arc<NamingContext>,
     id: EntryId,
-    /// The entry with all user attributes, as it is sent.
+    /// The entry with all user attributes, encoded.
     entry: Vec<u8>,
 }
 
 impl BareAnswer {
-    /// With the entry that was added last to the first database in which anonymous may read that entry.
+    /// Chooses the entry that was added last to the first database where anonymous may read that entry.
     pub(crate) fn new(configuration: &Configuration) -> Result<Option<Self>, OperationError> {
         let mut selection = Selection::default();
         selection.resolve(&configuration.schema, std::iter::empty(), None);
@@ -58,7 +58,7 @@ impl BareAnswer {
         Ok(None)
     }
 
-    /// Answers a search. `Continue`: the PDU is something else.
+    /// Answers a search. `Continue`: the PDU is not a search, or there is no snapshot.
     pub(crate) fn answer(
         &self,
         scratch: &mut Scratch,

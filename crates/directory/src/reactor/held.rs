@@ -1,8 +1,8 @@
-//! Requests that overlays decide about before their operations begin, and those that are held meanwhile.
+//! Requests that overlays decide about before their operations begin, and requests that are held meanwhile.
 //!
-//! A held request is one that has begun for its client (it has a number in the log, is counted, and may be abandoned or
-//! canceled) and of which nothing has been executed. It keeps its PDU, and is read again when it goes on. It goes on as
-//! the one who asked, whoever has bound on the connection since.
+//! A held request has begun for its client: it has a number in the log, is counted, and may be abandoned or canceled.
+//! Nothing of it has been executed. It keeps its PDU, and is decoded again when it continues. It continues with the
+//! identity of its arrival, whoever has bound on the connection since.
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
@@ -26,47 +26,47 @@ use crate::{
     },
 };
 
-/// A request that waits for what an overlay decides of it. Dropped, it is never executed.
+/// A request that waits for an overlay's decision. If it is dropped, it is never executed.
 pub struct Held {
     pdu: Box<[u8]>,
     origin: RequestContext,
     kind: Operation,
-    /// What it was read under.
+    /// The configuration under which it was decoded.
     configuration: Arc<Configuration>,
-    /// The place of the overlay in its list.
+    /// The overlay's place in the list of its database.
     place: usize,
-    /// Nothing else of the connection may be begun before it has gone on: a bind.
+    /// Nothing else of the connection may begin before this continues: it is a bind, or a write of a sequence.
     pub blocks_connection: bool,
 }
 
-/// What a held request waits for.
+/// The event that a held request waits for.
 pub enum HeldUntil {
-    /// So long; then this is decided.
+    /// This time passes; then the decision applies.
     Time(Duration, Decision),
-    /// What comes from elsewhere.
+    /// A decision comes from elsewhere.
     Decided(oneshot::Receiver<Decision>),
 }
 
 impl Held {
-    /// Which operation it is.
+    /// The kind of operation.
     pub fn operation(&self) -> Operation {
         self.kind
     }
 
-    /// Memory that it keeps, in octets.
+    /// Octets of memory that it keeps.
     pub fn octets(&self) -> usize {
         self.pdu.len()
     }
 
-    /// Whether it was abandoned or canceled: it is to go on at once then.
+    /// Whether it was abandoned or canceled. It must then continue at once.
     pub fn is_stopped(&self) -> bool {
         self.origin.stop.stopped().is_some()
     }
 }
 
 impl Worker {
-    /// Asks the overlays about a request, from the one at `place` on, or obeys what that one has decided; then begins
-    /// the operation, unless they want something else.
+    /// Asks the overlays about a request, beginning with the one at `place`. If `decided` is set, that overlay has
+    /// already decided. If no overlay objects, the operation begins.
     pub(super) fn pass(
         &mut self,
         session: &mut Session,
@@ -105,7 +105,7 @@ impl Worker {
         }
     }
 
-    /// Goes on with a request that was held. `None`: nobody decides about it any more.
+    /// Continues a request that was held. `None`: the decision will never come.
     pub fn resume(
         &mut self,
         session: &mut Session,
@@ -128,7 +128,7 @@ impl Worker {
             }
         }
         let configuration = Rc::clone(&self.configuration);
-        // Under another configuration there are other overlays: all are asked.
+        // Another configuration has other overlays. Then all of them are asked.
         let is_same = Arc::ptr_eq(&held.configuration, &configuration);
         if decision.is_none() {
             let error = OperationError::new(ResultCode::OTHER, "internal error");
@@ -163,7 +163,7 @@ impl Worker {
         self.pass(session, &mut call, place, decided, out)
     }
 
-    /// Answers with what an overlay has chosen, logs it, counts it.
+    /// Sends the answer that an overlay has chosen, logs it, counts it.
     fn give(&mut self, origin: &RequestContext, kind: Operation, answer: &Answer, out: &mut Vec<u8>) -> Started {
         respond::given(out, origin.message_id, kind, answer);
         let started = self.answered(origin, Outcome::new(kind, answer.code, &answer.diagnostic_message));
@@ -192,10 +192,9 @@ fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: Hel
     Started::Held(Box::new(held), until)
 }
 
-/// What the overlay at `place` decides of a request; `None`: there is none, or the request is not for it.
+/// The decision of the overlay at `place`. `None`: there is no such overlay, or the request does not concern it.
 ///
-/// # Errors
-/// What keeps the operation out of the database.
+/// # Errors A restriction keeps the operation out of the database.
 fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
     let configuration = call.configuration;
     let Some(dn) = subject(call) else { return Ok(None) };
@@ -230,7 +229,7 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
     })))
 }
 
-/// What `restrict` calls an operation.
+/// The operation's name in `restrict`.
 fn restricted_as(request: &Request<'_>) -> Operations {
     match request {
         Request::Add(_) => Operations::ADD,
@@ -245,8 +244,8 @@ fn restricted_as(request: &Request<'_>) -> Operations {
     }
 }
 
-/// The name of the entry that a request is about; `None` where there is none, or the operation itself will say what is
-/// wrong with it.
+/// The name of the entry that a request is about. `None`: the request names no entry, or its name is invalid and the
+/// operation will refuse it.
 fn subject(call: &Call<'_, '_>) -> Option<Dn> {
     let name = match &call.message.operation {
         Request::Bind(request) => match &request.authentication {

@@ -1,12 +1,12 @@
-//! Threads for searches of which one step is too long for a reactor.
+//! Threads for searches with a step that is too long for a reactor.
 //!
-//! Evaluation cannot be put aside in the middle of an entry, of a filter or of a plan. A search that cannot end such a
-//! piece within the steps of a turn (`SearchRun::is_long`) goes on here, one step at a time, and comes back to its
-//! connection in between, which sends what there is. The threads give way to reactors (they are nicer to others), so
-//! that the system shares a core between both.
+//! The evaluation of one entry, one filter or one plan cannot be interrupted. A search that cannot finish such a piece
+//! within the steps of a turn (`SearchRun::is_long`) continues here, one step at a time. Between two steps it returns
+//! to its connection, which sends the output. The threads have a lower priority than reactors, so that the system
+//! divides a core between both.
 //!
-//! Whose source has the fewest steps under way comes first, then who has waited longest. A connection hands over one
-//! search at a time.
+//! The next step is of the source with the fewest steps under way; among these, the one that has waited longest. A
+//! connection hands over one search at a time.
 
 use core::net::IpAddr;
 use std::{
@@ -29,12 +29,12 @@ use crate::{
     statistics::Shard,
 };
 
-/// Steps that may wait; past it the search is answered with `busy`.
+/// Number of steps that may wait. Beyond that a search is answered with `busy`.
 const MOST_WAITING: usize = 4_096;
-/// How long an idle thread keeps what it remembers of databases and subjects.
+/// Time after which an idle thread drops its caches of databases and subjects.
 const KEEPS_FOR: Duration = Duration::from_secs(1);
 
-/// A search whose step has ended, on the way back to its connection.
+/// A search after a step elsewhere, on its way back to its connection.
 pub struct Stepped {
     pub(crate) run: Box<SearchRun>,
     pub(crate) output: Vec<u8>,
@@ -43,13 +43,13 @@ pub struct Stepped {
 }
 
 impl Stepped {
-    /// Steps of a [`Budget`](ironbark_model::Budget) that were taken.
+    /// Steps of a [`Budget`](ironbark_model::Budget) that this step has used.
     pub fn spent(&self) -> u64 {
         self.spent
     }
 }
 
-/// A search of which a step is taken elsewhere. Dropping this gives it up.
+/// A search whose step runs elsewhere. Dropping this abandons the search.
 pub struct HandedOver {
     receiver: oneshot::Receiver<Stepped>,
     stop: StopFlag,
@@ -79,7 +79,7 @@ impl Drop for HandedOver {
     }
 }
 
-/// The threads, which start when they are needed and end when this is dropped.
+/// The threads. They start when they are needed, and end when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct LongSearches {
     shared: Arc<Shared>,
@@ -88,14 +88,14 @@ pub(crate) struct LongSearches {
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// There is a step to take, or nothing will ever be.
+    /// Signals that a step waits, or that the threads must end.
     wakes: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Task>,
-    /// Where the steps under way come from.
+    /// The sources of the steps under way.
     under_way: Vec<Option<IpAddr>>,
     threads: usize,
     idle: usize,
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Task {
 }
 
 impl LongSearches {
-    /// Takes a step of a search elsewhere; gives the search back if too many wait.
+    /// Queues a step of a search. Gives the search back if too many wait.
     pub(crate) fn submit(
         &self,
         directory: &Arc<Directory>,
@@ -149,7 +149,7 @@ impl LongSearches {
         Ok(receiver)
     }
 
-    /// Nothing more is taken on; the threads end, and with them whatever they hold of the directory.
+    /// Refuses further steps and ends the threads, so that they hold nothing of the directory.
     pub(crate) fn end(&self) {
         let mut queue = self.shared.lock();
         queue.has_ended = true;
@@ -174,7 +174,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next step; `None` when it is time to forget, or to end.
+    /// The next step. `None`: the thread must drop its caches, or end.
     fn next(&self, forgets: bool) -> Option<Task> {
         let mut queue = self.lock();
         loop {
@@ -204,7 +204,7 @@ impl Shared {
 }
 
 impl Queue {
-    /// The step whose source has the fewest under way; of those, the one that has waited longest.
+    /// Takes the step whose source has the fewest under way; among these, the one that has waited longest.
     fn take(&mut self) -> Option<Task> {
         let busy = |task: &Task| self.under_way.iter().filter(|source| **source == task.source()).count();
         let place = (0..self.waiting.len()).min_by_key(|at| self.waiting.get(*at).map(busy))?;
@@ -221,7 +221,7 @@ impl Queue {
 }
 
 fn serve(shared: &Shared, directory: &Weak<Directory>) {
-    // What cannot be had is not worth a word: the thread is no worse than a reactor then.
+    // A failure is not worth a message: the thread then has the priority of a reactor.
     let _ = give_way();
     let mut counters: Option<Arc<Shard>> = None;
     let mut scratch: Option<Scratch> = None;
@@ -241,7 +241,7 @@ fn serve(shared: &Shared, directory: &Weak<Directory>) {
         let Some(mut made) = made else { return };
         let stepped = catch_unwind(AssertUnwindSafe(|| {
             let mut output = Vec::new();
-            // What is left of a turn bounds nothing here, but it is counted.
+            // A turn has no limit here, but its steps are counted.
             made.turn_left = u64::MAX;
             let progress = run.step(&mut made, &mut output);
             let spent = u64::MAX - made.turn_left;
@@ -255,10 +255,10 @@ fn serve(shared: &Shared, directory: &Weak<Directory>) {
             (stepped, made)
         }));
         shared.lock().has_stepped(source);
-        // Without an answer the connection is closed: what the search was at is not known.
+        // After a panic the state of the search is unknown. Without an answer its connection is closed.
         if let Ok((stepped, made)) = stepped {
             scratch = Some(made);
-            // Nobody may be left who waits for it.
+            // The connection may be gone.
             let _ = answer.send(stepped);
         }
     }

@@ -1,4 +1,4 @@
-//! What a reactor keeps.
+//! The state of a reactor.
 
 pub(crate) mod bare;
 pub(crate) mod held;

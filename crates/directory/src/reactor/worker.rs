@@ -1,4 +1,5 @@
-//! A reactor's side of the directory: decodes requests, answers quick ones at once, keeps caches and scratch memory.
+//! A reactor's side of the directory. It decodes requests, answers fast ones at once, and keeps caches and scratch
+//! memory.
 
 use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
@@ -38,10 +39,10 @@ use crate::{
     statistics::Shard,
 };
 
-/// What a reactor holds of the directory. Not shared.
+/// The state that one reactor has of the directory. It is not shared.
 pub struct Worker {
     directory: Arc<Directory>,
-    /// The configuration as of the last request.
+    /// The configuration at the last request.
     #[expect(
         clippy::redundant_allocation,
         reason = "requests count on the reactor's own counter, not on the shared one"
@@ -50,28 +51,28 @@ pub struct Worker {
     pub(super) scratch: Scratch,
     /// The threads for searches that are too long for a reactor.
     long_searches: Arc<LongSearches>,
-    /// The answer to every search, for benchmarks.
+    /// The answer to every search, in benchmarks.
     bare: Option<Arc<BareAnswer>>,
-    /// Runs that have ended: their memory serves the next ones, so that a search in steady state allocates nothing.
+    /// Finished runs. Later searches use their memory, so a search in steady state allocates nothing.
     #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
     spare_runs: Vec<Box<SearchRun>>,
 }
 
-/// Requests that are begun one after the other, without a wait in between. They may share a snapshot.
+/// Requests that begin one after the other without a wait. They may share a snapshot.
 pub struct Batch<'w>(&'w mut Worker);
 
-/// How a request was begun.
+/// The state of a request after its begin.
 pub enum Started {
-    /// The response, if the operation has one, is in the output.
+    /// The output has the response, if the operation has one.
     Answered,
     /// A search that is not finished: call [`Worker::step`].
     Search(Box<SearchRun>),
-    /// Under way elsewhere: await, then call [`Worker::finish`].
+    /// It runs elsewhere: await it, then call [`Worker::finish`].
     Submitted(Submitted),
-    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC
+    /// StartTLS was answered with success. Write the output, then begin the handshake; start nothing before that (RFC
     /// 4511 §4.14).
     StartTls,
-    /// An overlay has yet to decide about it: wait, then call [`Worker::resume`].
+    /// An overlay must still decide: wait, then call [`Worker::resume`].
     Held(Box<Held>, HeldUntil),
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
@@ -104,8 +105,8 @@ impl Worker {
         }
     }
 
-    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of:
-    /// at this time in monotonic microseconds, or just now.
+    /// Begins a batch of requests that have all been received. So it sees every write that its clients know of.
+    /// `arrived_micros` is their time of arrival in monotonic microseconds; `None`: now.
     pub fn batch(&mut self, arrived_micros: Option<u64>) -> Batch<'_> {
         self.refresh();
         self.scratch.refresh_snapshot();
@@ -115,10 +116,10 @@ impl Worker {
         Batch(self)
     }
 
-    /// Goes over to the configuration in force, and lets go of the one before.
+    /// Takes the configuration in force and drops the former one.
     fn refresh(&mut self) {
         if self.directory.refresh(&mut self.configuration) {
-            // What is remembered was made of another schema and, it may be, of other databases.
+            // The caches belong to another schema, and perhaps to other databases.
             self.scratch.forget();
             self.spare_runs.clear();
         }
@@ -129,7 +130,7 @@ impl Worker {
         &self.scratch.shard
     }
 
-    /// Steps that the last turn has taken of a [`Budget`].
+    /// Steps of a [`Budget`] that the last turn has used.
     pub fn spent_in_turn(&self) -> u64 {
         TURN_STEPS.saturating_sub(self.scratch.turn_left)
     }
@@ -215,7 +216,7 @@ impl Worker {
         }
     }
 
-    /// Interprets the controls and dispatches.
+    /// Decodes the controls and dispatches.
     fn start_controlled(
         &mut self,
         session: &mut Session,
@@ -279,7 +280,7 @@ impl Worker {
         self.begin_operation(session, &mut call, out)
     }
 
-    /// Begins an operation that nothing stands in the way of.
+    /// Begins an operation that no overlay holds back.
     pub(super) fn begin_operation(
         &mut self,
         session: &mut Session,
@@ -302,8 +303,8 @@ impl Worker {
         }
     }
 
-    /// Answers a request whose controls are refused. As in slapd the name of a search's base is read before them, other
-    /// names after them.
+    /// Answers a request whose controls are refused. As in slapd, the name of a search's base is parsed before the
+    /// controls, and other names after them.
     fn refuse_controls(
         &mut self,
         session: &mut Session,
@@ -317,14 +318,14 @@ impl Worker {
             Request::Search(request) if Dn::parse(&configuration.schema, request.base).is_err() => {
                 error = search::invalid_base();
             }
-            // It has ended the negotiation that was under way.
+            // This bind has ended the SASL negotiation that was under way.
             Request::Bind(_) => session.negotiation = None,
             _ => {}
         }
         self.answer(origin, message.operation.operation(), &error, out)
     }
 
-    /// Starts any operation but a search.
+    /// Starts any operation except a search.
     fn dispatch(
         &mut self,
         session: &mut Session,
@@ -389,16 +390,16 @@ impl Worker {
         }
     }
 
-    /// Goes on with a search for one slice; appends to `out`. One that [`SearchRun::is_long`] takes as long as it
-    /// takes: to be handed over.
+    /// Continues a search for one slice, and appends to `out`. Hand over a search that [`SearchRun::is_long`]: its step
+    /// here would have no limit.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         self.scratch.refresh_snapshot();
         self.scratch.turn_left = TURN_STEPS;
         self.slice(session, run, out)
     }
 
-    /// Takes the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many wait,
-    /// which is answered in `out`.
+    /// Runs the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many steps
+    /// wait; the search is answered in `out`.
     pub fn hand_over(
         &mut self,
         session: &mut Session,
@@ -421,7 +422,7 @@ impl Worker {
         }
     }
 
-    /// A step that was taken elsewhere has ended: appends what it has produced, gives the search back if it goes on.
+    /// Takes back a search after a step elsewhere: appends the step's output, and returns the search if it continues.
     pub fn take_back(&mut self, session: &mut Session, stepped: Stepped, out: &mut Vec<u8>) -> Option<Box<SearchRun>> {
         let Stepped {
             mut run,
@@ -441,8 +442,8 @@ impl Worker {
         None
     }
 
-    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages
-    /// again, and of a configuration that is no longer in force, whose databases are to be closed.
+    /// Call this before the reactor waits. It drops the snapshot, which would keep LMDB from reusing freed pages. It
+    /// also drops a configuration that is no longer in force, so that its databases can be closed.
     pub fn rest(&mut self) {
         self.scratch.rest();
         self.refresh();
@@ -456,20 +457,20 @@ impl Worker {
         progress
     }
 
-    /// A search has ended.
+    /// Ends a search.
     fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
         if run.origin.stop.can_stop() {
             session.ended(run.origin.message_id, &run.origin.stop);
         }
         run.put_aside(&mut session.searches);
-        // A sorted search gives its place back when it ends, not when its memory is used again.
+        // A sorted search gives its place back when it ends, and not only when its memory is used again.
         run.extras = None;
         run.deferred = None;
         run.close_external();
         self.scratch.shard.record_sent(run.sent_now(), run.references);
     }
 
-    /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
+    /// Ends an operation that ran elsewhere: appends its response, and updates the session.
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
         session.ended(completion.message_id, &completion.stop);
         if let Some(identity) = completion.identity {
@@ -480,7 +481,7 @@ impl Worker {
         out.extend_from_slice(&completion.response);
     }
 
-    /// Answers with a result, logs it, counts it.
+    /// Answers with a result, logs it, and counts it.
     pub(super) fn answer(
         &mut self,
         origin: &RequestContext,
@@ -492,7 +493,7 @@ impl Worker {
         self.answered(origin, Outcome::new(kind, error.result_code, &error.diagnostic_message))
     }
 
-    /// The response is in the output: logs and counts the operation.
+    /// Logs and counts an operation whose response is in the output.
     pub(super) fn answered(&mut self, origin: &RequestContext, outcome: Outcome<'_>) -> Started {
         let slow = self.configuration.slow_micros();
         let now = record_end(&self.directory, &self.scratch.shard, slow, origin, outcome);
@@ -524,7 +525,7 @@ impl Worker {
 }
 
 impl Batch<'_> {
-    /// Begins one complete PDU; appends what can be answered at once to `out`.
+    /// Begins one complete PDU. Appends to `out` what can be answered at once.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         let started = self.0.begin_or_answer_barely(session, pdu, out);
         let scratch = &mut self.0.scratch;
@@ -532,12 +533,12 @@ impl Batch<'_> {
         started
     }
 
-    /// Whether what was begun has taken so long that others should go first.
+    /// Whether the batch has taken so long that other connections should come first.
     pub fn is_used_up(&self) -> bool {
         self.0.scratch.turn_left < TURN_STEPS / 2
     }
 
-    /// When its messages arrived, in monotonic microseconds: for the batch of those that are left over.
+    /// Arrival of its messages in monotonic microseconds, for a later batch of the remaining ones.
     pub fn arrived_micros(&mut self) -> u64 {
         let Worker { directory, scratch, .. } = &mut *self.0;
         *scratch
