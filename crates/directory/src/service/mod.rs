@@ -1,4 +1,4 @@
-//! The directory while it serves: opened, put under other configurations, closed.
+//! The directory in service: it is opened, gets new configurations, and is closed.
 
 use std::{
     ops::Deref,
@@ -22,20 +22,20 @@ use crate::{
     write,
 };
 
-// The configuration refuses a depth that decoding would not obey.
+// The configuration refuses a filter depth that decoding would not obey.
 const _: () = assert!(ironbark_config::MAX_FILTER_DEPTH as usize == DecodeLimits::MAX_FILTER_DEPTH);
 
-/// What a service is opened with.
+/// The input for opening a service.
 pub struct OpenOptions {
-    /// Everything that was configured.
+    /// The whole configuration.
     pub configuration: ironbark_config::Configuration,
-    /// Time.
+    /// The clock.
     pub clock: Clock,
-    /// Randomness.
+    /// The source of randomness.
     pub randomness: Randomness,
-    /// What is made of each configuration.
+    /// The factories of what each configuration needs.
     pub factories: Factories,
-    /// Whether searches are answered barely, as a limit for benchmarks.
+    /// Whether every search gets the same answer, as a limit for benchmarks.
     pub bare: bool,
 }
 
@@ -44,15 +44,15 @@ pub struct OpenOptions {
 pub struct IndexBuild {
     /// Number of the database in the configuration.
     pub database: i32,
-    /// How far it is.
+    /// Its progress.
     pub progress: IndexProgress,
 }
 
-/// The directory while it serves. Shared by all reactors.
+/// The directory in service. All reactors share it.
 pub struct Service {
     directory: Arc<Directory>,
     long_searches: Arc<LongSearches>,
-    /// What runs for the configuration in force; whoever changes that holds it.
+    /// The running parts of the configuration in force. A change of configuration locks this.
     state: Mutex<RunningState>,
     trees_thread: Mutex<Option<JoinHandle<()>>>,
     bare: OnceLock<Arc<BareAnswer>>,
@@ -83,7 +83,7 @@ impl Service {
     /// Opens all databases and starts their writers.
     ///
     /// # Errors
-    /// A database that cannot be opened, or an overlay that cannot be made, by name.
+    /// A database cannot be opened, or an overlay cannot be made. The error names it.
     pub fn open(options: OpenOptions) -> Result<Arc<Self>, OpenError> {
         let failed = |error: std::io::Error| OpenError::Configuration(error.to_string());
         let (trees, orders) = queue::queue();
@@ -107,7 +107,7 @@ impl Service {
                 None
             };
             if let Some(answer) = answer {
-                // Nobody else sets it.
+                // Only this function sets it.
                 let _ = service.bare.set(Arc::new(answer));
             }
             Ok(())
@@ -119,29 +119,28 @@ impl Service {
         Ok(service)
     }
 
-    /// A worker for one reactor.
+    /// Makes the worker of one reactor.
     pub fn worker(&self) -> Worker {
         let bare = self.bare.get().map(Arc::clone);
         Worker::new(Arc::clone(&self.directory), Arc::clone(&self.long_searches), bare)
     }
 
-    /// Makes everything that another configuration needs and that can fail; then all writers wait, until what is given
-    /// back is committed or dropped. Dropped, it leaves everything as it was, except that the files of a new database
-    /// stay, empty, in its directory, which has to exist before.
+    /// Prepares another configuration: makes everything that it needs and that can fail. From then on all writers wait
+    /// until the result is committed or dropped. If it is dropped, everything stays as it was. Only the empty files of
+    /// a new database remain in its directory, which must exist before.
     ///
-    /// Committed, it is in force: operations that have begun end under the configuration that they began with, writes
-    /// that waited in a queue included; a write that comes to its queue too late for that is executed under the new
-    /// one. A database whose directory stays the same goes on as it is; one that is new is served; one that is gone has
-    /// answered its last write when the commit returns, and is closed when nothing reads it any more.
+    /// A commit puts the configuration into force. Operations that have begun end under their former configuration,
+    /// including writes that waited in a queue. A later write is executed under the new one. A database that keeps its
+    /// directory goes on as it is. A new database is served. A removed database has answered its last write when the
+    /// commit returns, and is closed when its last reader has ended.
     ///
-    /// # Errors
-    /// What cannot be had, by name; a schema that lacks what entries use.
+    /// # Errors Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
     pub fn prepare(&self, configuration: ironbark_config::Configuration) -> Result<Prepared<'_>, OpenError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         reconfigure::prepare(&self.directory, state, configuration)
     }
 
-    /// [Prepares](Self::prepare) a configuration that is kept nowhere, and commits it.
+    /// [Prepares](Self::prepare) a configuration that is stored nowhere, and commits it.
     ///
     /// # Errors
     /// As of [`Service::prepare`].
@@ -149,12 +148,11 @@ impl Service {
         self.prepare(configuration).map(Prepared::commit)
     }
 
-    /// Lets the database with this number refuse these operations, and no others, until the server ends or a
-    /// configuration says something else about them than the one in force. A database that refuses all writes is
+    /// Makes the database with this number refuse these operations, and no others. This lasts until the server ends, or
+    /// until a new configuration has other restrictions than the one in force. A database that refuses all writes is
     /// read-only.
     ///
-    /// # Errors
-    /// The server ends.
+    /// # Errors The server is ending.
     pub fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = reconfigure::restrict(&self.directory, state, number, refused)? {
@@ -163,7 +161,7 @@ impl Service {
         Ok(())
     }
 
-    /// The indexes that are being built, by database.
+    /// The indexes that are being built, in all databases.
     ///
     /// # Errors
     /// The storage failed.
@@ -189,7 +187,7 @@ impl Service {
         Ok(builds)
     }
 
-    /// Tells the writers to end after what they have been given: a further write is answered with `unavailable`.
+    /// Ends the writers after the writes that they have. A later write is answered with `unavailable`.
     pub fn refuse_writes(&self) {
         self.directory.trees().close(SHUTTING_DOWN);
         for context in &self.configuration().contexts {
@@ -199,22 +197,22 @@ impl Service {
         }
     }
 
-    /// Whether each writer goes on. One that has ended by itself leaves writes without an answer.
+    /// Whether every writer is running. A writer that has ended by itself leaves writes without an answer.
     pub fn has_all_writers(&self) -> bool {
         let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner);
         let has_ended = trees.as_ref().is_some_and(JoinHandle::is_finished);
-        // A configuration that is being changed is no reason to wait.
+        // A change of the configuration holds the lock. This does not wait for it.
         let state = self.state.try_lock();
         !has_ended && state.map_or(true, |state| state.has_all_writers())
     }
 
-    /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.
+    /// Waits until the writers have ended; at last they flush to disk. After this the configuration cannot change.
     pub fn close(&self) {
         self.long_searches.end();
         self.refuse_writes();
         let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = trees {
-            // A writer that panicked has said so already.
+            // A writer that panicked has logged it.
             let _ = thread.join();
         }
         self.state.lock().unwrap_or_else(PoisonError::into_inner).close();
