@@ -1,4 +1,4 @@
-//! A reactor: one thread that serves many connections, each for its whole life.
+//! A reactor: one thread that serves many connections. A connection stays on its reactor for its whole life.
 
 use std::{
     cell::{Cell, RefCell, RefMut},
@@ -35,7 +35,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) socket: AnySocket,
-    /// Its share of the descriptors that connections may take.
+    /// Its share of the descriptors for connections.
     pub(crate) place: OwnedSemaphorePermit,
     /// `None` for a local socket.
     pub(crate) address: Option<SocketAddr>,
@@ -50,7 +50,7 @@ pub(crate) struct Accepted {
     pub(crate) is_proxied: bool,
 }
 
-/// A connection that belongs to its reactor, and is not served yet.
+/// A connection that belongs to its reactor and is not served yet.
 struct Arrival {
     socket: Socket,
     place: OwnedSemaphorePermit,
@@ -59,7 +59,7 @@ struct Arrival {
     is_tls: bool,
 }
 
-/// What the pool keeps of a reactor.
+/// The pool's side of a reactor.
 #[derive(Debug)]
 pub(crate) struct ReactorThread {
     pub(crate) accepted: mpsc::Sender<Accepted>,
@@ -67,7 +67,7 @@ pub(crate) struct ReactorThread {
     pub(crate) registry: Arc<Registry>,
 }
 
-/// What all reactors serve, and by what.
+/// The parts of the server that all reactors share.
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) directory: Arc<Service>,
@@ -76,7 +76,7 @@ pub(crate) struct World {
     pub(crate) sources: Arc<Sources>,
 }
 
-/// The state of a reactor that its connections share. All on one thread.
+/// The state of a reactor that its connections share. All of them run on one thread.
 pub(crate) struct Reactor {
     directory: Arc<Service>,
     clock: Clock,
@@ -88,7 +88,7 @@ pub(crate) struct Reactor {
     round: Round,
     limits: Cell<Limits>,
     connections: RefCell<FxHashMap<u64, Rc<Handle>>>,
-    /// The last connection has gone.
+    /// Signals that the last connection has gone.
     is_empty: Notify,
     counters: Arc<Counters>,
     held: Arc<HeldMemory>,
@@ -100,17 +100,17 @@ thread_local! {
     static REACTOR: RefCell<Weak<Reactor>> = const { RefCell::new(Weak::new()) };
 }
 
-/// What one connection at a time works with.
+/// The tools of the connection whose turn it is.
 pub(crate) struct Work {
     pub(crate) worker: Worker,
-    /// Where sockets are read into.
+    /// The buffer for reads from all sockets.
     pub(crate) input: Box<[u8]>,
-    /// Where responses are gathered: empty buffers.
+    /// Empty buffers for responses.
     pub(crate) spare_outputs: SpareBuffers,
 }
 
 impl ReactorThread {
-    /// Starts a reactor, which ends when `stop` says true.
+    /// Starts a reactor. It ends when `stop` becomes true.
     pub(crate) fn start(
         index: usize,
         world: World,
@@ -131,7 +131,7 @@ impl ReactorThread {
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
-            // Connections that have not ended by now are dropped here.
+            // This drops connections that have not ended by now.
             drop(local);
         })?;
         Ok((
@@ -199,16 +199,17 @@ impl Reactor {
                     Some(accepted) => {
                         self.admit(accepted);
                         admitted = admitted.wrapping_add(1);
-                        // A flood of new connections waits for those that are there, not the other way round.
+                        // New connections, when there are very many, wait for those that are being served.
                         if admitted.is_multiple_of(MAX_ADMITTED_PER_TURN) {
                             tokio::task::yield_now().await;
                         }
                     }
                     None => break,
                 },
-                // An error means that the pool is gone, which is as good as a request.
+                // An error means that the pool is gone. The reactor then ends too.
                 _ = stop.wait_for(|stop| *stop) => break,
-                // Counted from the last time, so that a steady stream of new connections does not put it off.
+                // The period counts from the last sweep, so a steady stream of new connections does not delay the next
+                // one.
                 () = tokio::time::sleep(left) => {
                     self.sweep();
                     swept = self.clock.coarse_monotonic();
@@ -218,7 +219,7 @@ impl Reactor {
         self.drain().await;
     }
 
-    /// Takes a new connection, which is served at once, or when its proxy has said whose it is.
+    /// Takes a new connection. It is served at once, or after its proxy has told the client's address.
     fn admit(self: &Rc<Self>, accepted: Accepted) {
         let (number, is_proxied) = (accepted.number, accepted.is_proxied);
         match register(accepted) {
@@ -233,7 +234,7 @@ impl Reactor {
         }
     }
 
-    /// Serves the client of a proxy. What is no proxy, or none that is trusted, is closed.
+    /// Serves the client of a proxy. Closes the connection if the peer is no proxy, or not a trusted one.
     async fn admit_proxied(self: Rc<Self>, mut arrival: Arrival) {
         let descriptor = arrival.socket.descriptor();
         let configuration = self.directory.configuration();
@@ -267,7 +268,7 @@ impl Reactor {
         }
     }
 
-    /// Serves a connection whose address is known: at once, or when its name has been looked for, if that is asked for.
+    /// Serves a connection whose address is known. If `reverse-lookup` is on, its host name is looked up first.
     fn welcome(self: &Rc<Self>, mut arrival: Arrival) {
         let (number, descriptor) = (arrival.number, arrival.socket.descriptor());
         let Peer { name, socket_name, .. } = &arrival.peer;
@@ -297,7 +298,7 @@ impl Reactor {
         self.counters.ended();
     }
 
-    /// Serves a connection of which is known where it comes from.
+    /// Serves a connection after the checks of its source.
     fn serve(self: &Rc<Self>, arrival: Arrival, source: Option<SourcePlace>) {
         if self.is_ending.get() {
             return self.refuse(&arrival, "slapd shutdown");
@@ -333,7 +334,7 @@ impl Reactor {
         tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, places), handle, status).run());
     }
 
-    /// Closes connections that are idle or do not take what they are sent.
+    /// Closes connections that are idle, and those whose clients do not read.
     fn sweep(&self) {
         let now = self.clock.coarse_monotonic();
         let limits = self.limits.get();
@@ -356,8 +357,8 @@ impl Reactor {
         }
     }
 
-    /// A connection holds `bytes` now. When all together hold too much, those of this reactor whose clients have
-    /// neither taken nor sent anything for longest are closed.
+    /// Tells that a connection holds `bytes` now. If all connections together hold too much, some of this reactor are
+    /// closed: first those whose clients have neither read nor sent anything for longest.
     pub(crate) fn hold(&self, handle: &Handle, bytes: usize) {
         let before = handle.held.replace(bytes);
         if before == bytes {
@@ -383,13 +384,13 @@ impl Reactor {
             if freed >= excess {
                 break;
             }
-            // What it holds is counted until it has closed, and it is found again until then.
+            // A connection's bytes count until it has closed. Until then it may be chosen again.
             freed += handle.held.get();
             handle.close(CloseRequest::Overload);
         }
     }
 
-    /// How often timeouts are looked at: a quarter of the shortest, as in slapd.
+    /// The period of sweeps: a quarter of the shortest timeout, as in slapd.
     fn sweep_period(&self) -> Duration {
         let limits = self.limits.get();
         let shortest = [limits.idle, limits.write, Some(MAX_CLOSING)]
@@ -400,22 +401,22 @@ impl Reactor {
         (shortest / 4).max(Duration::from_millis(250))
     }
 
-    /// Asks all connections to end and waits for them, but not for ever.
+    /// Asks all connections to end, and waits for them up to a limit.
     async fn drain(&self) {
         self.is_ending.set(true);
         for handle in self.connections.borrow().values() {
             handle.close(CloseRequest::Shutdown);
         }
         if !self.connections.borrow().is_empty() {
-            // What has not ended by then is dropped with the reactor.
+            // Connections that have not ended by then are dropped with the reactor.
             let _ = tokio::time::timeout(MAX_DRAIN, self.is_empty.notified()).await;
         }
     }
 
-    /// What the connection whose turn it is works with.
+    /// Borrows the tools for the connection whose turn it is.
     pub(crate) fn work(&self) -> RefMut<'_, Work> {
         let mut work = self.work.borrow_mut();
-        // A connection that panicked has taken it along.
+        // A connection that panicked has taken the buffer with it.
         if work.input.is_empty() {
             work.input = vec![0; READ_BYTES].into_boxed_slice();
         }
@@ -442,7 +443,7 @@ impl Reactor {
         self.directory.statistics()
     }
 
-    /// Binds that have failed, by address.
+    /// Failed binds by address.
     pub(crate) fn bind_failures(&self) -> &BindFailures {
         self.directory.bind_failures()
     }
@@ -452,7 +453,7 @@ impl Reactor {
         self.directory.configuration().settings.local_ssf
     }
 
-    /// A connection has ended.
+    /// Removes a connection that has ended.
     pub(crate) fn forget(&self, number: u64) {
         self.registry.remove(number);
         let mut connections = self.connections.borrow_mut();
@@ -464,7 +465,7 @@ impl Reactor {
     }
 }
 
-/// Registers the socket with this thread's runtime, and learns who the peer is.
+/// Registers the socket with this thread's runtime, and finds out the peer.
 fn register(accepted: Accepted) -> io::Result<Arrival> {
     let Accepted {
         socket,
@@ -491,7 +492,7 @@ fn register(accepted: Accepted) -> io::Result<Arrival> {
         Socket::Tcp(TcpStream::from_std(socket.into())?)
     } else {
         let stream = UnixStream::from_std(socket.into())?;
-        // A kernel that does not tell leaves SASL EXTERNAL without an identity.
+        // If the kernel gives no credentials, SASL EXTERNAL has no identity.
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
         Socket::Local(stream)
     };
@@ -511,13 +512,13 @@ impl Counters {
     }
 }
 
-/// Size of the buffer that all connections of a reactor are read into.
+/// Size of the read buffer that all connections of a reactor share.
 const READ_BYTES: usize = 64 << 10;
-/// Then the sockets of all connections are looked at.
+/// New connections of one turn. Then the sockets of all connections are looked at.
 const MAX_ADMITTED_PER_TURN: usize = 8;
-/// Connections that may wait for a reactor; the acceptor waits when there are more.
+/// Connections that may wait for a reactor. If there are more, the acceptor waits.
 const MAX_HANDED_OVER: usize = 1024;
-/// How long a client may take for the last message, even without `writetimeout`.
+/// Time that a client has for the last message, even without `writetimeout`.
 const MAX_CLOSING: Duration = Duration::from_secs(10);
-/// How long the server waits at its end for operations under way and for clients to take their answers.
+/// Time that the server waits at its end for operations under way and for clients to read their responses.
 const MAX_DRAIN: Duration = Duration::from_secs(10);

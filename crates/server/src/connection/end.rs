@@ -1,4 +1,4 @@
-//! How a connection ends: asked by the server, told by the client, or lost.
+//! The end of a connection: the server asks for it, the client unbinds, or the connection is lost.
 
 use std::task::Context;
 
@@ -9,7 +9,7 @@ use super::{CloseRequest, Connection, State};
 use crate::reactor::Work;
 
 impl Connection {
-    /// Shutdown, idle and write timeouts.
+    /// Obeys a request to close: shutdown, idle timeout, write timeout, overload.
     pub(super) fn obey_request(&mut self) {
         match self.handle.take_request() {
             None => {}
@@ -25,7 +25,7 @@ impl Connection {
         }
     }
 
-    /// Says good-bye when the server ends and nothing is under way any more.
+    /// Sends a notice of disconnection when the server is ending and nothing is under way any more.
     pub(super) fn drain_if_asked(&mut self) {
         if self.state == State::Draining && self.submitted.is_empty() {
             self.notify(ResultCode::UNAVAILABLE, SHUTDOWN_REASON);
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// Whether everything that has to be sent is sent, or cannot be.
+    /// Whether everything has been sent, or can no longer be sent.
     pub(super) fn has_ended(&mut self, work: &mut Work, cx: &mut Context<'_>) -> bool {
         if let State::Closing(reason) = self.state
             && self.output.is_empty()
@@ -50,7 +50,7 @@ impl Connection {
         self.results += 1;
     }
 
-    /// No more messages; what waits is sent.
+    /// Takes no more messages; what waits is still sent.
     pub(super) fn close(&mut self, reason: &'static str) {
         if !matches!(self.state, State::Closed(_)) {
             self.state = State::Closing(reason);
@@ -58,13 +58,13 @@ impl Connection {
         }
     }
 
-    /// The client is gone, or is treated as such.
+    /// Ends the connection at once: the client is gone, or is treated as gone.
     pub(super) fn lose(&mut self, reason: &'static str) {
         self.state = State::Closed(reason);
         self.abandon();
     }
 
-    /// Nothing of what is under way is answered.
+    /// Ends everything under way without an answer.
     fn abandon(&mut self) {
         self.give_up_searches();
         self.input.clear();
@@ -84,7 +84,7 @@ impl Drop for Connection {
             State::Closing(reason) | State::Closed(reason) => {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
             }
-            // The reactor ends, and the client has not taken what it was sent.
+            // The reactor ends, and the client has not read all of its output.
             State::Open | State::Draining => {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({SHUTDOWN_REASON})");
             }
@@ -93,5 +93,5 @@ impl Drop for Connection {
     }
 }
 
-/// slapd's reason in the log, and the diagnostic of our notice of disconnection.
+/// slapd's reason in the log. It is also the diagnostic of our notice of disconnection.
 const SHUTDOWN_REASON: &str = "slapd shutdown";

@@ -1,4 +1,4 @@
-//! How the reactor speaks to one of its connections: it asks it to close, and wakes it.
+//! The reactor's way to one of its connections: it asks the connection to close, and wakes it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,33 +7,33 @@ use std::{
 
 use ironbark_runtime::MonotonicTime;
 
-/// Why the reactor wants a connection closed.
+/// The reason why the reactor wants a connection closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CloseRequest {
-    /// The server ends: finish what is under way, say so, close.
+    /// The server is ending: finish what is under way, send a notice, close.
     Shutdown,
     /// `idletimeout`.
     Idle,
-    /// `writetimeout`, or a client that does not take the last message.
+    /// `writetimeout`, or a client that does not read the last message.
     WriteTimeout,
-    /// All clients together make the server hold too much.
+    /// The server holds too much for all clients together.
     Overload,
 }
 
-/// Shared by a connection and its reactor, on one thread.
+/// Shared by a connection and its reactor, which run on one thread.
 #[derive(Debug)]
 pub(crate) struct Handle {
     request: Cell<Option<CloseRequest>>,
     waker: RefCell<Option<Waker>>,
-    /// When something was last received or finished.
+    /// Time of the last receipt or the last finished operation.
     pub(crate) active: Cell<MonotonicTime>,
-    /// Since when the client has taken nothing of what waits for it.
+    /// The client has read nothing of its waiting output since this time.
     pub(crate) blocked_since: Cell<Option<MonotonicTime>>,
-    /// Bytes that the connection holds.
+    /// Bytes of memory that the connection holds.
     pub(crate) held: Cell<usize>,
     /// Whether operations are under way: such a connection is not idle.
     pub(crate) is_busy: Cell<bool>,
-    /// Whether only the last bytes have still to be sent.
+    /// Whether only the last bytes remain to be sent.
     pub(crate) is_closing: Cell<bool>,
 }
 
@@ -59,17 +59,17 @@ impl Handle {
         }
     }
 
-    /// When the client last took or sent something.
+    /// The time when the client last read or sent something.
     pub(crate) fn stalled_since(&self) -> MonotonicTime {
         self.blocked_since.get().unwrap_or(self.active.get())
     }
 
-    /// What has been asked for since the last call.
+    /// The request that came since the last call.
     pub(crate) fn take_request(&self) -> Option<CloseRequest> {
         self.request.take()
     }
 
-    /// Remembers whom to wake.
+    /// Remembers the task to wake.
     pub(crate) fn remember(&self, cx: &Context<'_>) {
         let mut waker = self.waker.borrow_mut();
         if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {

@@ -1,4 +1,4 @@
-//! Requests that an overlay has yet to decide about.
+//! Requests that wait for an overlay's decision.
 
 use std::{
     future::Future as _,
@@ -13,14 +13,14 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-/// A request, and what it waits for.
+/// A request, with the event that it waits for.
 pub(super) struct HeldRequest {
     held: Box<Held>,
     until: Until,
 }
 
 enum Until {
-    /// Then what was decided is done.
+    /// After this time the decision applies.
     Time(Pin<Box<Sleep>>, Option<Decision>),
     Decided(oneshot::Receiver<Decision>),
 }
@@ -38,7 +38,7 @@ impl HeldRequest {
         self.held.operation()
     }
 
-    /// Memory that it keeps, in octets.
+    /// Octets of memory that it keeps.
     pub(super) fn octets(&self) -> usize {
         self.held.octets()
     }
@@ -47,7 +47,7 @@ impl HeldRequest {
         *self.held
     }
 
-    /// What was decided; nothing if nobody decides any more, or if it was given up.
+    /// The decision. `None`: it will never come, or the request was abandoned or canceled.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Decision>> {
         if self.held.is_stopped() {
             return Poll::Ready(None);

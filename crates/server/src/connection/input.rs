@@ -1,5 +1,5 @@
-//! Received bytes that have not been started: nothing most of the time, else the beginning of a message or messages
-//! over a limit.
+//! Received bytes of messages that have not been started. Usually there are none; otherwise they are the beginning of a
+//! message, or messages over a limit.
 
 use std::{
     io,
@@ -12,9 +12,9 @@ use super::Stream;
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: Vec<u8>,
-    /// Where the first message that has not been started begins.
+    /// Start of the first message that has not been started.
     start: usize,
-    /// Bytes of the last read that lie in the reactor's buffer.
+    /// Bytes that the last read put into the reactor's buffer.
     received: usize,
 }
 
@@ -24,7 +24,7 @@ impl Input {
         self.start == self.bytes.len()
     }
 
-    /// What is kept.
+    /// The bytes that are kept.
     pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(self.start..).unwrap_or_default()
     }
@@ -39,7 +39,7 @@ impl Input {
         *self = Self::default();
     }
 
-    /// The first `count` bytes have been started.
+    /// Removes the first `count` bytes, which have been started.
     pub(super) fn consume(&mut self, count: usize) {
         self.start = (self.start + count).min(self.bytes.len());
         if self.is_empty() {
@@ -47,7 +47,7 @@ impl Input {
         }
     }
 
-    /// Keeps what of the reactor's buffer has not been started. Only when nothing is kept yet.
+    /// Keeps bytes of the reactor's buffer that have not been started. Nothing else may be kept yet.
     pub(super) fn keep(&mut self, rest: &[u8]) {
         if !rest.is_empty() {
             self.bytes = rest.to_vec();
@@ -55,13 +55,13 @@ impl Input {
         }
     }
 
-    /// The number of bytes that the last read left in the reactor's buffer; zero when it read into our own.
+    /// The number of bytes that the last read put into the reactor's buffer; zero if it read into our own.
     pub(super) fn take_received(&mut self) -> usize {
         std::mem::take(&mut self.received)
     }
 
-    /// Reads into the reactor's buffer `shared`, or behind the bytes that are kept, whose memory grows with what has
-    /// really arrived and never by what a header promises.
+    /// Reads into the reactor's buffer `shared`. If bytes are kept, reads behind them into our own buffer. That buffer
+    /// grows with the bytes that have arrived, and never with the length in a header.
     pub(super) fn poll_read(
         &mut self,
         stream: &mut Stream,
@@ -82,7 +82,7 @@ impl Input {
         let kept = self.bytes.len();
         let missing = match ironbark_ldap_proto::frame::needed(&self.bytes, limit) {
             Ok(Some(length)) => length.saturating_sub(kept),
-            // A header that has not arrived whole, or a message that will be refused.
+            // The header is not complete, or the message will be refused.
             Ok(None) | Err(_) => 0,
         };
         let room = missing.max(MIN_READ_BYTES).min(kept.max(shared.len()));

@@ -1,5 +1,5 @@
-//! A SASL security layer between a connection and its stream (RFC 4422 §3.7): packets, each behind four octets of its
-//! length.
+//! A SASL security layer between a connection and its stream (RFC 4422 §3.7). It consists of packets, each after its
+//! length in four octets.
 
 use std::{
     io,
@@ -8,33 +8,33 @@ use std::{
 
 use ironbark_directory::{LayerError, SecurityLayer};
 
-/// A layer with what has not been taken of either direction: nothing most of the time.
+/// A layer with its buffers for both directions. They are usually empty.
 pub(super) struct Layered {
     layer: Box<dyn SecurityLayer>,
-    /// Packets as they were received.
+    /// Packets as received.
     packets: Vec<u8>,
     content: Pending,
     outgoing: Pending,
 }
 
-/// Octets of which the first ones have been taken.
+/// Octets, of which the first `taken` have been taken.
 #[derive(Default)]
 struct Pending {
     octets: Vec<u8>,
     taken: usize,
 }
 
-/// What packets come from and go to.
+/// The stream that packets come from and go to.
 pub(super) trait Transport {
-    /// Reads what there is. Zero is the end of the stream.
+    /// Reads the octets that are there. Zero is the end of the stream.
     fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>>;
 
-    /// Writes as much as is taken.
+    /// Writes as many octets as the stream takes.
     fn poll_write(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>>;
 }
 
 const LENGTH_OCTETS: usize = 4;
-/// Memory grows with what has arrived, not with what a length promises.
+/// Octets per read: memory grows with what has arrived, not with the length in a packet.
 const READ_OCTETS: usize = 16_384;
 
 impl Layered {
@@ -47,7 +47,7 @@ impl Layered {
         }
     }
 
-    /// Reads what packets carry. Zero is the end of the stream.
+    /// Reads the content of packets. Zero is the end of the stream.
     pub(super) fn poll_read(
         &mut self,
         transport: &mut impl Transport,
@@ -79,7 +79,7 @@ impl Layered {
         }
     }
 
-    /// Takes the content of the first packet, if it is there whole.
+    /// Unwraps the first packet if it is complete.
     fn open_packet(&mut self) -> io::Result<bool> {
         let Some((length, rest)) = self.packets.split_first_chunk::<LENGTH_OCTETS>() else {
             return Ok(false);
@@ -96,7 +96,7 @@ impl Layered {
         Ok(true)
     }
 
-    /// Takes some octets into a packet. It may not have left before [`Layered::poll_flush`].
+    /// Puts some octets into a packet. [`Layered::poll_flush`] makes sure that the packet leaves.
     pub(super) fn poll_write(
         &mut self,
         transport: &mut impl Transport,
@@ -119,7 +119,7 @@ impl Layered {
         Poll::Ready(Ok(count))
     }
 
-    /// Hands everything over that was taken.
+    /// Hands all packets over to the stream.
     pub(super) fn poll_flush(&mut self, transport: &mut impl Transport, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let waiting @ [_, ..] = self.outgoing.rest() {
             match ready!(transport.poll_write(cx, waiting))? {
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers its packets, and takes none out of turn.
+    /// Numbers its packets, and refuses a packet out of turn.
     #[derive(Debug, Default)]
     struct Numbered {
         sent: u8,
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// A socket that gives and takes so many octets at a time, and between two of them nothing.
+    /// A stream that gives and takes `step` octets at a time, and blocks every other time.
     struct Halting {
         octets: VecDeque<u8>,
         step: usize,
@@ -280,7 +280,7 @@ mod tests {
             let sent: Vec<u8> = transport.octets.into();
             assert_eq!(sent.len(), text.len() + text.len().div_ceil(5) * 5);
             assert_eq!(received(&sent, step).unwrap(), text);
-            // An end in the middle of a packet is an end.
+            // The end of the stream inside a packet is an ordinary end.
             let short = received(&sent[..sent.len() - 1], step).unwrap();
             assert_eq!(short.len(), text.len() - text.len() % 5);
         }

@@ -1,4 +1,4 @@
-//! The messages that a client sends: framed, and started as far as limits allow.
+//! Frames the client's messages, and starts as many as limits allow.
 
 use std::{
     sync::atomic::Ordering,
@@ -13,7 +13,7 @@ use super::{Connection, State, Waiting, held::HeldRequest, increment};
 use crate::reactor::Work;
 
 impl Connection {
-    /// Starts messages that were received earlier. True when there may be more that can be started at once.
+    /// Starts messages that were received earlier. True: more may be started at once.
     pub(super) fn start_buffered(&mut self, work: &mut Work) -> bool {
         if self.input.is_empty() {
             return false;
@@ -27,7 +27,7 @@ impl Connection {
         goes_on
     }
 
-    /// Starts messages that have just been read into the reactor's buffer, or into our own.
+    /// Starts messages that were just read into the reactor's buffer, or into our own.
     pub(super) fn start_received(&mut self, work: &mut Work) -> bool {
         let received = self.input.take_received();
         if received == 0 {
@@ -43,8 +43,8 @@ impl Connection {
         goes_on
     }
 
-    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others
-    /// only.
+    /// Starts as many complete messages as limits allow. Returns the bytes used, and whether it stopped only to let
+    /// other connections go first.
     fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
         let mut consumed = 0;
         let mut batch = work.worker.batch(self.held_since_micros.take());
@@ -83,7 +83,7 @@ impl Connection {
 
     fn start(&mut self, batch: &mut Batch<'_>, message: &[u8]) {
         increment(&self.status.received);
-        // A search of cn=Monitor sees itself.
+        // A search of cn=Monitor counts itself.
         let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);
         self.status.executing.store(executing, Ordering::Relaxed);
         let before = self.output.waiting();
@@ -91,11 +91,11 @@ impl Connection {
         self.take_up(started, before);
     }
 
-    /// Keeps what a request has become. `before`: octets that waited for the client before it was begun.
+    /// Takes over a request that was begun. `before`: octets of output before its begin.
     pub(super) fn take_up(&mut self, started: Started, before: usize) {
         let has_produced = self.output.waiting() != before;
         match started {
-            // Abandon is answered with nothing.
+            // Abandon has no response.
             Started::Answered => self.results += u64::from(has_produced),
             Started::Search(run) => self.keep(run),
             Started::Submitted(Submitted {
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Goes on with the requests that were held long enough.
+    /// Continues requests whose decision has come.
     pub(super) fn poll_held(&mut self, work: &mut Work, cx: &mut Context<'_>) {
         let mut place = 0;
         while self.state == State::Open
@@ -146,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// What cannot be framed: not LDAP, or more than the limit.
+    /// Refuses bytes that cannot be framed: no LDAP message, or one over the limit.
     fn refuse(&mut self, error: FrameError) {
         let number = self.status.number;
         tracing::debug!(target: "trace", "conn={number} fd={} refused: {error}", self.stream.descriptor());
@@ -177,7 +177,7 @@ impl Connection {
     }
 }
 
-/// Messages are started while less than this waits for the client.
+/// Messages are started only while less output than this waits for the client.
 const START_BELOW_BYTES: usize = 256 << 10;
-/// Then other connections have their turn.
+/// Messages of one turn. Then other connections have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 128;

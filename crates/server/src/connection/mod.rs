@@ -1,14 +1,14 @@
-//! One connection: reads messages, starts operations, sends what they produce. A future on its reactor's thread.
+//! One connection: it reads messages, starts operations and sends their output. It is a future on its reactor's thread.
 //!
 //! - All complete messages that have been received are started before one write.
-//! - What is ready at the same time is answered at the same time: responses wait for the end of the reactor's round
-//!   (`round.rs`).
-//! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for
-//!   bytes that the client has not taken; an idle one holds none.
-//! - A search that goes on is stepped once a turn, and not at all while `STEP_BELOW_BYTES` wait for the client.
-//!   Messages go on being read meanwhile, so that Abandon and Cancel are heard, until `START_BELOW_BYTES` wait.
-//! - What all connections hold together has a limit too, past which those without progress for longest are closed.
-//! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages
+//! - Responses that become ready in the same round of the reactor are sent together, at its end (`round.rs`).
+//! - Buffers belong to the reactor. A connection holds memory only for an incomplete message and for output that the
+//!   client has not read. An idle connection holds none.
+//! - An unfinished search makes one step per turn, and none while `STEP_BELOW_BYTES` wait for the client. Messages are
+//!   still read meanwhile, so that Abandon and Cancel take effect, until `START_BELOW_BYTES` wait.
+//! - The memory of all connections together has a limit too. Beyond it, the connections that have stalled for longest
+//!   are closed.
+//! - `conn_max_pending[_auth]` bounds the operations under way. slapd would end the session; here, further messages
 //!   wait in the socket.
 
 mod end;
@@ -50,16 +50,16 @@ use crate::{
     sources::SourcePlace,
 };
 
-/// What a turn of a connection ended with.
+/// The end of a connection's turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
-    /// There is more to do at once; others first.
+    /// There is more to do at once. Other connections come first.
     Yield,
-    /// The connection is over.
+    /// The connection has ended.
     Closed,
 }
 
-/// A connection. Dropping it stops everything that it has under way.
+/// A connection. Dropping it stops all its operations.
 pub(crate) struct Connection {
     reactor: Rc<Reactor>,
     stream: Stream,
@@ -68,51 +68,51 @@ pub(crate) struct Connection {
     session: Session,
     input: Input,
     output: Output,
-    /// Searches that go on, the next one to be stepped first.
+    /// Unfinished searches, in the order of their next steps.
     searches: VecDeque<Box<SearchRun>>,
     submitted: FuturesUnordered<Waiting>,
-    /// Requests that an overlay has yet to decide about.
+    /// Requests that wait for an overlay's decision.
     held: Vec<HeldRequest>,
-    /// Searches of which nothing can be done before something comes from elsewhere.
+    /// Searches that wait for entries from elsewhere.
     waiting: FuturesUnordered<WaitingSearch>,
-    /// The search of which a step is taken elsewhere.
+    /// The search whose step runs elsewhere.
     handed_over: Option<HandedOver>,
-    /// A bind is under way: nothing else is started.
+    /// A bind, or another request that must be alone, is under way: nothing else is started.
     is_blocked: bool,
-    /// StartTLS has been answered: the handshake begins when the answer has left, and nothing is started before.
+    /// StartTLS has been answered. The handshake begins when the answer has left; nothing is started before that.
     starts_tls: bool,
-    /// Messages have been received that a limit keeps from being started.
+    /// A limit holds back received messages.
     is_held: bool,
-    /// When what is held arrived, in monotonic microseconds.
+    /// Arrival of the messages that are held back, in monotonic microseconds.
     held_since_micros: Option<u64>,
-    /// When what is produced is sent.
+    /// The time when output is sent.
     sending: Sending,
     state: State,
     pause: Pause,
-    /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
+    /// Results and notices that are not yet in the statistics. The directory counts search entries itself.
     results: u64,
-    /// Given back after the descriptor: fields are dropped in this order.
+    /// Fields are dropped in this order: the place is given back after the descriptor.
     _place: OwnedSemaphorePermit,
     _source: Option<SourcePlace>,
 }
 
-/// Where a connection is in its life.
+/// The stage of a connection's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// Messages are read and started.
     Open,
-    /// Nothing is started any more; what is submitted is finished and answered, then a notice of disconnection is sent.
+    /// Nothing more is started. Submitted operations are finished and answered; then a notice of disconnection is sent.
     Draining,
-    /// The last bytes are being sent. The text is slapd's reason, empty for none.
+    /// The last bytes are being sent. The text is slapd's reason; empty: none.
     Closing(&'static str),
-    /// Nothing more can be sent or need be.
+    /// Nothing more is sent.
     Closed(&'static str),
 }
 
-/// When a connection's responses leave.
+/// The time when a connection's output leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sending {
-    /// As soon as the client takes them.
+    /// As soon as the client takes it.
     Now,
     /// At the end of the round.
     WithRound,
@@ -158,10 +158,10 @@ impl Connection {
         }
     }
 
-    /// Lives until the connection is over.
+    /// Runs the connection to its end.
     pub(crate) async fn run(mut self) {
         while std::future::poll_fn(|cx| self.poll_turn(cx)).await == Turn::Yield {
-            // Goes on after the sockets of all connections have been looked at.
+            // The reactor looks at the sockets of all connections before this continues.
             self.reactor.round().release();
             tokio::task::yield_now().await;
         }
@@ -181,7 +181,7 @@ impl Connection {
 
     fn poll_work(&mut self, work: &mut Work, cx: &mut Context<'_>) -> Poll<Turn> {
         self.obey_request();
-        // What the client can take now makes room for more.
+        // Output that the client takes now makes room for more.
         if self.sending != Sending::WithNextStep {
             self.flush(cx);
         }
@@ -190,7 +190,7 @@ impl Connection {
         let mut goes_on = self.start_buffered(work);
         let mut has_read = false;
         loop {
-            // After starting, so that what was handed over just now can wake the task.
+            // These come after the start of messages, so that an operation just submitted can wake the task.
             self.poll_held(work, cx);
             self.poll_completions(work, cx);
             self.poll_handed_over(work, cx);
@@ -210,8 +210,8 @@ impl Connection {
             if self.has_ended(work, cx) {
                 return Poll::Ready(Turn::Closed);
             }
-            // What was held may be started once the client has taken what was in the way: nothing else would wake the
-            // task for it.
+            // Messages that a limit held back may be started once the client has read enough. Nothing else would wake
+            // the task for them.
             if goes_on || (self.is_held && self.may_start()) {
                 return Poll::Ready(Turn::Yield);
             }
@@ -220,7 +220,7 @@ impl Connection {
             } else {
                 Poll::Pending
             };
-            // Searches do not keep the connection from being read, nor the other way round.
+            // A running search does not prevent reading, and reading does not prevent its next step.
             if !self.may_start() || (has_read && rest.is_ready()) {
                 return rest;
             }
@@ -242,12 +242,12 @@ impl Connection {
         }
     }
 
-    /// Brings the counters of the server up to date, once a turn.
+    /// Adds to the counters of the server, once per turn.
     fn count(&mut self, shard: &Shard) {
         shard.record_output(self.output.take_counted(), std::mem::take(&mut self.results));
     }
 
-    /// Takes the results of operations that were submitted.
+    /// Takes the results of submitted operations.
     fn poll_completions(&mut self, work: &mut Work, cx: &mut Context<'_>) {
         while let Poll::Ready(Some((blocks, completion))) = Pin::new(&mut self.submitted).poll_next(cx) {
             if blocks {
@@ -262,7 +262,7 @@ impl Connection {
                     self.results += u64::from(self.output.waiting() != before);
                 }
                 Err(oneshot::error::RecvError { .. }) => {
-                    // The writer is gone; nobody knows what became of the operation.
+                    // The writer is gone; the outcome of the operation is unknown.
                     tracing::error!(target: "any", "conn={} an operation was lost, closing", self.status.number);
                     self.notify(ResultCode::OTHER, "internal error");
                     self.close("internal error");
@@ -292,7 +292,7 @@ impl Connection {
         here + self.waiting.len() + self.submitted.len() + self.held.len()
     }
 
-    /// Whether there are responses, and few, and nothing else to do for this connection.
+    /// Whether there is a little output, and nothing else to do for this connection.
     fn may_hold_back(&self) -> bool {
         self.state == State::Open
             && !self.output.is_empty()
@@ -311,10 +311,10 @@ impl Connection {
             .store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
     }
 
-    /// Tells timeouts and cn=Monitor how things are.
+    /// Publishes the connection's state for timeouts and cn=Monitor.
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
-        // What is held back for a moment is no matter of the client's.
+        // Output that is held back for the round is not due to the client.
         let output = if self.sending == Sending::Now {
             self.output.capacity()
         } else {
@@ -345,7 +345,7 @@ impl Connection {
     }
 }
 
-/// An operation that was handed over.
+/// A submitted operation.
 struct Waiting {
     receiver: oneshot::Receiver<Completion>,
     blocks: bool,
@@ -362,5 +362,5 @@ impl Future for Waiting {
     }
 }
 
-/// More than this is sent at once.
+/// More output than this is sent at once.
 const HOLD_BACK_BELOW_BYTES: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! Bytes on their way to the client. The buffer is one of the reactor's as long as the client takes everything.
+//! Bytes on their way to the client. The buffer belongs to the reactor while the client takes everything.
 
 use std::{io, task::Context, task::Poll};
 
@@ -11,33 +11,33 @@ pub(crate) struct SpareBuffers {
     buffers: Vec<Vec<u8>>,
 }
 
-/// What has been produced and not been taken.
+/// Output that the client has not taken.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
     sent: usize,
     has_progressed: bool,
-    /// Bytes that the stream has taken have not left it (TLS).
+    /// The stream has taken bytes that have not left it (TLS).
     is_unflushed: bool,
-    /// Bytes taken by the client since [`Output::take_counted`].
+    /// Bytes that the client has taken since [`Output::take_counted`].
     counted: u64,
 }
 
 impl Output {
-    /// Takes a buffer of the reactor's, unless there is one of our own.
+    /// Takes a buffer of the reactor, unless we have one of our own.
     pub(super) fn borrow(&mut self, spare: &mut SpareBuffers) {
         if self.bytes.capacity() == 0 {
             self.bytes = spare.buffers.pop().unwrap_or_default();
         }
     }
 
-    /// Gives the buffer to the reactor when everything has been taken. One that has grown big is freed.
+    /// Gives an empty buffer back to the reactor. A buffer that has grown too large is freed.
     pub(super) fn give_back(&mut self, spare: &mut SpareBuffers) {
         if self.waiting() == 0 {
             self.sent = 0;
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.clear();
-            // One big buffer serves the scans; many are not worth their memory.
+            // One large buffer serves searches with much output. More than one would waste memory.
             let is_first = spare.buffers.is_empty() && bytes.capacity() <= MAX_KEPT_BYTES;
             if is_first || (spare.buffers.len() <= MAX_HELD_BACK && bytes.capacity() <= MANY_KEPT_BYTES) {
                 spare.buffers.push(bytes);
@@ -45,7 +45,7 @@ impl Output {
         }
     }
 
-    /// Where responses are appended.
+    /// The buffer to which responses are appended.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         if self.sent == self.bytes.len() {
             self.bytes.clear();
@@ -62,12 +62,12 @@ impl Output {
         self.waiting() == 0 && !self.is_unflushed
     }
 
-    /// Bytes that the client has not taken.
+    /// Bytes that wait for the client.
     pub(super) fn waiting(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
-    /// Bytes of memory, while the buffer is the connection's own.
+    /// Bytes of memory of the connection's own buffer.
     pub(super) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
@@ -82,7 +82,7 @@ impl Output {
         std::mem::take(&mut self.counted)
     }
 
-    /// Sends until nothing waits (true) or the socket takes no more (false: the task is woken when it does).
+    /// Sends until nothing waits (true), or until the socket takes no more (false: the task is woken when it does).
     pub(super) fn poll_flush(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> io::Result<bool> {
         while let Some(waiting @ [_, ..]) = self.bytes.get(self.sent..) {
             match stream.poll_write(cx, waiting) {
@@ -101,7 +101,7 @@ impl Output {
     }
 }
 
-/// Buffers above this size are not kept for the next response; and above the second one when there is another.
+/// Larger buffers are never kept. `MANY_KEPT_BYTES` applies if another buffer is kept already.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 const MANY_KEPT_BYTES: usize = 64 << 10;
 const COMPACT_AT_BYTES: usize = 64 << 10;

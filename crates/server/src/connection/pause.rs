@@ -1,4 +1,4 @@
-//! Binds that have to wait, because others from the same address have failed (`bind-failure-limit`).
+//! Binds that must wait because other binds from the same address failed (`bind-failure-limit`).
 
 use std::{
     pin::Pin,
@@ -10,7 +10,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::Connection;
 
-/// While it is under way, nothing is started.
+/// A pause. Nothing is started while it runs.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     timer: Option<Pin<Box<Sleep>>>,
@@ -23,7 +23,7 @@ impl Pause {
         self.timer.is_some()
     }
 
-    /// Ends the pause when its time has come; else the task is woken then.
+    /// Ends the pause when its time has come. Until then, the task is woken at that time.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) {
         if let Some(timer) = &mut self.timer
             && timer.as_mut().poll(cx) == Poll::Ready(())
@@ -35,7 +35,7 @@ impl Pause {
 }
 
 impl Connection {
-    /// Whether a message is a bind that is not yet to be started.
+    /// Whether a message is a bind that must wait. If so, its pause begins.
     pub(super) fn must_wait(&mut self, message: &[u8]) -> bool {
         let limit = self.reactor.limits().bind_failures.zip(self.status.peer.address);
         let Some((limit, address)) = limit.filter(|_| is_bind(message)) else {
@@ -55,7 +55,7 @@ impl Connection {
     }
 }
 
-/// Whether a complete message is a bind request: SEQUENCE, INTEGER, [APPLICATION 0].
+/// Whether a complete message is a bind request: SEQUENCE, INTEGER, `[APPLICATION 0]`.
 fn is_bind(message: &[u8]) -> bool {
     let behind_length = |octets: &[u8]| match octets.get(1) {
         Some(long @ 0x80..) => 2 + usize::from(long & 0x7f),

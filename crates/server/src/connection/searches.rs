@@ -1,4 +1,4 @@
-//! Searches that go on: stepped in turn, here or where a long one holds up nobody.
+//! Unfinished searches. Their steps run in turn: here, or elsewhere if a step is long.
 
 use std::{
     pin::Pin,
@@ -15,8 +15,8 @@ use super::{Connection, State, waiting_search::WaitingSearch};
 use crate::reactor::Work;
 
 impl Connection {
-    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its
-    /// next step.
+    /// Makes the next step of one search. Returns whether its output is so large that it should leave together with
+    /// that of its next step.
     pub(super) fn step_search(&mut self, work: &mut Work) -> bool {
         if self.can_step()
             && let Some(mut run) = self.next_search()
@@ -41,7 +41,7 @@ impl Connection {
         false
     }
 
-    /// The search whose turn it is: while one is under way elsewhere, the next that is short.
+    /// The search whose turn it is. While one is elsewhere, it is the next short one.
     fn next_search(&mut self) -> Option<Box<SearchRun>> {
         if self.handed_over.is_none() {
             return self.searches.pop_front();
@@ -50,13 +50,13 @@ impl Connection {
         self.searches.remove(short)
     }
 
-    /// Has the next step of a search taken where it holds up nobody.
+    /// Has the next step of a search run elsewhere.
     fn hand_over(&mut self, work: &mut Work, run: Box<SearchRun>) {
         self.handed_over = work.worker.hand_over(&mut self.session, run, self.output.buffer());
         self.results += u64::from(self.handed_over.is_none());
     }
 
-    /// Takes a search back whose step has ended.
+    /// Takes back the search whose step elsewhere has ended.
     pub(super) fn poll_handed_over(&mut self, work: &mut Work, cx: &mut Context<'_>) {
         let Some(search) = &mut self.handed_over else { return };
         let Poll::Ready(stepped) = Pin::new(search).poll(cx) else {
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// A search goes on: its next step is taken in its turn, or when something has come that it waits for.
+    /// Keeps an unfinished search. Its next step comes in its turn, or when the entries that it waits for have come.
     pub(super) fn keep(&mut self, run: Box<SearchRun>) {
         if run.is_waiting() {
             self.waiting.push(WaitingSearch::new(run));
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// Takes up the searches for which something has come, and those that are to end.
+    /// Takes up the waiting searches that can continue, and those that must end.
     pub(super) fn poll_waiting(&mut self, cx: &mut Context<'_>) {
         if self.waiting.iter().any(WaitingSearch::is_stopped) {
             for search in std::mem::take(&mut self.waiting) {
@@ -103,14 +103,14 @@ impl Connection {
         }
     }
 
-    /// Octets that searches may hold of what comes from elsewhere.
+    /// Octets that searches may hold of entries from elsewhere.
     pub(super) fn held_by_searches(&self) -> usize {
         let running = self.searches.iter().map(|run| run.held_octets());
         let waiting = self.waiting.iter().map(WaitingSearch::held_octets);
         running.chain(waiting).sum()
     }
 
-    /// Searches, and what was never executed, end without a result.
+    /// Ends searches and held requests without a result.
     pub(super) fn give_up_searches(&mut self) {
         let statistics = self.reactor.statistics();
         statistics.record_given_up(Operation::Search, self.searches.len() + self.waiting.len());
@@ -119,7 +119,7 @@ impl Connection {
         for request in self.held.drain(..) {
             statistics.record_given_up(request.operation(), 1);
         }
-        // The one that is elsewhere counts itself when it hears of it.
+        // The search that is elsewhere counts itself when it ends.
         self.handed_over = None;
     }
 
@@ -130,9 +130,9 @@ impl Connection {
     }
 }
 
-/// Searches go on while less than this waits for the client.
+/// Searches make steps only while less output than this waits for the client.
 const STEP_BELOW_BYTES: usize = 64 << 10;
-/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at
-/// once: sending costs less by the octet then.
+/// If one step produces this much, the output of several steps is sent together, up to about what a socket takes at
+/// once. This costs less per octet.
 const GATHER_STEP_BYTES: usize = 8 << 10;
 const GATHER_BELOW_BYTES: usize = 48 << 10;

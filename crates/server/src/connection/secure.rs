@@ -1,18 +1,18 @@
-//! TLS and SASL security layers on a connection: when they begin, and what follows from them.
+//! TLS and SASL security layers on a connection: their begin, and its consequences.
 
 use std::io;
 
 use super::{Connection, State};
 
 impl Connection {
-    /// Begins the handshake once the answer to StartTLS has left.
+    /// Begins the handshake after the answer to StartTLS has left.
     pub(super) fn begin_tls(&mut self) {
         if !self.starts_tls || !self.output.is_empty() || self.state != State::Open {
             return;
         }
         self.starts_tls = false;
         if !self.input.is_empty() {
-            // Whoever does not wait for the answer, or has put words into the client's mouth: none of it may count as
+            // The client has not waited for the answer, or an attacker has injected bytes. They must not count as
             // protected.
             self.lose("TLS negotiation failure");
             return;
@@ -23,7 +23,7 @@ impl Connection {
         }
     }
 
-    /// Takes note of a handshake that has ended.
+    /// Takes over the facts of a finished handshake.
     pub(super) fn secure(&mut self) {
         let Some(established) = self.stream.take_established() else {
             return;
@@ -40,7 +40,7 @@ impl Connection {
         );
     }
 
-    /// Uses the security layer of a bind once its answer has left.
+    /// Installs the security layer of a bind after its answer has left.
     pub(super) fn begin_layer(&mut self) {
         if !self.output.is_empty() || self.state != State::Open {
             return;
@@ -51,7 +51,7 @@ impl Connection {
         if self.input.is_empty() {
             self.stream.protect(layer);
         } else {
-            // As with StartTLS.
+            // The same reason as with StartTLS.
             self.lose("SASL negotiation failure");
         }
     }

@@ -1,4 +1,4 @@
-//! What the rest of the server knows of a connection: for timeouts, shutdown and cn=Monitor.
+//! The state of a connection for the rest of the server: timeouts, shutdown and cn=Monitor.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -9,7 +9,7 @@ use ironbark_directory::{Identity, Peer, Source};
 use ironbark_runtime::Claimant;
 use rustc_hash::FxHashMap;
 
-/// Facts of one connection. Written by its reactor alone, read by everybody.
+/// Facts of one connection. Only its reactor writes them; everybody may read them.
 #[derive(Debug)]
 pub(crate) struct Status {
     /// `conn=` of the log.
@@ -24,17 +24,17 @@ pub(crate) struct Status {
     pub(crate) received: AtomicU64,
     /// Operations under way.
     pub(crate) executing: AtomicU32,
-    /// Whether messages have been received that are not started because of a limit.
+    /// Whether a limit holds back received messages.
     pub(crate) pending: AtomicBool,
-    /// Reads that brought something.
+    /// Reads that returned bytes.
     pub(crate) reads: AtomicU64,
-    /// Times that the socket took less than was to be sent.
+    /// Number of times that the socket took less than it was given.
     pub(crate) write_waits: AtomicU64,
-    /// Whether it is waiting for the client to read.
+    /// Whether output waits for the client to read.
     pub(crate) is_writing: AtomicBool,
     /// Protocol version of the last bind request; 0 before any.
     pub(crate) protocol: AtomicU8,
-    /// Who has bound; `None` for anonymous.
+    /// The identity of the connection; `None`: anonymous.
     pub(crate) identity: Mutex<Option<Arc<Identity>>>,
 }
 
@@ -56,7 +56,7 @@ impl Status {
         }
     }
 
-    /// Whose turn it is when work takes turns.
+    /// The connection's identity where work takes turns.
     pub(crate) fn claimant(&self) -> Claimant<Source> {
         Claimant {
             source: self.peer.source(),
@@ -64,12 +64,12 @@ impl Status {
         }
     }
 
-    /// Whether somebody has bound.
+    /// Whether the connection has an identity.
     pub(crate) fn has_identity(&self) -> bool {
         self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Follows the session's identity.
+    /// Takes over the session's identity.
     pub(crate) fn set_identity(&self, identity: &Arc<Identity>) {
         let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         if identity.is_anonymous() {
@@ -79,14 +79,14 @@ impl Status {
         }
     }
 
-    /// Name of the identity, as cn=Monitor shows it.
+    /// Name of the identity, in the form of cn=Monitor.
     pub(crate) fn authorization_name(&self) -> Option<String> {
         let identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         identity.as_ref().map(|identity| identity.dn.pretty().to_owned())
     }
 }
 
-/// Adds one without the cost of an atomic addition: only the connection's reactor writes.
+/// Adds one without the cost of an atomic addition. Only the connection's reactor may call this.
 pub(crate) fn increment(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
@@ -107,7 +107,7 @@ impl Registry {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
     }
 
-    /// Those that are open now, in no order.
+    /// The connections that are open now, in no order.
     pub(crate) fn all(&self) -> Vec<Arc<Status>> {
         self.0
             .lock()

@@ -1,4 +1,4 @@
-//! What a connection is read from and written to: a socket, TLS on one, a SASL security layer on either.
+//! The octet stream of a connection: a socket, TLS on a socket, and a SASL security layer on either.
 
 use std::{
     io,
@@ -42,14 +42,14 @@ enum State {
     Plain(Socket),
     /// A TLS handshake is under way.
     Handshake(Box<Handshake>),
-    /// What has been established, until somebody has been told of it.
+    /// TLS, and the facts of its handshake until they are taken.
     Tls(Box<TlsStream<Socket>>, Option<Established>),
     /// A handshake has failed.
     Lost,
 }
 
 impl Stream {
-    /// Octets as they are.
+    /// A stream without protection.
     pub(crate) fn new(socket: Socket) -> Self {
         Self {
             descriptor: socket.descriptor(),
@@ -58,12 +58,12 @@ impl Stream {
         }
     }
 
-    /// From here on all octets pass through a layer. One that was there before is replaced (RFC 4422 §3.7).
+    /// All octets from now on pass through this layer. It replaces an earlier layer (RFC 4422 §3.7).
     pub(crate) fn protect(&mut self, layer: Box<dyn SecurityLayer>) {
         self.layer = Some(Box::new(Layered::new(layer)));
     }
 
-    /// From here on TLS is spoken, beginning with the handshake, in which we are the server.
+    /// Begins TLS with the handshake, in which we are the server.
     pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>, claimant: Claimant<Source>) {
         self.state = match std::mem::replace(&mut self.state, State::Lost) {
             State::Plain(socket) => State::Handshake(Box::new(Handshake::new(socket, context, claimant))),
@@ -76,7 +76,7 @@ impl Stream {
         matches!(self.state, State::Handshake(..))
     }
 
-    /// What a handshake has established, once.
+    /// The facts of a finished handshake, once.
     pub(crate) fn take_established(&mut self) -> Option<Established> {
         match &mut self.state {
             State::Tls(_, established) => established.take(),
@@ -84,10 +84,10 @@ impl Stream {
         }
     }
 
-    /// Goes on with a handshake, if one is under way.
+    /// Continues a handshake that is under way.
     ///
     /// # Errors
-    /// The peer does not speak TLS, or not as we must.
+    /// The peer does not speak TLS, or not as required.
     pub(crate) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let State::Handshake(handshake) = &mut self.state else {
             return Poll::Ready(Ok(()));
@@ -99,7 +99,7 @@ impl Stream {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what there is, up to the length of `buffer`. Zero is the end of the stream.
+    /// Reads the octets that are there, up to the length of `buffer`. Zero is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_handshake(cx))?;
         match &mut self.layer {
@@ -108,7 +108,7 @@ impl Stream {
         }
     }
 
-    /// Writes as much as is taken. It may not have left before [`Stream::poll_flush`].
+    /// Writes as much as the stream takes. [`Stream::poll_flush`] makes sure that it leaves.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_handshake(cx))?;
         match &mut self.layer {
@@ -117,7 +117,7 @@ impl Stream {
         }
     }
 
-    /// Has everything leave that was written.
+    /// Makes everything leave that was written.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(layer) = &mut self.layer {
             ready!(layer.poll_flush(&mut self.state, cx))?;
@@ -128,13 +128,13 @@ impl Stream {
         }
     }
 
-    /// Ends the sending direction and throws away what has been received, so that closing sends no reset that would
+    /// Ends the sending direction and discards received octets. Otherwise closing would send a reset, which can
     /// overtake the last message.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>, scratch: &mut [u8]) {
         let socket = match &mut self.state {
             State::Plain(socket) => &*socket,
             State::Tls(stream, _) => {
-                // Says good-bye as far as the socket takes it at once, and ends the direction.
+                // Sends TLS's closing alert if the socket takes it at once, and ends the direction.
                 let _ = Pin::new(&mut **stream).poll_shutdown(cx);
                 stream.get_ref().0
             }
@@ -177,7 +177,7 @@ impl Socket {
         }
     }
 
-    /// Whether there is something to read, or never will be.
+    /// Ready when there are octets to read, or when there will never be any.
     pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),

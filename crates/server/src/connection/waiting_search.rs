@@ -1,4 +1,4 @@
-//! A search of which nothing can be done before something comes from elsewhere.
+//! A search that can do nothing before entries come from elsewhere.
 
 use std::{
     pin::Pin,
@@ -7,7 +7,7 @@ use std::{
 
 use ironbark_directory::SearchRun;
 
-/// A search that waits for something from elsewhere. Dropping this gives it up.
+/// A search that waits for entries from elsewhere. Dropping this abandons it.
 pub(super) struct WaitingSearch(Option<Box<SearchRun>>);
 
 impl WaitingSearch {
@@ -15,7 +15,7 @@ impl WaitingSearch {
         Self(Some(run))
     }
 
-    /// Whether it is to end, which it does at its next step.
+    /// Whether the search must end. It does so at its next step.
     pub(super) fn is_stopped(&self) -> bool {
         self.0.as_ref().is_some_and(|run| run.is_stopped())
     }
@@ -25,14 +25,14 @@ impl WaitingSearch {
         self.0.as_ref().map_or(0, |run| run.held_octets())
     }
 
-    /// The search; `None`: it has gone on.
+    /// The search; `None`: it has continued already.
     pub(super) fn into_run(self) -> Option<Box<SearchRun>> {
         self.0
     }
 }
 
 impl Future for WaitingSearch {
-    /// `None`: it has gone on before.
+    /// `None`: the search has continued before.
     type Output = Option<Box<SearchRun>>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
