@@ -1,4 +1,4 @@
-//! What overlays add to an entry that a search has found: attributes that it does not hold, controls.
+//! Additions of overlays to a found entry: attributes that the entry does not hold, and controls.
 
 use ironbark_ldap_proto::{EncodeControl, controls::ControlSet};
 use ironbark_model::{AttributeDescription, Entry};
@@ -12,7 +12,7 @@ use crate::{
     overlay::{Entries, FoundEntry},
 };
 
-/// The controls of a request that overlays answer with each entry, and when the search began.
+/// The controls of a request that overlays answer with each entry, and the time when the search began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedOfEntries {
     pub(crate) controls: ControlSet,
@@ -22,7 +22,7 @@ pub(crate) struct AskedOfEntries {
 /// Controls of one entry, in the order of the overlays.
 pub(super) type Controls = SmallVec<[Box<dyn EncodeControl>; 1]>;
 
-/// The values of an attribute that the entry does not hold.
+/// The computed values of an attribute that the entry does not hold.
 ///
 /// # Errors
 /// The storage failed.
@@ -38,7 +38,7 @@ pub(super) fn values_for(
     }
 }
 
-/// The values that overlays of the database give an attribute which the entry does not hold.
+/// The values that overlays of the database compute for an attribute that the entry does not hold.
 ///
 /// # Errors
 /// The storage failed.
@@ -58,7 +58,7 @@ pub(crate) fn computed_values(
     Ok(Vec::new())
 }
 
-/// The controls that come with an entry.
+/// The controls that are sent with an entry.
 ///
 /// # Errors
 /// The storage failed.
@@ -88,7 +88,7 @@ pub(super) fn controls_for(
     Ok(found)
 }
 
-/// The whole entry, if it lies in a database with overlays that have something to say.
+/// The whole entry, if it lies in a database with overlays for which `has_some` is true.
 fn stored<'a>(
     run: &'a SearchRun,
     entry: &VisibleEntry<'a>,

@@ -1,4 +1,4 @@
-//! Aliases (RFC 4511 §4.5.1.3, RFC 4512 §2.6): on the way to the base object, and below it.
+//! Aliases (RFC 4511 §4.5.1.3, RFC 4512 §2.6), in the name of the base object and below it.
 
 use ironbark_model::Filter;
 use ironbark_model::filter::Assertion;
@@ -10,48 +10,48 @@ use ironbark_store::{EntryId, Location, Scope, View};
 use super::target::Target;
 use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure};
 
-/// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
+/// Aliases that one search may follow below its base. Beyond that the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
 
-/// Steps for following an alias, and octets that are compared to see whether a subtree holds another.
+/// Steps for following an alias, and octets for comparing one subtree with another.
 const LINK_STEPS: u64 = 50;
 const COMPARED_OCTETS: usize = 8;
 
-/// A subtree that an alias has brought into the search.
+/// A subtree that an alias has added to the search.
 #[derive(Clone, Debug)]
 pub(crate) struct AliasBase {
     pub(crate) dn: Dn,
     pub(crate) scope: Scope,
 }
 
-/// Where aliases on the way to a name have led.
+/// The name after the aliases in it have been followed.
 #[derive(Clone, Debug)]
 pub(super) struct Followed {
     pub(super) dn: Dn,
-    /// Number of RDNs of what the last alias names; the rest is carried over from below it.
+    /// Number of RDNs of the last alias's target. The RDNs below it are carried over from the former name.
     pub(super) target_depth: usize,
 }
 
-/// A base object, and how it was found.
+/// A base object, and the way to it.
 #[derive(Clone, Copy)]
 pub(super) struct FoundBase<'a> {
-    /// As the request names it.
+    /// Its name in the request.
     pub(super) asked: &'a Dn,
-    /// Where aliases have led.
+    /// Its name after aliases, if there were any.
     pub(super) followed: Option<&'a Followed>,
     pub(super) id: EntryId,
     pub(super) scope: Scope,
 }
 
 impl<'a> FoundBase<'a> {
-    /// Its name.
+    /// The name of the entry.
     pub(super) fn dn(&self) -> &'a Dn {
         self.followed.map_or(self.asked, |followed| &followed.dn)
     }
 }
 
-/// Follows aliases on the way to `dn`: in the name itself and in every superior. One that the subject may not know of
-/// is not followed, as if it were not there; slapd follows it.
+/// Follows aliases in `dn`: the named entry and each of its superiors. An alias that the subject may not know of is
+/// treated as an ordinary entry; slapd follows it.
 ///
 /// # Errors
 /// `aliasProblem` for a loop, more than `maxderefdepth` aliases, or an alias that leads nowhere.
@@ -81,7 +81,7 @@ pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Fo
         if leads_nowhere(configuration, view, &target)? {
             return Err(problem(view, id, NOT_FOUND));
         }
-        // What lies below the alias in the name is carried over to where the alias leads.
+        // The RDNs below the alias are carried over to its target.
         let target_depth = target.depth();
         let mut followed = target;
         for level in (0..name.depth().saturating_sub(depth)).rev() {
@@ -103,15 +103,15 @@ pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Fo
     ))
 }
 
-/// What an entry is on the way to another.
+/// The kind of an entry on the way to another.
 enum Found {
     Entry,
     Alias(Dn),
-    /// An alias without a usable name.
+    /// The alias has no valid name of a target.
     BrokenAlias,
 }
 
-/// Whether a name is missing, and no alias on the way to it could say where it is.
+/// Whether a name is missing, and no alias in it could lead to an entry.
 fn leads_nowhere(configuration: &Configuration, view: View<'_>, name: &Dn) -> Result<bool, OperationError> {
     Ok(match view.locate(name)? {
         Location::Entry(_) => false,
@@ -136,8 +136,8 @@ fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result
     Ok(target.map_or(Found::BrokenAlias, Found::Alias))
 }
 
-/// The alias that a name is, or that the deepest superior is which exists; with what is answered when it leads to
-/// nothing.
+/// The error for an alias that leads to nothing. The alias is the named entry, or its deepest superior that exists; it
+/// is returned with its depth.
 pub(super) fn leads_to_nothing(
     view: View<'_>,
     dn: &Dn,
@@ -159,10 +159,11 @@ fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
     }
 }
 
-/// Adds the targets of aliases within the scope of `base` to the search, and of aliases below those, each subtree once.
+/// Adds the targets of aliases within the scope of `base` to the search, and the targets of aliases below those. Each
+/// subtree is added once.
 ///
-/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice), and
-/// so are those that the subject may not know of.
+/// Some aliases are passed over: those that lead nowhere or to another naming context (RFC 4511 §4.5.1.3 leaves the
+/// choice), and those that the subject may not know of.
 pub(super) fn expand(
     disclosure: Disclosure<'_>,
     context: &Arc<NamingContext>,
@@ -186,12 +187,12 @@ pub(super) fn expand(
         let plan = view.plan(id, scope, &alias_filter)?;
         let mut aliases = view.candidates(&plan, 0)?;
         while let Some(alias) = aliases.next_id()? {
-            // An alias that is the base itself is not below it.
+            // The base itself is not below the base, even if it is an alias.
             if alias == id || !view.in_scope(alias, id, scope)? {
                 continue;
             }
             followed += 1;
-            // Each is compared with all that are known.
+            // Each target is compared with all known bases.
             if !view.spend(LINK_STEPS + cost(COMPARED_OCTETS * bases.len())) {
                 return Ok(bases);
             }
@@ -204,7 +205,8 @@ pub(super) fn expand(
             let Some(target) = resolve(disclosure, alias)? else {
                 continue;
             };
-            // Below a one-level base an alias stands for the entry it names; below a subtree, for the subtree there.
+            // Below a one-level base an alias stands for its target entry. Below a subtree it stands for its target
+            // subtree.
             let scope = if scope == Scope::OneLevel {
                 Scope::Base
             } else {
@@ -221,7 +223,7 @@ pub(super) fn expand(
     Ok(bases)
 }
 
-/// The entry that an alias leads to, through further aliases.
+/// The entry that an alias leads to, also through further aliases.
 fn resolve(disclosure: Disclosure<'_>, alias: EntryId) -> Result<Option<(EntryId, Dn)>, OperationError> {
     let Disclosure { requester, view } = disclosure;
     let configuration = requester.configuration;
@@ -241,7 +243,7 @@ fn resolve(disclosure: Disclosure<'_>, alias: EntryId) -> Result<Option<(EntryId
     })
 }
 
-/// Whether a subtree that is already searched holds all of another.
+/// Whether a known subtree holds all of another subtree.
 pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
     match known.scope {
         Scope::Subtree => dn.is_within(&known.dn),

@@ -1,4 +1,4 @@
-//! Overlays that arrange the values of the entries that a search sends.
+//! Overlays that arrange the values of entries before a search sends them.
 
 use std::sync::Arc;
 
@@ -14,24 +14,23 @@ use crate::{
     overlay::{ArrangedEntry, Arrangement, BeginningSearch},
 };
 
-/// The arrangements of one search, each with the number of the database whose overlay it is of.
+/// The arrangements of one search, each with the number of its overlay's database.
 #[derive(Default)]
 pub(crate) struct Arrangements(Vec<(i32, Box<dyn Arrangement>)>);
 
-/// Those of them that are about one entry.
+/// The arrangements for one entry.
 pub(super) struct Arranging<'a> {
     all: &'a Arrangements,
     record: &'a Record<'a>,
     dn: Dn,
-    /// The numbers of its database, and of the one that this is glued into.
+    /// The numbers of the entry's database and of the database that this is glued into.
     places: [i32; 2],
 }
 
 impl SearchRun {
-    /// Asks the overlays of the database, and of those that are glued into it.
+    /// Asks the overlays of the database, and of the databases glued into it.
     ///
-    /// # Errors
-    /// One of them refuses the search.
+    /// # Errors An overlay refuses the search.
     pub(super) fn ask_search_hooks(
         &mut self,
         configuration: &Configuration,
@@ -66,7 +65,7 @@ impl SearchRun {
         Ok(())
     }
 
-    /// What is done to the values of an entry; `None`: nothing.
+    /// The arrangements for an entry; `None`: there are none.
     pub(super) fn arranging<'a>(&'a self, entry: &VisibleEntry<'a>) -> Option<Arranging<'a>> {
         let Source::Record(record, _) = entry.source() else {
             return None;
@@ -90,7 +89,7 @@ impl SearchRun {
 }
 
 impl Arranging<'_> {
-    /// What the search ends with in place of the entry.
+    /// The error that ends the search in place of the entry, if any.
     pub(super) fn ends_with(&self) -> Option<OperationError> {
         let entry = ArrangedEntry {
             dn: &self.dn,
@@ -105,7 +104,7 @@ impl Arranging<'_> {
         self.about(attribute).next().is_some()
     }
 
-    /// The values of an attribute as they are to be sent.
+    /// The values of an attribute in the order and form for the client.
     pub(super) fn arrange(&self, attribute: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let entry = ArrangedEntry {
             dn: &self.dn,

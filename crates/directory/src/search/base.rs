@@ -1,5 +1,5 @@
-//! Where a search begins: who may search there, what is said of a base that is hidden, is a referral, or that an alias
-//! leads to.
+//! The base object of a search: the right to search there, and the answers for a base that is hidden, is a referral, or
+//! is reached through an alias.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, ResultCode};
@@ -15,7 +15,7 @@ use crate::{
     backend::referral,
 };
 
-/// An answer as it is under the domain scope control, with which a client wants no referrals.
+/// The answer under the domain scope control: the client wants no referrals.
 pub(super) fn within_domain(run: &SearchRun, error: OperationError) -> OperationError {
     if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
         OperationError::no_such_object(error.matched_dn)
@@ -24,7 +24,7 @@ pub(super) fn within_domain(run: &SearchRun, error: OperationError) -> Operation
     }
 }
 
-/// What the client may know of names.
+/// Decides what the client may know of names.
 pub(super) fn disclosure_of<'a>(
     run: &'a SearchRun,
     configuration: &'a Configuration,
@@ -37,7 +37,7 @@ pub(super) fn disclosure_of<'a>(
     }
 }
 
-/// Whether the subject may know of the entry that an alias on the way to the base names.
+/// Whether the subject may know of the target of the last alias on the way to the base.
 pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result<bool, OperationError> {
     match disclosure.view.locate(&followed.dn.ancestor(followed.target_depth))? {
         Location::Entry(id) => disclosure.discloses_entry(id),
@@ -45,9 +45,9 @@ pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result
     }
 }
 
-/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because
-/// what it leads to may not be known of: that is told as if it led to nothing. Nor is an alias told of that may not be
-/// known of itself.
+/// The answer when the base is, or lies below, an alias that cannot be followed. `error` is `None` if the subject may
+/// not know of the alias's target: the answer is then the same as for an alias that leads to nothing. If the subject
+/// may not know of the alias either, the base is missing.
 pub(super) fn alias_problem(
     disclosure: Disclosure<'_>,
     base: &Dn,
@@ -64,7 +64,7 @@ pub(super) fn alias_problem(
     answer().unwrap_or_else(|failed: OperationError| failed)
 }
 
-/// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
+/// Checks the search privilege on the base object. Without the `disclose` privilege the base does not seem to exist.
 pub(super) fn ask(
     run: &SearchRun,
     disclosure: Disclosure<'_>,
@@ -101,10 +101,9 @@ pub(super) fn require_search(
     }
 }
 
-/// A base object that is a referral is not searched.
+/// Refuses a base object that is a referral.
 ///
-/// # Errors
-/// `referral`; `noSuchObject` where no referrals are wanted.
+/// # Errors `referral`, or `noSuchObject` if the client wants no referrals.
 pub(super) fn refuse_referral(
     run: &SearchRun,
     configuration: &Configuration,

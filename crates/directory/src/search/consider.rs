@@ -1,4 +1,4 @@
-//! One candidate after another: scope, filter, access, limits, encoding.
+//! Considers one candidate after another: scope, filter, access, limits, encoding.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -27,13 +27,13 @@ use crate::{
     search::page::Page,
 };
 
-/// Bases that a name is compared with in about one step.
+/// Number of bases that are compared with a name in about one step.
 const BASES_PER_STEP: usize = 8;
-/// Candidates between two looks at the clock.
+/// Number of candidates between two reads of the clock.
 const CANDIDATES_PER_LOOK: u32 = 32;
 
 impl SearchRun {
-    /// Walks over a target until it, or the slice, is used up.
+    /// Walks over a target to its end, or to the end of the slice.
     pub(super) fn walk(&mut self, target: &mut Target, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let Target { context, walk } = target;
         match walk {
@@ -145,7 +145,7 @@ impl SearchRun {
         self.walk_candidates(&walk, position, step)
     }
 
-    /// Considers the candidates of a plan behind `position`.
+    /// Considers the candidates of a plan after `position`.
     fn walk_candidates(
         &mut self,
         walk: &PlannedWalk<'_>,
@@ -154,7 +154,7 @@ impl SearchRun {
     ) -> Result<Walked, OperationError> {
         let mut candidates = walk.view.candidates(walk.plan, *position)?;
         while let Some(record) = candidates.next_record()? {
-            // The clock is read at the first candidate of a slice and now and then.
+            // The clock is read at the first candidate of a slice, and regularly after that.
             if step.slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
                 && let Some(end) = self.time_is_up(step.scratch)
             {
@@ -181,7 +181,7 @@ impl SearchRun {
         Ok(Walked::Through)
     }
 
-    /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
+    /// Plans a target. If there are referral entries, they are candidates whatever the filter is.
     fn plan(
         &self,
         view: View<'_>,
@@ -241,14 +241,14 @@ impl SearchRun {
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };
-        // What has been decided without steps is forgotten by whoever walks.
+        // If the steps have run out, the decision may be wrong. The walk forgets it.
         if view.is_exhausted() {
             return Ok(None);
         }
         if let Some(extras) = self.extras.as_deref_mut()
             && let Some(sorting) = extras.sort.as_mut().filter(|sorting| sorting.is_active())
         {
-            // Each page has a limit of its own, and a view is of the whole list.
+            // A page has its own limit, and a view needs the whole list.
             let is_part = extras.paged.is_some() || extras.view.is_some();
             let size_limit = self.limits.size.filter(|_| !is_part);
             let schema = &self.configuration.schema;
@@ -270,8 +270,7 @@ impl SearchRun {
         Ok(None)
     }
 
-    /// Whether a candidate is one of those that the walk is about, filter and access aside. Sends the reference of a
-    /// referral entry.
+    /// Whether the walk is about this candidate, apart from filter and access. Sends the reference of a referral entry.
     fn is_of_walk(
         &mut self,
         walk: &PlannedWalk<'_>,
@@ -287,9 +286,9 @@ impl SearchRun {
             ..
         } = *walk;
         let id = record.id;
-        // Where the search itself begins there is none: it would have been the answer.
+        // A referral entry as the base is not met here: the search has been answered with the referral.
         if record.is_referral() && !self.options.manage_dsa_it {
-            // A search for subentries alone is sent nowhere else.
+            // A search for subentries alone gets only references that are subentries.
             if self.is_of_kind(record)
                 && record.is_in_scope(base.id, scope)?
                 && (base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
@@ -307,7 +306,7 @@ impl SearchRun {
         Ok(base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
     }
 
-    /// Whether the filter is True of an entry, as far as the subject may search it.
+    /// Whether the filter is True for the attributes that the subject may search.
     fn answers(&self, walk: &PlannedWalk<'_>, record: &Record<'_>, check: &Check<'_>, work: &mut Vec<u8>) -> bool {
         let with = Evaluation {
             plan: Some(walk.plan),
@@ -325,7 +324,7 @@ impl SearchRun {
         }
     }
 
-    /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
+    /// Whether an earlier subtree of this search also holds the entry. Aliases add such subtrees.
     fn was_covered(&self, view: View<'_>, id: EntryId, earlier_bases: usize) -> Result<bool, OperationError> {
         let Some(extras) = &self.extras else { return Ok(false) };
         view.spend((earlier_bases / BASES_PER_STEP) as u64);
@@ -337,9 +336,9 @@ impl SearchRun {
             .any(|base| alias::covers(base, &dn, Scope::Base)))
     }
 
-    /// Subentries, aliases and glue are not for every search.
+    /// Whether the search returns such entries at all: subentries, aliases and glue are special.
     fn shows(&self, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
-        // Searching dereferences what is subordinate to the base object (RFC 4511 §4.5.1.3).
+        // A search dereferences aliases subordinate to the base object (RFC 4511 §4.5.1.3).
         if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
@@ -347,7 +346,7 @@ impl SearchRun {
         is_asked_for || self.is_of_kind(record)
     }
 
-    /// Subentries are there for a search that wants them, and for that nothing else is.
+    /// Whether the kind is right: a search returns either subentries or other entries, not both.
     fn is_of_kind(&self, record: &Record<'_>) -> bool {
         record.is_subentry() == self.options.subentries.unwrap_or(false)
     }
@@ -409,7 +408,7 @@ impl SearchRun {
         Ok(None)
     }
 
-    /// Asked before an entry is sent: whether the page or the size limit leaves no room for it.
+    /// Ends the walk if the page or the size limit has no room for another entry. Called before an entry is sent.
     fn no_more(&mut self) -> Option<Walked> {
         if self.page_is_full() {
             return Some(Walked::Finish);
@@ -422,13 +421,14 @@ impl SearchRun {
         self.limits.size.is_some_and(|limit| self.sent >= limit)
     }
 
-    /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
+    /// Whether the page has no room for another entry. Because this is called before an entry is sent, a page that ends
+    /// with the last entry is known to be the last.
     fn page_is_full(&self) -> bool {
         let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
         page.is_some_and(Page::is_full)
     }
 
-    /// Whether the subject may read a referral entry and its URIs, and wants to.
+    /// Whether a reference is sent: the client wants references, and may read the referral entry and its URIs.
     fn shows_reference(
         &self,
         walk: &PlannedWalk<'_>,
@@ -453,7 +453,7 @@ impl SearchRun {
         }))
     }
 
-    /// A continuation reference (RFC 4511 §4.5.3).
+    /// Sends a continuation reference (RFC 4511 §4.5.3).
     fn send_reference(
         &mut self,
         view: View<'_>,
@@ -461,8 +461,8 @@ impl SearchRun {
         scope: Scope,
         out: &mut Vec<u8>,
     ) -> Result<(), OperationError> {
-        // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of
-        // a base.
+        // Below a one-level base, the search continues only at the referral's own entry, which is one of the base's
+        // children.
         let scope = match scope {
             Scope::OneLevel | Scope::Base => Scope::Base,
             Scope::Children | Scope::Subtree => Scope::Subtree,
@@ -480,7 +480,7 @@ impl SearchRun {
     }
 }
 
-/// Whether who asks may search at the base of a glued database.
+/// Whether the subject may search at the base of a glued database.
 fn may_search_at(
     context: &NamingContext,
     view: View<'_>,
@@ -498,7 +498,7 @@ fn may_search_at(
     Ok(may && !view.is_exhausted())
 }
 
-/// The walk over the candidates of one target in a snapshot.
+/// A walk over the candidates of one target in a snapshot.
 #[derive(Clone, Copy)]
 struct PlannedWalk<'a> {
     context: &'a NamingContext,
@@ -506,13 +506,13 @@ struct PlannedWalk<'a> {
     base: &'a Base,
     scope: Scope,
     plan: &'a Plan,
-    /// Who asks, where access rules bind him.
+    /// The requester, if access rules apply to the requester.
     bound: Option<(&'a Rc<SubjectDecisions>, &'a Asker)>,
-    /// What of any entry may answer him.
+    /// Decides which parts of any entry may answer the requester's filter.
     guards: Option<&'a dyn EntryGuards>,
 }
 
-/// Who asks, held apart from the run.
+/// The requester, kept apart from the run so that the run can be changed meanwhile.
 struct Asker {
     identity: Arc<Identity>,
     peer: Arc<Peer>,
@@ -544,7 +544,7 @@ impl Asker {
         }
     }
 
-    /// The rules for a stored entry.
+    /// The access check for a stored entry.
     fn check<'a>(
         &'a self,
         context: &'a NamingContext,
@@ -555,7 +555,7 @@ impl Asker {
         access::check_remembered(self.requester(context), source, place, Some(standing))
     }
 
-    /// What of any entry may answer, where there are rules.
+    /// The parts of any entry that may answer the filter, if there are rules.
     fn guards<'a>(
         &'a self,
         context: &'a NamingContext,

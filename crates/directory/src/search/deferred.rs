@@ -1,5 +1,5 @@
-//! What of the preparation of a search may take long: the compilation of a big filter, the names of many attributes,
-//! the aliases below its base. It is left to the first step, which is limited, and can be taken elsewhere.
+//! The slow part of preparing a search: a large filter, many attribute names, the right to search at the base, the
+//! aliases below the base. It is left to the first step, which is limited and can run elsewhere.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -20,23 +20,23 @@ use crate::{
     search::run::{AskedBase, Deferred},
 };
 
-/// Octets of a request that cost more steps than this to normalize are left to the first step.
+/// Most steps of normalizing a request that is prepared at once.
 const LIGHT_STEPS: u64 = 2_000;
-/// More names of attributes are, too.
+/// Most attribute names of a request that is prepared at once.
 const LIGHT_NAMES: usize = 1_000;
-/// Requests of up to so many octets are not looked at for that.
+/// Requests up to this size are always prepared at once.
 const LIGHT_OCTETS: usize = 256;
 
-/// Whether the filters of a request are compiled, and its names resolved, in no time.
+/// Whether the filters of a request are compiled and its names resolved at once.
 pub(super) fn is_light(request: &SearchRequest<'_>, pdu: &[u8], controls: &RequestControls<'_>) -> bool {
-    // What an assertion costs depends on the base object, too.
+    // The cost of an assertion also depends on the base object.
     if controls.assertion.is_some() {
         return false;
     }
     pdu.len() <= LIGHT_OCTETS || (budget::cost_of(pdu) <= LIGHT_STEPS && names(request, controls) <= LIGHT_NAMES)
 }
 
-/// Names of attributes in a request.
+/// The number of attribute names in a request.
 fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
     let specifications = controls.dereference.iter().flat_map(|control| &control.value.0);
     let dereferenced: usize = specifications.map(|one| 1 + one.attributes.len()).sum();
@@ -44,17 +44,17 @@ fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
 }
 
 impl SearchRun {
-    /// Leaves the filters and names of a request to the first step.
+    /// Leaves the filters and attribute names of a request to the first step.
     pub(super) fn defer_request(&mut self, context: &Arc<NamingContext>, request: &[u8]) {
         self.deferred(context).request = Some(request.into());
     }
 
-    /// Leaves the question whether the subject may search at a base to the first step.
+    /// Leaves the check whether the subject may search at the base to the first step.
     pub(super) fn defer_base(&mut self, context: &Arc<NamingContext>, base: FoundBase<'_>) {
         self.deferred(context).base = Some(AskedBase::of(base));
     }
 
-    /// Leaves the aliases below a base to the first step.
+    /// Leaves the aliases below the base to the first step.
     pub(super) fn defer_aliases(&mut self, context: &Arc<NamingContext>, base: FoundBase<'_>) {
         self.deferred(context).aliases = Some(AskedBase::of(base));
     }
@@ -70,10 +70,9 @@ impl SearchRun {
         })
     }
 
-    /// Prepares what was left. It is left again if the steps do not suffice.
+    /// Does the deferred preparation. If the steps do not suffice, the rest stays deferred.
     ///
-    /// # Errors
-    /// As of [`super::prepare`].
+    /// # Errors The same as of [`super::prepare`].
     pub(super) fn prepare_rest(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>) -> Result<(), OperationError> {
         let Some(mut deferred) = self.deferred.take() else {
             return Ok(());
@@ -110,7 +109,7 @@ impl SearchRun {
         Ok(())
     }
 
-    /// Whether the subject may search at the base object.
+    /// Checks whether the subject may search at the base object.
     fn ask_for_base(
         &self,
         context: &Arc<NamingContext>,
@@ -132,7 +131,7 @@ impl SearchRun {
         if budget.is_exhausted() { Ok(()) } else { checked }
     }
 
-    /// Adds what the aliases below the base lead to, behind the base.
+    /// Adds the targets of aliases below the base, after the base.
     fn follow_aliases(
         &mut self,
         context: &Arc<NamingContext>,
@@ -168,7 +167,7 @@ impl SearchRun {
     ) -> Result<(), OperationError> {
         let configuration = Arc::clone(&self.configuration);
         let limits = &configuration.decode_limits;
-        // It was decoded before, or it would not have come here.
+        // The request has been decoded once without an error.
         let Ok(message) = RequestMessage::decode(request, limits) else {
             return Ok(());
         };
@@ -187,10 +186,9 @@ impl SearchRun {
         self.compile_filters(&configuration, context, request, &controls, Some(budget))
     }
 
-    /// Resolves the names of the attributes that a request and its controls ask for.
+    /// Resolves the attribute names in a request and its controls.
     ///
-    /// # Errors
-    /// As of [`SearchRun::resolve_dereference`].
+    /// # Errors The same as of [`SearchRun::resolve_dereference`].
     pub(super) fn resolve_names(
         &mut self,
         schema: &Schema,
@@ -220,7 +218,7 @@ impl SearchRun {
             self.filter.compile_within(schema, &request.filter, budget);
         }
         if let (Some(extras), Some(control)) = (&mut self.extras, &controls.matched_values) {
-            // As one, in which the values of many equalities are looked up at once.
+            // One filter for all: it looks up the values of many equalities at once.
             let mut filter = CompiledFilter::default();
             filter.compile_within(schema, &Filter::Or(control.value.0.clone()), budget);
             extras.matched_values = (!control.value.0.is_empty()).then_some(filter);
@@ -231,7 +229,7 @@ impl SearchRun {
         if let Some(control) = &controls.assertion
             && context.backend.has_entries()
         {
-            // What is light has none.
+            // A request that is prepared at once has no assertion.
             let unlimited = Budget::new(u64::MAX);
             let checked = check_base(self, configuration, &control.value.0, budget.unwrap_or(&unlimited));
             if is_exhausted() {

@@ -1,4 +1,4 @@
-//! The dereference control (draft-masarati-ldap-deref): attributes of the entries that an entry's DNs name.
+//! The dereference control (draft-masarati-ldap-deref): attributes of the entries whose DNs are values of an entry.
 
 use std::ops::ControlFlow;
 
@@ -17,29 +17,29 @@ use crate::{
     access::{self, Requester, Source, VisibleEntry},
 };
 
-/// DNs that are looked up for one entry; the rest are left out.
+/// DNs that are looked up for one entry. Further DNs are left out.
 const LOOK_UP_LIMIT: usize = 100_000;
-/// Octets of what is found for one entry; past it the result is adminLimitExceeded.
+/// Octets of results for one entry. Beyond that the result is adminLimitExceeded.
 const MOST_OCTETS: usize = 16 << 20;
 /// Steps for following a DN.
 const LINK_STEPS: u64 = 50;
-/// Specifications that are not worth counting.
+/// This many specifications are not counted as work.
 const FEW_SPECIFICATIONS: usize = 8;
 
-/// What is found for one entry.
+/// The results for one entry.
 #[derive(Default)]
 struct Gathering {
     encoded: Vec<u8>,
     looked_up: usize,
-    /// Of each database one, by the number of its context.
+    /// One snapshot for each database, by the number of its context.
     snapshots: SmallVec<[(i32, HeldSnapshot); 1]>,
 }
 
-/// What is returned of one entry that a DN names.
+/// The returned attributes of one entry that a DN names.
 type Found = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
-/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names. It
-/// means nothing if the steps have run out.
+/// The specifications of the dereference control. Empty if an uncritical control names an attribute whose values are
+/// not DNs. Meaningless if the steps have run out.
 fn specifications(
     schema: &Schema,
     control: &Control<DereferenceRequest<'_>>,
@@ -59,7 +59,7 @@ fn specifications(
             }
             return Ok(Vec::new());
         }
-        // So each value is followed once.
+        // Thus each value is followed once.
         if !known.insert(attribute.clone()) {
             return Err(malformed(
                 "Dereference control: derefAttr must be unique within control",
@@ -84,10 +84,10 @@ fn specifications(
 }
 
 impl SearchRun {
-    /// Resolves the names of the dereference control, if there is one.
+    /// Resolves the attribute names in the dereference control, if there is one.
     ///
-    /// # Errors
-    /// `protocolError` for names that cannot be, unless the control is uncritical and they are but of another syntax.
+    /// # Errors `protocolError` for an invalid name. An attribute whose values are not DNs is an error only in a
+    /// critical control.
     pub(super) fn resolve_dereference(
         &mut self,
         schema: &Schema,
@@ -101,7 +101,7 @@ impl SearchRun {
     }
 }
 
-/// The control for an entry; `None` when it has none of the attributes, or the steps have run out.
+/// The response control for an entry. `None`: the entry has none of the attributes, or the steps have run out.
 pub(super) fn response(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
@@ -144,7 +144,7 @@ pub(super) fn response(
 }
 
 impl Gathering {
-    /// Adds what a DN leads to.
+    /// Adds the result for one DN.
     fn follow(
         &mut self,
         run: &SearchRun,
@@ -180,7 +180,7 @@ impl Gathering {
         self.check_room(0)
     }
 
-    /// The attributes that are asked for, as far as they may be read, of the entry of this name.
+    /// The requested attributes of the entry with this name, if the subject may read them.
     fn look_up(
         &mut self,
         run: &SearchRun,
@@ -251,7 +251,7 @@ impl Gathering {
         Ok(found)
     }
 
-    /// Whether so many octets more may be held.
+    /// Checks that `more` octets fit the limit.
     fn check_room(&self, more: usize) -> Result<(), OperationError> {
         if self.encoded.len().saturating_add(more) <= MOST_OCTETS {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a search has cost, for the record of filters and the slow log.
+//! The cost of a search, for the record of filters and the slow log.
 
 use std::fmt::{Display, Formatter, Result as FmtResult};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl SearchRun {
-    /// A target has been walked over: counts what it took.
+    /// Counts the cost of a target whose walk has ended.
     pub(super) fn count_target(&mut self, target: &Target, scratch: &Scratch) {
         let Walk::Stored(StoredWalk {
             scope,
@@ -47,7 +47,7 @@ impl SearchRun {
     }
 }
 
-/// What the slow log says of a search.
+/// The slow log's details of a search.
 pub(super) struct SearchDetail<'a>(pub(super) &'a SearchRun);
 
 impl Display for SearchDetail<'_> {

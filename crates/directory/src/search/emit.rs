@@ -1,4 +1,4 @@
-//! The end of a sorted search: what was collected is ordered and sent.
+//! The end of a sorted search: orders the collected entries and sends them.
 
 use ironbark_model::ResultCode;
 use ironbark_store::{EntryId, View};
@@ -14,7 +14,7 @@ use crate::{
     access::{self, Requester, Source},
 };
 
-/// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
+/// Sends the sorted entries after the walk has ended. Does nothing for an unsorted search.
 pub(super) fn emit(run: &mut SearchRun, step: &mut Step<'_>) -> Walked {
     match emit_all(run, step) {
         Ok(walked) => walked,
@@ -82,7 +82,7 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
     Ok(Walked::Through)
 }
 
-/// Puts what was collected in order, and finds out what of it is sent; false when the steps run out before.
+/// Orders the collected entries, and finds the part to be sent. False: the steps have run out.
 fn arrange(run: &mut SearchRun, slice: &mut Slice<'_>) -> Result<bool, OperationError> {
     let Some(SearchExtras {
         sort: Some(sorting),
@@ -103,7 +103,7 @@ fn arrange(run: &mut SearchRun, slice: &mut Slice<'_>) -> Result<bool, Operation
     }
     let shown = match view {
         None => Some(0..sorting.len()),
-        // Of a list that is not whole no part is one of the list's.
+        // The list is not complete, so no part of it can be right.
         Some(_) if run.verdict.is_some() => Some(0..0),
         Some(view) => view.window(&run.configuration.schema, sorting, slice.budget)?,
     };
@@ -113,7 +113,7 @@ fn arrange(run: &mut SearchRun, slice: &mut Slice<'_>) -> Result<bool, Operation
     Ok(sorting.is_shown())
 }
 
-/// Appends an entry unless it has gone or become invisible since it was sorted.
+/// Appends an entry, unless it was deleted or has become invisible since it was sorted.
 fn emit_entry(
     run: &SearchRun,
     context: &NamingContext,

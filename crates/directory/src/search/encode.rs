@@ -1,4 +1,4 @@
-//! From a visible entry to a search result entry in the output buffer.
+//! Writes a visible entry as a search result entry into the output buffer.
 
 use std::{cell::Cell, ops::ControlFlow};
 
@@ -14,16 +14,17 @@ use crate::{
     backend::computed,
 };
 
-/// What the encoding of an entry works with.
+/// The tools for encoding an entry.
 pub(super) struct EncodeWith<'e> {
-    /// Attributes that were answered before, as of the same database.
+    /// Attributes of the same database that were encoded before.
     pub(super) answers: &'e mut AnswerCache,
     pub(super) work: &'e mut Vec<u8>,
-    /// What it may cost; `None`: whatever it costs.
+    /// The budget of steps; `None`: unlimited.
     pub(super) budget: Option<&'e Budget>,
 }
 
-/// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
+/// Appends a search result entry. It holds the attributes and values that the selection, the access rules and the
+/// matched-values control allow.
 pub(super) fn entry(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
@@ -72,7 +73,7 @@ pub(super) fn entry(
     Ok(())
 }
 
-/// The same without a message around it: the value of the read-entry controls (RFC 4527).
+/// Appends the entry without a message around it: the value of the read-entry controls (RFC 4527).
 pub(crate) fn entry_value(
     schema: &Schema,
     configuration: &crate::Configuration,
@@ -133,7 +134,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Attributes that overlays add.
+    /// Writes the attributes that overlays add.
     fn added(
         &mut self,
         run: &SearchRun,
@@ -154,7 +155,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Attributes that the entry holds.
+    /// Writes the attributes that the entry holds.
     fn stored(
         &mut self,
         entry: &VisibleEntry<'_>,
@@ -183,7 +184,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Attributes as they lie in the record; value by value only where access rules tell values apart.
+    /// Copies attributes from the record. They are written value by value only if access rules distinguish values.
     fn whole_attributes(
         &mut self,
         entry: &VisibleEntry<'_>,
@@ -223,7 +224,7 @@ impl Body<'_> {
             (known, shows),
         )?;
         if tells_values_apart.get() {
-            // Once more, so that the attributes keep their order.
+            // All attributes are written again, so that they keep their order.
             writer.attributes().truncate(start);
             for attribute in record.attributes() {
                 if selection.selects(schema, attribute.description(), budget) {
@@ -245,7 +246,7 @@ impl Body<'_> {
         if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
             return Ok(());
         }
-        // An attribute none of whose values is readable is not there.
+        // An attribute without a readable value is omitted.
         if self.types_only {
             let mut shows = readable != Readable::ByValue;
             if !shows {
@@ -284,7 +285,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// The values of an attribute as overlays arrange them; `None`: they do not.
+    /// The values of an attribute after overlays have arranged them; `None`: no overlay does.
     fn arranged(&self, attribute: &RecordAttribute<'_>) -> Result<Option<Vec<Vec<u8>>>, OperationError> {
         let description = attribute.description();
         match &self.arranging {
@@ -323,7 +324,7 @@ impl Body<'_> {
         writer.end_attribute(mark);
     }
 
-    /// Attributes that are not stored: entryDN, subschemaSubentry, hasSubordinates.
+    /// Writes the attributes that are computed: entryDN, subschemaSubentry, hasSubordinates.
     fn computed(
         &mut self,
         configuration: &crate::Configuration,
@@ -333,7 +334,7 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) {
         if let Source::Memory(_) = entry.source() {
-            // Entries in memory bring theirs along.
+            // Entries in memory hold these attributes.
             return;
         }
         computed::for_each(
@@ -374,12 +375,12 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Whether the access rules and the matched-values control leave a value.
+    /// Whether the access rules and the matched-values control allow a value.
     fn shows_value(&mut self, entry: &VisibleEntry<'_>, description: &AttributeDescription, value: &[u8]) -> bool {
         (entry.is_unrestricted() || entry.may_read(description, Some(value))) && self.is_matched(description, value)
     }
 
-    /// Whether the matched-values control leaves a value.
+    /// Whether the matched-values control allows a value.
     fn is_matched(&mut self, description: &AttributeDescription, value: &[u8]) -> bool {
         self.matched_values
             .is_none_or(|filter| filter.matches_value(self.schema, (description, value), self.budget, self.work))

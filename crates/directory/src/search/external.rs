@@ -1,4 +1,5 @@
-//! Searches of databases whose entries are elsewhere: asked when all else is prepared, walked over as entries come.
+//! Searches of databases whose entries are elsewhere. The request is sent when all else is prepared; entries are
+//! considered as they come.
 
 use std::{
     sync::Arc,
@@ -29,7 +30,7 @@ use crate::{
     scratch::{Scratch, TURN_STEPS},
 };
 
-/// Seconds that an operation about `dn` may take; `None`: as long as it takes.
+/// Time limit of an operation about `dn` in seconds; `None`: no limit.
 pub(crate) fn time_limit(
     configuration: &Configuration,
     context: &NamingContext,
@@ -39,7 +40,7 @@ pub(crate) fn time_limit(
     limits::time(limits::of(configuration, context, identity, dn), 0)
 }
 
-/// Refuses the controls that need the entries, or drops them, where those are elsewhere.
+/// For a database whose entries are elsewhere: refuses critical controls that need the entries, and drops the others.
 ///
 /// # Errors
 /// `unavailableCriticalExtension`.
@@ -51,10 +52,9 @@ pub(super) fn drop_controls(context: &NamingContext, origin: &mut RequestContext
     Ok(())
 }
 
-/// Asks, where the entries are elsewhere, and lines up the walk over what comes.
+/// For a database whose entries are elsewhere: sends the request, and adds the walk over the answers.
 ///
-/// # Errors
-/// `adminLimitExceeded`: the request is too long to be written as text here.
+/// # Errors `adminLimitExceeded`: to write the request as text would take too long.
 pub(super) fn begin(
     run: &mut SearchRun,
     context: &Arc<NamingContext>,
@@ -106,7 +106,7 @@ pub(super) fn begin(
 }
 
 impl SearchRun {
-    /// Whether nothing can be done before more comes from elsewhere: [`SearchRun::poll_ready`].
+    /// Whether the search must wait for entries from elsewhere: see [`SearchRun::poll_ready`].
     pub fn is_waiting(&self) -> bool {
         match self.targets.front().map(|target| &target.walk) {
             Some(Walk::External(walk)) => self.deferred.is_none() && walk.is_waiting(),
@@ -114,13 +114,13 @@ impl SearchRun {
         }
     }
 
-    /// Octets that it may hold of what has come from elsewhere.
+    /// Octets that it may hold of entries from elsewhere.
     pub fn held_octets(&self) -> usize {
         let is_external = |target: &&Target| matches!(target.walk, Walk::External(_));
         self.targets.iter().filter(is_external).count() * ROOM_OCTETS as usize
     }
 
-    /// Whether somebody has asked for its end.
+    /// Whether the search was abandoned or canceled.
     pub fn is_stopped(&self) -> bool {
         self.origin.stop.stopped().is_some()
     }
@@ -133,7 +133,7 @@ impl SearchRun {
         }
     }
 
-    /// Lets go of what comes from elsewhere.
+    /// Drops the walk over entries from elsewhere.
     pub(crate) fn close_external(&mut self) {
         self.targets.retain(|target| !matches!(target.walk, Walk::External(_)));
     }
@@ -150,7 +150,7 @@ impl SearchRun {
             }
             let is_used_up = step.is_used_up();
             let Some(entry) = walk.next() else {
-                // It goes on when something has come.
+                // The search continues when an entry has come.
                 return if walk.is_waiting() {
                     Ok(Walked::SliceEnd)
                 } else {
@@ -168,7 +168,7 @@ impl SearchRun {
         }
     }
 
-    /// Considers an entry of a walk in memory; `Some`: the walk stops at it.
+    /// Considers an entry from elsewhere; `Some`: the walk stops at it.
     fn consider_sent(
         &mut self,
         context: &NamingContext,
@@ -186,5 +186,5 @@ impl SearchRun {
     }
 }
 
-/// Steps for the text of a request, which holds up the reactor: some ten milliseconds.
+/// Most steps for writing a request as text. The reactor waits meanwhile: some ten milliseconds.
 const MOST_TEXT_STEPS: u64 = 20 * TURN_STEPS;

@@ -1,4 +1,4 @@
-//! A walk over entries that come from elsewhere, in the order in which they come.
+//! A walk over entries that come from elsewhere, in their order of arrival.
 
 use std::task::{Context, Poll};
 
@@ -13,7 +13,7 @@ use crate::{
 /// A walk over entries that come from elsewhere.
 pub(crate) struct ExternalWalk {
     answers: AnswerStream,
-    /// The entry that is to be considered next.
+    /// The next entry to consider.
     next: Option<SentEntry>,
     /// All entries have come.
     has_all: bool,
@@ -28,12 +28,12 @@ impl ExternalWalk {
         }
     }
 
-    /// Whether nothing has come that can be considered.
+    /// Whether there is nothing to consider yet.
     pub(super) fn is_waiting(&self) -> bool {
         self.next.is_none() && !self.has_all
     }
 
-    /// Ready when something has come.
+    /// Ready when an entry or the end has come.
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_waiting() {
             match self.answers.entries.poll_recv(cx) {
@@ -44,7 +44,7 @@ impl ExternalWalk {
         Poll::Ready(())
     }
 
-    /// The entry to be considered next, if it has come.
+    /// The next entry to consider, if it has come.
     pub(super) fn next(&mut self) -> Option<&mut Entry> {
         if self.is_waiting() {
             match self.answers.entries.try_recv() {
@@ -56,13 +56,13 @@ impl ExternalWalk {
         self.next.as_mut().map(|sent| &mut sent.entry)
     }
 
-    /// The entry has been considered: its room is free.
+    /// Drops the entry after it has been considered, and so frees its share of the memory.
     pub(super) fn advance(&mut self) {
         self.next = None;
     }
 
-    /// How the search ended where the entries are, once all have come. A result that says more than success is one to
-    /// stop with.
+    /// The result from elsewhere, after all entries have come. A success with a text or a matched DN also counts as an
+    /// error, so that the client gets them.
     pub(super) fn result(&mut self) -> Result<(), OperationError> {
         let lost = |_| ExternalResult::new(ResultCode::OTHER, "internal error");
         let result = self.answers.end.try_recv().unwrap_or_else(lost);

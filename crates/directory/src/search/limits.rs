@@ -7,7 +7,7 @@ use ironbark_model::{Dn, ResultCode};
 
 use crate::{Configuration, NamingContext, OperationError, access::Lookup, request::identity::Identity};
 
-/// The limits that bind an identity on a database; `None`: the rootdn, whom nothing binds.
+/// The limits for an identity on a database. `None`: the identity is the rootdn, which has no limits.
 ///
 /// `base` is the name that the operation is about, for `dn.this` selectors.
 pub(crate) fn of<'a>(
@@ -42,7 +42,7 @@ fn applies(configuration: &Configuration, rule: &LimitsRule, identity: &Identity
     }
 }
 
-/// As in slapd, nothing is below the empty name.
+/// Matches a DN with a pattern. As in slapd, nothing is below the empty DN.
 fn matches(pattern: &DnPattern, dn: &Dn) -> bool {
     let is_below = |name: &Dn| !name.is_root() && dn.depth() > name.depth() && dn.is_within(name);
     match pattern {
@@ -54,10 +54,10 @@ fn matches(pattern: &DnPattern, dn: &Dn) -> bool {
     }
 }
 
-/// What a page of a paged search asks for.
+/// A request for a page of a paged search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageRequest {
-    /// Entries of the page.
+    /// Requested entries of this page.
     pub(crate) size: u32,
     /// Entries of the pages before.
     pub(crate) before: u32,
@@ -70,25 +70,24 @@ impl PageRequest {
     }
 }
 
-/// Entries that a search may return, given what the client asked for (0: nothing in particular); more than the hard
-/// limit is cut.
+/// The size limit of a search. `requested` is the client's limit (0: none). It is cut to the hard limit.
 pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
     limits.map_or(positive(requested), |limits| {
         effective(requested, limits.size_soft, limits.size_hard)
     })
 }
 
-/// Seconds that a search may take.
+/// The time limit of a search in seconds.
 pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
     limits.map_or(positive(requested), |limits| {
         effective(requested, limits.time_soft_s, limits.time_hard_s)
     })
 }
 
-/// Candidates that a search may have.
+/// The limit of candidates of a search.
 ///
 /// # Errors
-/// `adminLimitExceeded` when no search is allowed at all.
+/// `adminLimitExceeded`: this identity may not search at all.
 pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, OperationError> {
     match limits.map_or(UncheckedLimit::Unlimited, |limits| limits.unchecked) {
         UncheckedLimit::Disabled => Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED)),
@@ -97,10 +96,10 @@ pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, Op
     }
 }
 
-/// Entries that one page of a paged search may return.
+/// The size limit of one page of a paged search.
 ///
 /// # Errors
-/// `adminLimitExceeded` when paging is refused to this identity, the page is too big, or more is asked for than all
+/// `adminLimitExceeded`: this identity may not use pages, the page is too large, or the client asks for more than all
 /// pages may have.
 pub(crate) fn page(
     limits: Option<&SearchLimits>,
@@ -130,7 +129,7 @@ pub(crate) fn page(
     let Some(total) = total else {
         return Ok(positive(requested).map(|most| most.checked_sub(before).unwrap_or(most)));
     };
-    // What is asked for beyond the total is cut to it.
+    // The requested limit is cut to the total.
     let requested = positive(requested).map(|asked| if asked > total { total } else { asked });
     let left = requested.unwrap_or(total).checked_sub(before);
     let allowed = match (left, largest) {
@@ -159,7 +158,7 @@ fn effective(requested: u32, soft: Option<u32>, hard: HardLimit) -> Option<u32> 
         return soft;
     }
     let most = match hard {
-        // A soft limit of 0 is only for who asks for nothing in particular.
+        // A soft limit of 0 applies only to clients without a limit of their own.
         HardLimit::Soft => soft.filter(|&soft| soft > 0),
         HardLimit::At(most) => Some(most),
         HardLimit::Unlimited => None,

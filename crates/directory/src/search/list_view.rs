@@ -1,7 +1,8 @@
-//! The part of a sorted list that a client wants to see (draft-ietf-ldapext-ldapv3-vlv-09, slapo-sssvlv(5)).
+//! Virtual list views: the part of a sorted list that a client wants (draft-ietf-ldapext-ldapv3-vlv-09,
+//! slapo-sssvlv(5)).
 //!
-//! Each request sorts anew what its client may see then. Nothing is kept between requests, and no context ID is given;
-//! one that comes is not looked at, as slapd begins a new list for one that it does not know.
+//! Each request sorts again the entries that its client may see then. Nothing is kept between requests, and responses
+//! have no context ID. A context ID in a request is ignored: slapd begins a new list for an unknown one.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use ironbark_model::{Budget, ResultCode, Schema};
 use super::sort::{PlaceError, Sorting};
 use crate::{NamingContext, OperationError};
 
-/// What a client wants of a list, and what it is told of it.
+/// A client's request for a part of a list, and the response.
 #[derive(Debug)]
 pub(crate) struct ListView {
     before: u32,
@@ -27,11 +28,10 @@ enum Target {
 }
 
 impl ListView {
-    /// The view that a search asks for, where there is an overlay for it and the search can be sorted at all.
+    /// The requested view. `None` if the request has no such control, or an uncritical one that cannot be obeyed.
     ///
-    /// # Errors
-    /// `virtualListViewError` without a sort, `unwillingToPerform` with pages, `unavailableCriticalExtension` where
-    /// there is no such overlay.
+    /// # Errors `virtualListViewError` without a sort, `unwillingToPerform` with pages. `unavailableCriticalExtension`
+    /// if the database has no overlay for views, or if the search cannot be sorted.
     pub(super) fn asked_for(
         context: &NamingContext,
         is_sorted: bool,
@@ -71,10 +71,10 @@ impl ListView {
         }
     }
 
-    /// Which entries of a list in order are sent; `None`: the steps did not suffice.
+    /// The entries of the ordered list that are sent. `None`: the steps did not suffice.
     ///
     /// # Errors
-    /// `virtualListViewError` for a target that the list cannot have; `adminLimitExceeded` when memory is short.
+    /// `virtualListViewError`: the list has no such target. `adminLimitExceeded`: memory is short.
     pub(super) fn window(
         &mut self,
         schema: &Schema,
@@ -105,15 +105,16 @@ impl ListView {
         Ok(Some(around(position, (self.before, self.after), count)))
     }
 
-    /// The response control, once it is known what is sent.
+    /// The response control, after [`ListView::window`].
     pub(super) fn response(&self) -> Option<VirtualListViewResponse<'static>> {
         self.response
     }
 }
 
-/// Where the entry at an offset stands in a list of `count` entries, counted from 1, given for how many the client
-/// takes it. Offset 0 is the first as well, as in slapd; where the client has no idea of the list, or takes it for
-/// empty, too, the last (§5: `Ci = Cc`). `None`: behind the end.
+/// The position, counted from 1, of the entry at an offset in a list of `count` entries. The client believes that the
+/// list has `content_count` entries; if it does not know (0), the offset is the position. Offset 0 is the first entry
+/// too, as in slapd. If both numbers are equal, it is the last entry, even if both are 0 (§5: `Ci = Cc`). `None`:
+/// behind the end.
 fn position(offset: u32, content_count: u32, count: usize) -> Option<usize> {
     match content_count {
         _ if offset == content_count => Some(count),
@@ -121,7 +122,7 @@ fn position(offset: u32, content_count: u32, count: usize) -> Option<usize> {
         0 => usize::try_from(offset).ok().filter(|offset| *offset <= count),
         _ if offset > content_count => None,
         _ => {
-            // In 128 bits nothing of this overflows.
+            // 128 bits cannot overflow here.
             let (offset, all) = (u128::from(offset), u128::from(content_count));
             let nearest = (2 * count as u128 * offset + all) / (2 * all);
             usize::try_from(nearest).ok().map(|nearest| nearest.max(1))
@@ -129,7 +130,7 @@ fn position(offset: u32, content_count: u32, count: usize) -> Option<usize> {
     }
 }
 
-/// The entries around a position that is counted from 1, as far as there are any.
+/// The existing entries around a position, which is counted from 1.
 fn around(position: usize, (before, after): (u32, u32), count: usize) -> Range<usize> {
     let Some(target) = position.checked_sub(1) else {
         return 0..0;
@@ -139,7 +140,7 @@ fn around(position: usize, (before, after): (u32, u32), count: usize) -> Range<u
 }
 
 fn response(position: usize, count: usize, code: ResultCode) -> VirtualListViewResponse<'static> {
-    // No list has so many entries.
+    // A sorted list never has so many entries.
     let [target_position, content_count] = [position, count].map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     VirtualListViewResponse {
         target_position,
@@ -157,7 +158,7 @@ fn refusal(code: ResultCode) -> OperationError {
     OperationError::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, text)
 }
 
-/// The refusal of a critical control where it cannot be obeyed.
+/// The refusal of a critical control that cannot be obeyed.
 pub(super) fn unavailable() -> OperationError {
     OperationError::new(
         ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn offsets_are_ratios_rounded_to_the_nearest_position() {
         for ((offset, content_count, count), expected) in [
-            // The first, the last, and no idea of the list.
+            // The first entry, the last entry, and no content count.
             ((1, 0, 20), Some(1)),
             ((1, 7, 20), Some(1)),
             ((1, 1, 20), Some(20)),
@@ -181,7 +182,7 @@ mod tests {
             ((7, 0, 20), Some(7)),
             ((20, 0, 20), Some(20)),
             ((21, 0, 20), None),
-            // The same idea, and others.
+            // The right content count, and wrong ones.
             ((7, 20, 20), Some(7)),
             ((21, 20, 20), None),
             ((10, 40, 20), Some(5)),
@@ -192,7 +193,7 @@ mod tests {
             ((2, 1_000, 20), Some(1)),
             ((999, 1_000, 20), Some(20)),
             ((7, 6, 20), None),
-            // As in slapd.
+            // Offset 0, as in slapd, and large numbers.
             ((0, 20, 20), Some(1)),
             ((0, 0, 20), Some(20)),
             ((u32::MAX - 1, u32::MAX, usize::MAX), Some(18_446_744_069_414_584_318)),
@@ -214,7 +215,7 @@ mod tests {
             ((10, (2, 3), 20), 7..13),
             ((20, (1, 5), 20), 18..20),
             ((10, (u32::MAX, u32::MAX), 20), 0..20),
-            // Behind the end.
+            // A position behind the end.
             ((21, (0, 5), 20), 20..20),
             ((21, (3, 5), 20), 17..20),
             ((0, (3, 5), 0), 0..0),

@@ -1,7 +1,7 @@
-//! Searching: a resumable run over candidates, from the plan to encoded entries.
+//! Searches. A search is a run over candidates, from the plan to encoded entries; it can be resumed after each step.
 //!
-//! A run holds no snapshot between steps: candidates come in entry-ID order, so it goes on behind the last ID it has
-//! considered, in whatever snapshot is then the last.
+//! A run holds no snapshot between steps. Candidates come in the order of entry IDs, so the next step continues after
+//! the last ID that was considered, in the latest snapshot.
 
 mod additions;
 mod alias;

@@ -1,4 +1,4 @@
-//! What searches of a null database return.
+//! The entries that searches of a null database return.
 
 use std::sync::Arc;
 
@@ -6,7 +6,8 @@ use ironbark_model::{Attribute, Dn, Entry, Schema};
 
 use crate::Configuration;
 
-/// What each search returns with `dosearch`: the suffix with the attribute of its name, in normal form as slapd has it.
+/// The result of each search with `dosearch`: an entry for the suffix with its naming attribute. As in slapd the value
+/// is in normal form.
 pub(crate) fn entry_of_search(configuration: &Configuration, suffix: &Dn) -> Arc<[Entry]> {
     let schema: &Schema = &configuration.schema;
     let mut entry = Entry::new(suffix.clone());

@@ -7,11 +7,11 @@ use crate::request::context::RequestContext;
 /// The page of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// Entries left on this page.
+    /// Entries that may still be sent on this page.
     pub(super) left: u32,
-    /// Identifies the cursor on this connection.
+    /// Identifies the paged search on this connection.
     pub(super) cookie: u64,
-    /// What the response control carries: `Some` if there is more.
+    /// The cookie of the response control: `Some` if there is another page.
     pub(super) next: Option<[u8; 8]>,
     pub(super) full: bool,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Page {
 impl Page {
     /// The first page, of `size` entries.
     pub(crate) fn first(origin: &RequestContext, size: u32) -> Self {
-        // The operation number is unique on the connection, which is all a cookie has to be.
+        // A cookie must only be unique on the connection, as the operation number is.
         Self {
             left: size,
             cookie: origin.operation,
@@ -27,7 +27,7 @@ impl Page {
         }
     }
 
-    /// Counts an entry that was sent; whether the page is now full.
+    /// Counts an entry that was sent; returns whether the page is now full.
     pub(super) fn count(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         self.full = self.left == 0;
@@ -46,7 +46,7 @@ impl Page {
         self.full
     }
 
-    /// Sets the response control of this page: a cookie if there is more.
+    /// Sets the cookie of the response control if there is another page.
     pub(super) fn conclude(&mut self, has_more: bool) {
         self.next = has_more.then(|| self.cookie.to_be_bytes());
     }

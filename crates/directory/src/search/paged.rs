@@ -1,4 +1,4 @@
-//! Simple paged results (RFC 2696): a run that is put aside between pages.
+//! Simple paged results (RFC 2696): the run is kept between pages.
 
 use std::sync::{Arc, atomic::AtomicU32};
 
@@ -8,15 +8,15 @@ use ironbark_model::ResultCode;
 use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
 use crate::{Configuration, OperationError, request::context::RequestContext};
 
-/// Paged searches that one connection may have open; the oldest gives way.
+/// Paged searches that one connection may keep. Beyond that the oldest is dropped.
 const CURSORS_PER_CONNECTION: usize = 16;
 
-/// Searches of one connection that go on beyond one request.
+/// Searches of one connection that continue in a later request.
 #[derive(Default)]
 pub(crate) struct OpenSearches {
-    /// Paged searches between two pages, most recent last.
+    /// Paged searches between two pages, the most recent one last.
     pub(crate) paged: Vec<PagedCursor>,
-    /// Sorted searches under way, as far as `sssvlv-maxperconn` counts them.
+    /// Number of sorted searches under way, where `sssvlv-maxperconn` limits them.
     pub(super) sorts: Option<Arc<AtomicU32>>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct PagedCursor {
 }
 
 impl PagedCursor {
-    /// Octets that the sorting of its entries holds.
+    /// Octets of its sorted entries.
     fn octets(&self) -> usize {
         let extras = self.run.extras.as_ref();
         let sorting = extras.and_then(|extras| extras.sort.as_ref());
@@ -42,7 +42,7 @@ impl PagedCursor {
 }
 
 impl SearchRun {
-    /// After the last step: if the page is full and the search is not, keeps the run for the next page.
+    /// Keeps the run for the next page, if there is one. Called after the last step of a page.
     pub(crate) fn put_aside(&mut self, searches: &mut OpenSearches) {
         let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else {
             return;
@@ -69,7 +69,7 @@ impl SearchRun {
             verdict: None,
         });
         let cursor = PagedCursor { cookie, run };
-        // Those of an overlay sssvlv are limited by it.
+        // Sorted searches under an overlay sssvlv have that overlay's limit instead.
         if !cursor.is_limited() {
             let mut others = searches
                 .paged
@@ -86,7 +86,7 @@ impl SearchRun {
         make_room(searches);
     }
 
-    /// Decides, when a step is the last, whether another page follows.
+    /// Decides whether another page follows. Called in the last step of a page.
     pub(super) fn conclude_page(&mut self) {
         let has_more_candidates = !self.targets.is_empty();
         let is_refused = self.verdict.is_some();
@@ -98,7 +98,7 @@ impl SearchRun {
     }
 }
 
-/// Lets the oldest sorted searches go, as long as all of them hold more than one may; not the last.
+/// Drops the oldest sorted searches while all together hold more octets than one search may. The last one stays.
 fn make_room(searches: &mut OpenSearches) {
     let mut octets: usize = searches.paged.iter().map(PagedCursor::octets).sum();
     let mut left = searches.paged.len();
@@ -113,17 +113,17 @@ fn make_room(searches: &mut OpenSearches) {
     });
 }
 
-/// The configuration under which the search of a cookie began.
+/// The configuration under which the search with this cookie began.
 pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option<Arc<Configuration>> {
     let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
     let cursor = searches.paged.iter().find(|cursor| cursor.cookie == cookie)?;
     Some(Arc::clone(&cursor.run.configuration))
 }
 
-/// A further page ends under the configuration that the search began with, as long as the rules are the same.
+/// Checks that a paged search may continue. It ends under the configuration under which it began, provided that the
+/// access rules are still the same.
 ///
-/// # Errors
-/// They are others: `unwillingToPerform`.
+/// # Errors `unwillingToPerform`: the rules have changed.
 pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), OperationError> {
     match begun {
         Some(begun) if !begun.has_rules_of(configuration) => Err(old_cookie()),
@@ -131,7 +131,7 @@ pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configu
     }
 }
 
-/// The error for a cookie by which no search can go on.
+/// The error for a cookie without a search.
 fn old_cookie() -> OperationError {
     OperationError::new(
         ResultCode::UNWILLING_TO_PERFORM,
@@ -139,17 +139,16 @@ fn old_cookie() -> OperationError {
     )
 }
 
-/// Entries of the pages before the one that a cookie stands for.
+/// Entries that the search with this cookie has sent on earlier pages.
 pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
     let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
     searches.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
 }
 
-/// Takes up a paged search where its last page ended.
+/// Takes up a paged search after its last page. `None`: the client abandons it.
 ///
-/// # Errors
-/// `protocolError` for what is no cookie, `unwillingToPerform` for one that this connection does not know or has used
-/// already.
+/// # Errors `protocolError` for a malformed cookie. `unwillingToPerform` for a cookie that is unknown on this
+/// connection, or used already.
 pub(crate) fn resume(
     searches: &mut OpenSearches,
     asked: PagedResults<'_>,
@@ -164,13 +163,13 @@ pub(crate) fn resume(
         .ok_or_else(old_cookie)?;
     let mut run = searches.paged.remove(place).run;
     if asked.size == 0 {
-        // The client gives the rest up (RFC 2696 §3).
+        // A size of 0 abandons the rest (RFC 2696 §3).
         return Ok(None);
     }
     if let Some(page) = run.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
         page.left = asked.size;
         page.full = false;
-        // A cookie serves once: one that is sent again would otherwise give the page after the one it was given for.
+        // A cookie is valid once. If it could be sent again, it would give the page after the right one.
         page.cookie = origin.operation;
     }
     Ok(Some(run))

@@ -1,4 +1,4 @@
-//! From a search request to a run: base object, naming contexts, limits, controls.
+//! Makes a run from a search request: base object, naming contexts, limits, controls.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -37,7 +37,7 @@ use crate::{
     search::{OpenSearches, page::Page},
 };
 
-/// Checks a request and fills a run that has nothing to do yet. Nothing is read but what leads to the base object.
+/// Checks a request and fills an empty run. Only the entries on the way to the base object are read.
 pub(crate) fn prepare(
     scratch: &mut Scratch,
     searches: &mut OpenSearches,
@@ -51,7 +51,7 @@ pub(crate) fn prepare(
     prepared
 }
 
-/// Reads the name of the base object, which is that of the last search more often than not.
+/// Parses the name of the base object. Usually it is the same as in the last search.
 fn read_base(
     base: &mut LastBase,
     configuration: &Configuration,
@@ -74,17 +74,17 @@ fn read_base(
     }
     base.text.clear();
     base.text.extend_from_slice(request.base);
-    // What the empty name means depends on the scope.
+    // The meaning of the empty name depends on the scope.
     base.is_read = !base.dn.is_root();
     Ok(())
 }
 
-/// The error for a name of a base object that is none.
+/// The error for an invalid name of a base object.
 pub(crate) fn invalid_base() -> OperationError {
     OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN")
 }
 
-/// As [`prepare`]; `base` is memory for the name of the base object.
+/// The body of [`prepare`]. `base` is memory for the name of the base object.
 fn prepare_below(
     base: &mut LastBase,
     scratch: &mut Scratch,
@@ -108,7 +108,7 @@ fn prepare_below(
     external::drop_controls(context, &mut run.origin)?;
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
-    // Entries in memory come in their order.
+    // Only stored entries can be sorted.
     let is_sorted = call.entries.is_none() && context.backend.is_stored();
     let view = ListView::asked_for(context, is_sorted, controls, page.is_some())?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
@@ -174,7 +174,7 @@ fn dereferences_base(request: &SearchRequest<'_>) -> bool {
     )
 }
 
-/// Notes the controls that overlays answer with each entry.
+/// Notes which controls of the request overlays answer with each entry.
 fn ask_overlays(run: &mut SearchRun, configuration: &Configuration, scratch: &Scratch) {
     let controls = run.origin.request.controls.minus(run.origin.dropped_controls);
     if configuration.of_overlays.entry_controls.meets(controls) {
@@ -196,7 +196,7 @@ fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> Searc
     }
 }
 
-/// The page that a client wants; what is satisfied by a single page is no paged search (RFC 2696 §3).
+/// The requested page. If a single page would be enough, the search is not paged (RFC 2696 §3).
 fn page_asked_for<'r>(request: &SearchRequest<'_>, controls: &RequestControls<'r>) -> Option<PagedResults<'r>> {
     let page = controls.paged_results.as_ref()?.value;
     (request.size_limit == 0 || page.size < request.size_limit).then_some(page)
@@ -214,14 +214,14 @@ fn run_limits(
             Some(page) => limits::page(bounds, page, request.size_limit)?.map(|most| most.saturating_add(page.before)),
             None => limits::size(bounds, request.size_limit),
         },
-        // As in slapd, a limit of no time leaves the second that has begun.
+        // As in slapd, a time limit of 0 still allows one second.
         deadline_micros: limits::time(bounds, request.time_limit)
             .map(|seconds| received_micros + u64::from(seconds.max(1)) * 1_000_000),
         unchecked,
     })
 }
 
-/// Takes up a paged search, under the limits of whoever asks for this page.
+/// Takes up a paged search, under the limits of the client that requests this page.
 fn resume(
     searches: &mut OpenSearches,
     run: &mut SearchRun,
@@ -234,7 +234,7 @@ fn resume(
         before: paged::sent_before(searches, page.cookie),
     };
     let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
-    // A client that gives up is returned nothing, and told nothing.
+    // If the client abandons the search, the result is empty.
     if let Some(resumed) = paged::resume(searches, page, &run.origin)? {
         let origin = run.origin.clone();
         let is_other = origin.identity.dn != resumed.origin.identity.dn;
@@ -244,15 +244,14 @@ fn resume(
             ..*resumed
         };
         if is_other {
-            // Another one acts by this connection: what the plan has found out by the rights of the one before is not
-            // for him.
+            // Another identity uses this connection now. The plan depends on the rights of the former one.
             run.targets.iter_mut().for_each(Target::forget_plan);
         }
     }
     Ok(())
 }
 
-/// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
+/// The naming context of a base object. For the root DSE and the subschema subentry: the frontend.
 fn choose<'c>(
     configuration: &'c Configuration,
     base: &Dn,
@@ -295,13 +294,13 @@ fn extras(
             return Err(list_view::unavailable());
         }
     }
-    // The filters of the one are compiled with that of the search, the names of the other resolved with those of the
-    // search.
+    // Matched-values filters are compiled together with the search filter, and names of the dereference control are
+    // resolved together with the attribute list.
     used |= controls.matched_values.is_some() || controls.dereference.is_some();
     Ok(used.then(|| Box::new(extras)))
 }
 
-/// Where a search begins, before the base object is found.
+/// The begin of a search, before the base object is found.
 #[derive(Clone, Copy)]
 struct SearchPlace<'a> {
     configuration: &'a Arc<Configuration>,
@@ -309,20 +308,20 @@ struct SearchPlace<'a> {
     /// The name of the base object.
     base: &'a Dn,
     scope: Scope,
-    /// Whether aliases on the way to the base object are followed.
+    /// Whether aliases in the name of the base object are followed.
     dereferences: bool,
-    /// What it goes over in place of the entries of the database.
+    /// Entries that replace the entries of the database.
     given: Option<&'a Arc<[Entry]>>,
 }
 
 impl<'a> SearchPlace<'a> {
-    /// What the client may know of names.
+    /// Decides what the client may know of names.
     fn disclosure(&self, run: &'a SearchRun, view: View<'a>) -> Disclosure<'a> {
         search_base::disclosure_of(run, self.configuration, self.context, view)
     }
 }
 
-/// Finds the base object and lines up what is to be walked over.
+/// Finds the base object, and adds the targets that the search walks over.
 fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_>) -> Result<(), OperationError> {
     let SearchPlace {
         configuration,
@@ -363,7 +362,7 @@ fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_
             }
             Ok(())
         }
-        // All candidates are, and they are asked for when nothing can fail any more.
+        // The filter accepts every entry that comes. The request is sent later, when nothing can fail any more.
         Backend::External(_) => {
             run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
             Ok(())
@@ -438,10 +437,10 @@ fn add_stored_targets(
     let (location, is_referral) = names.locate_base(view, base)?;
     let id = match location {
         Location::Entry(id) => id,
-        // A database of the empty suffix need not have a root entry: searches below it walk from the top.
+        // A database with the empty suffix may lack a root entry. Searches below it then walk from the top.
         Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
         Location::Missing { ancestor } => {
-            // The superior of glued databases need not exist either.
+            // The superior of glued databases may be missing too.
             if glued_targets(run, place, base)? {
                 return Ok(());
             }
@@ -514,7 +513,7 @@ pub(super) fn check_base(
     }
 }
 
-/// Adds the databases that are glued below the base; whether there are any.
+/// Adds the databases glued below the base; returns whether there are any.
 fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Result<bool, OperationError> {
     let SearchPlace {
         configuration,
@@ -551,7 +550,7 @@ fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Resu
 }
 
 impl SearchRun {
-    /// Whether some database of the search holds referral entries.
+    /// Whether a database of the search holds referral entries.
     pub(super) fn has_referral_entries(&self) -> Result<bool, OperationError> {
         for target in &self.targets {
             if let Backend::Stored {

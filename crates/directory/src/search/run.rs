@@ -1,4 +1,4 @@
-//! A search under way: what it is to do, and how far it has come.
+//! The state of a search: its task and its progress.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -19,36 +19,36 @@ use super::{
 };
 use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
 
-/// Filters of up to this size leave their memory to the next search.
+/// A filter of at most this size leaves its memory to the next search.
 const KEPT_NODES: usize = 64;
 const KEPT_OCTETS: usize = 4096;
 
-/// A search under way.
+/// The state of a search.
 pub struct SearchRun {
     pub(crate) origin: RequestContext,
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) filter: CompiledFilter,
-    /// The filter or `(objectClass=referral)`, when continuation references may have to be returned.
+    /// The search filter or `(objectClass=referral)`. Set if continuation references may be needed.
     pub(crate) referral_filter: Option<CompiledFilter>,
     pub(crate) selection: Selection,
     pub(crate) options: SearchOptions,
     pub(crate) limits: RunLimits,
-    /// See [`Deferred`].
+    /// The deferred part of the preparation.
     pub(crate) deferred: Option<Box<Deferred>>,
-    /// What evaluation may still cost.
+    /// The steps that evaluation may still use.
     pub(crate) work: Work,
     pub(crate) targets: VecDeque<Target>,
     pub(crate) extras: Option<Box<SearchExtras>>,
-    /// Entries sent so far, and on this page.
+    /// Entries sent so far, on all pages.
     pub(crate) sent: u32,
     pub(crate) references: u32,
-    /// What the search has cost so far.
+    /// The cost so far.
     pub(crate) tally: Tally,
-    /// What the end of the run will say, if it is not success.
+    /// The result at the end, if it is not success.
     pub(crate) verdict: Option<OperationError>,
 }
 
-/// Switches of a search.
+/// The options of a search.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the protocol")]
 pub(crate) struct SearchOptions {
@@ -58,63 +58,63 @@ pub(crate) struct SearchOptions {
     pub(crate) manage_dsa_it: bool,
     /// Domain scope: no continuation references.
     pub(crate) domain_scope: bool,
-    /// Subentries control: `Some(true)` shows only subentries, `Some(false)` only others; `None` hides them below the
-    /// base.
+    /// Subentries control: `Some(true)` returns only subentries, `Some(false)` only other entries. Without the control
+    /// subentries are returned only as the base object.
     pub(crate) subentries: Option<bool>,
 }
 
-/// Effective limits.
+/// The effective limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunLimits {
-    /// Entries.
+    /// Entries to return.
     pub(crate) size: Option<u32>,
-    /// Monotonic microseconds at which time is up.
+    /// Monotonic time in microseconds at which the time limit is reached.
     pub(crate) deadline_micros: Option<u64>,
     /// Candidates.
     pub(crate) unchecked: Option<u64>,
 }
 
-/// What only some searches have.
+/// State that only some searches have.
 #[derive(Default)]
 pub(crate) struct SearchExtras {
     pub(crate) paged: Option<Page>,
     pub(crate) sort: Option<Sorting>,
-    /// The part of the sorted entries that is asked for.
+    /// The requested part of the sorted entries.
     pub(crate) view: Option<ListView>,
-    /// Any of the filters of the matched-values control.
+    /// A filter that is true for values that match any filter of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,
-    /// Entries come with controls of overlays.
+    /// The controls that overlays answer with each entry.
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
-    /// What overlays do to the values of entries.
+    /// The arrangements of values by overlays.
     pub(crate) arrangements: Arrangements,
-    /// Entries that an alias led to: not to be returned twice.
+    /// The base, and the subtrees that aliases have added. No entry is returned twice.
     pub(crate) alias_bases: Vec<AliasBase>,
 }
 
-/// Whether a step was the last.
+/// Whether the search has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// Call again.
     More,
-    /// The result is in the output.
+    /// The output has the result.
     Done,
 }
 
-/// How a walk over one target stopped.
+/// The reason why a walk over one target stopped.
 pub(super) enum Walked {
-    /// All candidates considered.
+    /// All candidates have been considered.
     Through,
     /// The slice is used up.
     SliceEnd,
-    /// So are its steps, in the middle of something: what was found out about that is to be forgotten.
+    /// The steps ran out during one piece of work. What is known of that piece must be forgotten.
     Exhausted,
     /// The search ends here.
     Finish,
 }
 
 impl SearchRun {
-    /// A run without anything to do.
+    /// Makes an empty run.
     pub(crate) fn new(origin: RequestContext, configuration: &Arc<Configuration>) -> Self {
         Self {
             origin,
@@ -135,8 +135,8 @@ impl SearchRun {
         }
     }
 
-    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big.
-    /// `origin` is that of the former search then: to exchange them costs less than to move them.
+    /// Makes an ended run empty. Its memory is kept, unless it is large. Afterwards `origin` is that of the former
+    /// search: an exchange costs less than a move.
     pub(crate) fn reset(&mut self, origin: &mut RequestContext, configuration: &Arc<Configuration>) {
         std::mem::swap(&mut self.origin, origin);
         let is_big = self.filter.nodes.capacity() > KEPT_NODES || self.filter.bytes.capacity() > KEPT_OCTETS;
@@ -158,28 +158,28 @@ impl SearchRun {
         self.verdict = None;
     }
 
-    /// Entries that were sent, without those of earlier pages.
+    /// Number of entries sent on this page.
     pub(crate) fn sent_now(&self) -> u32 {
         self.sent.saturating_sub(self.tally.before)
     }
 }
 
-/// What is left to be prepared by the first step.
+/// The preparation that is left to the first step.
 pub(crate) struct Deferred {
     pub(super) context: Arc<NamingContext>,
-    /// The request, if its filters have not been compiled, nor its names resolved.
+    /// The request, if its filters must still be compiled and its names resolved.
     pub(super) request: Option<Box<[u8]>>,
-    /// The base object, if it is not known whether the subject may search there.
+    /// The base object, if the right to search there must still be checked.
     pub(super) base: Option<AskedBase>,
-    /// The subtree whose aliases are to be followed.
+    /// The base of the subtree whose aliases must still be followed.
     pub(super) aliases: Option<AskedBase>,
 }
 
 /// A [`FoundBase`] that is kept for the first step.
 pub(super) struct AskedBase {
-    /// As the request names it.
+    /// The name in the request.
     pub(super) asked: Dn,
-    /// Where aliases have led.
+    /// The name after aliases, if there were any.
     pub(super) followed: Option<Followed>,
     pub(super) id: EntryId,
     pub(super) scope: Scope,

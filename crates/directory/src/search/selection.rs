@@ -1,5 +1,5 @@
-//! Which attributes a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of RFC
-//! 3866).
+//! The attributes that a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of
+//! RFC 3866).
 
 use ironbark_model::{
     AttributeDescription, Budget, Schema,
@@ -14,7 +14,8 @@ mod many;
 #[cfg(test)]
 mod tests;
 
-/// One attribute of the dereference control: its DNs are looked up and these attributes of theirs returned.
+/// One specification of the dereference control: the DNs in `attribute` are looked up, and `selection` of their entries
+/// is returned.
 #[derive(Clone, Debug)]
 pub(crate) struct DereferenceSpecification {
     pub(crate) attribute: AttributeDescription,
@@ -22,32 +23,32 @@ pub(crate) struct DereferenceSpecification {
     pub(crate) selection: Selection,
 }
 
-/// Names that an attribute is compared with one after the other.
+/// At most this many names are compared one after the other.
 const FEW_NAMES: usize = 16;
-/// Options that so few names have.
+/// At most this many options have all these names together.
 const FEW_OPTIONS: usize = 64;
-/// Octets of a name that take one more step to resolve, beside the steps that any takes.
+/// This many octets of a name cost one more step to resolve.
 const OCTETS_PER_STEP: usize = 16;
 const NAME_STEPS: u64 = 2;
 
-/// A resolved attribute list. Unknown names select nothing and are no error.
+/// A resolved attribute list. Unknown names select nothing; they are not an error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
-    /// `*`, or an empty list.
+    /// The list has `*`, or is empty.
     pub(crate) all_user: bool,
-    /// `+`.
+    /// The list has `+`.
     pub(crate) all_operational: bool,
-    /// Named descriptions, if they are few; each also selects its subtypes and option supersets.
+    /// The named descriptions, if they are few. Each also selects its subtypes, and descriptions with more options.
     named: SmallVec<[AttributeDescription; 8]>,
-    /// If they are many, these; and the attributes of classes.
+    /// The named descriptions if they are many, and the attributes of classes.
     many: Option<Box<Many>>,
-    /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `many`.
+    /// The list has `@extensibleObject`, which selects every user attribute, like `*`. Other classes are resolved into
+    /// `many`.
     everything_of_class: bool,
 }
 
 impl Selection {
-    /// Resolves a list, reusing memory. Takes steps for what is long; if there are not enough, the selection means
-    /// nothing.
+    /// Resolves a list, and reuses memory. Long lists take steps. If the steps run out, the selection is meaningless.
     pub(crate) fn resolve<'a>(
         &mut self,
         schema: &Schema,
@@ -62,7 +63,7 @@ impl Selection {
             if seen > FEW_NAMES
                 && budget.is_some_and(|budget| !budget.spend(NAME_STEPS + (name.len() / OCTETS_PER_STEP) as u64))
             {
-                // Nor is the memory kept.
+                // The memory is not kept either.
                 *self = Self::default();
                 return;
             }
@@ -94,7 +95,7 @@ impl Selection {
         (self.all_user, self.all_operational, self.everything_of_class) = (false, false, false);
     }
 
-    /// Whether nothing can be selected: the entry's name alone is asked for.
+    /// Whether nothing is selected: only the entry's name is returned.
     pub(crate) fn is_empty(&self) -> bool {
         !self.all_user
             && !self.all_operational
@@ -103,19 +104,19 @@ impl Selection {
             && self.many.as_ref().is_none_or(|many| many.is_empty())
     }
 
-    /// Whether attributes are selected by their own names.
+    /// Whether the list has names of attributes.
     pub(crate) fn has_names(&self) -> bool {
         !self.named.is_empty() || self.many.as_ref().is_some_and(|many| many.has_names())
     }
 
-    /// Whether an attribute is selected. As of [`Selection::lists`].
+    /// Whether an attribute is selected. For the budget see [`Selection::lists`].
     pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
         let Kinds { user, operational: all } = self.kinds();
         (if operational { all } else { user }) || self.lists(schema, description, budget)
     }
 
-    /// The kinds of attributes that are selected whole.
+    /// The kinds of attributes that are all selected.
     #[inline]
     pub(crate) fn kinds(&self) -> Kinds {
         Kinds {
@@ -124,8 +125,8 @@ impl Selection {
         }
     }
 
-    /// Whether an attribute is selected by its name or by that of a class. Takes steps where there are many of them;
-    /// when they run out, the answer means nothing.
+    /// Whether an attribute is selected by its own name or by a class. Many names take steps. If the steps run out, the
+    /// answer is meaningless.
     pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         self.named
             .iter()
@@ -136,7 +137,7 @@ impl Selection {
                 .is_some_and(|many| many.list(schema, description, budget))
     }
 
-    /// The number of a class whose attributes are selected.
+    /// Finds a class whose attributes are selected.
     fn class(&mut self, schema: &Schema, name: &[u8]) -> Option<ClassNumber> {
         let class = schema.find_object_class(name)?;
         let mut names = class.names.iter();

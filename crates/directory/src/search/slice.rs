@@ -1,4 +1,4 @@
-//! The slices of a search: what each may cost, and what follows when that is not enough.
+//! The slices of a search: the work allowed in each, and what happens when it is not enough.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl SearchRun {
-    /// Whether the next step is too long for a reactor, which is to hand the search over.
+    /// Whether the next step is too long for a reactor. The search must then be handed over.
     pub fn is_long(&self) -> bool {
         self.work.is_long
     }
@@ -52,8 +52,8 @@ impl SearchRun {
         }
     }
 
-    /// The steps have run out in the middle of something, of which nothing is left: it will be done anew, here or
-    /// elsewhere, or never.
+    /// Decides what follows when the steps ran out during one piece of work. Nothing is kept of that piece. It is done
+    /// again, here or elsewhere, or the search ends.
     pub(super) fn exhausted(&mut self, step: &mut Step<'_>) -> Progress {
         let Step { scratch, slice, out } = step;
         if let Some(stop) = self.origin.stop.stopped() {
@@ -76,7 +76,7 @@ impl SearchRun {
     }
 }
 
-/// Ends the work of a search that nobody waits for.
+/// Ends the work of a search that was abandoned or canceled, or whose time is up.
 struct SearchWatch {
     stop: StopFlag,
     deadline_micros: Option<u64>,

@@ -1,4 +1,4 @@
-//! Server-side sort (RFC 2891): matches are collected with their keys, ordered, and sent at the end.
+//! Server-side sorting (RFC 2891): matches are collected with their keys, ordered, and sent at the end.
 
 mod collected;
 
@@ -23,15 +23,15 @@ use crate::{
 
 pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
 
-/// Values of an attribute, and octets of one, that are not worth counting.
+/// This many values of an attribute, and octets of a value, are not counted as work.
 const FEW_VALUES: usize = 16;
 const SHORT: usize = 256;
-/// Sort keys that are not worth counting.
+/// This many sort keys are not counted as work.
 const FEW_KEYS: usize = 5;
-/// Entries that are collected at least before those past a size limit are let go.
+/// Least number of collected entries at which those beyond a size limit are dropped.
 const FEW: usize = 1_024;
 
-/// One sort key, resolved.
+/// A resolved sort key.
 #[derive(Debug)]
 struct Key {
     attribute: AttributeDescription,
@@ -44,14 +44,14 @@ struct Key {
 pub(crate) struct Sorting {
     keys: Vec<Key>,
     collected: Collected,
-    /// The place of the entry to be sent next.
+    /// The place of the next entry to send.
     pub(super) next: usize,
-    /// Behind the last that is to be sent, once they are in order and that is known.
+    /// The place after the last entry to send. `None`: not known yet.
     end: Option<usize>,
     sorted: bool,
-    /// Why an uncritical sort is not done: the entries come unsorted (RFC 2891 §2).
+    /// The reason why an uncritical sort is not done. The entries then come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
-    /// Among the searches that are limited.
+    /// The search's place among the limited sorted searches.
     place: Option<SortPlace>,
     /// Memory for the value of a key.
     best: Vec<u8>,
@@ -60,10 +60,9 @@ pub(crate) struct Sorting {
 impl Sorting {
     /// Resolves the keys.
     ///
-    /// # Errors
-    /// When a sort that is critical, or needed by another control, cannot be done, with the code that the response
-    /// control has too. Another one is then passed over, and the response control says why (RFC 2891 §2); slapd refuses
-    /// either.
+    /// # Errors The sort cannot be done, and it is critical or needed by another control. The response control has the
+    /// same code. An uncritical sort is passed over, and the response control says why (RFC 2891 §2); slapd refuses it
+    /// too.
     pub(crate) fn resolve(
         schema: &Schema,
         control: &Control<SortKeys<'_>>,
@@ -81,7 +80,7 @@ impl Sorting {
         };
         for key in &control.value.0 {
             match resolve_key(schema, key, control.critical) {
-                // One that is there already decides nothing.
+                // A repeated key decides nothing.
                 Ok(key) if sorting.keys.iter().any(|known| known.is_like(&key)) => {}
                 Ok(key) => sorting.keys.push(key),
                 Err(error) if control.critical || is_needed => {
@@ -100,10 +99,9 @@ impl Sorting {
         Ok(sorting)
     }
 
-    /// Lets it in, as far as sorting is limited.
+    /// Takes a place among the sorted searches, if these are limited.
     ///
-    /// # Errors
-    /// As of [`sort_limits::admit`].
+    /// # Errors The same as of [`sort_limits::admit`].
     pub(super) fn admit(
         &mut self,
         of_connection: &mut Option<Arc<AtomicU32>>,
@@ -116,20 +114,20 @@ impl Sorting {
         Ok(())
     }
 
-    /// Entries that were collected.
+    /// Number of collected entries.
     pub(super) fn len(&self) -> usize {
         self.collected.len()
     }
 
-    /// Whether what was collected is in order.
+    /// Whether the collected entries are in order.
     pub(super) fn is_ordered(&self) -> bool {
         self.sorted
     }
 
-    /// Puts what was collected in order; false when the steps run out before.
+    /// Orders the collected entries. False: the steps have run out.
     ///
     /// # Errors
-    /// `adminLimitExceeded`: there is no memory for it.
+    /// `adminLimitExceeded`: memory is short.
     pub(super) fn order(&mut self, budget: &Budget) -> Result<bool, OperationError> {
         self.collected.make_room_to_order()?;
         if !self.collected.order(Some(budget)) {
@@ -139,8 +137,8 @@ impl Sorting {
         Ok(true)
     }
 
-    /// How many entries, which are in order, stand before the first whose primary key is not before this value, in the
-    /// order of that key; `None`: the steps do not suffice.
+    /// The number of entries before the first one whose primary key is not less than `value`, in the order of that key.
+    /// The entries must be in order. `None`: the steps do not suffice.
     pub(super) fn place_of(
         &mut self,
         schema: &Schema,
@@ -160,19 +158,19 @@ impl Sorting {
         place.map_err(PlaceError::Operation)
     }
 
-    /// Whether it is known what is to be sent.
+    /// Whether the part to be sent is known.
     pub(super) fn is_shown(&self) -> bool {
         self.end.is_some()
     }
 
-    /// These are to be sent, of what is in order.
+    /// Sets the part of the ordered entries to be sent.
     pub(super) fn show(&mut self, shown: Range<usize>) {
         self.next = shown.start;
         self.end = Some(shown.end);
         self.collected.forget_keys();
     }
 
-    /// Whether it has a place among the searches that are limited.
+    /// Whether it has a place among the limited sorted searches.
     pub(super) fn is_limited(&self) -> bool {
         self.place.is_some()
     }
@@ -191,17 +189,17 @@ impl Sorting {
         }
     }
 
-    /// Whether matches are to be collected; an uncritical sort that cannot be done leaves them in their order.
+    /// Whether matches are collected. If an uncritical sort cannot be done, they are sent in their own order.
     pub(super) fn is_active(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// The entry to be sent next, and its database.
+    /// The next entry to send: the number of its database, and its ID.
     pub(super) fn following(&self) -> Option<(i32, EntryId)> {
         self.collected.get(self.next).filter(|_| self.has_more())
     }
 
-    /// Octets that it holds.
+    /// Octets of memory.
     pub(super) fn octets(&self) -> usize {
         self.collected.octets()
     }
@@ -211,7 +209,8 @@ impl Sorting {
         self.next < self.end.unwrap_or(self.collected.len())
     }
 
-    /// Remembers a match. All matches are sorted before a size limit cuts them; of those that it will cut one is kept.
+    /// Collects a match. A size limit applies after sorting. Of the matches beyond it one is kept, which shows that the
+    /// limit is exceeded.
     pub(super) fn collect(
         &mut self,
         schema: &Schema,
@@ -246,17 +245,17 @@ impl Sorting {
     }
 }
 
-/// Why a value has no place among the keys.
+/// The reason why a value has no place among the keys.
 #[derive(Debug)]
 pub(super) enum PlaceError {
-    /// It does not conform to the rule of the primary key.
+    /// The value does not conform to the rule of the primary key.
     Value,
-    /// As of any operation.
+    /// Any other failure.
     Operation(OperationError),
 }
 
 impl Key {
-    /// Whether entries that are equal by the one are so by the other.
+    /// Whether entries with the same value of one key also have the same value of the other.
     fn is_like(&self, other: &Self) -> bool {
         self.attribute == other.attribute && std::ptr::eq(self.rule, other.rule)
     }
@@ -271,9 +270,9 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
     })?;
     let attribute_type = schema.attribute_type(attribute.attribute_type);
     let rule = match key.ordering_rule {
-        // Normal forms have an order whatever they are made for.
+        // Normal forms of equality rules have an order too.
         Some(name) => matching::find(name).filter(|rule| matches!(rule.kind, RuleKind::Ordering | RuleKind::Equality)),
-        // Whoever does not insist gets entries in the order of the equality rule rather than in none.
+        // For an uncritical sort the order of the equality rule is better than none.
         None => attribute_type
             .ordering
             .or_else(|| attribute_type.equality.filter(|_| !critical)),
@@ -291,8 +290,8 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
     })
 }
 
-/// Leaves the normal form of the smallest value of a key that may be read in `best`: an order by others would tell
-/// them. Whether there is one.
+/// Leaves the normal form of a key's smallest value in `best`; returns whether there is one. Only readable values
+/// count, because the order would reveal other values.
 fn smallest(
     schema: &Schema,
     (record, entry): (&Record<'_>, &VisibleEntry<'_>),

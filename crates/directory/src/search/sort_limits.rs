@@ -1,5 +1,5 @@
-//! Limits of sorting: those of an overlay of the database, or of the frontend. Without one there is only that of the
-//! keys.
+//! Limits of sorting, from an overlay of the database or of the frontend. Without such an overlay only the number of
+//! keys is limited.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use ironbark_model::ResultCode;
 
 use crate::{Configuration, NamingContext, OperationError, overlay::SortLimits};
 
-/// The place of one sorted search among those of its overlay and of its connection, until it is dropped.
+/// The place of a sorted search in the counts of its overlay and of its connection. Dropping it gives the place back.
 #[derive(Debug)]
 pub(super) struct SortPlace {
     counts: [Arc<AtomicU32>; 2],
@@ -24,10 +24,9 @@ impl Drop for SortPlace {
     }
 }
 
-/// Whether a search may have so many sort keys.
+/// Checks the number of sort keys.
 ///
-/// # Errors
-/// `unwillingToPerform` for too many.
+/// # Errors `unwillingToPerform`: there are too many.
 pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), OperationError> {
     let limits = context.overlays().sort_limits.as_ref();
     let most = limits.map_or(SortLimits::DEFAULT_KEYS, |limits| limits.max_keys);
@@ -40,10 +39,9 @@ pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), Ope
     ))
 }
 
-/// Lets a sorted search in; `None`: their number is not limited.
+/// Admits a sorted search. `None`: the number of sorted searches is not limited.
 ///
-/// # Errors
-/// `busy` for too many sorted searches.
+/// # Errors `busy`: too many sorted searches are under way.
 pub(super) fn admit(
     of_connection: &mut Option<Arc<AtomicU32>>,
     configuration: &Configuration,
@@ -66,7 +64,7 @@ pub(super) fn admit(
     }))
 }
 
-/// Counts one more unless that would be too many.
+/// Adds one to a count, unless it has reached `max`.
 fn take(count: &AtomicU32, max: u32) -> bool {
     let next = |count| (count < max).then_some(count + 1);
     count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()

@@ -1,4 +1,4 @@
-//! The steps of a search, from one slice of its work to the next, and its end.
+//! The steps of a search, from slice to slice, and its end.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl SearchRun {
-    /// Goes on for one slice; appends entries, and at the end the result, to `out`.
+    /// Runs one slice. Appends entries to `out`, and at the end the result.
     pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
         if let Some(stop) = self.origin.stop.stopped() {
             return self.stopped(stop, scratch, out);
@@ -33,7 +33,7 @@ impl SearchRun {
         progress
     }
 
-    /// The search is to end, whatever it is at.
+    /// Ends a search that was abandoned or canceled, whatever its state.
     pub(super) fn stopped(&mut self, stop: Stop, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
         match stop {
             Stop::Abandoned => scratch.shard().record_completed(Operation::Search),
@@ -93,7 +93,7 @@ impl SearchRun {
         Progress::Done
     }
 
-    /// Appends the result. A paged run that has more to give keeps its targets; the worker puts it aside.
+    /// Appends the result. A paged run with further pages keeps its targets; the worker puts it aside.
     fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
@@ -153,7 +153,7 @@ impl SearchRun {
         scratch.ended_micros = Some(now);
     }
 
-    /// Ends the search with this verdict after what was sent so far.
+    /// Sets the verdict. The search ends with it after the entries sent so far.
     pub(super) fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
         self.verdict = Some(OperationError::new(code, text));
         Walked::Finish

@@ -1,20 +1,20 @@
-//! What a search has cost so far.
+//! The cost of a search so far.
 
-/// What a search has cost so far.
+/// The cost of a search so far.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Candidates that were looked at.
+    /// Candidates that were considered.
     pub(crate) examined: u64,
-    /// Candidates and entries of them that the record of filters has.
+    /// Candidates and entries that the record of filters already has.
     pub(super) recorded: (u64, u32),
-    /// Entries that earlier pages of a paged search have sent.
+    /// Entries that were sent on earlier pages.
     pub(super) before: u32,
-    /// The plans of a search that takes long.
+    /// The plans, as text, if the search is slow.
     pub(super) plans: String,
 }
 
 impl Tally {
-    /// That of the next page of a search that has sent so many entries.
+    /// The tally for the next page, after `sent` entries.
     pub(super) fn after(sent: u32) -> Self {
         Self {
             recorded: (0, sent),
@@ -23,7 +23,7 @@ impl Tally {
         }
     }
 
-    /// Keeps a plan on one line, unless there are many already.
+    /// Adds a plan to the line, unless there are many already.
     pub(super) fn note_plan(&mut self, plan: &str) {
         const MOST_OCTETS: usize = 2_000;
         if self.plans.len() > MOST_OCTETS {

@@ -1,4 +1,4 @@
-//! What a search walks over: bases in naming contexts, one after the other, each resumable at an entry ID.
+//! The targets of a search: bases in naming contexts, walked one after the other. A walk can be resumed at an entry ID.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub(crate) struct Target {
     pub(crate) walk: Walk,
 }
 
-/// How the entries of a target are reached.
+/// The way to a target's entries.
 pub(crate) enum Walk {
-    /// Through the store.
+    /// Entries of the store.
     Stored(StoredWalk),
-    /// Entries computed for this search.
+    /// Entries in memory.
     Memory(MemoryWalk),
-    /// As they come from elsewhere.
+    /// Entries from elsewhere, in their order of arrival.
     External(ExternalWalk),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Walk {
 pub(crate) struct StoredWalk {
     pub(crate) base: Base,
     pub(crate) scope: Scope,
-    /// Chosen at the first step.
+    /// The plan, chosen in the first step.
     pub(crate) plan: Option<Plan>,
     /// The last entry that was considered.
     pub(crate) position: EntryId,
@@ -39,7 +39,7 @@ pub(crate) struct MemoryWalk {
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) base: Dn,
     pub(crate) scope: Scope,
-    /// How many have been considered.
+    /// Number of entries that were considered.
     pub(crate) position: usize,
 }
 
@@ -47,9 +47,10 @@ pub(crate) struct MemoryWalk {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
     pub(crate) id: EntryId,
-    /// How many subtrees of the search came before this one through aliases; what they hold is not returned again.
+    /// If an alias led here: the number of subtrees that the search covers before this one. Their entries are not
+    /// returned again.
     pub(crate) earlier_bases: usize,
-    /// The suffix of a database that is glued to another one: nothing of it is found by who may not search there.
+    /// Whether this is the suffix of a glued database. Without the right to search there, nothing in it is found.
     pub(crate) is_glued: bool,
 }
 
@@ -58,7 +59,7 @@ impl Target {
         Self::of_alias(context, id, scope, 0)
     }
 
-    /// A subtree to which an alias led, after `earlier_bases` others.
+    /// A subtree to which an alias led. `earlier_bases`: the subtrees before it.
     pub(crate) fn of_alias(context: Arc<NamingContext>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
         let base = Base {
             id,
@@ -76,7 +77,7 @@ impl Target {
         }
     }
 
-    /// A database that is glued below the base of a search.
+    /// A database glued below the base of a search.
     pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
         let mut target = Self::stored(context, id, scope);
         if let Walk::Stored(walk) = &mut target.walk {
@@ -85,7 +86,7 @@ impl Target {
         target
     }
 
-    /// Plans anew.
+    /// Drops the plan, so that the next step makes another one.
     pub(crate) fn forget_plan(&mut self) {
         if let Walk::Stored(walk) = &mut self.walk {
             walk.plan = None;

@@ -1,34 +1,34 @@
-//! What a search may cost: the steps of a slice, and those of the whole search.
+//! Limits of work: the steps of a slice, and those of a whole search.
 //!
-//! Loops over values, terms, links and elements spend steps of a [`Budget`], which the store's views and the access
-//! rules carry. What is ordinary is not counted, so that no count of entries, however many, comes near a limit; what is
-//! counted grows with what a client or a big entry brings.
+//! Loops over values, terms, links and elements spend steps of a [`Budget`], which views of the store and access rules
+//! carry. Ordinary entries cost no steps, so a search over any number of them stays far from a limit. Only large
+//! requests and large entries cost steps.
 
 use ironbark_model::Budget;
 
 use crate::{request::identity::Identity, scratch::Scratch};
 
-/// Steps after which a search on such a thread lets others go first, once the entry is dealt with.
+/// On a thread for long searches: steps after which a search lets others go first, when the current entry is finished.
 pub(super) const LONG_SLICE_STEPS: u64 = 1_000_000;
-/// Steps that all of a search may take: some ten seconds of a core.
+/// Steps of a whole search: some ten seconds of one core.
 const REQUEST_STEPS: u64 = 200_000_000;
-/// The same for whoever has not said who he is.
+/// Steps of a whole search for an anonymous client.
 const ANONYMOUS_STEPS: u64 = 20_000_000;
-/// Steps that each candidate adds, so that a walk over millions of entries with some hundred values each comes to its
-/// end.
+/// Steps that each candidate adds to the total. So a search over millions of entries with some hundred values each can
+/// come to its end.
 const CANDIDATE_STEPS: u64 = 500;
 
-/// Output of one step before others get their turn.
+/// Octets of output of one step.
 pub(super) const SLICE_OCTETS: usize = 16 * 1024;
 /// Candidates that one step considers at most.
 pub(super) const SLICE_CANDIDATES: u32 = 128;
 
-/// What a search may still cost.
+/// The remaining work of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
-    /// Steps of all that is to come.
+    /// Steps for the rest of the search.
     pub(super) left: u64,
-    /// Some piece of it did not fit into a turn.
+    /// Whether a piece of work did not fit into a turn.
     pub(super) is_long: bool,
 }
 
@@ -42,7 +42,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// What somebody's search may cost; the rootdn's ends with its connection alone, or at its time limit.
+    /// The limit for an identity. A search of the rootdn has none: it ends at its time limit or with its connection.
     pub(super) fn of(identity: &Identity, is_root: bool) -> Self {
         let left = match (is_root, identity.is_anonymous()) {
             (true, _) => u64::MAX,
@@ -52,12 +52,12 @@ impl Work {
         Self { left, is_long: false }
     }
 
-    /// The next step is too long for a reactor.
+    /// Makes the next step one for the threads for long searches.
     pub(super) fn make_long(&mut self) {
         self.is_long = true;
     }
 
-    /// Takes what a slice has cost.
+    /// Subtracts the steps that a slice has used.
     pub(super) fn end_slice(&mut self, step: &mut Step<'_>) {
         let slice = &step.slice;
         let spent = slice.given - slice.budget.left();
@@ -70,33 +70,33 @@ impl Work {
     }
 }
 
-/// What is left of a step.
+/// The remaining limits of a step.
 pub(crate) struct Slice<'b> {
     /// Length of the output at which the step ends.
     pub(super) end: usize,
     pub(super) candidates: u32,
     pub(super) budget: &'b Budget,
-    /// Steps that the budget had at first.
+    /// Steps of the budget at the begin of the step.
     pub(super) given: u64,
-    /// When the budget holds no more than these, the step ends before the next candidate.
+    /// The step ends before the next candidate when the budget has fewer steps than this.
     pub(super) ends_below: u64,
-    /// Whether these were as many as a turn may take.
+    /// Whether `given` is all that a turn allows.
     pub(super) is_whole_turn: bool,
-    /// Something has been done that need not be done again.
+    /// Whether the step has finished some work that need not be done again.
     pub(super) has_advanced: bool,
 }
 
-/// What one step of a search works with.
+/// The tools of one step.
 pub(crate) struct Step<'s> {
     /// Memory, caches and the snapshot of the thread.
     pub(super) scratch: &'s mut Scratch,
     pub(super) slice: Slice<'s>,
-    /// Where responses are appended.
+    /// The buffer to which responses are appended.
     pub(super) out: &'s mut Vec<u8>,
 }
 
 impl Step<'_> {
-    /// Counts a candidate; whether the step must end before it.
+    /// Counts a candidate; returns whether the step must end before it.
     pub(super) fn is_used_up(&mut self) -> bool {
         self.slice.is_used_up(self.out)
     }

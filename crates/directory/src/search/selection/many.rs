@@ -1,26 +1,26 @@
-//! Many names, in order: an attribute is looked up among them.
+//! Many names in order, so that an attribute can be looked up among them.
 
 use ironbark_model::{
     AttributeDescription, Budget, Schema,
     schema::{ClassNumber, TypeNumber},
 };
 
-/// Steps for looking up an attribute.
+/// Steps for looking up one attribute.
 const LOOK_UP_STEPS: u64 = 2;
-/// Options that are compared in about one step.
+/// Number of options that are compared in about one step.
 const OPTIONS_PER_STEP: usize = 8;
 
-/// See the module.
+/// Many selected names, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Many {
-    /// Each once; those of one type stand together, that without options first.
+    /// Each name once. Names of the same type are adjacent; the name without options comes first.
     named: Vec<AttributeDescription>,
-    /// The attributes of classes and their superclasses, each once.
+    /// The attributes of the classes and their superclasses, each once.
     types: Vec<TypeNumber>,
 }
 
 impl Many {
-    /// Puts them in order, as far as the steps suffice.
+    /// Orders the names, unless the steps run out.
     pub(super) fn new(
         schema: &Schema,
         mut named: Vec<AttributeDescription>,
@@ -53,7 +53,7 @@ impl Many {
         !self.named.is_empty()
     }
 
-    /// Whether they select an attribute.
+    /// Whether an attribute is selected.
     pub(super) fn list(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         if self.types.binary_search(&description.attribute_type).is_ok() {
             return true;
@@ -65,7 +65,7 @@ impl Many {
         types.any(|general| self.names(description, *general, budget))
     }
 
-    /// Whether a name of this type, which is that of the attribute or above it, selects the attribute.
+    /// Whether a name of the type `general` selects the attribute. That type is the attribute's own or a supertype.
     fn names(&self, description: &AttributeDescription, general: TypeNumber, budget: Option<&Budget>) -> bool {
         let start = self.named.partition_point(|named| named.attribute_type < general);
         let mut compared = 0;
@@ -76,7 +76,7 @@ impl Many {
             if named.options.is_empty() {
                 return true;
             }
-            // What has no options has none of those that the others ask for.
+            // An attribute without options is not selected by names with options.
             if description.options.is_empty() {
                 break;
             }
@@ -95,7 +95,7 @@ impl Many {
     }
 }
 
-/// In order, as far as the steps suffice.
+/// Orders a list and removes duplicates, unless the steps run out.
 fn each_once<T: Ord>(mut list: Vec<T>, budget: Option<&Budget>) -> Vec<T> {
     if spend(budget, sorting(list.len())) {
         list.sort_unstable();
@@ -104,12 +104,12 @@ fn each_once<T: Ord>(mut list: Vec<T>, budget: Option<&Budget>) -> Vec<T> {
     list
 }
 
-/// Steps for putting so many in order.
+/// Steps for ordering this many elements.
 fn sorting(count: usize) -> u64 {
-    /// Comparisons of a step.
+    /// Comparisons per step.
     const COMPARED: u64 = 4;
     match count {
-        // What ordinary selections have.
+        // Ordinary selections cost nothing.
         0..256 => 0,
         count => count as u64 * u64::from(count.ilog2()) / COMPARED,
     }

@@ -1,4 +1,4 @@
-//! Selections of many names, beside those of few.
+//! Selections of many names behave like those of few names.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;
@@ -23,7 +23,7 @@ fn description(schema: &Schema, name: &str) -> AttributeDescription {
     schema.attribute_description(name.as_bytes()).expect("a description")
 }
 
-/// So many names that they are looked up, none of which selects any of the others.
+/// Adds so many names that a look-up is needed. None of the added names selects another one.
 fn padded(names: &[&str]) -> Vec<String> {
     let padding = (0..2 * FEW_NAMES).map(|number| format!("supportedControl;lang-q{number}"));
     names.iter().map(ToString::to_string).chain(padding).collect()

@@ -1,5 +1,5 @@
-//! The entries of a sorted search with their keys: all keys lie in one piece of memory, so that much of it is had,
-//! counted and given back at once.
+//! The entries of a sorted search with their keys. All keys lie in one block of memory, so that large amounts are
+//! reserved, counted and freed at once.
 
 use ironbark_model::{Budget, ResultCode};
 use ironbark_store::EntryId;
@@ -9,37 +9,37 @@ use crate::{OperationError, room};
 #[cfg(test)]
 mod tests;
 
-/// Entries that one search may hold to be sorted; past it the result is adminLimitExceeded.
+/// Entries that one search may collect for sorting. Beyond that the result is adminLimitExceeded.
 const ENTRY_LIMIT: usize = 1_000_000;
-/// Octets that one may hold, and all that wait for their next page on one connection.
+/// Octets that one search may hold. All searches of one connection that wait for their next page may hold as much.
 pub(in crate::search) const LIMIT: usize = 256 << 20;
-/// Entries that are sorted between two looks at what is left of the steps.
+/// Entries that are sorted between two looks at the budget.
 const SORTED_AT_ONCE: usize = 1 << 12;
-/// Octets of the keys of an entry that are not worth counting, and octets past them that are in about one step written
-/// or compared.
+/// This many octets of an entry's keys are not counted as work. Below: octets beyond them that are written or compared
+/// in about one step.
 const SHORT: usize = 256;
 const WRITTEN_PER_STEP: usize = 256;
 const COMPARED_PER_STEP: usize = 1_024;
 
-/// What stands before a key that an entry has, and for one that it has not: the latter sort last (RFC 2891 §2.2).
+/// The octet before a key: present or missing. Entries without the key sort last (RFC 2891 §2.2).
 const THERE: u8 = 1;
 const MISSING: u8 = 2;
-/// What stands behind a key: less than all that may follow a zero octet in it, so that no key is the beginning of
+/// The octets after a key. They are less than the replacement of a zero octet within a key, so no key is a prefix of
 /// another.
 const END: [u8; 2] = [0, 0];
 const ZERO: [u8; 2] = [0, 0xff];
 
-/// See the module.
+/// The collected entries and their keys.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     entries: Vec<Keyed>,
-    /// The keys, in a form whose octets have their order.
+    /// The keys, in a form whose octets sort in the order of the keys.
     keys: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Keyed {
-    /// Where its keys lie. 32 bits are more than the limit.
+    /// The place of its keys. 32 bits are enough for the limit.
     start: u32,
     end: u32,
     context: i32,
@@ -57,12 +57,12 @@ impl Collected {
         self.entries.len()
     }
 
-    /// The database and the number of an entry.
+    /// The database's number and the entry's ID.
     pub(super) fn get(&self, at: usize) -> Option<(i32, EntryId)> {
         self.entries.get(at).map(|entry| (entry.context, entry.id))
     }
 
-    /// Octets that are held.
+    /// Octets of memory.
     pub(super) fn octets(&self) -> usize {
         self.keys.len() + self.entries.len() * size_of::<Keyed>()
     }
@@ -76,22 +76,21 @@ impl Collected {
         }
     }
 
-    /// Whether there is memory to put them in order.
+    /// Checks that there is memory for ordering.
     ///
-    /// # Errors
-    /// There is not.
+    /// # Errors Memory is short.
     pub(super) fn make_room_to_order(&self) -> Result<(), OperationError> {
         room::passing::<Keyed>(self.entries.len())
     }
 
-    /// Puts them in order; what is equal stays in the order in which it came. Piece by piece, and then what is in order
-    /// already as a whole; false when the steps do not suffice.
+    /// Orders the entries; equal entries keep their order. Pieces are ordered first, and then put together. False: the
+    /// steps do not suffice.
     pub(super) fn order(&mut self, budget: Option<&Budget>) -> bool {
         let Self { entries, keys } = self;
         let spend = |steps: u64| budget.is_none_or(|budget| budget.spend(steps));
         let mean = keys.len() / entries.len().max(1);
         let per_comparison = 1 + (mean / COMPARED_PER_STEP) as u64;
-        // The comparisons of a piece, and those that put the pieces together.
+        // The comparisons within a piece, or those that put the pieces together.
         let steps = |count: usize, rounds: usize| {
             (count as u64)
                 .saturating_mul(u64::from(rounds.max(1).ilog2()))
@@ -112,7 +111,7 @@ impl Collected {
         true
     }
 
-    /// Lets go of all but the first.
+    /// Keeps only the first `wanted` entries.
     ///
     /// # Errors
     /// Memory is short.
@@ -132,11 +131,11 @@ impl Collected {
         Ok(())
     }
 
-    /// How many entries, which are in order, stand before those whose first key is not before this one; `None`: the
-    /// steps do not suffice. `key` is in its order, as given to [`EntryKeys::add`].
+    /// The number of entries before those whose first key is not less than `key`. The entries must be in order. `key`
+    /// has the form that [`EntryKeys::add`] takes. `None`: the steps do not suffice.
     ///
     /// # Errors
-    /// As of [`EntryKeys::add`].
+    /// The same as of [`EntryKeys::add`].
     pub(super) fn place_of(
         &mut self,
         key: &Vec<u8>,
@@ -151,13 +150,13 @@ impl Collected {
         Ok(sought.place(budget))
     }
 
-    /// What is in order needs its keys no more.
+    /// Frees the keys. They are not needed once the entries are in order.
     pub(super) fn forget_keys(&mut self) {
         self.keys = Vec::new();
     }
 }
 
-/// The keys of an entry that is about to be collected; they are taken back unless they are finished.
+/// The keys of the next entry. They are removed again unless they are finished.
 pub(super) struct EntryKeys<'c> {
     collected: &'c mut Collected,
     start: usize,
@@ -165,13 +164,13 @@ pub(super) struct EntryKeys<'c> {
 }
 
 impl EntryKeys<'_> {
-    /// Adds the next key of the entry, if it has it.
+    /// Adds the next key of the entry. `None`: the entry lacks it.
     ///
     /// # Errors
     /// `adminLimitExceeded`: too many octets are held, or memory is short.
     pub(super) fn add(&mut self, key: Option<&Vec<u8>>, is_reverse: bool) -> Result<(), OperationError> {
         let length = key.map_or(0, Vec::len);
-        // At most twice as many octets are written.
+        // Escapes at most double the length.
         if self.collected.octets().saturating_add(length.saturating_mul(2)) > LIMIT {
             return Err(too_much());
         }
@@ -199,14 +198,14 @@ impl EntryKeys<'_> {
         Ok(())
     }
 
-    /// Whether the steps suffice for what was added.
+    /// Whether the steps suffice for the keys that were added.
     pub(super) fn is_affordable(&self, budget: Option<&Budget>) -> bool {
         let written = self.collected.keys.len() - self.start;
         written <= SHORT || budget.is_none_or(|budget| budget.spend((written / WRITTEN_PER_STEP) as u64))
     }
 
-    /// How many of the other entries, which are in order, stand before one of these keys: no key is the beginning of
-    /// another, so that what follows the same key is not before it. `None`: the steps do not suffice.
+    /// The number of ordered entries before these keys. No key is a prefix of another, so an entry with further keys
+    /// after the same first key is not before them. `None`: the steps do not suffice.
     fn place(&self, budget: &Budget) -> Option<usize> {
         let Collected { entries, keys } = &*self.collected;
         let sought = keys.get(self.start..).unwrap_or_default();
@@ -217,7 +216,7 @@ impl EntryKeys<'_> {
             .then(|| entries.partition_point(|entry| entry.keys(keys) < sought))
     }
 
-    /// The entry is collected.
+    /// Collects the entry.
     ///
     /// # Errors
     /// `adminLimitExceeded`: there are too many, or memory is short.

@@ -1,4 +1,4 @@
-//! The order of keys as octets, and what may be held of them.
+//! The order of keys as octets, and the limits of memory.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;
