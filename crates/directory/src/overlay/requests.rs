@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, Request, controls::RequestControls};
 use ironbark_model::{Dn, Entry, Filter, ResultCode, filter::Assertion};
 use ironbark_store::Location;
@@ -57,6 +58,11 @@ pub struct IncomingRequest<'a> {
 }
 
 impl IncomingRequest<'_> {
+    /// The operation, in the terms of settings such as `restrict`.
+    pub fn kind(&self) -> Operations {
+        self.origin.request.operation
+    }
+
     /// The request's entry, if it has an object class and the client may search for it by that class.
     ///
     /// # Errors

@@ -6,7 +6,6 @@
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
-use ironbark_config::Operations;
 use ironbark_ldap_proto::{Authentication, Operation, Request, RequestMessage, controls::RequestControls};
 use ironbark_model::{Dn, ResultCode};
 use tokio::sync::oneshot;
@@ -212,9 +211,10 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
             };
             context.check_extended(configuration, row, call.origin)?;
         }
-        operation => {
+        _ => {
             let governing = configuration.governing(context);
-            governing.check_restrictions(configuration, restricted_as(operation), call.origin)?;
+            let kind = call.origin.request.operation;
+            governing.check_restrictions(configuration, kind, call.origin)?;
         }
     }
     call.controls.remove(call.origin.dropped_controls);
@@ -227,21 +227,6 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
         controls: call.controls,
         origin: call.origin,
     })))
-}
-
-/// The operation's name in `restrict`.
-fn restricted_as(request: &Request<'_>) -> Operations {
-    match request {
-        Request::Add(_) => Operations::ADD,
-        Request::Delete(_) => Operations::DELETE,
-        Request::Modify(_) => Operations::MODIFY,
-        Request::ModifyDn(_) => Operations::RENAME,
-        Request::Compare(_) => Operations::COMPARE,
-        Request::Search(_) => Operations::SEARCH,
-        Request::Bind(_) => Operations::BIND,
-        Request::Extended(_) => Operations::EXTENDED,
-        Request::Unbind | Request::Abandon(_) => Operations::default(),
-    }
 }
 
 /// The name of the entry that a request is about. `None`: the request names no entry, or its name is invalid and the

@@ -10,10 +10,7 @@ mod stored;
 
 use std::{sync::Arc, time::Duration};
 
-use ironbark_config::{
-    Operations,
-    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
-};
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::{
     NamingContext,
     overlay::{Answer, Decision, IncomingRequest, Overlay, RequestHooks, Unsolicited},
@@ -123,7 +120,7 @@ impl Retcode {
         let Some(item) = self.settings.items.iter().find(has_name) else {
             return Decision::Answer(Box::new(unknown("retcode not found")));
         };
-        if !item.operations.contains(operation(request.operation)) {
+        if !item.operations.contains(request.kind()) {
             return Decision::Continue;
         }
         if item.closes == Some(Closes::Before) {
@@ -155,20 +152,5 @@ fn unsolicited(notice: Notice) -> Unsolicited {
     Unsolicited {
         name: Some(notice.oid).filter(|oid| oid != "0"),
         value: notice.data,
-    }
-}
-
-/// The name of an operation in the settings.
-fn operation(operation: Operation) -> Operations {
-    match operation {
-        Operation::Bind => Operations::BIND,
-        Operation::Search => Operations::SEARCH,
-        Operation::Modify => Operations::MODIFY,
-        Operation::Add => Operations::ADD,
-        Operation::Delete => Operations::DELETE,
-        Operation::ModifyDn => Operations::RENAME,
-        Operation::Compare => Operations::COMPARE,
-        Operation::Extended => Operations::EXTENDED,
-        Operation::Unbind | Operation::Abandon => Operations::default(),
     }
 }
