@@ -21,6 +21,9 @@ pub(crate) enum Purpose {
 /// # Errors
 /// `confidentialityRequired`.
 pub(crate) fn check(demanded: &SecurityFactors, purpose: Purpose, strength: Strength) -> Result<(), OperationError> {
+    if *demanded == SecurityFactors::default() {
+        return Ok(());
+    }
     let is_update = purpose == Purpose::Operation { is_update: true };
     let is_simple = purpose == Purpose::SimpleBind;
     let is_no_sasl_bind = purpose != Purpose::SaslBind;

@@ -188,7 +188,7 @@ fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: Hel
         blocks_connection: kind == Operation::Bind || origin.sequence.is_kept(),
         origin,
     };
-    Started::Held(Box::new(held), until)
+    Started::Held(Box::new((held, until)))
 }
 
 /// The decision of the overlay at `place`. `None`: there is no such overlay, or the request does not concern it.

@@ -73,7 +73,7 @@ pub enum Started {
     /// 4511 §4.14).
     StartTls,
     /// An overlay must still decide: wait, then call [`Worker::resume`].
-    Held(Box<Held>, HeldUntil),
+    Held(Box<(Held, HeldUntil)>),
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
 }

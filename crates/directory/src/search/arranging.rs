@@ -67,10 +67,10 @@ impl SearchRun {
 
     /// The arrangements for an entry; `None`: there are none.
     pub(super) fn arranging<'a>(&'a self, entry: &VisibleEntry<'a>) -> Option<Arranging<'a>> {
+        let all = &self.extras.as_ref()?.arrangements;
         let Source::Record(record, _) = entry.source() else {
             return None;
         };
-        let all = &self.extras.as_ref()?.arrangements;
         if all.0.is_empty() {
             return None;
         }

@@ -100,7 +100,7 @@ pub(super) fn begin(
     database.begin(asked, answers);
     run.targets.push_back(Target {
         context: Arc::clone(context),
-        walk: Walk::External(ExternalWalk::new(stream)),
+        walk: Walk::External(Box::new(ExternalWalk::new(stream))),
     });
     Ok(())
 }

@@ -277,27 +277,27 @@ fn extras(
     controls: &RequestControls<'_>,
     (page, view): (Option<PagedResults<'_>>, Option<ListView>),
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
-    let mut extras = SearchExtras::default();
-    let mut used = false;
+    let mut extras: Option<Box<SearchExtras>> = None;
     if let Some(page) = page {
-        extras.paged = Some(Page::first(origin, page.size));
-        used = true;
+        extras.get_or_insert_default().paged = Some(Page::first(origin, page.size));
     }
     if let Some(control) = &controls.server_side_sort {
         if is_sorted {
             sort_limits::check_keys(context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control, view.is_some())?;
             sorting.admit(&mut searches.sorts, configuration, context)?;
+            let extras = extras.get_or_insert_default();
             (extras.sort, extras.view) = (Some(sorting), view);
-            used = true;
         } else if control.critical {
             return Err(list_view::unavailable());
         }
     }
     // Matched-values filters are compiled together with the search filter, and names of the dereference control are
     // resolved together with the attribute list.
-    used |= controls.matched_values.is_some() || controls.dereference.is_some();
-    Ok(used.then(|| Box::new(extras)))
+    if controls.matched_values.is_some() || controls.dereference.is_some() {
+        extras.get_or_insert_default();
+    }
+    Ok(extras)
 }
 
 /// The begin of a search, before the base object is found.

@@ -127,10 +127,15 @@ impl Selection {
 
     /// Whether an attribute is selected by its own name or by a class. Many names take steps. If the steps run out, the
     /// answer is meaningless.
+    #[inline]
     pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
-        self.named
-            .iter()
-            .any(|named| schema.is_description_subtype(description, named))
+        // Most searches name no attribute.
+        (!self.named.is_empty() || self.many.is_some()) && self.is_listed(schema, description, budget)
+    }
+
+    fn is_listed(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
+        let mut named = self.named.iter();
+        named.any(|named| schema.is_description_subtype(description, named))
             || self
                 .many
                 .as_ref()

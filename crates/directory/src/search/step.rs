@@ -1,6 +1,6 @@
 //! The steps of a search, from slice to slice, and its end.
 
-use std::rc::Rc;
+use std::{collections::VecDeque, rc::Rc};
 
 use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::ResultCode;
@@ -10,6 +10,7 @@ use super::{
     detail::SearchDetail,
     emit,
     run::{Progress, SearchRun, Walked},
+    target::Target,
     work::Step,
 };
 use crate::{
@@ -59,27 +60,16 @@ impl SearchRun {
         if step.is_exhausted() {
             return self.exhausted(step);
         }
-        while let Some(mut target) = self.targets.pop_front() {
-            match self.walk(&mut target, step) {
-                Ok(Walked::Through) => self.count_target(&target, step.scratch),
-                Ok(Walked::SliceEnd) => {
-                    self.targets.push_front(target);
-                    return Progress::More;
-                }
-                Ok(Walked::Exhausted) => {
-                    self.targets.push_front(target);
-                    return self.exhausted(step);
-                }
-                Ok(Walked::Finish) => {
-                    self.count_target(&target, step.scratch);
-                    self.targets.push_front(target);
-                    break;
-                }
-                Err(error) => {
-                    self.verdict = Some(error);
-                    self.targets.clear();
-                    break;
-                }
+        let mut targets = std::mem::take(&mut self.targets);
+        let walked = self.walk_all(&mut targets, step);
+        self.targets = targets;
+        match walked {
+            Ok(Walked::Through | Walked::Finish) => {}
+            Ok(Walked::SliceEnd) => return Progress::More,
+            Ok(Walked::Exhausted) => return self.exhausted(step),
+            Err(error) => {
+                self.verdict = Some(error);
+                self.targets.clear();
             }
         }
         if self.extras.is_some() {
@@ -91,6 +81,21 @@ impl SearchRun {
         }
         self.finish(step.scratch, step.out);
         Progress::Done
+    }
+
+    /// Walks over one target after the other, and removes those that are done.
+    fn walk_all(&mut self, targets: &mut VecDeque<Target>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        while let Some(target) = targets.front_mut() {
+            let walked = self.walk(target, step)?;
+            if matches!(walked, Walked::Through | Walked::Finish) {
+                self.count_target(target, step.scratch);
+            }
+            if !matches!(walked, Walked::Through) {
+                return Ok(walked);
+            }
+            targets.pop_front();
+        }
+        Ok(Walked::Through)
     }
 
     /// Appends the result. A paged run with further pages keeps its targets; the worker puts it aside.

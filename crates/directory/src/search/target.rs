@@ -21,7 +21,7 @@ pub(crate) enum Walk {
     /// Entries in memory.
     Memory(MemoryWalk),
     /// Entries from elsewhere, in their order of arrival.
-    External(ExternalWalk),
+    External(Box<ExternalWalk>),
 }
 
 /// A walk over stored entries.

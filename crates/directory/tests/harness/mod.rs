@@ -292,12 +292,13 @@ impl Client {
         let worker = self.worker.as_mut().expect("open");
         let mut started = worker.start(&mut self.session, &pdu, &mut out);
         // Time stands still here.
-        while let Started::Held(held, until) = started {
+        while let Started::Held(request) = started {
+            let (held, until) = *request;
             let decision = match until {
                 HeldUntil::Time(_, decision) => Some(decision),
                 HeldUntil::Decided(receiver) => receiver.blocking_recv().ok(),
             };
-            started = worker.resume(&mut self.session, *held, decision, &mut out);
+            started = worker.resume(&mut self.session, held, decision, &mut out);
         }
         match started {
             Started::Answered => {}

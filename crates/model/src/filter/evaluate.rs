@@ -66,8 +66,14 @@ impl CompiledFilter {
     ///
     /// Iterative: the depth of a filter costs no stack. Operands are evaluated in order, until one decides.
     pub fn evaluate(&self, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
-        let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
         let guard = source.guard();
+        if let [node] = self.nodes.as_slice()
+            && !matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. })
+        {
+            let mut memory = Memory { scratch, forms: None };
+            return self.leaf(node, guard, (schema, source), &mut memory);
+        }
+        let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
         let mut at = 0;
         let is_big = self.is_big();
         let budget = if is_big { source.budget() } else { None };
@@ -97,11 +103,7 @@ impl CompiledFilter {
                 });
                 continue;
             }
-            let refused = guard.and_then(|guard| self.guarded(node, guard, (schema, source), &mut memory));
-            let mut truth = match refused {
-                None => self.item(node, schema, source, &mut memory),
-                Some(truth) => truth,
-            };
+            let mut truth = self.leaf(node, guard, (schema, source), &mut memory);
             loop {
                 let Some(frame) = open.last_mut() else {
                     return truth;
@@ -115,6 +117,18 @@ impl CompiledFilter {
                 open.pop();
             }
         }
+    }
+
+    /// The truth of an item, as far as it is allowed.
+    fn leaf(
+        &self,
+        node: &Node,
+        guard: Option<&dyn Guard>,
+        (schema, source): (&Schema, &dyn ValueSource),
+        memory: &mut Memory<'_>,
+    ) -> Truth {
+        let refused = guard.and_then(|guard| self.guarded(node, guard, (schema, source), memory));
+        refused.unwrap_or_else(|| self.item(node, schema, source, memory))
     }
 
     /// Whether one value satisfies this filter, for the matched values control (RFC 3876). The filter is an item or an

@@ -15,7 +15,7 @@ use tokio::{
 
 /// A request, with the event that it waits for.
 pub(super) struct HeldRequest {
-    held: Box<Held>,
+    held: Held,
     until: Until,
 }
 
@@ -26,7 +26,7 @@ enum Until {
 }
 
 impl HeldRequest {
-    pub(super) fn new(held: Box<Held>, until: HeldUntil) -> Self {
+    pub(super) fn new(held: Held, until: HeldUntil) -> Self {
         let until = match until {
             HeldUntil::Time(time, decision) => Until::Time(Box::pin(sleep(time)), Some(decision)),
             HeldUntil::Decided(receiver) => Until::Decided(receiver),
@@ -44,7 +44,7 @@ impl HeldRequest {
     }
 
     pub(super) fn into_held(self) -> Held {
-        *self.held
+        self.held
     }
 
     /// The decision. `None`: it will never come, or the request was abandoned or canceled.

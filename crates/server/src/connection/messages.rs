@@ -108,7 +108,8 @@ impl Connection {
                     blocks: blocks_connection,
                 });
             }
-            Started::Held(held, until) => {
+            Started::Held(request) => {
+                let (held, until) = *request;
                 self.is_blocked |= held.blocks_connection;
                 self.held.push(HeldRequest::new(held, until));
             }
