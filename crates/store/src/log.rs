@@ -3,6 +3,7 @@
 //! Invariants: `changes` has every change from the number in `log-first` to the last. The vectors of its rows never go
 //! down.
 
+pub(crate) mod recent;
 pub(crate) mod row;
 mod trim;
 
@@ -11,6 +12,7 @@ pub use trim::{LogLimits, TrimStep};
 use std::ops::Bound;
 
 use heed::{RoRange, RoTxn, types::Bytes};
+use recent::RecentRows;
 use row::ChangesRow;
 
 use crate::{
@@ -45,26 +47,86 @@ fn damaged(what: &str) -> StoreError {
     StoreError::damaged(what)
 }
 
-/// The rows of `changes`, from the one that has change `first` or the next one.
-fn rows_from<'t>(txn: &'t RoTxn<'_>, log: &LogTables, first: u64) -> Result<RoRange<'t, Bytes, Bytes>, StoreError> {
-    let start = varint::Key::new(first);
-    Ok(log
-        .changes
-        .range(txn, &(Bound::Included(start.bytes()), Bound::Unbounded))?)
+/// The rows of the log in order.
+struct LogRows<'t> {
+    tables: &'t Tables,
+    settled: Option<RoRange<'t, Bytes, Bytes>>,
+    recent: RecentRows<'t>,
+    /// Rows whose changes are all before it are skipped.
+    first: u64,
 }
 
-/// A row of `changes`, and the numbers of its first and last change.
-fn read_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<(ChangesRow<'r>, u64, u64), StoreError> {
+/// A row of the log.
+struct NumberedRow<'r> {
+    row: ChangesRow<'r>,
+    /// Number of its first change.
+    first: u64,
+    /// Number of its last change.
+    last: u64,
+    octets: u64,
+}
+
+impl<'t> LogRows<'t> {
+    /// Rows from the one that has change `first` or the next one.
+    fn from(tables: &'t Tables, txn: &'t RoTxn<'_>, log: &LogTables, first: u64) -> Result<Self, StoreError> {
+        let start = varint::Key::new(first);
+        let rows = log
+            .changes
+            .range(txn, &(Bound::Included(start.bytes()), Bound::Unbounded))?;
+        Ok(Self {
+            tables,
+            settled: Some(rows),
+            recent: RecentRows::of(tables, txn)?,
+            first,
+        })
+    }
+}
+
+impl<'t> Iterator for LogRows<'t> {
+    type Item = Result<NumberedRow<'t>, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(rows) = &mut self.settled {
+            if let Some(row) = rows.next() {
+                return Some(
+                    row.map_err(StoreError::from)
+                        .and_then(|row| settled_row(self.tables, row)),
+                );
+            }
+            self.settled = None;
+        }
+        loop {
+            match self.recent.next()? {
+                Ok((last, _)) if last < self.first => {}
+                row => return Some(row.and_then(|row| read_row(self.tables, row))),
+            }
+        }
+    }
+}
+
+/// A row of `changes`.
+fn settled_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<NumberedRow<'r>, StoreError> {
     let last = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
-    let row = tables.unseal(last, row).and_then(ChangesRow::read);
-    let found = row.and_then(|row| row.first_of(last).map(|first| (row, first, last)));
-    found.ok_or_else(|| damaged(&format!("the row of change {last}")))
+    read_row(tables, (last, row))
+}
+
+fn read_row<'r>(tables: &Tables, (last, row): (u64, &'r [u8])) -> Result<NumberedRow<'r>, StoreError> {
+    let octets = row.len() as u64;
+    let read = || {
+        let row = ChangesRow::read(tables.unseal(last, row)?)?;
+        Some(NumberedRow {
+            first: row.first_of(last)?,
+            row,
+            last,
+            octets,
+        })
+    };
+    read().ok_or_else(|| damaged(&format!("the row of change {last}")))
 }
 
 /// Changes of the log, in order.
 pub struct ChangeRows<'v> {
-    rows: Option<RoRange<'v, Bytes, Bytes>>,
-    tables: &'v Tables,
+    rows: Option<LogRows<'v>>,
     /// Changes before it are skipped.
     first: u64,
     /// The records of the current row.
@@ -99,8 +161,7 @@ impl ChangeRows<'_> {
     /// Reads the next row. `None`: there is none.
     fn next_row(&mut self) -> Option<Result<(), StoreError>> {
         let row = self.rows.as_mut()?.next()?;
-        Some(row.map_err(StoreError::from).and_then(|row| {
-            let (row, first, _) = read_row(self.tables, row)?;
+        Some(row.and_then(|NumberedRow { row, first, .. }| {
             let records = row.records();
             let records = records.ok_or_else(|| damaged(&format!("the row of change {first}")))?;
             self.records.clear();
@@ -138,11 +199,10 @@ impl<'v> View<'v> {
         let tables = self.tables();
         let rows = match &tables.log {
             None => None,
-            Some(log) => Some(rows_from(self.txn, log, first)?),
+            Some(log) => Some(LogRows::from(tables, self.txn, log, first)?),
         };
         Ok(ChangeRows {
             rows,
-            tables,
             first,
             records: Vec::new(),
             taken: 0,
@@ -195,11 +255,15 @@ impl<'v> View<'v> {
         let Some(log) = self.tables().log.filter(|_| context.is_none()) else {
             return Ok(context);
         };
-        let Some(row) = log.changes.last(self.txn)? else {
-            return Ok(None);
+        let tables = self.tables();
+        let row = match RecentRows::of(tables, self.txn)?.last() {
+            Some(row) => Some(read_row(tables, row?)?),
+            None => match log.changes.last(self.txn)? {
+                Some(row) => Some(settled_row(tables, row)?),
+                None => None,
+            },
         };
-        let (row, ..) = read_row(self.tables(), row)?;
-        Ok(row.vector())
+        Ok(row.and_then(|found| found.row.vector()))
     }
 
     /// The number of the change that has a CSN, or that brought it from another server. The number before the first
@@ -229,11 +293,16 @@ impl<'v> View<'v> {
         let mut found = None;
         while low < high {
             let middle = low + (high - low) / 2;
-            let Some(row) = rows_from(self.txn, log, middle)?.next() else {
+            let Some(row) = LogRows::from(self.tables(), self.txn, log, middle)?.next() else {
                 high = middle;
                 continue;
             };
-            let (row, from, to) = read_row(self.tables(), row?)?;
+            let NumberedRow {
+                row,
+                first: from,
+                last: to,
+                ..
+            } = row?;
             let vector = row.vector().ok_or_else(|| damaged("a context vector"))?;
             if vector.of_server(csn.server_id()).is_some_and(|reached| reached >= csn) {
                 // A gap, which only damage makes, must not keep the range from getting shorter.

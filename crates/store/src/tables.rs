@@ -219,8 +219,10 @@ pub(crate) enum MetaRow {
     LogFirst,
     /// The greatest CSN of each server before that change. Absent: not known.
     LogBase,
-    /// Bytes of the rows of `changes`.
+    /// Bytes of the rows of the log.
     LogBytes,
+    /// The last rows of the log. Absent: all are in `changes`.
+    RecentRows,
     /// Random number of the log.
     Generation,
     /// Whether the database was restored from a copy, and has not heard from its peers since.
@@ -243,6 +245,7 @@ impl MetaRow {
             Self::LogFirst => b"log-first",
             Self::LogBase => b"log-base",
             Self::LogBytes => b"log-bytes",
+            Self::RecentRows => b"log-recent",
             Self::Generation => b"generation",
             Self::Restored => b"restored",
         }

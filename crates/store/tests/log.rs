@@ -12,6 +12,8 @@ use ironbark_store::{
 };
 use proptest::prelude::*;
 
+type RawTable<'e> = heed::Database<'e, heed::types::Bytes, heed::types::Bytes>;
+
 const UUID: &str = "597ae2f6-16a6-1027-98f4-d28b5365dc14";
 const ANN: &str = "cn=ann,ou=people,dc=example,dc=com";
 
@@ -330,10 +332,26 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
     assert_sound(&store.database);
 }
 
-#[test]
-fn a_gap_that_damage_made_ends_the_search_for_a_csn() {
-    let store = store();
-    write_apart(&store, LogMode::Rows, tree());
+/// A change whose row is so long that it goes to `changes` at once, with those that wait.
+fn long(number: u64) -> (u64, Effect) {
+    let mut state = number;
+    let digits = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'a' + u8::try_from(state >> 60).unwrap())
+    });
+    let description: String = digits.take(16_000).collect();
+    let changes = vec![ValueChange::Replace {
+        attribute: "description".into(),
+        values: values(&[&description]),
+    }];
+    (number, modify("ou=people,dc=example,dc=com", changes))
+}
+
+/// Opens the table `changes` and the table `meta` as anyone can, and lets `change` change them.
+fn change_tables(
+    store: Store,
+    change: impl FnOnce(&mut heed::RwTxn<'_>, [RawTable<'_>; 2]),
+) -> (Database, tempfile::TempDir) {
     let Store { database, directory } = store;
     drop(database);
     {
@@ -341,20 +359,101 @@ fn a_gap_that_damage_made_ends_the_search_for_a_csn() {
         let env = unsafe { heed::EnvOpenOptions::new().max_dbs(16).open(directory.path()) }.unwrap();
         let txn = env.read_txn().unwrap();
         let opened = env.open_databases_and_commit(txn, |opener, txn| {
-            let changes = opener.open_database::<heed::types::Bytes, heed::types::Bytes>(txn, Some("changes"))?;
-            Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(changes.unwrap()))
+            let tables = ["changes", "meta"].map(|name| opener.open_database(txn, Some(name)).unwrap().unwrap());
+            Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(tables))
         });
-        let changes = opened.unwrap().commit().unwrap();
+        let tables = opened.unwrap().commit().unwrap();
         let mut txn = env.write_txn().unwrap();
-        for key in [1, 2, 3] {
-            assert!(changes.delete(&mut txn, &[key]).unwrap());
-        }
+        change(&mut txn, tables);
         txn.commit().unwrap();
         env.prepare_for_closing().wait();
     }
     let database = Database::open(options(directory.path()), schema()).unwrap();
+    (database, directory)
+}
+
+#[test]
+fn the_last_rows_wait_together_and_are_read_like_the_others() {
+    let store = store();
+    write_apart(&store, LogMode::Rows, tree());
+    write_apart(&store, LogMode::Rows, [long(5)]);
+    let edits = (6..9).map(|number| {
+        let changes = vec![ValueChange::Replace {
+            attribute: "description".into(),
+            values: values(&[&number.to_string()]),
+        }];
+        (number, modify(ANN, changes))
+    });
+    write_apart(&store, LogMode::Rows, edits);
+    let (database, directory) = change_tables(store, |txn, [changes, meta]| {
+        assert_eq!(changes.len(txn).unwrap(), 5, "the long one took the others with it");
+        assert!(
+            meta.get(txn, b"log-recent")
+                .unwrap()
+                .is_some_and(|waiting| waiting.len() < 1000)
+        );
+    });
+    let store = Store { database, directory };
+    for first in 0..10 {
+        let numbers: Vec<_> = rows(&store, first).iter().map(|row| row.position.sequence).collect();
+        assert_eq!(numbers, (first.max(1)..9).collect::<Vec<_>>());
+    }
+    let found = |number| {
+        store
+            .database
+            .snapshot()
+            .unwrap()
+            .view()
+            .position_of(csn(number))
+            .unwrap()
+    };
+    assert_eq!(
+        (1..10).map(found).collect::<Vec<_>>(),
+        (1..9).map(Some).chain([None]).collect::<Vec<_>>()
+    );
+    for keep_from in [4, 7, 9] {
+        store.database.trim_log(&everything(keep_from), 99).unwrap();
+        let kept = rows(&store, 0);
+        assert_eq!(
+            (state(&store).first, kept.len() as u64),
+            (Some(keep_from), 9 - keep_from)
+        );
+    }
+    assert_eq!(state(&store).bytes, 0);
+    write_apart(&store, LogMode::Rows, [long(9)]);
+    assert_eq!(rows(&store, 0).len(), 1);
+    assert_sound(&store.database);
+}
+
+#[test]
+fn damage_among_the_last_rows_is_told() {
+    for cut in [1, 40, 200] {
+        let store = store();
+        write_apart(&store, LogMode::Rows, tree());
+        let (database, directory) = change_tables(store, |txn, [_, meta]| {
+            let waiting = meta.get(txn, b"log-recent").unwrap().unwrap().to_vec();
+            meta.put(txn, b"log-recent", &waiting[..waiting.len() - cut]).unwrap();
+        });
+        let snapshot = database.snapshot().unwrap();
+        let rows: Vec<_> = snapshot.view().changes(0).unwrap().collect();
+        assert!(rows.len() < 5 && matches!(rows.last(), Some(Err(StoreError::Format(_)))));
+        drop(snapshot);
+        drop((database, directory));
+    }
+}
+
+#[test]
+fn a_gap_that_damage_made_ends_the_search_for_a_csn() {
+    let store = store();
+    write_apart(&store, LogMode::Rows, tree());
+    write_apart(&store, LogMode::Rows, [long(5)]);
+    let (database, _directory) = change_tables(store, |txn, [changes, _]| {
+        for key in [1, 2, 3] {
+            assert!(changes.delete(txn, &[key]).unwrap());
+        }
+    });
     let found = |number| database.snapshot().unwrap().view().position_of(csn(number)).unwrap();
-    assert_eq!([found(1), found(3), found(4), found(5)], [None, None, Some(4), None]);
+    assert_eq!([found(1), found(3), found(4), found(6)], [None, None, Some(4), None]);
 }
 
 #[test]

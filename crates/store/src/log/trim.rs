@@ -2,7 +2,10 @@
 
 use std::ops::Bound;
 
-use super::{FOLLOWER, damaged, read_row};
+use super::{
+    FOLLOWER, LogRows, NumberedRow, damaged,
+    recent::{self, RecentRows},
+};
 use crate::{
     Database, StoreError,
     csn::Csn,
@@ -115,10 +118,13 @@ fn trim_changes(
         tables.number(&write.txn, MetaRow::LogBytes)?,
     );
     let (mut gone, mut first_kept, mut base) = (Vec::new(), None, None);
-    for row in log.changes.iter(&write.txn)? {
-        let row = row?;
-        let octets = row.1.len() as u64;
-        let (row, from, to) = read_row(&tables, row)?;
+    for row in LogRows::from(&tables, &write.txn, log, 0)? {
+        let NumberedRow {
+            row,
+            first: from,
+            last: to,
+            octets,
+        } = row?;
         // Changes outside the log's range are kept for followers alone.
         let is_past = to < first || first == 0 || bytes > limits.bytes || row.unix_micros < limits.changes_since;
         if to >= limits.keep_from || !is_past || gone.len() == rows {
@@ -129,8 +135,12 @@ fn trim_changes(
         gone.push(to);
         base = (to >= first).then(|| row.vector()).flatten();
     }
-    if gone.is_empty() {
+    let Some(&last_gone) = gone.last() else {
         return Ok((0, first_kept));
+    };
+    let waiting = RecentRows::of(&tables, &write.txn)?.next().transpose()?;
+    if waiting.is_some_and(|(number, _)| number <= last_gone) {
+        recent::settle(&tables, log, &mut write.txn)?;
     }
     for &last in &gone {
         log.changes.delete(&mut write.txn, varint::Key::new(last).bytes())?;

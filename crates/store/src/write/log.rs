@@ -3,15 +3,13 @@
 //! Invariants: rows, tombstones and the context vector are written in the transaction of the change. A change of
 //! entries without a record (an offline load) ends the log, which begins anew after it.
 
-use heed::PutFlags;
-
 use super::WriteTransaction;
 use crate::{
     ChangeRecord, Effect, RecordedEffect, StoreError,
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{follower_key, row::GatheredChanges},
+    log::{follower_key, recent, row::GatheredChanges},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -339,9 +337,7 @@ impl WriteTransaction<'_> {
             let checksum = hash::checksum(last, &row);
             row.extend_from_slice(&checksum);
         }
-        let key = varint::Key::new(last);
-        log.changes
-            .put_with_flags(&mut self.txn, PutFlags::APPEND, key.bytes(), &row)?;
+        recent::append(self.tables(), &log, &mut self.txn, (last, &row))?;
         self.logged.bytes += row.len() as u64;
         self.scratch.row = row;
         Ok(())
