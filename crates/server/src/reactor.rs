@@ -229,7 +229,7 @@ impl Reactor {
             Ok(arrival) => self.welcome(arrival),
             Err(error) => {
                 tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
-                self.counters.ended();
+                self.counters.release();
             }
         }
     }
@@ -263,7 +263,7 @@ impl Reactor {
                 tracing::warn!(target: "any", "proxyp({descriptor}): {error}");
                 tracing::warn!(target: "any", "slapd({descriptor}): proxyp failed");
                 self.sources.refuse_proxy();
-                self.counters.ended();
+                self.counters.release();
             }
         }
     }
@@ -295,7 +295,7 @@ impl Reactor {
     fn refuse(&self, arrival: &Arrival, reason: &str) {
         let (number, descriptor) = (arrival.number, arrival.socket.descriptor());
         tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
-        self.counters.ended();
+        self.counters.release();
     }
 
     /// Serves a connection after the checks of its source.
@@ -461,7 +461,7 @@ impl Reactor {
         if connections.is_empty() {
             self.is_empty.notify_waiters();
         }
-        self.counters.ended();
+        self.counters.release();
     }
 }
 
@@ -506,7 +506,7 @@ fn register(accepted: Accepted) -> io::Result<Arrival> {
 }
 
 impl Counters {
-    fn ended(&self) {
+    fn release(&self) {
         self.current.fetch_sub(1, Ordering::Relaxed);
         self.changed.notify_one();
     }

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod advise;
+mod ironbark;
 mod log;
 mod metrics;
-mod own;
 mod reconfigured;
 mod tree;
 mod writes;

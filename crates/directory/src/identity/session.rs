@@ -98,7 +98,7 @@ impl Session {
     }
 
     /// An operation has ended. If a bind abandoned it, another operation may have its message ID already.
-    pub(crate) fn ended(&mut self, message_id: i32, stop: &StopFlag) {
+    pub(crate) fn conclude(&mut self, message_id: i32, stop: &StopFlag) {
         if self.in_flight.get(&message_id).is_some_and(|flag| flag.is(stop)) {
             self.in_flight.remove(&message_id);
         }
@@ -142,9 +142,9 @@ mod tests {
         session.stop_all();
         assert_eq!(first.stopped(), Some(Stop::Abandoned));
         session.in_flight.insert(7, second.clone());
-        session.ended(7, &first);
+        session.conclude(7, &first);
         assert_eq!(session.in_flight.len(), 1);
-        session.ended(7, &second);
+        session.conclude(7, &second);
         assert!(session.in_flight.is_empty());
     }
 }

@@ -74,9 +74,9 @@ impl<I: Iterator<Item: Display> + Clone> Display for Words<I> {
 }
 
 /// An attribute that a search asks for. An invalid name is shown as `1.1`, which asks for nothing.
-struct Asked<'a>(&'a [u8]);
+struct RequestedAttribute<'a>(&'a [u8]);
 
-impl Display for Asked<'_> {
+impl Display for RequestedAttribute<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
         let may_be_within = |octet: &u8| octet.is_ascii_alphanumeric() || b"-.;".contains(octet);
         let is_shown = match self.0 {
@@ -191,7 +191,11 @@ fn search(configuration: &Configuration, origin: &RequestContext, base: &str, re
         LogFilter::new(&configuration.schema, &request.filter)
     );
     if !request.attributes.is_empty() {
-        stats!(origin, "SRCH attr={}", Words(request.attributes.iter().map(Asked)));
+        stats!(
+            origin,
+            "SRCH attr={}",
+            Words(request.attributes.iter().map(RequestedAttribute))
+        );
     }
 }
 

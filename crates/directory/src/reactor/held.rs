@@ -114,7 +114,7 @@ impl Worker {
     ) -> Started {
         let _ = self.batch(None);
         let Held { pdu, mut origin, .. } = held;
-        session.ended(origin.message_id, &origin.stop);
+        session.conclude(origin.message_id, &origin.stop);
         match origin.stop.stopped() {
             None => {}
             Some(Stop::Abandoned) => {

@@ -460,7 +460,7 @@ impl Worker {
     /// Ends a search.
     fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
         if run.origin.stop.can_stop() {
-            session.ended(run.origin.message_id, &run.origin.stop);
+            session.conclude(run.origin.message_id, &run.origin.stop);
         }
         run.put_aside(&mut session.searches);
         // A sorted search gives its place back when it ends, and not only when its memory is used again.
@@ -472,7 +472,7 @@ impl Worker {
 
     /// Ends an operation that ran elsewhere: appends its response, and updates the session.
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
-        session.ended(completion.message_id, &completion.stop);
+        session.conclude(completion.message_id, &completion.stop);
         if let Some(identity) = completion.identity {
             session.identity = identity;
         }

@@ -171,7 +171,7 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> Shared<S, T> {
                     drop(catch_unwind(AssertUnwindSafe(|| task.run())));
                 }
                 state = self.lock();
-                state.queue.ended(&claimant);
+                state.queue.conclude(&claimant);
             } else if state.is_closed {
                 return;
             } else {

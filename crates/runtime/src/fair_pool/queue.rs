@@ -95,7 +95,7 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
     }
 
     /// A task that was taken has ended.
-    pub(super) fn ended(&mut self, claimant: &Claimant<S>) {
+    pub(super) fn conclude(&mut self, claimant: &Claimant<S>) {
         let Some(source) = self.sources.get_mut(&claimant.source) else {
             return;
         };

@@ -58,7 +58,7 @@ fn queue(tasks: usize) -> Queue<u8, Numbered> {
 /// Serves the next task to its end. Returns whose it was.
 fn served(queue: &mut Queue<u8, Numbered>) -> Option<(u8, u64)> {
     let (claimant, _) = queue.take()?;
-    queue.ended(&claimant);
+    queue.conclude(&claimant);
     Some((claimant.source, claimant.connection))
 }
 
@@ -93,7 +93,7 @@ fn no_source_has_all_threads_and_no_connection_those_of_its_source() {
     assert!(queue.take().is_none(), "its third connection waits");
     push(&mut queue, 2, 9);
     assert_eq!(queue.take().unwrap().0, of(2, 9), "another source does not");
-    queue.ended(&first);
+    queue.conclude(&first);
     assert_eq!(queue.take().unwrap().0, of(1, 3));
 }
 
@@ -158,7 +158,7 @@ fn what_has_gone_is_forgotten_and_leaves_no_trace() {
     let running = queue.take().unwrap().0;
     assert_eq!(queue.forget(&of(1, 1)).len(), 1);
     assert_eq!(queue.forget(&of(2, 3)).len() + queue.forget(&of(9, 9)).len(), 1);
-    queue.ended(&running);
+    queue.conclude(&running);
     assert_eq!(served(&mut queue), Some((1, 2)));
     assert_eq!(served(&mut queue), None);
     assert!((0..4).all(|connection| push(&mut queue, 3, connection) == (true, 0)));
@@ -177,7 +177,7 @@ proptest! {
                     waiting -= 1;
                     running.push(claimant);
                 } else if let Some(claimant) = running.pop() {
-                    queue.ended(&claimant);
+                    queue.conclude(&claimant);
                 }
             } else {
                 let (admitted, gave_way) = queue.push(of(source, connection), wanted(size * Shares::TASK_OCTETS));
@@ -191,7 +191,7 @@ proptest! {
             }
         }
         for claimant in running.drain(..) {
-            queue.ended(&claimant);
+            queue.conclude(&claimant);
         }
         prop_assert_eq!(std::iter::from_fn(|| served(&mut queue)).count(), waiting);
     }

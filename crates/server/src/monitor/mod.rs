@@ -6,8 +6,8 @@
 mod change;
 mod connections;
 mod databases;
+mod ironbark;
 mod operations;
-mod own;
 mod threads;
 mod tree;
 
@@ -173,7 +173,7 @@ impl InMemoryTree for Monitor {
             threads::add_waiters(&mut tree, pool);
         }
         if let Some((directory, pool)) = &server {
-            own::add(&mut tree, configuration, directory, pool);
+            ironbark::add(&mut tree, configuration, directory, pool);
         }
         complete_entries(configuration, tree.finish())
     }

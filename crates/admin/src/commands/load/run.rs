@@ -22,7 +22,7 @@ use ironbark_runtime::{Clock, UtcTime, process::raise_open_files_limit};
 use super::{
     Failure,
     report::{failed, write_page},
-    show::{Live, print_header, print_operations, print_point},
+    show::{ProgressLine, print_header, print_operations, print_point},
 };
 
 /// Options that all workloads have.
@@ -136,7 +136,7 @@ impl Run {
         raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();
         let started = timestamp(clock.now().utc());
-        let mut live = Live::new(clock);
+        let mut live = ProgressLine::new(clock);
         let counts = workload.unit();
         let name = match &self.variant {
             Some(variant) => format!("{}, {variant}", workload.name()),

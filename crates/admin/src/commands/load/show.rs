@@ -11,13 +11,13 @@ use ironbark_load::{
 use ironbark_runtime::{Clock, MonotonicTime};
 
 /// A line that changes during a measurement. Nothing is shown without a terminal.
-pub(super) struct Live {
+pub(super) struct ProgressLine {
     bar: ProgressBar,
     clock: Clock,
     last: Option<(MonotonicTime, u64)>,
 }
 
-impl Live {
+impl ProgressLine {
     pub(super) fn new(clock: Clock) -> Self {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
@@ -50,7 +50,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
