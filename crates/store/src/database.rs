@@ -18,6 +18,7 @@ use crate::{
     StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     ground::Ground,
+    log::open_row::WrittenRow,
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     tables::{Environment, Tables},
@@ -54,6 +55,7 @@ pub(crate) struct Common {
     index_work: AtomicBool,
     /// Where the next look at tombstones begins.
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
+    pub(crate) written_row: Mutex<WrittenRow>,
 }
 
 impl Database {

@@ -1,4 +1,4 @@
-//! The hot paths of a search, a compare and a bind, for callgrind to count their instructions
+//! The hot paths of a search, a compare, a bind and a commit, for callgrind to count their instructions
 //! (`cargo xtask instructions`).
 //!
 //! Each operation is done for every account, first to fill the caches, then counted: callgrind collects the
@@ -19,6 +19,7 @@
 mod harness;
 
 mod accounts;
+mod commits;
 mod operations;
 mod protocol;
 mod store;
@@ -30,6 +31,7 @@ fn main() {
     protocol::count_all(&accounts);
     store::count_all(&accounts);
     operations::count_all(&mut accounts);
+    commits::count_all(&accounts);
 }
 
 /// Counts an operation that is done `times` times, for one number after the other.
