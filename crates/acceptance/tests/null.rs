@@ -1,8 +1,11 @@
 //! `database null`: everything succeeds and nothing is kept, as with Debian's slapd.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
+mod common;
+
 use std::fmt::Write as _;
 
+use common::converted;
 use ironbark_testkit::{
     Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same, assert_same_answers,
 };
@@ -239,44 +242,9 @@ fn it_comes_changes_and_goes_over_ldap_and_is_shown() {
 fn both_forms_of_the_configuration_say_the_same_as_slapds() {
     let theirs = Server::prepare(Flavor::OpenLdap, &config("bind on\ndosearch on")).unwrap();
     theirs.tool(Tool::Add, &["-n", "2"], SUFFIX).unwrap().success().unwrap();
-    let file = theirs.config_path().display().to_string();
-    let mut shown = Vec::new();
-    for flavor in Flavor::ALL {
-        let folder = theirs
-            .layout()
-            .make_dir(&format!("{flavor:?}.d"))
-            .unwrap()
-            .display()
-            .to_string();
-        Tool::Test.run(flavor, &["-f", &file, "-F", &folder], "").unwrap();
-        for reader in Flavor::ALL {
-            let arguments = [
-                "-F",
-                &folder,
-                "-n",
-                "0",
-                "-a",
-                "(olcDatabase={1}null)",
-                "-o",
-                "ldif-wrap=no",
-            ];
-            let outcome = Tool::Cat.run(reader, &arguments, "").unwrap().success().unwrap();
-            let ldif = NormalizedLdif::new(&outcome.stdout).without(&[
-                "entryUUID",
-                "entryCSN",
-                "createTimestamp",
-                "modifyTimestamp",
-                "olcMaxDerefDepth",
-            ]);
-            shown.push(ldif.to_string());
-        }
-    }
+    let shown = converted(&theirs, "null");
     assert!(
-        shown[0].contains("olcDbBindAllowed: TRUE") && shown[0].contains("olcDbDoSearch: TRUE"),
-        "{}",
-        shown[0]
+        shown.contains("olcDbBindAllowed: TRUE") && shown.contains("olcDbDoSearch: TRUE"),
+        "{shown}"
     );
-    for other in &shown[1..] {
-        assert_eq!(&shown[0], other);
-    }
 }

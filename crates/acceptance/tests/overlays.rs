@@ -11,16 +11,9 @@ use ironbark_testkit::{Credentials, Flavor, Outcome, Server, TestkitError, Trans
 const BASE: &str = "dc=example,dc=com";
 const OPERATIONAL: [&str; 4] = ["*", "memberOf", "modifiersName", "creatorsName"];
 
-const DATA: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=People,dc=example,dc=com
-objectClass: organizationalUnit
-
+const DATA: &str = concat!(
+    include_str!("data/people.ldif"),
+    "
 dn: uid=ann,ou=People,dc=example,dc=com
 objectClass: inetOrgPerson
 cn: Ann
@@ -58,17 +51,13 @@ objectClass: groupOfUniqueNames
 uniqueMember: uid=ann,ou=People,dc=example,dc=com
 uniqueMember: uid=ann,ou=People,dc=example,dc=com#'0101'B
 owner: uid=ann,ou=People,dc=example,dc=com
-";
+"
+);
 
 /// The usual configuration with overlays in its database.
 fn with(modules: &str, lines: &str) -> String {
-    let loads = modules
-        .split(' ')
-        .map(|name| format!("moduleload {name}\n"))
-        .collect::<Vec<_>>()
-        .concat();
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{loads}pidfile"), 1);
-    format!("{config}{lines}\n")
+    let loads: Vec<_> = modules.split(' ').map(|name| format!("moduleload {name}")).collect();
+    Server::people_config(&loads.join("\n"), lines)
 }
 
 /// A change of an entry, and a filter with the number of entries that match it after all consequences of the change.
@@ -442,8 +431,8 @@ fn without_chance(line: &str) -> String {
 /// In slapd such a unique looks for values in the root DSE, and therefore refuses nothing.
 #[test]
 fn an_overlay_before_the_first_database_acts_in_every_one() {
-    let lines = "overlay unique\nunique_uri ldap:///?mail?sub\npidfile";
-    let server = loaded(Flavor::Ironbark, &Server::PEOPLE_CONFIG.replacen("pidfile", lines, 1)).unwrap();
+    let config = Server::people_config("overlay unique\nunique_uri ldap:///?mail?sub", "");
+    let server = loaded(Flavor::Ironbark, &config).unwrap();
     let change = |mail: &str| modify("bob", &format!("replace: mail\nmail: {mail}@example.com"));
     assert_eq!(server.ldapmodify(&change("ann")).unwrap().code(), Some(19));
     assert_eq!(server.ldapmodify(&change("bobby")).unwrap().code(), Some(0));

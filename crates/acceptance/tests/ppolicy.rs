@@ -5,6 +5,7 @@ use ironbark_testkit::{
     Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, Transcript, assert_same, assert_same_answers,
 };
 
+const PEOPLE: &str = include_str!("data/people.ldif");
 const USER: &str = "uid=ann,ou=People,dc=example,dc=com";
 const BASE: &str = "dc=example,dc=com";
 const ASKING: [&str; 2] = ["-e", "ppolicy"];
@@ -14,19 +15,18 @@ const STATE: [&str; 4] = ["pwdReset", "modifiersName", "sn", "description"];
 
 fn data(policy: &str) -> String {
     format!(
-        "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n\
-         dn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
+        "{PEOPLE}\n\
          dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\npwdAttribute: userPassword\n{policy}\n\n\
          dn: {USER}\nobjectClass: inetOrgPerson\ncn: Ann\nsn: Lee\nuserPassword: first\n"
     )
 }
 
 fn configuration(lines: &str) -> String {
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", "moduleload ppolicy\npidfile", 1);
-    format!(
-        "{config}access to attrs=userPassword by self =wx by anonymous auth by * none\naccess to * by self write by * read\n\
-         overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\n{lines}\n"
-    )
+    let of_database = format!(
+        "access to attrs=userPassword by self =wx by anonymous auth by * none\naccess to * by self write by * read\n\
+         overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\n{lines}"
+    );
+    Server::people_config("moduleload ppolicy", &of_database)
 }
 
 /// Binds as the user, and reads the suffix entry.

@@ -37,8 +37,7 @@ errOp: modrdn
 ";
 
 fn configuration(lines: &str) -> String {
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", "moduleload retcode\npidfile", 1);
-    format!("{config}overlay retcode\n{lines}\n")
+    Server::people_config("moduleload retcode", &format!("overlay retcode\n{lines}"))
 }
 
 /// Items with all kinds of answers.

@@ -7,14 +7,15 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+#[path = "overload/entries.rs"]
+mod entries;
 #[path = "overload/wire.rs"]
 mod wire;
 
-use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::OnceLock;
 
+use entries::large_tree;
 use ironbark_testkit::{Flavor, Server, wait};
 use nix::sys::signal::Signal;
 use wire::{
@@ -33,27 +34,11 @@ fn small_server(settings: &str) -> Server {
     server
 }
 
-/// A server with 20,000 entries of about a kilobyte, more than any buffer between it and a client.
+/// A server with the [`large_tree`].
 fn big_server() -> Server {
-    static LDIF: OnceLock<String> = OnceLock::new();
-    let ldif = LDIF.get_or_init(|| {
-        let text = "0123456789".repeat(100);
-        let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
-        for number in 0..20_000 {
-            writeln!(
-                ldif,
-                "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n"
-            )
-            .unwrap();
-        }
-        ldif
-    });
-    let mut server = Server::prepare(
-        Flavor::Ironbark,
-        &format!("{}limits * size=unlimited\n", Server::PEOPLE_CONFIG),
-    )
-    .unwrap();
-    server.slapadd(ldif).unwrap();
+    let config = format!("{}limits * size=unlimited\n", Server::PEOPLE_CONFIG);
+    let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    server.slapadd(large_tree()).unwrap();
     server.launch().unwrap();
     server
 }

@@ -438,11 +438,7 @@ fn the_root_dse_names_what_the_server_can() {
 
 #[test]
 fn a_default_search_base_replaces_the_empty_one() {
-    let config = Server::PEOPLE_CONFIG.replacen(
-        "pidfile",
-        "defaultsearchbase \"ou=People,dc=example,dc=com\"\npidfile",
-        1,
-    );
+    let config = Server::people_config("defaultsearchbase \"ou=People,dc=example,dc=com\"", "");
     assert_same_answers(&config, DATA, |transcript| {
         for scope in ["sub", "one", "base", "children"] {
             transcript.search(&["-b", "", "-s", scope, "1.1"])?;

@@ -6,16 +6,9 @@ use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool, Transcript, a
 
 const BASE: &str = "dc=example,dc=com";
 
-const DATA: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=People,dc=example,dc=com
-objectClass: organizationalUnit
-
+const DATA: &str = concat!(
+    include_str!("data/people.ldif"),
+    "
 dn: ou=Titles,dc=example,dc=com
 objectClass: organizationalUnit
 
@@ -29,12 +22,12 @@ cn: Ann Lee
 givenName: Ann
 sn: Lee
 userPassword: annspass
-";
+"
+);
 
 /// The usual configuration with one overlay in its database.
 fn with(module: &str, lines: &str) -> String {
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("moduleload {module}\npidfile"), 1);
-    format!("{config}overlay {module}\n{lines}\n")
+    Server::people_config(&format!("moduleload {module}"), &format!("overlay {module}\n{lines}"))
 }
 
 fn modify(name: &str, change: &str) -> String {

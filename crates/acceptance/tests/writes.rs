@@ -11,7 +11,7 @@ const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
 
 /// With the schema of machine accounts: integers, single values.
 fn with_nis() -> String {
-    Server::PEOPLE_CONFIG.replacen("pidfile", "include {schema}/nis.schema\npidfile", 1)
+    Server::people_config("include {schema}/nis.schema", "")
 }
 
 /// Plays changes one by one, and then reads all entries.

@@ -57,12 +57,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A file as a whole.
-    pub(crate) fn whole(file: String) -> Self {
+    /// A line of a file; 0: the file as a whole.
+    pub fn in_file(file: impl Into<String>, line: u32) -> Self {
         Self {
             order: 0,
-            file,
-            line: 0,
+            file: file.into(),
+            line,
             dn: None,
         }
     }
@@ -96,14 +96,7 @@ impl Findings {
     }
 
     /// Adds a finding about a configuration that still loads.
-    pub(crate) fn note(
-        &mut self,
-        class: Class,
-        place: Place,
-        setting: &str,
-        reason: String,
-        advice: impl Into<String>,
-    ) {
+    pub fn note(&mut self, class: Class, place: Place, setting: &str, reason: String, advice: impl Into<String>) {
         self.add(Finding {
             class,
             place,
@@ -150,22 +143,6 @@ fn compare(left: &Finding, right: &Finding) -> Ordering {
 mod tests {
     use super::*;
 
-    fn finding(line: u32, class: Class, blocks: bool) -> Finding {
-        Finding {
-            class,
-            place: Place {
-                order: 0,
-                file: "slapd.conf".to_owned(),
-                line,
-                dn: None,
-            },
-            setting: "rootpw".to_owned(),
-            reason: "why".to_owned(),
-            advice: String::new(),
-            blocks,
-        }
-    }
-
     #[test]
     fn findings_are_sorted_by_place_and_each_is_there_once() {
         let mut findings = Findings::default();
@@ -175,13 +152,26 @@ mod tests {
             (10, Class::Unsafe),
             (10, Class::Old),
         ] {
-            findings.add(finding(line, class, false));
+            findings.note(
+                class,
+                Place::in_file("slapd.conf", line),
+                "rootpw",
+                "why".to_owned(),
+                "",
+            );
         }
         findings.sort();
         let shown: Vec<_> = findings.iter().map(|one| (one.place.line, one.class)).collect();
         assert_eq!(shown, [(2, Class::Wrong), (10, Class::Unsafe), (10, Class::Old)]);
         assert!(findings.loads() && findings.is_unsafe());
-        findings.add(finding(0, Class::Unknown, true));
+        findings.add(Finding {
+            class: Class::Unknown,
+            place: Place::in_file("slapd.conf", 0),
+            setting: "rootpw".to_owned(),
+            reason: "why".to_owned(),
+            advice: String::new(),
+            blocks: true,
+        });
         assert!(!findings.loads());
     }
 }

@@ -131,7 +131,7 @@ impl WrittenConfiguration {
 
     /// The configuration as a whole.
     pub(crate) fn whole(&self) -> Place {
-        Place::whole(self.main.clone())
+        Place::in_file(self.main.clone(), 0)
     }
 
     /// The place of a database's declaration.

@@ -64,6 +64,13 @@ directory {dir}/db
 index objectClass,cn,uid eq
 ";
 
+    /// [`PEOPLE_CONFIG`](Self::PEOPLE_CONFIG) with further lines: `global` ones after the schema, and `of_database` at
+    /// the end of the database.
+    pub fn people_config(global: &str, of_database: &str) -> String {
+        let config = Self::PEOPLE_CONFIG.replacen("pidfile", &format!("{global}\npidfile"), 1);
+        format!("{config}{of_database}\n")
+    }
+
     /// A server that is not started yet. `template` is a slapd.conf; its `{schema}`, `{dir}` and `{port}` are filled
     /// in. `{dir}` has an empty directory `db`.
     pub fn prepare(flavor: Flavor, template: &str) -> Result<Self, TestkitError> {

@@ -131,12 +131,9 @@ impl Site {
 
     /// The same with other entries, among which are those of the identities.
     pub(crate) async fn with(flavor: Flavor, data: &str) -> Self {
-        let config = Server::PEOPLE_CONFIG
-            .replace(
-                "pidfile",
-                "include {schema}/nis.schema\ninclude {schema}/dyngroup.schema\npidfile",
-            )
-            .replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
+        let schema = "include {schema}/nis.schema\ninclude {schema}/dyngroup.schema";
+        let config =
+            Server::people_config(schema, "").replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
         let mut server = Server::prepare(flavor, &config).unwrap();
         server.slapadd(data).unwrap();
         server.launch().unwrap();

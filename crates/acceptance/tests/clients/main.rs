@@ -42,9 +42,8 @@ fn started(flavor: Flavor, lines: (&str, &str)) -> Server {
 }
 
 fn prepared(flavor: Flavor, (global, of_database): (&str, &str)) -> Server {
-    // Schema files build upon each other.
-    let (schema, rest) = Server::PEOPLE_CONFIG.split_once("pidfile").unwrap();
-    let template = format!("{schema}include {{schema}}/nis.schema\n{GLOBAL}{global}pidfile{rest}{of_database}");
+    let global = format!("include {{schema}}/nis.schema\n{GLOBAL}{global}");
+    let template = Server::people_config(&global, of_database);
     let server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
     let layout = server.layout();
     let mut authority = Authority::new("Test CA").unwrap();

@@ -68,3 +68,28 @@ pub(crate) fn succeed(arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?}: {shown}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
+
+/// A database of cn=config, as both servers show it after either has converted the slapd.conf of `server`. All four
+/// texts are the same. `class` is the name of its kind: `ldif`.
+pub(crate) fn converted(server: &Server, class: &str) -> String {
+    let file = server.config_path().display().to_string();
+    let filter = format!("(olcDatabase={{1}}{class})");
+    let mut shown = Vec::new();
+    for writer in Flavor::ALL {
+        let folder = server.layout().make_dir(&format!("{writer:?}.d")).unwrap();
+        let folder = folder.display().to_string();
+        // slaptest may miss the other server's database, but only after the conversion.
+        Tool::Test.run(writer, &["-f", &file, "-F", &folder], "").unwrap();
+        for reader in Flavor::ALL {
+            let arguments = ["-F", &folder, "-n", "0", "-a", &filter, "-o", "ldif-wrap=no"];
+            let outcome = Tool::Cat.run(reader, &arguments, "").unwrap().success().unwrap();
+            let ldif = NormalizedLdif::new(&outcome.stdout).without(&NormalizedLdif::VOLATILE);
+            shown.push((writer, reader, ldif.without(&["olcMaxDerefDepth"]).to_string()));
+        }
+    }
+    let (_, _, first) = shown.swap_remove(0);
+    for (writer, reader, other) in shown {
+        assert_eq!(first, other, "written by {writer}, read by {reader}");
+    }
+    first
+}

@@ -2,16 +2,11 @@
 
 use ironbark_testkit::{Credentials, Server, assert_same, assert_same_answers};
 
-fn configuration(before: &str, after: &str) -> String {
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{before}\npidfile"), 1);
-    format!("{config}{after}\n")
-}
-
 #[test]
 fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them() {
     let lines = "allow bind_v2\nreferral ldap://root.example.com/\nreferral ldap://other.example.com/";
     assert_same(|flavor| {
-        let server = Server::start(flavor, &configuration(lines, ""))?;
+        let server = Server::start(flavor, &Server::people_config(lines, ""))?;
         let answer = server.search(&[
             "-b",
             "",
@@ -32,7 +27,7 @@ fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them()
 
 #[test]
 fn overlay_ppolicy_brings_slapds_four_controls() {
-    let config = configuration("moduleload ppolicy", "overlay ppolicy");
+    let config = Server::people_config("moduleload ppolicy", "overlay ppolicy");
     let controls = |flavor, config: &str| {
         let server = Server::start(flavor, config)?;
         let answer = server
@@ -65,7 +60,7 @@ fn start_tls_is_unknown_where_tls_is_not_configured() {
 #[test]
 fn writes_to_the_root_dse_and_the_subschema_subentry_are_refused_in_slapds_words() {
     assert_same_answers(
-        &configuration("referral ldap://root.example.com/", ""),
+        &Server::people_config("referral ldap://root.example.com/", ""),
         "",
         |transcript| {
             for who in [Credentials::Anonymous, Credentials::ROOT] {

@@ -7,22 +7,16 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, assert_same};
 
-const DATA: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=People,dc=example,dc=com
-objectClass: organizationalUnit
-
+const DATA: &str = concat!(
+    include_str!("../data/people.ldif"),
+    "
 dn: uid=ann,ou=People,dc=example,dc=com
 objectClass: inetOrgPerson
 cn: Ann
 sn: Lee
 userPassword: secret
-";
+"
+);
 
 const ANN: &str = "UID=Ann,  OU=People, DC=Example,dc=COM";
 const MANAGER: Credentials<'_> = Credentials::Simple {

@@ -12,11 +12,6 @@ const LATER: [&str; 4] = [
     "pwdHashingPolicy",
 ];
 
-fn configuration(before: &str, after: &str) -> String {
-    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{before}\npidfile"), 1);
-    format!("{config}{after}\n")
-}
-
 /// The definitions in the subschema subentry, without descriptions, which differ between servers.
 fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, TestkitError> {
     let server = Server::start(flavor, configuration)?;
@@ -33,8 +28,8 @@ fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, Testki
 /// The definitions that appear with these lines and not without them. The schema of cn=config is always there in this
 /// server, as in a slapd with all parts built in.
 fn brought(flavor: Flavor, before: &str, after: &str) -> BTreeSet<String> {
-    let without = shown(flavor, &configuration("", "")).unwrap();
-    let with = shown(flavor, &configuration(before, after)).unwrap();
+    let without = shown(flavor, &Server::people_config("", "")).unwrap();
+    let with = shown(flavor, &Server::people_config(before, after)).unwrap();
     let new = with
         .difference(&without)
         .filter(|line| !line.contains("NAME 'olc") && !line.contains("( 'olc"));
@@ -69,16 +64,16 @@ fn an_old_ppolicy_schema_beside_the_overlay_takes_nothing_from_what_is_shown() {
     let include = format!("include {}", file.display());
     let with_both = format!("moduleload ppolicy\n{include}");
     assert!(
-        Server::start(Flavor::OpenLdap, &configuration(&with_both, "")).is_err(),
+        Server::start(Flavor::OpenLdap, &Server::people_config(&with_both, "")).is_err(),
         "slapd 2.5 refuses it"
     );
     let alone = shown(
         Flavor::Ironbark,
-        &configuration("moduleload ppolicy", "overlay ppolicy"),
+        &Server::people_config("moduleload ppolicy", "overlay ppolicy"),
     )
     .unwrap();
     for lines in [with_both, format!("{include}\nmoduleload ppolicy"), include.clone()] {
-        let both = shown(Flavor::Ironbark, &configuration(&lines, "overlay ppolicy")).unwrap();
+        let both = shown(Flavor::Ironbark, &Server::people_config(&lines, "overlay ppolicy")).unwrap();
         assert_eq!(both, alone, "{lines}");
     }
     // Without the overlay: the classes in the file, and everything that they name.
@@ -141,7 +136,7 @@ fn compare_obeys_the_assertion_control_where_entries_are_in_memory() {
 #[test]
 fn compare_with_an_assertion_tells_of_no_hidden_entry_in_memory() {
     let rules = "database monitor\naccess to dn.base=\"cn=Monitor\" by * read\naccess to * by * none";
-    let server = Server::start(Flavor::Ironbark, &configuration("", rules)).unwrap();
+    let server = Server::start(Flavor::Ironbark, &Server::people_config("", rules)).unwrap();
     for (name, filter, code) in [
         ("cn=Monitor", "(cn=Monitor)", 6),
         ("cn=Monitor", "(cn=nosuch)", 122),

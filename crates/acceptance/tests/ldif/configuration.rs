@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same};
 
-use super::{TREE, config, files};
+use super::{TREE, common::converted, config, files};
 
 const ADMINISTRATOR: Credentials<'static> = Credentials::Simple {
     dn: "cn=config",
@@ -15,47 +15,11 @@ const ADMINISTRATOR: Credentials<'static> = Credentials::Simple {
 fn both_forms_say_the_same_as_slapds() {
     let theirs = Server::prepare(Flavor::OpenLdap, &config("readonly on")).unwrap();
     theirs.slapadd(TREE).unwrap();
-    let file = theirs.config_path().display().to_string();
-    let mut shown = Vec::new();
-    for flavor in Flavor::ALL {
-        let folder = theirs
-            .layout()
-            .make_dir(&format!("{flavor:?}.d"))
-            .unwrap()
-            .display()
-            .to_string();
-        Tool::Test
-            .run(flavor, &["-f", &file, "-F", &folder], "")
-            .unwrap()
-            .success()
-            .unwrap();
-        for reader in Flavor::ALL {
-            let arguments = [
-                "-F",
-                &folder,
-                "-n",
-                "0",
-                "-a",
-                "(olcDatabase={1}ldif)",
-                "-o",
-                "ldif-wrap=no",
-            ];
-            let outcome = Tool::Cat.run(reader, &arguments, "").unwrap().success().unwrap();
-            let ldif = NormalizedLdif::new(&outcome.stdout);
-            shown.push(
-                ldif.without(&[&NormalizedLdif::VOLATILE[..], &["olcMaxDerefDepth"]].concat())
-                    .to_string(),
-            );
-        }
-    }
+    let shown = converted(&theirs, "ldif");
     assert!(
-        shown[0].contains("objectClass: olcLdifConfig") && shown[0].contains("olcReadOnly: TRUE"),
-        "{}",
-        shown[0]
+        shown.contains("objectClass: olcLdifConfig") && shown.contains("olcReadOnly: TRUE"),
+        "{shown}"
     );
-    for other in &shown[1..] {
-        assert_eq!(&shown[0], other);
-    }
 }
 
 #[test]

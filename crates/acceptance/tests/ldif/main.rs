@@ -5,6 +5,8 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod configuration;
 mod crash;
 mod files;

@@ -10,16 +10,16 @@
 
 mod connections;
 mod descriptors;
+mod entries;
 mod pipelines;
 mod process;
 mod slow_readers;
 mod wire;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::process::{Child, Command};
-use std::sync::OnceLock;
 
+use entries::large_tree;
 use ironbark_testkit::{Flavor, Server};
 use wire::BASE;
 
@@ -70,23 +70,10 @@ impl Drop for Process {
     }
 }
 
-/// A server with 20,000 entries of about a kilobyte, more than any buffer between it and a client.
+/// A server with the [`large_tree`].
 fn big_server(settings: &str) -> Server {
-    static LDIF: OnceLock<String> = OnceLock::new();
-    let ldif = LDIF.get_or_init(|| {
-        let text = "0123456789".repeat(100);
-        let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
-        for number in 0..20_000 {
-            writeln!(
-                ldif,
-                "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n"
-            )
-            .unwrap();
-        }
-        ldif
-    });
     let mut server = prepared(settings);
-    server.slapadd(ldif).unwrap();
+    server.slapadd(large_tree()).unwrap();
     server.launch().unwrap();
     server
 }

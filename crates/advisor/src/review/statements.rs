@@ -13,7 +13,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     for error in &written.file_errors {
         findings.add(Finding {
             class: Class::Wrong,
-            place: Place::whole(error.file.display().to_string()),
+            place: Place::in_file(error.file.display().to_string(), 0),
             setting: "slapd.d".to_owned(),
             reason: error.reason.clone(),
             advice: String::new(),

@@ -97,46 +97,47 @@ fn clean(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn finding(line: u32, class: Class, blocks: bool) -> Finding {
-        Finding {
-            class,
-            place: Place {
-                order: 0,
-                file: "slapd.conf".to_owned(),
-                line,
-                dn: None,
-            },
-            setting: "rootpw".to_owned(),
-            reason: "why\n\x1b[31m".to_owned(),
-            advice: "do this".to_owned(),
-            blocks,
-        }
-    }
-
     #[test]
     fn each_finding_is_a_line() {
         let mut findings = Findings::default();
-        for (line, class) in [
-            (10, Class::Old),
-            (2, Class::Wrong),
-            (10, Class::Unsafe),
-            (10, Class::Old),
-        ] {
-            findings.add(finding(line, class, false));
-        }
-        findings.sort();
+        let mut note = |line, class, reason: &str, advice| {
+            let place = Place::in_file("slapd.conf", line);
+            findings.note(class, place, "rootpw", reason.to_owned(), advice);
+        };
+        note(2, Class::Wrong, "why", "");
+        note(10, Class::Unsafe, "why\n\x1b[31m", "do this");
         assert_eq!(
             text(&findings),
-            "slapd.conf:2: wrong: rootpw: why??[31m. Do this\n\
+            "slapd.conf:2: wrong: rootpw: why\n\
              slapd.conf:10: unsafe: rootpw: why??[31m. Do this\n\
-             slapd.conf:10: old: rootpw: why??[31m. Do this\n\
-             1 wrong, 1 unsafe, 1 old; the configuration loads\n"
+             1 wrong, 1 unsafe; the configuration loads\n"
         );
-        findings.add(finding(0, Class::Unknown, true));
-        assert!(!findings.loads() && findings.is_unsafe());
         let value: Value = serde_json::from_str(&json(&findings)).unwrap();
-        assert_eq!(value["summary"]["unsafe"], 1);
-        assert_eq!(value["findings"][0]["reason"], "why\n\u{1b}[31m");
+        assert_eq!(
+            (&value["summary"]["unsafe"], &value["loads"]),
+            (&json!(1), &json!(true))
+        );
+        assert_eq!(value["findings"][1]["reason"], "why\n\u{1b}[31m");
+    }
+
+    #[test]
+    fn a_finding_that_blocks_says_so() {
+        let mut findings = Findings::default();
+        findings.add(Finding {
+            class: Class::Unknown,
+            place: Place::in_file("slapd.conf", 0),
+            setting: "nothing".to_owned(),
+            reason: "why".to_owned(),
+            advice: String::new(),
+            blocks: true,
+        });
+        assert_eq!(
+            text(&findings),
+            "slapd.conf: unknown: nothing: why; the server does not start with it\n\
+             1 unknown; the configuration does not load\n"
+        );
+        let value: Value = serde_json::from_str(&json(&findings)).unwrap();
+        assert_eq!(value["loads"], false);
     }
 
     #[test]
