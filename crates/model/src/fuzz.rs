@@ -134,7 +134,7 @@ pub fn value(data: &[u8]) {
         let _ = evaluate(&schema, &stored, &asserted);
     }
     for place in [SubstringPart::Initial, SubstringPart::Any, SubstringPart::Final] {
-        let _ = normal(&|out| rule.part(&schema, None, (assertion, place), out));
+        let _ = normal(&|out| rule.part(&schema, None, assertion, place, out));
     }
     let mut codes = Vec::new();
     matching::approx::codes(value, &mut codes);

@@ -93,7 +93,7 @@ impl Execution<'_, '_> {
         let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         let mut filter = CompiledFilter::default();
         filter.compile_within(view.schema(), question.filter, view.budget());
-        let plan = view.plan_guarded((base, scope), &filter, guards)?;
+        let plan = view.plan_guarded(base, scope, &filter, guards)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let mut scratch = Vec::new();
         while let Some(record) = candidates.next_record()? {

@@ -190,7 +190,7 @@ impl SearchRun {
         guards: Option<&dyn EntryGuards>,
     ) -> Result<Plan, OperationError> {
         let filter = self.referral_filter.as_ref().unwrap_or(&self.filter);
-        let plan = view.plan_guarded((base.id, scope), filter, guards)?;
+        let plan = view.plan_guarded(base.id, scope, filter, guards)?;
         if !plan.indexed {
             log::unindexed(&plan);
         }
@@ -252,7 +252,7 @@ impl SearchRun {
             let is_part = extras.paged.is_some() || extras.view.is_some();
             let size_limit = self.limits.size.filter(|_| !is_part);
             let schema = &self.configuration.schema;
-            sorting.collect(schema, context, (record, &entry), size_limit, parts.work)?;
+            sorting.collect(schema, context, record, &entry, size_limit, parts.work)?;
             return Ok(None);
         }
         if let Some(end) = self.no_more() {

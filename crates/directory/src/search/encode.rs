@@ -221,7 +221,8 @@ impl Body<'_> {
             self.answers,
             selection.kinds(),
             lists,
-            (known, shows),
+            known,
+            shows,
         )?;
         if tells_values_apart.get() {
             // All attributes are written again, so that they keep their order.
@@ -383,6 +384,6 @@ impl Body<'_> {
     /// Whether the matched-values control allows a value.
     fn is_matched(&mut self, description: &AttributeDescription, value: &[u8]) -> bool {
         self.matched_values
-            .is_none_or(|filter| filter.matches_value(self.schema, (description, value), self.budget, self.work))
+            .is_none_or(|filter| filter.matches_value(self.schema, description, value, self.budget, self.work))
     }
 }

@@ -58,7 +58,9 @@ pub(super) fn drop_controls(context: &NamingContext, origin: &mut RequestContext
 pub(super) fn begin(
     run: &mut SearchRun,
     context: &Arc<NamingContext>,
-    (base, request, pdu): (&Dn, &SearchRequest<'_>, &[u8]),
+    base: &Dn,
+    request: &SearchRequest<'_>,
+    pdu: &[u8],
     scratch: &Scratch,
 ) -> Result<(), OperationError> {
     let Some(database) = context.backend.external() else {

@@ -154,7 +154,7 @@ fn prepare_below(
     } else {
         run.defer_request(context, pdu);
     }
-    external::begin(run, context, (base, request, pdu), scratch)
+    external::begin(run, context, base, request, pdu, scratch)
 }
 
 fn scope_of(request: &SearchRequest<'_>) -> Scope {

@@ -215,7 +215,8 @@ impl Sorting {
         &mut self,
         schema: &Schema,
         context: &NamingContext,
-        (record, entry): (&Record<'_>, &VisibleEntry<'_>),
+        record: &Record<'_>,
+        entry: &VisibleEntry<'_>,
         size_limit: Option<u32>,
         work: &mut Vec<u8>,
     ) -> Result<(), OperationError> {
@@ -234,7 +235,7 @@ impl Sorting {
         }
         let mut entry_keys = self.collected.begin();
         for key in &self.keys {
-            let found = smallest(schema, (record, entry), key, (work, &mut self.best))?;
+            let found = smallest(schema, record, entry, key, work, &mut self.best)?;
             entry_keys.add(found.then_some(&self.best), key.reverse)?;
         }
         if !entry_keys.is_affordable(budget) || record.view().is_exhausted() {
@@ -294,9 +295,11 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
 /// count, because the order would reveal other values.
 fn smallest(
     schema: &Schema,
-    (record, entry): (&Record<'_>, &VisibleEntry<'_>),
+    record: &Record<'_>,
+    entry: &VisibleEntry<'_>,
     key: &Key,
-    (work, best): (&mut Vec<u8>, &mut Vec<u8>),
+    work: &mut Vec<u8>,
+    best: &mut Vec<u8>,
 ) -> Result<bool, OperationError> {
     let mut found = false;
     for attribute in record.answering(&key.attribute) {

@@ -98,8 +98,11 @@ pub(super) fn push_assertion(
     push_type(dn, index, attribute.name());
     let start = dn.normalized.len();
     match attribute.syntax.name_form {
-        NameForm::Name => push_name(dn, schema, (value, None), nesting)?,
-        NameForm::NameAndUid => push_name(dn, schema, name_and_uid::split(value), nesting)?,
+        NameForm::Name => push_name(dn, schema, value, None, nesting)?,
+        NameForm::NameAndUid => {
+            let (name, uid) = name_and_uid::split(value);
+            push_name(dn, schema, name, uid, nesting)?;
+        }
         form => {
             (attribute.syntax.validate)(schema, value).map_err(|_| InvalidDn)?;
             push_value(dn, schema, attribute, form, text)?;
@@ -169,7 +172,7 @@ fn push_value(
 }
 
 /// A value that is itself a name: both its forms, escaped once more.
-fn push_name(dn: &mut Dn, schema: &Schema, (name, uid): (&[u8], Option<&[u8]>), nesting: u32) -> Result<(), InvalidDn> {
+fn push_name(dn: &mut Dn, schema: &Schema, name: &[u8], uid: Option<&[u8]>, nesting: u32) -> Result<(), InvalidDn> {
     let mut inner = Dn::default();
     parse(&mut inner, schema, name, nesting + 1)?;
     let mut pretty = inner.pretty;

@@ -71,7 +71,7 @@ impl CompiledFilter {
             && !matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. })
         {
             let mut memory = Memory { scratch, forms: None };
-            return self.leaf(node, guard, (schema, source), &mut memory);
+            return self.leaf(node, guard, schema, source, &mut memory);
         }
         let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
         let mut at = 0;
@@ -103,7 +103,7 @@ impl CompiledFilter {
                 });
                 continue;
             }
-            let mut truth = self.leaf(node, guard, (schema, source), &mut memory);
+            let mut truth = self.leaf(node, guard, schema, source, &mut memory);
             loop {
                 let Some(frame) = open.last_mut() else {
                     return truth;
@@ -124,10 +124,11 @@ impl CompiledFilter {
         &self,
         node: &Node,
         guard: Option<&dyn Guard>,
-        (schema, source): (&Schema, &dyn ValueSource),
+        schema: &Schema,
+        source: &dyn ValueSource,
         memory: &mut Memory<'_>,
     ) -> Truth {
-        let refused = guard.and_then(|guard| self.guarded(node, guard, (schema, source), memory));
+        let refused = guard.and_then(|guard| self.guarded(node, guard, schema, source, memory));
         refused.unwrap_or_else(|| self.item(node, schema, source, memory))
     }
 
@@ -136,7 +137,8 @@ impl CompiledFilter {
     pub fn matches_value(
         &self,
         schema: &Schema,
-        (description, value): (&AttributeDescription, &[u8]),
+        description: &AttributeDescription,
+        value: &[u8],
         budget: Option<&Budget>,
         scratch: &mut Vec<u8>,
     ) -> bool {
@@ -155,14 +157,21 @@ impl CompiledFilter {
         &self,
         node: &Node,
         guard: &dyn Guard,
-        (schema, source): (&Schema, &dyn ValueSource),
+        schema: &Schema,
+        source: &dyn ValueSource,
         memory: &mut Memory<'_>,
     ) -> Option<Truth> {
         match self.permission(node, guard) {
             Permission::Whole => None,
             Permission::None => Some(Truth::Undefined),
             Permission::ByValue(slot, rule, parts) => {
-                Some(self.equalities((slot, rule, parts), guard, (schema, source), memory))
+                let mut values = Values {
+                    filter: self,
+                    schema,
+                    source,
+                    memory,
+                };
+                Some(values.any_allowed(slot, rule, self.parts_of(parts), guard))
             }
         }
     }
@@ -267,42 +276,6 @@ impl CompiledFilter {
             _ => Permission::None,
         }
     }
-
-    /// Evaluates an `|` of several equalities, some of which are forbidden.
-    fn equalities(
-        &self,
-        (slot, rule, parts): (Slot, &'static MatchingRule, &Range<u32>),
-        guard: &dyn Guard,
-        (schema, source): (&Schema, &dyn ValueSource),
-        memory: &mut Memory<'_>,
-    ) -> Truth {
-        let Some(asked) = self.slot(slot) else {
-            return Truth::Undefined;
-        };
-        let parts = self.parts_of(parts);
-        let mut allowed = Vec::with_capacity(parts.len());
-        for part in parts {
-            if !afford(source, 1) {
-                return Truth::Undefined;
-            }
-            if guard.may_ask(asked, Some(self.value(part))) {
-                allowed.push(part.clone());
-            }
-        }
-        let mut values = Values {
-            filter: self,
-            schema,
-            source,
-            memory,
-        };
-        if values.any_of(slot, rule, &allowed) {
-            Truth::True
-        } else if allowed.len() < parts.len() {
-            Truth::Undefined
-        } else {
-            Truth::False
-        }
-    }
 }
 
 /// Up to this number, nodes of a filter, normalized values and parts of an assertion are not counted.
@@ -384,6 +357,35 @@ struct Values<'e, 'm> {
 }
 
 impl Values<'_, '_> {
+    /// Evaluates an `|` of several equalities, some of which are forbidden.
+    fn any_allowed(
+        &mut self,
+        slot: Slot,
+        rule: &'static MatchingRule,
+        parts: &[Range<u32>],
+        guard: &dyn Guard,
+    ) -> Truth {
+        let Some(asked) = self.filter.slot(slot) else {
+            return Truth::Undefined;
+        };
+        let mut allowed = Vec::with_capacity(parts.len());
+        for part in parts {
+            if !afford(self.source, 1) {
+                return Truth::Undefined;
+            }
+            if guard.may_ask(asked, Some(self.filter.value(part))) {
+                allowed.push(part.clone());
+            }
+        }
+        if self.any_of(slot, rule, &allowed) {
+            Truth::True
+        } else if allowed.len() < parts.len() {
+            Truth::Undefined
+        } else {
+            Truth::False
+        }
+    }
+
     fn present(&self, slot: Slot) -> bool {
         let mut found = false;
         self.source.values(slot, &mut |_| {

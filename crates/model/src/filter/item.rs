@@ -184,7 +184,7 @@ impl<'c> Compiler<'c> {
     ) -> Option<Node> {
         let rule = attribute.substrings?;
         let part = |compiler: &mut Self, value: &[u8], place| {
-            compiler.append(|schema, out| rule.part(schema, attribute.equality, (value, place), out))
+            compiler.append(|schema, out| rule.part(schema, attribute.equality, value, place, out))
         };
         let initial = match initial {
             Some(value) => Some(part(self, value, SubstringPart::Initial)?),

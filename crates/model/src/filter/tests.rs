@@ -424,7 +424,7 @@ fn matched_values_are_those_that_some_item_holds_for() {
         let mut values = Vec::new();
         for attribute in &entry.attributes {
             for value in &attribute.values {
-                if filter.matches_value(&schema, (&attribute.description, value), None, &mut scratch) {
+                if filter.matches_value(&schema, &attribute.description, value, None, &mut scratch) {
                     values.push(String::from_utf8_lossy(value).into_owned());
                 }
             }

@@ -112,7 +112,8 @@ impl MatchingRule {
         &self,
         schema: &Schema,
         equality: Option<&Self>,
-        (value, place): (&[u8], SubstringPart),
+        value: &[u8],
+        place: SubstringPart,
         out: &mut Vec<u8>,
     ) -> Result<(), InvalidValue> {
         let normalize = self.normalize_part.ok_or(InvalidValue)?;

@@ -172,25 +172,25 @@ fn renamed(
     if overlay.is_group(&stored(execution, &new, &overlay.object_class)?) {
         let members = stored(execution, &new, &overlay.member)?;
         for member in names(overlay, &members) {
-            let member = moved(member, (&old, &new));
+            let member = moved(member, &old, &new);
             // A new group that is its own member does not name itself.
             if member != new || holds(execution, &new, &overlay.reverse, &old)? == Some(true) {
-                exchange(overlay, execution, &member, &overlay.reverse, (&old, &new))?;
+                exchange(overlay, execution, &member, &overlay.reverse, &old, &new)?;
             }
         }
     }
     if overlay.referential_integrity {
         let groups = stored(execution, &new, &overlay.reverse)?;
         for group in names(overlay, &groups) {
-            let group = moved(group, (&old, &new));
-            exchange(overlay, execution, &group, &overlay.member, (&old, &new))?;
+            let group = moved(group, &old, &new);
+            exchange(overlay, execution, &group, &overlay.member, &old, &new)?;
         }
     }
     Ok(())
 }
 
 /// The name of an entry after a rename that may have moved it.
-fn moved(name: Dn, (old, new): (&Dn, &Dn)) -> Dn {
+fn moved(name: Dn, old: &Dn, new: &Dn) -> Dn {
     name.rebase(old, new).unwrap_or(name)
 }
 
@@ -200,7 +200,8 @@ fn exchange(
     execution: &mut Execution<'_, '_>,
     target: &Dn,
     attribute: &AttributeDescription,
-    (old, new): (&Dn, &Dn),
+    old: &Dn,
+    new: &Dn,
 ) -> Result<(), OperationError> {
     overlay.link(execution, target, attribute, Link::Add(new))?;
     overlay.link(execution, target, attribute, Link::Delete(old))

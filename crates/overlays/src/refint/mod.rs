@@ -132,7 +132,7 @@ impl Refint {
             is_subtree: execution.view().has_subordinates(id)?,
         };
         let found = if change.is_subtree {
-            references::to_subtree(self, execution.view(), id, (old, new))?
+            references::to_subtree(self, execution.view(), id, old, new)?
         } else {
             references::to_name(self, execution.view(), old)?
         };

@@ -47,7 +47,8 @@ pub(super) fn to_subtree(
     overlay: &Refint,
     view: View<'_>,
     top: EntryId,
-    (old, new): (&Dn, &Dn),
+    old: &Dn,
+    new: &Dn,
 ) -> Result<Option<Vec<EntryId>>, StoreError> {
     let most = (view.entry_count()? / LOOKED_UP_PART).max(FEW);
     let mut found = Vec::new();

@@ -17,7 +17,8 @@ use super::domain::Domain;
 pub(super) fn modified(
     domain: &Domain,
     schema: &Schema,
-    (execution, id): (&Execution<'_, '_>, EntryId),
+    execution: &Execution<'_, '_>,
+    id: EntryId,
     modifications: &[Modification],
     work: &Budget,
 ) -> Result<Entry, OperationError> {
@@ -59,7 +60,8 @@ pub(super) fn modified(
 pub(super) fn renamed(
     domain: &Domain,
     schema: &Schema,
-    (execution, id): (&Execution<'_, '_>, EntryId),
+    execution: &Execution<'_, '_>,
+    id: EntryId,
     renaming: Renaming<'_>,
     work: &Budget,
 ) -> Result<Entry, OperationError> {

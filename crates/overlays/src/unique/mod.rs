@@ -136,10 +136,14 @@ impl ContentHooks for Unique {
             }
             let needs_sum = |change: &Modification| change.kind == ModificationKind::Increment;
             let after = match own {
-                Some(id) if domain.has_filter() || modifications.iter().any(needs_sum) => {
-                    let of_entry = (&*execution, id);
-                    Some(after::modified(domain, &self.schema, of_entry, modifications, &work)?)
-                }
+                Some(id) if domain.has_filter() || modifications.iter().any(needs_sum) => Some(after::modified(
+                    domain,
+                    &self.schema,
+                    execution,
+                    id,
+                    modifications,
+                    &work,
+                )?),
                 _ => None,
             };
             let claims = match (&after, own) {
@@ -172,8 +176,7 @@ impl ContentHooks for Unique {
             let was_below = domain.is_below_base(renaming.dn);
             let after = match own {
                 Some(id) if domain.has_filter() || !was_below => {
-                    let of_entry = (&*execution, id);
-                    Some(after::renamed(domain, &self.schema, of_entry, renaming, &work)?)
+                    Some(after::renamed(domain, &self.schema, execution, id, renaming, &work)?)
                 }
                 _ => None,
             };

@@ -326,7 +326,8 @@ pub(crate) fn register(
 pub(crate) fn resolve(
     schema: &Schema,
     stored: Vec<StoredIndex>,
-    (before, version): (&[Index], usize),
+    before: &[Index],
+    version: usize,
 ) -> Result<Vec<Index>, StoreError> {
     let mut indexes = Vec::with_capacity(stored.len());
     for stored in stored {
@@ -440,7 +441,7 @@ mod tests {
             .entries
             .put(txn, varint::Key::new(1).bytes(), b"some entry")
             .unwrap();
-        let resolved = resolve(&schema, vec![former], (&[], 0)).unwrap();
+        let resolved = resolve(&schema, vec![former], &[], 0).unwrap();
         assert!(resolved.iter().all(|index| !index.stored.is_complete()), "{resolved:?}");
         assert!(register(txn, tables, &schema, &[definition]).unwrap());
         let states: Vec<_> = load(txn, tables).unwrap().iter().map(|row| row.state).collect();

@@ -136,7 +136,7 @@ impl Catalog {
     /// An attribute that is stored has no definition in `schema`.
     pub(crate) fn build(schema: Arc<Schema>, parts: Parts<'_>, undefined: Undefined) -> Result<Self, StoreError> {
         let special = Special::of(&schema);
-        let indexes = index::resolve(&schema, parts.indexes, (parts.before, parts.version))?;
+        let indexes = index::resolve(&schema, parts.indexes, parts.before, parts.version)?;
         let mut catalog = Self {
             by_type: vec![Vec::new(); schema.attribute_types().len()],
             attributes: Vec::new(),

@@ -81,7 +81,7 @@ pub(super) fn image(deep: &Deep<'_>, id: EntryId, bytes: &[u8]) -> Result<Image,
         return Err("its record is not what was written (checksum)");
     }
     let shared = &deep.view.ground.sets;
-    Image::decode((id, sealed), bytes, shared).ok_or("its record cannot be read")
+    Image::decode(id, sealed, bytes, shared).ok_or("its record cannot be read")
 }
 
 fn entry(

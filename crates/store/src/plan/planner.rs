@@ -64,7 +64,8 @@ pub(super) struct Planner<'p, 't> {
 /// See [`View::plan`].
 pub(crate) fn plan(
     view: View<'_>,
-    (base, scope): (EntryId, Scope),
+    base: EntryId,
+    scope: Scope,
     filter: &CompiledFilter,
     guards: Option<&dyn EntryGuards>,
 ) -> Result<Plan, StoreError> {

@@ -10,16 +10,17 @@ impl<'t> View<'t> {
     /// entries (the base `""` of a database with the empty suffix that has no entry of that name). The plan prints as
     /// `ironbark explain` shows it.
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
-        planner::plan(*self, (base, scope), filter, None)
+        planner::plan(*self, base, scope, filter, None)
     }
     /// As [`View::plan`], for a requester that may not see everything: chains go only as far as `guards` allow.
     pub fn plan_guarded(
         &self,
-        (base, scope): (EntryId, Scope),
+        base: EntryId,
+        scope: Scope,
         filter: &CompiledFilter,
         guards: Option<&dyn EntryGuards>,
     ) -> Result<Plan, StoreError> {
-        planner::plan(*self, (base, scope), filter, guards)
+        planner::plan(*self, base, scope, filter, guards)
     }
     /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: it may miss
     /// newer entries, and it skips deleted ones.

@@ -56,7 +56,7 @@ impl ValueSet {
 
 impl Image {
     /// Reads the record of an entry and verifies its checksum, if the file has checksums. `None`: damaged.
-    pub(crate) fn decode((id, sealed): (EntryId, bool), mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
+    pub(crate) fn decode(id: EntryId, sealed: bool, mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
         if !codec::is_sound(id, sealed, bytes) {
             return None;
         }
@@ -106,7 +106,7 @@ impl Image {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
                 ValueSet::Inline(tlvs) => {
                     let stays = counterpart(attribute.number, &mut before, &mut passed) == Some(&attribute.set);
-                    put_inline((attribute.number, stays), tlvs, sets, shared, out);
+                    put_inline(attribute.number, stays, tlvs, sets, shared, out);
                 }
             }
         }
@@ -133,7 +133,7 @@ fn counterpart<'o>(
 }
 
 /// Appends a block in the smallest suitable form: packed, shared, inline.
-fn put_inline((number, stays): (u16, bool), tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+fn put_inline(number: u16, stays: bool, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     match pack(tlvs, &mut bytes) {
         Some(packing) => codec::put_block(number, Form::Packed(packing, &bytes), out),
@@ -191,7 +191,7 @@ mod tests {
         let mut bytes = Vec::new();
         image.encode(Some(&old), &mut sets, &shared, &mut bytes);
         assert!(bytes.len() < 300);
-        assert_eq!(Image::decode((1, false), &bytes, &shared), Some(image));
+        assert_eq!(Image::decode(1, false, &bytes, &shared), Some(image));
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         for _ in 0..3 {
             let mut bytes = Vec::new();
             image.encode(None, &mut sets, &shared, &mut bytes);
-            assert_eq!(Image::decode((1, false), &bytes, &shared), Some(image.clone()));
+            assert_eq!(Image::decode(1, false, &bytes, &shared), Some(image.clone()));
             lengths.push(bytes.len());
         }
         assert!(lengths[2] < 100, "the long set is shared by now: {lengths:?}");

@@ -131,10 +131,8 @@ impl Record<'_> {
         cache: &mut AnswerCache,
         kinds: Kinds,
         lists: impl Fn(&AttributeDescription) -> bool,
-        (known, shows): (
-            impl Fn(u16) -> Option<bool>,
-            impl Fn(u16, &AttributeDescription) -> bool,
-        ),
+        known: impl Fn(u16) -> Option<bool>,
+        shows: impl Fn(u16, &AttributeDescription) -> bool,
     ) -> Result<(), StoreError> {
         let catalog = self.view.catalog;
         let is_shown = |number| {

@@ -29,7 +29,8 @@ impl<'t> View<'t> {
         record: &Record<'t>,
         asked: &AttributeDescription,
         target: &[u8],
-        (guards, plan): (Option<&dyn EntryGuards>, Option<&Plan>),
+        guards: Option<&dyn EntryGuards>,
+        plan: Option<&Plan>,
     ) -> Result<Truth, StoreError> {
         let mut walked = plan.map(Plan::walked);
         let mut none = WalkedChains::default();

@@ -289,7 +289,7 @@ impl ValueSource for RecordSource<'_, '_> {
         match self
             .record
             .view
-            .chain_from(self.record, asked, target, (self.with.guards, self.with.plan))
+            .chain_from(self.record, asked, target, self.with.guards, self.with.plan)
         {
             Ok(truth) => truth,
             Err(error) => {

@@ -276,7 +276,7 @@ impl WriteTransaction<'_> {
     fn image(&self, id: EntryId) -> Result<Image, StoreError> {
         let bytes = self.view().record_bytes(id)?;
         bytes
-            .and_then(|bytes| Image::decode((id, self.tables().sealed), bytes, self.shared()))
+            .and_then(|bytes| Image::decode(id, self.tables().sealed, bytes, self.shared()))
             .ok_or_else(|| StoreError::damaged(&format!("the record of entry {id}")))
     }
     pub(super) fn put_record(&mut self, id: EntryId, image: &Image, old: Option<&Image>) -> Result<(), StoreError> {

@@ -126,7 +126,7 @@ fn search(
     };
     let guards = guards(asking, context);
     let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
-    let plan = view.plan_guarded((id, scope), &question.filter, guards)?;
+    let plan = view.plan_guarded(id, scope, &question.filter, guards)?;
     let mut candidates = view.candidates(&plan, 0)?;
     let mut read = 0_u32;
     while let Some(record) = candidates.next_record()? {

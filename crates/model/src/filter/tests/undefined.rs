@@ -218,7 +218,7 @@ proptest! {
                     prop_assert_eq!(holds(filter, &entry), Truth::Undefined, "{:?} by {:?}", filter, rule);
                 }
                 for value in &stored {
-                    let found = compiled(&item).matches_value(&SCHEMA, (description.as_ref().unwrap(), value), None, &mut Vec::new());
+                    let found = compiled(&item).matches_value(&SCHEMA, description.as_ref().unwrap(), value, None, &mut Vec::new());
                     prop_assert!(!found, "{:?} matches the value {:?}", item, value);
                 }
                 if !is_part {

@@ -109,7 +109,7 @@ impl Parts {
         }
         match lower.as_str() {
             "dn" => self.object = Some(object(schema, style, value)?),
-            "group" => self.group = Some(self.group_of(schema, (style, rest), value)?),
+            "group" => self.group = Some(self.group_of(schema, style, rest, value)?),
             "policy_dn" => self.policy = Some(Some(self.template(schema, name, style, value)?)),
             _ if style.is_some() => return Err(format!("\"{name}\" does not accept a style modifier")),
             "filter" => {
@@ -146,7 +146,8 @@ impl Parts {
     fn group_of(
         &self,
         schema: &Schema,
-        (style, rest): (Option<&str>, Option<&str>),
+        style: Option<&str>,
+        rest: Option<&str>,
         value: &str,
     ) -> Result<PolicyGroup, String> {
         let (class, attribute) = match rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
