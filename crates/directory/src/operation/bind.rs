@@ -25,7 +25,7 @@ use crate::{
     overlay::password_checks::Computed,
     password::{self, Cost},
     request::{context::RequestContext, identity::Identity, stop::Restriction},
-    scratch::{DnCache, Scratch, dn_cache::Found},
+    scratch::{Parts, Scratch, dn_cache::Found},
 };
 
 /// Begins a bind, on a session that is anonymous already ([`Session::begin_bind`]).
@@ -51,8 +51,12 @@ pub(crate) fn start(
             ));
         }
         Authentication::Sasl { mechanism, credentials } => {
-            let message = (mechanism, credentials);
-            return sasl_bind::start(scratch, session, configuration, origin, negotiation, message, out);
+            let step = sasl_bind::Step {
+                mechanism,
+                message: credentials,
+                under_way: negotiation,
+            };
+            return sasl_bind::start(scratch, session, configuration, origin, step, out);
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -65,6 +69,19 @@ pub(crate) fn start(
         anonymous(configuration, origin, &dn, password)?;
         return Ok(succeed(scratch, session, origin, Identity::default(), out));
     }
+    with_password(scratch, session, configuration, origin, dn, password, out)
+}
+
+/// A simple bind with name and password.
+fn with_password(
+    scratch: &mut Scratch,
+    session: &mut Session,
+    configuration: &Arc<Configuration>,
+    origin: &mut RequestContext,
+    dn: Dn,
+    password: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Begun, OperationError> {
     let checked = check_name(scratch, configuration, origin, &dn, password);
     let judging = bind_policy::judging(configuration, &dn);
     if judging.is_some() {
@@ -74,43 +91,34 @@ pub(crate) fn start(
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
             let judgement = CheckedBind::new(restriction, identity.dn, true, simple(Some(password)));
-            judgement.submit(scratch.directory(), configuration, (origin, context))
+            judgement.submit(scratch.directory(), configuration, context, origin)
         }
         (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
             let judgement = CheckedBind::new(restriction, dn, false, simple(None));
-            judgement.submit(scratch.directory(), configuration, (origin, context))
+            judgement.submit(scratch.directory(), configuration, context, origin)
         }
         (Ok(Verdict::Accepted(identity)), None) => {
-            crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
+            crate::outcome::log::bound(origin, identity.dn.pretty(), SIMPLE, 0);
             Ok(succeed(scratch, session, origin, identity, out))
         }
         (Ok(Verdict::Elsewhere(context, database)), _) => {
-            elsewhere(scratch, (configuration, &context, origin), &*database, (&dn, password))
+            let call = ExternalCall {
+                configuration,
+                context: &context,
+                origin,
+            };
+            call.bind(scratch.directory(), &*database, &dn, password)
         }
         (Ok(Verdict::Slow(check)), judging) => {
-            let judged = judging.map(|context| {
-                let judgement = CheckedBind::new(restriction, check.dn.clone(), false, simple(Some(password)));
-                (judgement, Arc::clone(configuration), Arc::clone(context))
+            let judged = judging.map(|context| JudgedBind {
+                judgement: CheckedBind::new(restriction, check.dn.clone(), false, simple(Some(password))),
+                configuration: Arc::clone(configuration),
+                context: Arc::clone(context),
             });
             submit(scratch.directory(), origin, check, judged)
         }
         (Err(error), _) => Err(error),
     }
-}
-
-/// Asks what has the entries whether the password is right.
-fn elsewhere(
-    scratch: &Scratch,
-    (configuration, context, origin): (&Configuration, &NamingContext, &RequestContext),
-    database: &dyn ExternalDatabase,
-    (dn, password): (&Dn, &[u8]),
-) -> Result<Begun, OperationError> {
-    let call = ExternalCall {
-        configuration,
-        context,
-        origin,
-    };
-    call.bind(scratch.directory(), database, dn, password)
 }
 
 /// Refuses binds from where too many have failed (`bind-failure-limit`), before anything is looked at.
@@ -154,6 +162,13 @@ struct SlowCheck {
     dn: Dn,
     stored: Vec<Vec<u8>>,
     presented: Vec<u8>,
+}
+
+/// A bind that overlays of a database judge.
+struct JudgedBind {
+    judgement: CheckedBind,
+    configuration: Arc<Configuration>,
+    context: Arc<NamingContext>,
 }
 
 fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, OperationError> {
@@ -246,31 +261,31 @@ fn entry_passwords(
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
-    let parts = scratch.parts(context);
-    let found = passwords_of(
+    let requester = Requester {
         configuration,
-        (context, origin),
-        (snapshot.view(), parts.names, parts.dn),
-        dn,
-    );
+        context,
+        subject: Subject::anonymous(origin),
+    };
+    let found = passwords_of(requester, snapshot.view(), scratch.parts(context), dn);
     scratch.keep_snapshot(snapshot);
     found
 }
 
 fn passwords_of(
-    configuration: &Configuration,
-    (context, origin): (&NamingContext, &RequestContext),
-    (view, names, text): (View<'_>, &mut DnCache, &mut String),
+    requester: Requester<'_>,
+    view: View<'_>,
+    parts: Parts<'_>,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
+    let Parts { names, dn: text, .. } = parts;
     let Found::Entry(record) = names.find(view, dn)? else {
         return Err(invalid());
     };
     if record.is_alias() || record.is_subentry() || record.is_referral() {
         return Err(invalid());
     }
-    let stored = usable_passwords(configuration, context, origin, view, &record)?;
+    let stored = usable_passwords(requester, view, &record)?;
     names.write_dn(view, &record, text)?;
     let is_as_stored = text.as_str() == dn.pretty();
     Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
@@ -310,20 +325,17 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
 /// Beyond it, access is refused.
 const RIGHTS_STEPS: u64 = 500_000;
 
-/// The userPassword values to which anonymous has `auth` access.
+/// The userPassword values to which the requester has `auth` access.
 fn usable_passwords(
-    configuration: &Configuration,
-    context: &NamingContext,
-    origin: &RequestContext,
+    requester: Requester<'_>,
     view: View<'_>,
     record: &Record<'_>,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
-    let known = &configuration.well_known.user_password;
+    let known = &requester.configuration.well_known.user_password;
     let budget = Budget::new(RIGHTS_STEPS);
     let requester = Requester {
-        configuration,
-        context,
-        subject: Subject::anonymous(origin).within(&budget),
+        subject: requester.subject.within(&budget),
+        ..requester
     };
     let check = WriteCheck::on_record(requester, record, view);
     let mut values = Vec::new();
@@ -364,18 +376,18 @@ fn submit(
     directory: &Arc<Directory>,
     origin: &RequestContext,
     check: SlowCheck,
-    judged: Option<(CheckedBind, Arc<Configuration>, Arc<NamingContext>)>,
+    judged: Option<JudgedBind>,
 ) -> Result<Begun, OperationError> {
     let octets = check.presented.len() + check.stored.iter().map(Vec::len).sum::<usize>();
     let (for_pool, its_origin) = (Arc::clone(directory), origin.clone());
-    hashing_pool::submit(directory, origin, (Operation::Bind, octets), move |reply| {
+    hashing_pool::submit(directory, origin, Operation::Bind, octets, move |reply| {
         let (directory, origin) = (for_pool, its_origin);
         let (pool, mut computed) = (directory.hashing_pool(), Computed::default());
         let mut stored = check.stored.iter();
         let accepted = stored.any(|stored| computed.verify(pool, stored, &check.presented));
-        if let Some((judgement, configuration, context)) = judged {
-            let judgement = judgement.verified(accepted, computed);
-            return judgement.queue(directory, configuration, (&origin, &context), reply);
+        if let Some(judged) = judged {
+            let judgement = judged.judgement.verified(accepted, computed);
+            return judgement.queue(directory, judged.configuration, &judged.context, &origin, reply);
         }
         // The connection may be gone.
         let _ = reply.send(verified(&directory, &origin, check.dn, accepted));
@@ -396,7 +408,7 @@ fn verified(directory: &Directory, origin: &RequestContext, dn: Dn, is_accepted:
         })
     });
     if let Some(identity) = &identity {
-        crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
+        crate::outcome::log::bound(origin, identity.dn.pretty(), SIMPLE, 0);
     }
     let mut response = Vec::new();
     respond::code(&mut response, origin.message_id, Operation::Bind, outcome);

@@ -103,12 +103,14 @@ impl CheckedBind {
         self,
         directory: &Arc<Directory>,
         configuration: &Arc<Configuration>,
-        (origin, context): (&RequestContext, &NamingContext),
+        context: &NamingContext,
+        origin: &RequestContext,
     ) -> Result<Begun, OperationError> {
         enqueue(
             directory,
             configuration,
-            (&root(origin, context), context),
+            context,
+            &root(origin, context),
             Box::new(self),
         )
     }
@@ -118,7 +120,8 @@ impl CheckedBind {
         self,
         directory: Arc<Directory>,
         configuration: Arc<Configuration>,
-        (origin, context): (&RequestContext, &NamingContext),
+        context: &NamingContext,
+        origin: &RequestContext,
         reply: oneshot::Sender<Completion>,
     ) {
         let job = Job {

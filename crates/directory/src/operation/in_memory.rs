@@ -204,7 +204,7 @@ impl Execution<'_> {
             return Err(OperationError::code(ResultCode::NO_OPERATION));
         }
         let stamp = self.directory.next_stamp();
-        let mut record = record::begin(self.directory, self.context, self.origin, (&stamp, kind));
+        let mut record = record::begin(self.directory, self.context, self.origin, &stamp, kind);
         let by = ChangeAuthor {
             governor: self.governor,
             randomness: self.directory.randomness(),

@@ -84,7 +84,7 @@ pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, E
 
 fn nothing(directory: &Directory, context: &NamingContext, origin: &RequestContext, kind: ChangeKind) -> Executed {
     Executed {
-        record: record::begin(directory, context, origin, (&directory.next_stamp(), kind)),
+        record: record::begin(directory, context, origin, &directory.next_stamp(), kind),
         lifts_restriction: false,
     }
 }

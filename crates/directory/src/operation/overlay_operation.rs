@@ -57,7 +57,7 @@ pub(crate) fn start(
         request,
         computed: Computed::default(),
     };
-    enqueue(directory, configuration, (origin, context), Box::new(operation))
+    enqueue(directory, configuration, context, origin, Box::new(operation))
 }
 
 /// The entry that a request is about, if it can be read.

@@ -302,11 +302,16 @@ impl Work {
     fn start(self) -> Result<Begun, OperationError> {
         if !self.is_slow() {
             let request = Box::new(self.compute()?);
-            let place = (&self.origin, &*self.context);
-            return enqueue(&self.directory, &self.configuration, place, request);
+            return enqueue(
+                &self.directory,
+                &self.configuration,
+                &self.context,
+                &self.origin,
+                request,
+            );
         }
         let (directory, origin, octets) = (Arc::clone(&self.directory), self.origin.clone(), self.octets());
-        hashing_pool::submit(&directory, &origin, (Operation::Extended, octets), move |reply| {
+        hashing_pool::submit(&directory, &origin, Operation::Extended, octets, move |reply| {
             self.finish_on_pool(reply);
         })
     }

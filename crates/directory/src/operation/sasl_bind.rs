@@ -22,17 +22,30 @@ use crate::{
 /// Longer messages of a client are refused: names are shorter, and so are passwords.
 const MAX_MESSAGE: usize = 65_536;
 
-/// Takes one step. `under_way` is the state after the step before. A bind with another mechanism ends it (RFC 4513
-/// §5.2.1.2).
+/// One bind request of a negotiation.
+pub(crate) struct Step<'m> {
+    /// The name of the mechanism.
+    pub(crate) mechanism: &'m [u8],
+    /// The client's message.
+    pub(crate) message: Option<&'m [u8]>,
+    /// The state after the step before.
+    pub(crate) under_way: Option<Box<Negotiation>>,
+}
+
+/// Takes one step. A bind with another mechanism ends the negotiation that is under way (RFC 4513 §5.2.1.2).
 pub(crate) fn start(
     scratch: &Scratch,
     session: &mut Session,
     configuration: &Arc<Configuration>,
     origin: &mut RequestContext,
-    under_way: Option<Box<Negotiation>>,
-    (name, message): (&[u8], Option<&[u8]>),
+    step: Step<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
+    let Step {
+        mechanism: name,
+        message,
+        under_way,
+    } = step;
     if name.is_empty() {
         return Err(OperationError::new(
             ResultCode::AUTH_METHOD_NOT_SUPPORTED,
@@ -62,7 +75,7 @@ pub(crate) fn start(
     }
     let settled = match turn.run() {
         Ok(Ended::Judged(judgement, context)) => {
-            return judgement.submit(scratch.directory(), configuration, (origin, &context));
+            return judgement.submit(scratch.directory(), configuration, &context, origin);
         }
         Ok(Ended::Settled(settled)) => Ok(settled),
         Err(error) => Err(error),
@@ -83,12 +96,12 @@ pub(crate) fn start(
 fn submit(turn: Turn) -> Result<Begun, OperationError> {
     let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
     let octets = turn.message.as_ref().map_or(0, Vec::len);
-    hashing_pool::submit(&directory, &origin, (Operation::Bind, octets), move |reply| {
+    hashing_pool::submit(&directory, &origin, Operation::Bind, octets, move |reply| {
         let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
         let configuration = Arc::clone(&turn.configuration);
         let settled = match turn.run() {
             Ok(Ended::Judged(judgement, context)) => {
-                return judgement.queue(directory, configuration, (&origin, &context), reply);
+                return judgement.queue(directory, configuration, &context, &origin, reply);
             }
             Ok(Ended::Settled(settled)) => Ok(settled),
             Err(error) => Err(error),

@@ -117,7 +117,7 @@ impl Turn {
         }
         let identity = identity?;
         let strength = layer.as_ref().map_or(0, |layer| layer.strength());
-        log::bound(&self.origin, dn.pretty(), (self.mechanism.name, strength));
+        log::bound(&self.origin, dn.pretty(), self.mechanism.name, strength);
         Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data, layer)))
     }
 

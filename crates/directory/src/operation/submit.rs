@@ -78,7 +78,7 @@ pub(crate) fn submit(
     let controls = OwnedControls::of(call.controls);
     let prepared = prepare(configuration, origin, call.message, call.pdu, controls)?;
     if prepared.slow.is_empty() {
-        return enqueue(directory, configuration, (origin, &prepared.context), prepared.request);
+        return enqueue(directory, configuration, &prepared.context, origin, prepared.request);
     }
     verify_and_queue(directory, configuration, origin, prepared)
 }
@@ -105,7 +105,7 @@ fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun,
     let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
     let controls = OwnedControls::of(call.controls);
     let operation = call.message.operation.operation();
-    let submitted = hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
+    let submitted = hashing_pool::submit(directory, origin, operation, pdu.len(), move |reply| {
         let (directory, mut origin) = (for_pool, its_origin);
         let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
             .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
@@ -221,7 +221,7 @@ fn verify_and_queue(
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
     let (operation, octets) = (prepared.request.operation(), prepared.request.octets());
     let its_origin = origin.clone();
-    hashing_pool::submit(directory, origin, (operation, octets), move |reply| {
+    hashing_pool::submit(directory, origin, operation, octets, move |reply| {
         prepared.verify_and_queue(for_pool, configuration, its_origin, reply);
     })
 }

@@ -102,7 +102,7 @@ fn completion(
         directory.statistics().shared().record_completed(operation);
     } else {
         if let Some(identity) = &identity {
-            log::bound(origin, identity.dn.pretty(), ("SIMPLE", 0));
+            log::bound(origin, identity.dn.pretty(), "SIMPLE", 0);
         }
         let answer = result.into_error();
         respond::refusal(&mut response, origin.message_id, operation, &answer);

@@ -39,17 +39,18 @@ struct Work {
 pub(crate) fn submit(
     directory: &Arc<Directory>,
     origin: &RequestContext,
-    what: (Operation, usize),
+    operation: Operation,
+    octets: usize,
     compute: impl FnOnce(Reply) + Send + 'static,
 ) -> Result<Begun, OperationError> {
     let (reply, receiver) = oneshot::channel();
-    if let Err(work) = submit_work(directory, origin, what, reply, Box::new(compute)) {
+    if let Err(work) = submit_work(directory, origin, operation, octets, reply, Box::new(compute)) {
         work.withdraw();
         return Err(busy());
     }
     Ok(Begun::Submitted(Submitted {
         receiver,
-        blocks_connection: what.0 == Operation::Bind,
+        blocks_connection: operation == Operation::Bind,
     }))
 }
 
@@ -57,11 +58,12 @@ pub(crate) fn submit(
 pub(crate) fn submit_for(
     directory: &Arc<Directory>,
     origin: &RequestContext,
-    what: (Operation, usize),
+    operation: Operation,
+    octets: usize,
     reply: Reply,
     compute: impl FnOnce(Reply) + Send + 'static,
 ) {
-    if let Err(work) = submit_work(directory, origin, what, reply, Box::new(compute)) {
+    if let Err(work) = submit_work(directory, origin, operation, octets, reply, Box::new(compute)) {
         work.refuse();
     }
 }
@@ -69,7 +71,8 @@ pub(crate) fn submit_for(
 fn submit_work(
     directory: &Arc<Directory>,
     origin: &RequestContext,
-    (operation, octets): (Operation, usize),
+    operation: Operation,
+    octets: usize,
     reply: Reply,
     compute: Compute,
 ) -> Result<(), Box<dyn PoolTask>> {

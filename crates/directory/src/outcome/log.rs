@@ -231,7 +231,7 @@ fn extended(
 }
 
 /// The line of a bind that succeeded.
-pub(crate) fn bound(origin: &RequestContext, dn: &str, (mechanism, strength): (&str, u32)) {
+pub(crate) fn bound(origin: &RequestContext, dn: &str, mechanism: &str, strength: u32) {
     stats!(
         origin,
         "BIND dn=\"{dn}\" mech={mechanism} bind_ssf={strength} ssf={}",

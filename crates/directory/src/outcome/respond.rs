@@ -109,7 +109,7 @@ pub(crate) fn write_completion(
                 identity = end.identity;
                 if let Some(identity) = &identity {
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
-                    super::log::bound(origin, bound.pretty(), (end.mechanism, 0));
+                    super::log::bound(origin, bound.pretty(), end.mechanism, 0);
                 }
                 match end.verdict {
                     Ok(()) => (ResultCode::SUCCESS, String::new()),

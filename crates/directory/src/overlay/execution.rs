@@ -25,7 +25,10 @@ use crate::{
         Requester, SetAnswers, Subject, Target, WriteCheck,
         disclosure::{Ancestor, Disclosure},
     },
-    backend::written::{Executed, Wanted},
+    backend::{
+        queue::Served,
+        written::{Executed, Wanted},
+    },
     password::{self, Cost, Scheme},
     request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
@@ -70,8 +73,8 @@ pub struct Execution<'w, 'd> {
     /// Results of sets for the requester.
     sets: &'w SetAnswers,
     record: ChangeRecord,
-    /// Results that were computed before; `None` if the operation cannot be sent back for more.
-    pub(crate) computed: Option<&'w Computed>,
+    /// Results that were computed before.
+    computed: &'w Computed,
     /// Results that are still missing. The operation must be sent back for them, and its present result does not count.
     wanted: RefCell<Option<Wanted>>,
     warnings: Warnings,
@@ -90,18 +93,42 @@ pub struct Passwords {
     pub new: Vec<u8>,
 }
 
+/// The request behind a write.
+#[derive(Clone, Copy)]
+pub(crate) struct Requested<'w> {
+    /// The requester.
+    pub(crate) origin: &'w RequestContext,
+    /// The controls of the request that are in effect.
+    pub(crate) controls: WriteControls<'w>,
+    /// Results that were computed before.
+    pub(crate) computed: &'w Computed,
+}
+
+/// The work of access checks in one write.
+pub(crate) struct AccessWork {
+    /// The steps that they may still take.
+    pub(crate) budget: Budget,
+    /// Results of sets for the requester.
+    pub(crate) sets: SetAnswers,
+}
+
 impl<'w, 'd> Execution<'w, 'd> {
     pub(crate) fn new(
         directory: &'w Directory,
-        configuration: &'w Configuration,
-        context: &'w NamingContext,
-        origin: &'w RequestContext,
-        controls: WriteControls<'w>,
-        (transaction, budget, sets): (&'w mut WriteTransaction<'d>, &'w Budget, &'w SetAnswers),
+        served: &'w Served,
+        requested: Requested<'w>,
+        transaction: &'w mut WriteTransaction<'d>,
+        work: &'w AccessWork,
     ) -> Self {
+        let Served { configuration, context } = served;
+        let Requested {
+            origin,
+            controls,
+            computed,
+        } = requested;
         let stamp = directory.next_stamp();
         Self {
-            record: record::begin(directory, context, origin, (&stamp, ChangeKind::Modify)),
+            record: record::begin(directory, context, origin, &stamp, ChangeKind::Modify),
             directory,
             configuration,
             context,
@@ -109,9 +136,9 @@ impl<'w, 'd> Execution<'w, 'd> {
             controls,
             stamp,
             transaction,
-            budget,
-            sets,
-            computed: None,
+            budget: &work.budget,
+            sets: &work.sets,
+            computed,
             wanted: RefCell::default(),
             warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,
@@ -232,7 +259,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// A slow comparison that was not computed before is computed on the hashing pool. The operation is then executed
     /// again with the result, and everything before that is in vain. Call it before the first effect.
     pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
-        if let Some(matches) = self.computed.and_then(|computed| computed.verified(stored, clear)) {
+        if let Some(matches) = self.computed.verified(stored, clear) {
             return matches;
         }
         if password::cost(stored) == Cost::Slow && self.may_return() {
@@ -250,7 +277,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn hash_password(&self, scheme: Option<Scheme>, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
         let scheme = scheme.or(self.configuration.password_schemes.first().copied());
         let scheme = scheme.unwrap_or(Scheme::DEFAULT);
-        if let Some(hashed) = self.computed.and_then(|computed| computed.hashed(scheme, clear)) {
+        if let Some(hashed) = self.computed.hashed(scheme, clear) {
             return hashed.clone();
         }
         if scheme.cost() == Cost::Slow && self.may_return() {
@@ -284,7 +311,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     fn may_return(&self) -> bool {
         // Writes of a sequence keep their order.
         let is_sequence = self.origin.sequence.is_kept();
-        !is_sequence && self.computed.is_some_and(Computed::may_return)
+        !is_sequence && self.computed.may_return()
     }
 
     fn want(&self, wanted: Wanted) {

@@ -44,7 +44,10 @@ pub use self::{
     sorting::SortLimits,
     timers::TimerHooks,
 };
-pub(crate) use self::{execution::Before, outcome::EntryState};
+pub(crate) use self::{
+    execution::{AccessWork, Before, Requested},
+    outcome::EntryState,
+};
 pub use crate::outcome::given::{Answer, Unsolicited};
 
 /// One overlay of one database, or of the frontend and so of all databases: its capabilities. A capability that is

@@ -13,7 +13,8 @@ pub(crate) fn begin(
     directory: &Directory,
     context: &NamingContext,
     origin: &RequestContext,
-    (stamp, kind): (&Stamp, ChangeKind),
+    stamp: &Stamp,
+    kind: ChangeKind,
 ) -> ChangeRecord {
     let identity = &origin.identity;
     let record = ChangeRecord {

@@ -23,7 +23,7 @@ use crate::{
         external::Responder,
         hashing_pool, respond,
     },
-    overlay::{Execution, password_checks::Computed},
+    overlay::{AccessWork, Execution, Requested},
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -44,7 +44,8 @@ pub(crate) struct Job {
 pub(crate) fn enqueue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    (origin, context): (&RequestContext, &NamingContext),
+    context: &NamingContext,
+    origin: &RequestContext,
     request: Box<dyn WriteRequest>,
 ) -> Result<Begun, OperationError> {
     let (reply, receiver) = oneshot::channel();
@@ -117,9 +118,9 @@ impl Job {
             mut request,
             reply,
         } = self;
-        let what = (request.operation(), request.octets());
+        let (operation, octets) = (request.operation(), request.octets());
         let (for_pool, its_origin, context) = (Arc::clone(&directory), origin.clone(), Arc::clone(context));
-        hashing_pool::submit_for(&directory, &origin, what, reply, move |reply| {
+        hashing_pool::submit_for(&directory, &origin, operation, octets, reply, move |reply| {
             request.set_computed(request.computed().clone().with(&for_pool, wanted));
             let job = Self {
                 directory: for_pool,
@@ -184,10 +185,10 @@ impl WriteTask for Job {
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         self.begin()?;
         match self.under(served)? {
-            None => execute(&self.directory, served, (&*self.request, &self.origin), transaction),
+            None => execute(&self.directory, served, &*self.request, &self.origin, transaction),
             Some((read_again, origin)) => {
                 let request = read_again.as_deref().unwrap_or(&*self.request);
-                execute(&self.directory, served, (request, &origin), transaction)
+                execute(&self.directory, served, request, &origin, transaction)
             }
         }
     }
@@ -261,12 +262,16 @@ impl WriteTask for Job {
 fn execute(
     directory: &Directory,
     served: &Served,
-    (request, origin): (&dyn WriteRequest, &RequestContext),
+    request: &dyn WriteRequest,
+    origin: &RequestContext,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    let controls = WriteControls::without(request.controls(), origin.dropped_controls);
-    let with = (origin, controls, request.computed());
-    execute_one(directory, served, with, transaction, |execution| {
+    let requested = Requested {
+        origin,
+        controls: WriteControls::without(request.controls(), origin.dropped_controls),
+        computed: request.computed(),
+    };
+    execute_one(directory, served, requested, transaction, |execution| {
         request.execute(execution)
     })
 }
@@ -274,24 +279,19 @@ fn execute(
 /// Executes one write in the transaction.
 pub(super) fn execute_one(
     directory: &Directory,
-    Served { configuration, context }: &Served,
-    (origin, controls, computed): (&RequestContext, WriteControls<'_>, &Computed),
+    served: &Served,
+    requested: Requested<'_>,
     transaction: &mut WriteTransaction<'_>,
     act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
 ) -> Result<(Success, Executed), Refusal> {
-    let (budget, sets) = (Budget::new(WRITE_STEPS), SetAnswers::default());
-    let mut execution = Execution::new(
-        directory,
-        configuration,
-        context,
-        origin,
-        controls,
-        (transaction, &budget, &sets),
-    );
-    execution.computed = Some(computed);
+    let work = AccessWork {
+        budget: Budget::new(WRITE_STEPS),
+        sets: SetAnswers::default(),
+    };
+    let mut execution = Execution::new(directory, served, requested, transaction, &work);
     let (error, dirty) = match act(&mut execution) {
         // Decisions that were made without remaining steps cannot be trusted.
-        _ if budget.is_exhausted() => {
+        _ if work.budget.is_exhausted() => {
             let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");
             (error, execution.is_dirty())
         }

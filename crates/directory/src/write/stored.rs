@@ -94,7 +94,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             }
             Some(WriterCommand::Task(_)) | None => {
                 if indexing.step(directory, &served, &database, is_busy)
-                    | trimming.step(directory, (&served, &database, &followers), is_busy)
+                    | trimming.step(directory, &served, &database, &followers, is_busy)
                 {
                     flusher.written(0);
                 }

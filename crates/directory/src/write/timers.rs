@@ -22,7 +22,7 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
-    overlay::{TimerHooks, password_checks::Computed},
+    overlay::{Requested, TimerHooks, password_checks::Computed},
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -125,8 +125,12 @@ impl WriteTask for TimerTask {
 
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         let computed = Computed::default();
-        let with = (&self.origin, WriteControls::default(), &computed);
-        execute_one(&self.directory, served, with, transaction, |execution| {
+        let requested = Requested {
+            origin: &self.origin,
+            controls: WriteControls::default(),
+            computed: &computed,
+        };
+        execute_one(&self.directory, served, requested, transaction, |execution| {
             self.hooks.step(execution).map(|()| Success::default())
         })
         .inspect(|(_, executed)| {

@@ -48,7 +48,9 @@ impl Trimming {
     pub(super) fn step(
         &mut self,
         directory: &Directory,
-        (served, database, followers): (&Served, &Database, &Followers),
+        served: &Served,
+        database: &Database,
+        followers: &Followers,
         is_busy: bool,
     ) -> bool {
         // Under load, a log would grow far beyond its limit during the pause.
