@@ -330,8 +330,8 @@ impl Reactor {
         let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
         self.registry.insert(Arc::clone(&status));
         self.connections.borrow_mut().insert(number, Rc::clone(&handle));
-        let places = (place, source);
-        tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, places), handle, status).run());
+        let connection = Connection::new(Rc::clone(self), stream, place, source, handle, status);
+        tokio::task::spawn_local(connection.run());
     }
 
     /// Closes connections that are idle, and those whose clients do not read.

@@ -17,7 +17,7 @@ use super::{
     limits::{self, PageRequest},
     list_view::{self, ListView},
     null, paged,
-    run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
+    run::{RunLimits, SearchOptions, SearchRun},
     sort::Sorting,
     sort_limits,
     target::{Target, Walk},
@@ -32,7 +32,6 @@ use crate::{
     },
     backend::{call::Call, naming_context::Backend, referral},
     frontend::root_dse,
-    request::context::RequestContext,
     scratch::{DnCache, LastBase, Scratch},
     search::{OpenSearches, page::Page},
 };
@@ -123,15 +122,10 @@ fn prepare_below(
     run.options = options(request, controls);
     let asked = page.map(|page| PageRequest::first(page.size));
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    run.extras = extras(
-        searches,
-        configuration,
-        context,
-        is_sorted,
-        &run.origin,
-        controls,
-        (page, view),
-    )?;
+    if let Some(page) = page {
+        run.extras.get_or_insert_default().paged = Some(Page::first(&run.origin, page.size));
+    }
+    prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
@@ -268,25 +262,22 @@ fn choose<'c>(
         .ok_or_else(|| referral::default_referral(configuration, base, Some(scope)))
 }
 
-fn extras(
+/// Prepares sort and view. Makes room for what comes of other controls.
+fn prepare_extras(
+    run: &mut SearchRun,
     searches: &mut OpenSearches,
     configuration: &Configuration,
     context: &NamingContext,
-    is_sorted: bool,
-    origin: &RequestContext,
     controls: &RequestControls<'_>,
-    (page, view): (Option<PagedResults<'_>>, Option<ListView>),
-) -> Result<Option<Box<SearchExtras>>, OperationError> {
-    let mut extras: Option<Box<SearchExtras>> = None;
-    if let Some(page) = page {
-        extras.get_or_insert_default().paged = Some(Page::first(origin, page.size));
-    }
+    is_sorted: bool,
+    view: Option<ListView>,
+) -> Result<(), OperationError> {
     if let Some(control) = &controls.server_side_sort {
         if is_sorted {
             sort_limits::check_keys(context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control, view.is_some())?;
             sorting.admit(&mut searches.sorts, configuration, context)?;
-            let extras = extras.get_or_insert_default();
+            let extras = run.extras.get_or_insert_default();
             (extras.sort, extras.view) = (Some(sorting), view);
         } else if control.critical {
             return Err(list_view::unavailable());
@@ -295,9 +286,9 @@ fn extras(
     // Matched-values filters are compiled together with the search filter, and names of the dereference control are
     // resolved together with the attribute list.
     if controls.matched_values.is_some() || controls.dereference.is_some() {
-        extras.get_or_insert_default();
+        run.extras.get_or_insert_default();
     }
-    Ok(extras)
+    Ok(())
 }
 
 /// The begin of a search, before the base object is found.

@@ -123,7 +123,9 @@ enum Sending {
 impl Connection {
     pub(crate) fn new(
         reactor: Rc<Reactor>,
-        (stream, (place, source)): (Stream, (OwnedSemaphorePermit, Option<SourcePlace>)),
+        stream: Stream,
+        place: OwnedSemaphorePermit,
+        source: Option<SourcePlace>,
         handle: Rc<Handle>,
         status: Arc<Status>,
     ) -> Self {

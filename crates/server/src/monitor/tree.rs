@@ -31,7 +31,7 @@ impl<'a> Tree<'a> {
     /// Adds an entry: `names` are the values of `cn` below the suffix, the leaf first. The closure adds its attributes.
     pub(super) fn add(&mut self, names: &[&str], class: &str, fill: impl FnOnce(&mut Node<'a>)) {
         let started = self.started;
-        self.add_timed(names, class, (started, started), fill);
+        self.add_timed(names, class, started, started, fill);
     }
 
     /// The same with times of creation and last change.
@@ -39,7 +39,8 @@ impl<'a> Tree<'a> {
         &mut self,
         names: &[&str],
         class: &str,
-        (created, modified): (WallTime, WallTime),
+        created: WallTime,
+        modified: WallTime,
         fill: impl FnOnce(&mut Node<'a>),
     ) {
         let mut dn = self.suffix.clone();
