@@ -18,7 +18,6 @@ use crate::{
     StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     ground::Ground,
-    log::open_row::WrittenRow,
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     tables::{Environment, Tables},
@@ -55,7 +54,6 @@ pub(crate) struct Common {
     index_work: AtomicBool,
     /// Where the next look at tombstones begins.
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
-    pub(crate) written_row: Mutex<WrittenRow>,
 }
 
 impl Database {

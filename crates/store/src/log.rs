@@ -3,7 +3,7 @@
 //! Invariants: `changes` has every change from the number in `log-first` to the last. The vectors of its rows never go
 //! down.
 
-pub(crate) mod open_row;
+pub(crate) mod recent;
 pub(crate) mod row;
 mod trim;
 
@@ -12,6 +12,7 @@ pub use trim::{LogLimits, TrimStep};
 use std::ops::Bound;
 
 use heed::{RoRange, RoTxn, types::Bytes};
+use recent::RecentRows;
 use row::ChangesRow;
 
 use crate::{
@@ -50,7 +51,7 @@ fn damaged(what: &str) -> StoreError {
 struct LogRows<'t> {
     tables: &'t Tables,
     settled: Option<RoRange<'t, Bytes, Bytes>>,
-    open: Option<(u64, &'t [u8])>,
+    recent: RecentRows<'t>,
     /// Rows whose changes are all before it are skipped.
     first: u64,
 }
@@ -75,7 +76,7 @@ impl<'t> LogRows<'t> {
         Ok(Self {
             tables,
             settled: Some(rows),
-            open: open_row::read(tables, txn)?,
+            recent: RecentRows::of(tables, txn)?,
             first,
         })
     }
@@ -94,8 +95,12 @@ impl<'t> Iterator for LogRows<'t> {
             }
             self.settled = None;
         }
-        let row = self.open.take().filter(|(last, _)| *last >= self.first)?;
-        Some(read_row(self.tables, row))
+        loop {
+            match self.recent.next()? {
+                Ok((last, _)) if last < self.first => {}
+                row => return Some(row.and_then(|row| read_row(self.tables, row))),
+            }
+        }
     }
 }
 
@@ -251,8 +256,8 @@ impl<'v> View<'v> {
             return Ok(context);
         };
         let tables = self.tables();
-        let row = match open_row::read(tables, self.txn)? {
-            Some(row) => Some(read_row(tables, row)?),
+        let row = match RecentRows::of(tables, self.txn)?.last() {
+            Some(row) => Some(read_row(tables, row?)?),
             None => match log.changes.last(self.txn)? {
                 Some(row) => Some(settled_row(tables, row)?),
                 None => None,

@@ -221,8 +221,8 @@ pub(crate) enum MetaRow {
     LogBase,
     /// Bytes of the rows of the log.
     LogBytes,
-    /// The last row of the log, which is still open. Absent: all rows are in `changes`.
-    OpenRow,
+    /// The last rows of the log. Absent: all are in `changes`.
+    RecentRows,
     /// Random number of the log.
     Generation,
     /// Whether the database was restored from a copy, and has not heard from its peers since.
@@ -245,7 +245,7 @@ impl MetaRow {
             Self::LogFirst => b"log-first",
             Self::LogBase => b"log-base",
             Self::LogBytes => b"log-bytes",
-            Self::OpenRow => b"log-open",
+            Self::RecentRows => b"log-recent",
             Self::Generation => b"generation",
             Self::Restored => b"restored",
         }

@@ -14,7 +14,6 @@ use proptest::prelude::*;
 
 type RawTable<'e> = heed::Database<'e, heed::types::Bytes, heed::types::Bytes>;
 
-const OPEN_ROW: &[u8] = b"log-open";
 const UUID: &str = "597ae2f6-16a6-1027-98f4-d28b5365dc14";
 const ANN: &str = "cn=ann,ou=people,dc=example,dc=com";
 
@@ -24,15 +23,6 @@ fn csn(number: u64) -> Csn {
 
 /// Makes each effect a change of its own, all in one transaction. Returns the records.
 fn write(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) -> Vec<ChangeRecord> {
-    write_as(store, mode, "", numbered)
-}
-
-fn write_as(
-    store: &Store,
-    mode: LogMode,
-    author: &str,
-    numbered: impl IntoIterator<Item = (u64, Effect)>,
-) -> Vec<ChangeRecord> {
     let mut transaction = store.database.write().unwrap();
     transaction.log(mode);
     let mut records = Vec::new();
@@ -42,7 +32,6 @@ fn write_as(
         let mut record = ChangeRecord {
             csn: csn(number),
             unix_micros: i64::try_from(number).unwrap(),
-            author: author.into(),
             effects: vec![RecordedEffect {
                 before,
                 ..effect.into()
@@ -239,15 +228,10 @@ fn what_is_loaded_without_records_ends_the_log_there() {
     assert_eq!(state(&store).first, None);
 }
 
-/// Makes each effect a change of its own, in a transaction of its own, and so long that it is a row of its own.
+/// Makes each effect a change of its own, in a transaction of its own, and so a row.
 fn write_apart(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) {
     for one in numbered {
-        let mut state = one.0;
-        let letters = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            char::from(b'a' + u8::try_from(state >> 60).unwrap())
-        });
-        write_as(store, mode, &letters.take(8_000).collect::<String>(), [one]);
+        write(store, mode, [one]);
     }
 }
 
@@ -348,6 +332,21 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
     assert_sound(&store.database);
 }
 
+/// A change whose row is so long that it goes to `changes` at once, with those that wait.
+fn long(number: u64) -> (u64, Effect) {
+    let mut state = number;
+    let digits = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'a' + u8::try_from(state >> 60).unwrap())
+    });
+    let description: String = digits.take(16_000).collect();
+    let changes = vec![ValueChange::Replace {
+        attribute: "description".into(),
+        values: values(&[&description]),
+    }];
+    (number, modify("ou=people,dc=example,dc=com", changes))
+}
+
 /// Opens the table `changes` and the table `meta` as anyone can, and lets `change` change them.
 fn change_tables(
     store: Store,
@@ -373,38 +372,31 @@ fn change_tables(
     (database, directory)
 }
 
-/// Changes the description of an entry, in transactions of their own.
-fn describe(store: &Store, numbers: std::ops::Range<u64>) {
-    for number in numbers {
+#[test]
+fn the_last_rows_wait_together_and_are_read_like_the_others() {
+    let store = store();
+    write_apart(&store, LogMode::Rows, tree());
+    write_apart(&store, LogMode::Rows, [long(5)]);
+    let edits = (6..9).map(|number| {
         let changes = vec![ValueChange::Replace {
             attribute: "description".into(),
             values: values(&[&number.to_string()]),
         }];
-        write(store, LogMode::Rows, [(number, modify(ANN, changes))]);
-    }
-}
-
-#[test]
-fn the_last_row_is_open_until_it_is_long_and_is_read_like_the_others() {
-    let store = store();
-    for one in tree() {
-        write(&store, LogMode::Rows, [one]);
-    }
-    describe(&store, 5..60);
-    let mut length = 0;
+        (number, modify(ANN, changes))
+    });
+    write_apart(&store, LogMode::Rows, edits);
     let (database, directory) = change_tables(store, |txn, [changes, meta]| {
-        length = changes.len(txn).unwrap();
-        assert!((1..6).contains(&length), "{length} rows for 59 changes");
-        let open = meta.get(txn, OPEN_ROW).unwrap().unwrap();
-        assert!(open.len() < 2000);
-        let settled: usize = changes.iter(txn).unwrap().map(|row| row.unwrap().1.len()).sum();
-        assert!(settled + open.len() < 59 * 90, "{settled} octets and {}", open.len());
+        assert_eq!(changes.len(txn).unwrap(), 5, "the long one took the others with it");
+        assert!(
+            meta.get(txn, b"log-recent")
+                .unwrap()
+                .is_some_and(|waiting| waiting.len() < 1000)
+        );
     });
     let store = Store { database, directory };
-    describe(&store, 60..70);
-    for first in 0..71 {
+    for first in 0..10 {
         let numbers: Vec<_> = rows(&store, first).iter().map(|row| row.position.sequence).collect();
-        assert_eq!(numbers, (first.max(1)..70).collect::<Vec<_>>());
+        assert_eq!(numbers, (first.max(1)..9).collect::<Vec<_>>());
     }
     let found = |number| {
         store
@@ -415,62 +407,38 @@ fn the_last_row_is_open_until_it_is_long_and_is_read_like_the_others() {
             .position_of(csn(number))
             .unwrap()
     };
-    for number in 1..71 {
-        assert_eq!(found(number), (number < 70).then_some(number));
-    }
-    // A transaction that is dropped leaves nothing of its changes in the row.
-    {
-        let mut transaction = store.database.write().unwrap();
-        transaction.log(LogMode::Rows);
-        transaction.record(&mut ChangeRecord::default()).unwrap();
-    }
-    write_apart(&store, LogMode::Rows, [(70, Effect::Delete { dn: ANN.into() })]);
-    assert_eq!(rows(&store, 0).len(), 70);
-    let first_kept = |keep_from| {
+    assert_eq!(
+        (1..10).map(found).collect::<Vec<_>>(),
+        (1..9).map(Some).chain([None]).collect::<Vec<_>>()
+    );
+    for keep_from in [4, 7, 9] {
         store.database.trim_log(&everything(keep_from), 99).unwrap();
-        (state(&store).first, rows(&store, 0).len())
-    };
-    assert_eq!(first_kept(70), (Some(70), 1), "an open row goes like another");
-    assert_eq!(first_kept(71), (Some(71), 0));
-    assert_eq!(state(&store).bytes, 0);
-    assert_sound(&store.database);
-}
-
-#[test]
-fn an_open_row_may_be_trimmed() {
-    let store = store();
-    for one in tree() {
-        write(&store, LogMode::Rows, [one]);
+        let kept = rows(&store, 0);
+        assert_eq!(
+            (state(&store).first, kept.len() as u64),
+            (Some(keep_from), 9 - keep_from)
+        );
     }
-    assert_eq!(store.database.trim_log(&everything(4), 9).unwrap().rows, 0);
-    let step = store.database.trim_log(&everything(5), 9).unwrap();
-    assert_eq!((step.rows, state(&store).first, state(&store).bytes), (1, Some(5), 0));
-    describe(&store, 5..7);
-    assert_eq!(rows(&store, 0).len(), 2);
+    assert_eq!(state(&store).bytes, 0);
+    write_apart(&store, LogMode::Rows, [long(9)]);
+    assert_eq!(rows(&store, 0).len(), 1);
     assert_sound(&store.database);
 }
 
 #[test]
-fn damage_of_the_open_row_is_told() {
+fn damage_among_the_last_rows_is_told() {
     for cut in [1, 40, 200] {
         let store = store();
-        for one in tree() {
-            write(&store, LogMode::Rows, [one]);
-        }
+        write_apart(&store, LogMode::Rows, tree());
         let (database, directory) = change_tables(store, |txn, [_, meta]| {
-            let row = meta.get(txn, OPEN_ROW).unwrap().unwrap().to_vec();
-            meta.put(txn, OPEN_ROW, &row[..row.len() - cut]).unwrap();
+            let waiting = meta.get(txn, b"log-recent").unwrap().unwrap().to_vec();
+            meta.put(txn, b"log-recent", &waiting[..waiting.len() - cut]).unwrap();
         });
-        {
-            let snapshot = database.snapshot().unwrap();
-            let rows: Vec<_> = snapshot.view().changes(0).unwrap().collect();
-            assert!(matches!(&rows[..], [Err(StoreError::Format(_))]));
-        }
-        let mut transaction = database.write().unwrap();
-        transaction.log(LogMode::Rows);
-        transaction.record(&mut ChangeRecord::default()).unwrap();
-        assert!(matches!(transaction.commit(), Err(StoreError::Format(_))));
-        drop(directory);
+        let snapshot = database.snapshot().unwrap();
+        let rows: Vec<_> = snapshot.view().changes(0).unwrap().collect();
+        assert!(rows.len() < 5 && matches!(rows.last(), Some(Err(StoreError::Format(_)))));
+        drop(snapshot);
+        drop((database, directory));
     }
 }
 
@@ -478,13 +446,14 @@ fn damage_of_the_open_row_is_told() {
 fn a_gap_that_damage_made_ends_the_search_for_a_csn() {
     let store = store();
     write_apart(&store, LogMode::Rows, tree());
+    write_apart(&store, LogMode::Rows, [long(5)]);
     let (database, _directory) = change_tables(store, |txn, [changes, _]| {
         for key in [1, 2, 3] {
             assert!(changes.delete(txn, &[key]).unwrap());
         }
     });
     let found = |number| database.snapshot().unwrap().view().position_of(csn(number)).unwrap();
-    assert_eq!([found(1), found(3), found(4), found(5)], [None, None, Some(4), None]);
+    assert_eq!([found(1), found(3), found(4), found(6)], [None, None, Some(4), None]);
 }
 
 #[test]

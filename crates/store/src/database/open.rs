@@ -84,7 +84,6 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
         tombstones_seen: Mutex::default(),
-        written_row: Mutex::default(),
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;

@@ -2,7 +2,10 @@
 
 use std::ops::Bound;
 
-use super::{FOLLOWER, LogRows, NumberedRow, damaged, open_row};
+use super::{
+    FOLLOWER, LogRows, NumberedRow, damaged,
+    recent::{self, RecentRows},
+};
 use crate::{
     Database, StoreError,
     csn::Csn,
@@ -135,8 +138,9 @@ fn trim_changes(
     let Some(&last_gone) = gone.last() else {
         return Ok((0, first_kept));
     };
-    if open_row::read(&tables, &write.txn)?.is_some_and(|(number, _)| number <= last_gone) {
-        open_row::settle(&tables, log, &mut write.txn)?;
+    let waiting = RecentRows::of(&tables, &write.txn)?.next().transpose()?;
+    if waiting.is_some_and(|(number, _)| number <= last_gone) {
+        recent::settle(&tables, log, &mut write.txn)?;
     }
     for &last in &gone {
         log.changes.delete(&mut write.txn, varint::Key::new(last).bytes())?;

@@ -8,7 +8,8 @@ use crate::{
     ChangeRecord, Effect, RecordedEffect, StoreError,
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
-    log::{follower_key, open_row, row::GatheredChanges},
+    hash,
+    log::{follower_key, recent, row::GatheredChanges},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -329,18 +330,16 @@ impl WriteTransaction<'_> {
         let vector = self.view().log_vector()?;
         let mut vector = vector.unwrap_or_default();
         vector.merge_all(&self.logged.csns);
-        let tables = self.tables();
-        let logged = &mut self.logged;
-        let place = &self.database.common.written_row;
-        let mut written = place.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        logged.bytes += open_row::append(
-            (tables, &log),
-            &mut self.txn,
-            &mut written,
-            &logged.gathered,
-            (last, &vector),
-        )?;
-        logged.gathered.clear();
+        let mut row = std::mem::take(&mut self.scratch.row);
+        row.clear();
+        self.logged.gathered.take_row(&vector, &mut row);
+        if self.tables().sealed {
+            let checksum = hash::checksum(last, &row);
+            row.extend_from_slice(&checksum);
+        }
+        recent::append(self.tables(), &log, &mut self.txn, (last, &row))?;
+        self.logged.bytes += row.len() as u64;
+        self.scratch.row = row;
         Ok(())
     }
 }
