@@ -9,7 +9,7 @@ pub mod sock;
 
 use std::sync::Arc;
 
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, SettingError};
 use ironbark_directory::ExternalDatabase;
 use ironbark_model::Schema;
 
@@ -22,7 +22,7 @@ pub static BACKENDS: &[Row] = &[sock::ROW];
 ///
 /// # Errors
 /// It is of a type that is not in the table, or what it needs cannot be had.
-pub fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, String> {
+pub fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError> {
     let row = BACKENDS.iter().find(|row| row.descriptor.name == config.kind.name());
     let row = row.ok_or_else(|| format!("a {} database cannot be made here", config.kind.name()))?;
     (row.make)(config, schema)

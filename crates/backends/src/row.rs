@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, database::DatabaseDescriptor};
+use ironbark_config::{DatabaseConfig, SettingError, database::DatabaseDescriptor};
 use ironbark_directory::ExternalDatabase;
 use ironbark_model::Schema;
 
 /// Makes what serves a database.
-pub type MakeDatabase = fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, String>;
+pub type MakeDatabase = fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError>;
 
 /// A type of database: how it is configured, and how what serves it is made.
 #[derive(Debug)]

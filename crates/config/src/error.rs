@@ -1,6 +1,8 @@
 //! Errors in a configuration, and notices for the operator about a valid one.
 
-use ironbark_model::schema::Source;
+use std::fmt;
+
+use ironbark_model::{ResultCode, schema::Source};
 
 /// Why a configuration was refused. The fault is always the configuration's (or its file's).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,13 +15,25 @@ pub enum ConfigError {
         /// The system's error.
         reason: String,
     },
-    /// A statement is wrong, or needs a part that is not supported.
+    /// No setting has this keyword.
     #[error("{}: line {}: {reason}", location.file, location.line)]
+    UnknownSetting {
+        /// First physical line of the statement.
+        location: Source,
+        /// The keyword, as written.
+        keyword: String,
+        /// A whole sentence with the keyword, in slapd's words.
+        reason: String,
+    },
+    /// A statement, an overlay or a line cannot be taken.
+    #[error("{}: line {}: {subject}{error}", location.file, location.line)]
     Refused {
         /// First physical line of the statement.
         location: Source,
-        /// Begins with `<keyword>` if one statement is at fault.
-        reason: String,
+        /// What is refused.
+        subject: Subject,
+        /// Why.
+        error: SettingError,
     },
     /// A definition of the schema is wrong.
     #[error("{}: line {}: {reason}", location.file, location.line)]
@@ -31,34 +45,150 @@ pub enum ConfigError {
     },
 }
 
+/// Why a setting, or a part of a configuration, is refused. The variant is the kind of fault; the text is for the
+/// administrator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// The value is wrong, or contradicts another setting.
+    #[error("{0}")]
+    Wrong(String),
+    /// The setting is not allowed in this place.
+    #[error("{0}")]
+    Misplaced(String),
+    /// The statement names a part (an overlay, a module, a type of database) that neither OpenLDAP nor this server has.
+    #[error("{0} is not known")]
+    UnknownPart(String),
+    /// The statement needs a part of OpenLDAP that this server does not have. The text names it, in the singular.
+    #[error("{0} is not built yet")]
+    MissingPart(String),
+    /// The system does not give what the setting needs: a file, an address, a thread.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// What an error or a notice is about. Displayed, it is the beginning of a message: `<keyword> `, or nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A statement, by its keyword as written; in cn=config the attribute.
+    Setting(String),
+    /// An overlay with all its settings. The text names it.
+    Overlay,
+    /// A line, a file or an entry that is no statement.
+    Line,
+}
+
 impl ConfigError {
     /// Where it is, if it is about a statement.
     pub fn location(&self) -> Option<&Source> {
         match self {
             Self::Unreadable { .. } => None,
-            Self::Refused { location, .. } | Self::Definition { location, .. } => Some(location),
+            Self::UnknownSetting { location, .. }
+            | Self::Refused { location, .. }
+            | Self::Definition { location, .. } => Some(location),
         }
     }
 
-    /// The error, without the place.
-    pub fn reason(&self) -> &str {
+    /// The error without the place, for a client that has just sent the statement.
+    pub fn message(&self) -> String {
         match self {
-            Self::Unreadable { reason, .. } | Self::Refused { reason, .. } | Self::Definition { reason, .. } => reason,
+            Self::Unreadable { .. } => self.to_string(),
+            Self::Refused { subject, error, .. } => format!("{subject}{error}"),
+            Self::UnknownSetting { reason, .. } | Self::Definition { reason, .. } => reason.clone(),
         }
     }
 
-    /// Whether the statement names an unsupported or unknown part. Such an error is no mistake in the statement.
-    pub fn is_about_missing_part(&self) -> bool {
-        ["not built yet", "is not known"]
-            .iter()
-            .any(|text| self.reason().contains(text))
+    /// The error without the place and the keyword, for a report that shows both.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Refused { error, .. } => error.to_string(),
+            Self::Unreadable { reason, .. } | Self::UnknownSetting { reason, .. } | Self::Definition { reason, .. } => {
+                reason.clone()
+            }
+        }
     }
 
-    /// A refusal of the statement at `location`.
-    pub fn refused(location: &Source, reason: impl Into<String>) -> Self {
+    /// The result of a change of cn=config that this error ends, as in slapd.
+    pub fn result_code(&self) -> ResultCode {
+        match self {
+            Self::Definition { .. } => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            Self::Refused { error, .. } => error.result_code(),
+            Self::Unreadable { .. } | Self::UnknownSetting { .. } => ResultCode::OTHER,
+        }
+    }
+
+    /// A refusal of the statement with this keyword.
+    pub fn of_setting(location: &Source, keyword: &str, error: impl Into<SettingError>) -> Self {
         Self::Refused {
             location: location.clone(),
-            reason: reason.into(),
+            subject: Subject::Setting(keyword.to_owned()),
+            error: error.into(),
+        }
+    }
+
+    /// A refusal of an overlay with all its settings.
+    pub fn of_overlay(location: &Source, error: impl Into<SettingError>) -> Self {
+        Self::Refused {
+            location: location.clone(),
+            subject: Subject::Overlay,
+            error: error.into(),
+        }
+    }
+
+    /// A refusal of a line or an entry that is no statement.
+    pub(crate) fn of_line(location: &Source, error: impl Into<SettingError>) -> Self {
+        Self::Refused {
+            location: location.clone(),
+            subject: Subject::Line,
+            error: error.into(),
+        }
+    }
+}
+
+impl SettingError {
+    /// The same kind of fault; the text says first what it is about.
+    #[must_use]
+    pub fn about(self, part: &str) -> Self {
+        let longer = |text: String| format!("{part}: {text}");
+        match self {
+            Self::Wrong(text) => Self::Wrong(longer(text)),
+            Self::Misplaced(text) => Self::Misplaced(longer(text)),
+            Self::UnknownPart(text) => Self::UnknownPart(longer(text)),
+            Self::MissingPart(text) => Self::MissingPart(longer(text)),
+            Self::Unavailable(text) => Self::Unavailable(longer(text)),
+        }
+    }
+
+    /// The result of a change of cn=config that this error ends, as in slapd.
+    pub fn result_code(&self) -> ResultCode {
+        match self {
+            Self::Wrong(_)
+            | Self::Misplaced(_)
+            | Self::UnknownPart(_)
+            | Self::MissingPart(_)
+            | Self::Unavailable(_) => ResultCode::OTHER,
+        }
+    }
+}
+
+/// The usual fault: a wrong value.
+impl From<String> for SettingError {
+    fn from(text: String) -> Self {
+        Self::Wrong(text)
+    }
+}
+
+/// The usual fault: a wrong value.
+impl From<&str> for SettingError {
+    fn from(text: &str) -> Self {
+        Self::Wrong(text.to_owned())
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting(keyword) => write!(f, "<{keyword}> "),
+            Self::Overlay | Self::Line => Ok(()),
         }
     }
 }
@@ -71,27 +201,39 @@ pub(crate) type Complain<'a> = dyn FnMut(ConfigError) -> Result<(), ConfigError>
 pub struct Notice {
     /// The statement it is about.
     pub location: Source,
-    /// One line.
+    /// The part that it is about.
+    pub subject: Subject,
+    /// One line, without the subject.
     pub text: String,
-    /// What it is about.
+    /// Why the log says it.
     pub kind: NoticeKind,
 }
 
-/// The subject of a notice.
+/// The reason of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// A setting without meaning here.
+    /// The setting has no meaning here.
     Meaningless,
-    /// A needed index.
+    /// The part is always there, so the statement changes nothing.
+    BuiltIn,
+    /// The statement uses a name or a form that has a successor.
+    Old,
+    /// An index is missing.
     Index,
-    /// A file that somebody changed.
+    /// Somebody changed a file.
     Checksum,
     /// Anything else about a statement.
     Statement,
 }
 
-impl std::fmt::Display for Notice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: line {}: {}", self.location.file, self.location.line, self.text)
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            location,
+            subject,
+            text,
+            ..
+        } = self;
+        write!(f, "{}: line {}: {subject}{text}", location.file, location.line)
     }
 }

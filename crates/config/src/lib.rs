@@ -45,7 +45,7 @@ pub use database::{
     Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
     Require, Restrict, Secret, SecurityFactors, Subordinate,
 };
-pub use error::{ConfigError, Notice, NoticeKind};
+pub use error::{ConfigError, Notice, NoticeKind, SettingError, Subject};
 pub use global::{
     Allow, AuthzPolicy, AuthzRegexp, BindFailureLimit, ChannelBinding, CrlCheck, Disallow, GlobalConfig, LogFileFormat,
     LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,

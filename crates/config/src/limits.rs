@@ -4,7 +4,7 @@ mod words;
 
 use ironbark_model::{AttributeDescription, Dn, Schema, posix_regex::PosixRegex, schema::ClassNumber};
 
-use crate::{reader::quoted_after, statement::Statement, value};
+use crate::{SettingError, reader::quoted_after, statement::Statement, value};
 
 /// The limits that apply to one requester.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,12 +142,12 @@ pub enum DnPattern {
 
 impl LimitsRule {
     /// Parses the arguments of `limits`; the line changes `base`.
-    pub(crate) fn parse(statement: &Statement<'_>, base: &SearchLimits) -> Result<Self, String> {
+    pub(crate) fn parse(statement: &Statement<'_>, base: &SearchLimits) -> Result<Self, SettingError> {
         let [selector, changes @ ..] = statement.arguments else {
-            return Err(format!("missing {} argument", statement.grammar));
+            return Err(format!("missing {} argument", statement.grammar).into());
         };
         if changes.is_empty() {
-            return Err(format!("missing {} argument", statement.grammar));
+            return Err(format!("missing {} argument", statement.grammar).into());
         }
         let selector = parse_selector(statement, selector)?;
         let mut limits = base.clone();
@@ -175,7 +175,7 @@ impl LimitsRule {
     }
 }
 
-fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, SettingError> {
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     if text == "*" {
         Ok(LimitsSelector::Any)
@@ -198,7 +198,7 @@ fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelecto
 }
 
 /// `[.self|.this][.<style>]=<pattern>`.
-fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, SettingError> {
     // `dn.anonymous` needs no pattern.
     let (key, pattern) = text
         .split_once('=')
@@ -212,7 +212,7 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
     if style == ".anonymous" && key == ".anonymous" {
         return Ok(LimitsSelector::Anonymous);
     }
-    let unknown = || Err(format!("unknown DN modifier \"{}\"", key.trim_start_matches('.')));
+    let unknown = || Err(format!("unknown DN modifier \"{}\"", key.trim_start_matches('.')).into());
     let Some(style) = style.strip_prefix('.') else {
         return unknown();
     };
@@ -223,7 +223,7 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
         return unknown();
     }
     let Some(pattern) = pattern else {
-        return Err("missing '='".to_owned());
+        return Err("missing '='".into());
     };
     if pattern == "*" || (style == "regex" && pattern == ".*") {
         return Ok(LimitsSelector::Any);
@@ -232,7 +232,7 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
         .iter()
         .find_map(|(old, new)| (*old == style).then_some(new))
     {
-        statement.notice(format!("deprecated \"{style}\" style; use \"{name}\" instead"));
+        statement.notice_old(format!("deprecated \"{style}\" style; use \"{name}\" instead"));
     }
     let dn = || value::parse_dn(statement, pattern);
     let pattern = match style {
@@ -248,7 +248,7 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
 }
 
 /// `[/<class>[/<attribute>]]=<dn>`.
-fn parse_group(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+fn parse_group(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, SettingError> {
     let (key, dn) = text
         .split_once('=')
         .filter(|(key, _)| key.is_empty() || key.starts_with('/'))

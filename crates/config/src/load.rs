@@ -6,6 +6,7 @@ use ironbark_model::{Dn, Schema, schema::Source};
 
 use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
+    SettingError, Subject,
     access::AccessRule,
     error::Complain,
     overlay::{self, Occurrence},
@@ -151,8 +152,8 @@ impl Loading {
         };
         match self.check_place(row) {
             Ok(()) => self.apply(row, line),
-            Err(reason) => {
-                let refused = ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+            Err(error) => {
+                let refused = ConfigError::of_setting(&line.location, &line.keyword, error);
                 self.settle(Some(row), line, Err(refused))
             }
         }
@@ -166,7 +167,7 @@ impl Loading {
             return self.settle(Some(row), line, Ok(()));
         }
         let outcome = self.act(row, line);
-        if outcome.is_err() && is_structure && self.survey.is_some() && !line.keyword.eq_ignore_ascii_case("overlay") {
+        if outcome.is_err() && is_structure && self.survey.is_some() && row.name() != "overlay" {
             self.section = Section::Refused;
         }
         self.settle(Some(row), line, outcome)
@@ -202,22 +203,21 @@ impl Loading {
     }
 
     fn act(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
-        let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+        let refused = |error: SettingError| ConfigError::of_setting(&line.location, &line.keyword, error);
         if let Some(word) = line.unsayable(row) {
-            return Err(refused(format!(
-                "\"{word}\" cannot be said in cn=config, where a double quote before a blank ends a word"
-            )));
+            let reason =
+                format!("\"{word}\" cannot be said in cn=config, where a double quote before a blank ends a word");
+            return Err(refused(reason.into()));
         }
         let text = line.value(row);
         // A default value is allowed even for an unsupported part.
         let is_default = row.is_default(&text);
         match row.fate {
             Fate::Refused(_) if is_default => Ok(()),
-            Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
+            Fate::Refused(part) => Err(refused(SettingError::MissingPart(part.to_owned()))),
             Fate::Meaningless(reason) => {
                 if !is_default {
-                    let text = format!("<{}> has no meaning here: {reason}", line.keyword);
-                    self.notice(&line.location, text, NoticeKind::Meaningless);
+                    self.notice(line, format!("has no meaning here: {reason}"), NoticeKind::Meaningless);
                 }
                 self.kept().push(row.name(), text);
                 Ok(())
@@ -226,9 +226,8 @@ impl Loading {
             Fate::Obeyed(handler) => {
                 let notices = RefCell::default();
                 self.obey(row, handler, line, &notices).map_err(refused)?;
-                for text in notices.into_inner() {
-                    let text = format!("<{}> {text}", line.keyword);
-                    self.notice(&line.location, text, NoticeKind::Statement);
+                for (kind, text) in notices.into_inner() {
+                    self.notice(line, text, kind);
                 }
                 Ok(())
             }
@@ -254,9 +253,10 @@ impl Loading {
         }
     }
 
-    fn notice(&mut self, location: &Source, text: String, kind: NoticeKind) {
+    fn notice(&mut self, line: &Line, text: String, kind: NoticeKind) {
         self.notices.push(Notice {
-            location: location.clone(),
+            location: line.location.clone(),
+            subject: Subject::Setting(line.keyword.clone()),
             text,
             kind,
         });
@@ -282,32 +282,32 @@ impl Loading {
         row.ok_or_else(|| unknown(&self.registry, line, place))
     }
 
-    fn check_place(&self, row: &Setting) -> Result<(), String> {
+    fn check_place(&self, row: &Setting) -> Result<(), SettingError> {
         match row.level {
             Level::BeforeDatabases if self.config.is_some() || !self.databases.is_empty() => {
-                Err("must occur before any database declaration".to_owned())
+                Err(misplaced("must occur before any database declaration"))
             }
             Level::Database if matches!(self.section, Section::Global | Section::Backend(_)) => {
-                Err("only allowed within database declaration".to_owned())
+                Err(misplaced("only allowed within database declaration"))
             }
             _ => Ok(()),
         }
     }
 
-    fn structure(&mut self, line: &Line) -> Result<(), String> {
+    fn structure(&mut self, line: &Line) -> Result<(), SettingError> {
         let [name] = line.arguments.as_slice() else {
-            return Err("takes one <type> argument".to_owned());
+            return Err("takes one <type> argument".into());
         };
         match line.keyword.to_ascii_lowercase().as_str() {
             "database" => self.database(name, line),
             "backend" => self.backend(name),
             "overlay" => self.overlay(name, line),
             // The reader has replaced `include`.
-            other => Err(format!("\"{other}\" is out of place")),
+            other => Err(SettingError::Misplaced(format!("\"{other}\" is out of place"))),
         }
     }
 
-    fn database(&mut self, name: &str, line: &Line) -> Result<(), String> {
+    fn database(&mut self, name: &str, line: &Line) -> Result<(), SettingError> {
         let kind = database_kind(self.registry.parts(), name)?;
         if kind == DatabaseKind::Frontend {
             self.section = Section::Frontend;
@@ -319,7 +319,7 @@ impl Loading {
             _ => false,
         };
         if is_there {
-            return Err(format!("only one {} database is allowed", kind.name()));
+            return Err(format!("only one {} database is allowed", kind.name()).into());
         }
         let mut database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
         database.begin(&self.registry);
@@ -343,9 +343,9 @@ impl Loading {
         database.unwrap_or(&mut self.frontend)
     }
 
-    fn backend(&mut self, name: &str) -> Result<(), String> {
+    fn backend(&mut self, name: &str) -> Result<(), SettingError> {
         if self.config.is_some() || !self.databases.is_empty() {
-            return Err("must occur before any database declaration".to_owned());
+            return Err(misplaced("must occur before any database declaration"));
         }
         let kind = database_kind(self.registry.parts(), name)?;
         self.section = Section::Backend(kind);
@@ -355,7 +355,7 @@ impl Loading {
         Ok(())
     }
 
-    fn overlay(&mut self, name: &str, line: &Line) -> Result<(), String> {
+    fn overlay(&mut self, name: &str, line: &Line) -> Result<(), SettingError> {
         // cn=config writes `{0}memberof`; slapd.conf may too.
         let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
             Some((digits, rest)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => rest,
@@ -365,20 +365,19 @@ impl Loading {
             let overlays = &mut self.target().overlays;
             let is_there = overlays.iter().any(|other| other.descriptor() == descriptor);
             if is_there && descriptor.occurrence == Occurrence::Once {
-                return Err(format!("overlay \"{name}\" already in list"));
+                return Err(format!("overlay \"{name}\" already in list").into());
             }
             overlays.push(OverlayConfig::new(descriptor, line.location.clone()));
             return Ok(());
         }
         let part = self.registry.parts().overlay(name);
-        let part = part.ok_or_else(|| format!("overlay \"{name}\" is not known"))?;
+        let part = part.ok_or_else(|| SettingError::UnknownPart(format!("overlay \"{name}\"")))?;
         match part.kind {
             PartKind::BuiltIn(reason) => {
-                let text = format!("<overlay> {name}: {reason}");
-                self.notice(&line.location, text, NoticeKind::Meaningless);
+                self.notice(line, format!("{name}: {reason}"), NoticeKind::BuiltIn);
                 Ok(())
             }
-            _ => Err(format!("\"{name}\" is not built yet")),
+            _ => Err(SettingError::MissingPart(format!("\"{name}\""))),
         }
     }
 
@@ -399,8 +398,8 @@ impl Loading {
         row: &Setting,
         handler: Handler,
         line: &Line,
-        notices: &RefCell<Vec<String>>,
-    ) -> Result<(), String> {
+        notices: &RefCell<Vec<(NoticeKind, String)>>,
+    ) -> Result<(), SettingError> {
         let schema = Arc::clone(&self.schema);
         let registry = self.registry.clone();
         let statement = Statement {
@@ -423,7 +422,7 @@ impl Loading {
                 }
                 match self.frontend.overlays.iter_mut().rev().find(is_wanted) {
                     Some(overlay) => set(overlay, &statement),
-                    None => Err("stands outside its overlay".to_owned()),
+                    None => Err(misplaced("stands outside its overlay")),
                 }
             }
             Handler::Schema(_) | Handler::Structure => Ok(()),
@@ -478,7 +477,7 @@ impl Loading {
     }
 }
 
-fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, String> {
+fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, SettingError> {
     // `{1}mdb` is how cn=config numbers databases.
     let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
         Some((_, rest)) => rest,
@@ -486,43 +485,52 @@ fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, String> {
     };
     match parts.database(name).map(|part| part.kind) {
         Some(PartKind::Database(Some(kind))) => Ok(kind),
-        Some(_) => Err(format!("\"{name}\" is not built yet")),
-        None => Err(format!("database type \"{name}\" is not known")),
+        Some(_) => Err(SettingError::MissingPart(format!("\"{name}\""))),
+        None => Err(SettingError::UnknownPart(format!("database type \"{name}\""))),
     }
 }
 
-/// slapd's error for an unknown directive, with a guess at the intended one.
+/// The error for a keyword that no setting has at this place, as in slapd, with a guess at the intended one.
 fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
     let keyword = &line.keyword;
-    let elsewhere = registry.with_keyword(keyword).next().map(|row| match row.level {
+    if let Some(row) = registry.with_keyword(keyword).next() {
+        return ConfigError::of_setting(&line.location, keyword, SettingError::Misplaced(right_place(row.level)));
+    }
+    let place = match place {
+        Place::Global => "outside backend info and database definitions",
+        Place::Backend(_) => "inside backend info definition",
+        Place::Database(..) => "inside backend database definition",
+    };
+    let hint = registry
+        .suggestion(keyword)
+        .map(|guess| format!("; did you mean <{guess}>?"))
+        .unwrap_or_default();
+    ConfigError::UnknownSetting {
+        location: line.location.clone(),
+        keyword: keyword.clone(),
+        reason: format!("unknown directive <{keyword}> {place}{hint}"),
+    }
+}
+
+/// Where a setting is allowed, for the error of one that stands elsewhere.
+fn right_place(level: Level) -> String {
+    match level {
         Level::DatabaseOf(kinds) => {
             let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-            format!(
-                "<{keyword}> only allowed within {} database declaration",
-                kinds.join(" or ")
-            )
+            format!("only allowed within {} database declaration", kinds.join(" or "))
         }
-        Level::Backend(kind) => format!("<{keyword}> only allowed within {} backend declaration", kind.name()),
-        Level::Overlay(name) => format!("<{keyword}> only allowed after overlay {name}"),
-        _ => format!("<{keyword}> is not allowed here"),
-    });
-    let reason = elsewhere.unwrap_or_else(|| {
-        let place = match place {
-            Place::Global => "outside backend info and database definitions",
-            Place::Backend(_) => "inside backend info definition",
-            Place::Database(..) => "inside backend database definition",
-        };
-        let hint = registry
-            .suggestion(keyword)
-            .map(|guess| format!("; did you mean <{guess}>?"))
-            .unwrap_or_default();
-        format!("unknown directive <{keyword}> {place}{hint}")
-    });
-    ConfigError::refused(&line.location, reason)
+        Level::Backend(kind) => format!("only allowed within {} backend declaration", kind.name()),
+        Level::Overlay(name) => format!("only allowed after overlay {name}"),
+        Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database => "is not allowed here".to_owned(),
+    }
+}
+
+fn misplaced(reason: &str) -> SettingError {
+    SettingError::Misplaced(reason.to_owned())
 }
 
 fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Result<(), ConfigError> {
-    let refused = |reason: String| Err(ConfigError::refused(&database.location, format!("<database> {reason}")));
+    let refused = |reason: String| Err(ConfigError::of_setting(&database.location, "database", reason));
     if !database.kind.has_suffix() || database.disabled {
         return Ok(());
     }
@@ -535,8 +543,9 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     if database.kind.is_external() && database.subordinate.is_some() {
         return refused(format!("a {} database cannot be subordinate", database.kind.name()));
     }
-    if let Some(Err(reason)) = database.own.as_ref().map(|own| own.check(database)) {
-        return refused(reason);
+    if let Some(own) = &database.own {
+        own.check(database)
+            .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
     }
     if database.null.do_search && database.subordinate.is_some() {
         return refused("dosearch cannot be had in a subordinate database".to_owned());

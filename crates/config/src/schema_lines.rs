@@ -71,10 +71,7 @@ pub(crate) fn build_schema(
             Ok(options) => {
                 builder.attribute_options(options);
             }
-            Err(error) => complain(ConfigError::Definition {
-                location: location.clone(),
-                reason: format!("<attributeoptions> {error}"),
-            })?,
+            Err(error) => complain(ConfigError::of_setting(location, "attributeoptions", error.to_string()))?,
         }
     }
     builder.build().map_err(|errors| match errors.0.first() {

@@ -5,8 +5,8 @@
 use ironbark_model::Schema;
 
 use crate::{
-    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, schema_statement::SchemaKind, statement::Statement,
-    value::parse_bool,
+    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, SettingError, schema_statement::SchemaKind,
+    statement::Statement, value::parse_bool,
 };
 
 pub use crate::form::Form;
@@ -88,7 +88,8 @@ pub enum Fate {
     Obeyed(Handler),
     /// There is nothing to set here: it is accepted, and the log gives this reason.
     Meaningless(&'static str),
-    /// It belongs to a part that is not supported, named here; a configuration with it is refused.
+    /// It belongs to a part that is not supported; a configuration with it is refused. The text names the part, in the
+    /// singular.
     Refused(&'static str),
 }
 
@@ -98,14 +99,14 @@ pub enum Handler {
     /// Fills the server's configuration.
     Global {
         /// From arguments.
-        set: fn(&mut GlobalConfig, &Statement<'_>) -> Result<(), String>,
+        set: fn(&mut GlobalConfig, &Statement<'_>) -> Result<(), SettingError>,
         /// The values in force, one string a value, without ordering prefixes.
         get: fn(&GlobalConfig, &Schema) -> Vec<String>,
     },
     /// Fills a database's configuration.
     Database {
         /// From arguments.
-        set: fn(&mut DatabaseConfig, &Statement<'_>) -> Result<(), String>,
+        set: fn(&mut DatabaseConfig, &Statement<'_>) -> Result<(), SettingError>,
         /// As for the server.
         get: fn(&DatabaseConfig, &Schema) -> Vec<String>,
     },
@@ -113,7 +114,7 @@ pub enum Handler {
     /// [`overlay_handler!`](crate::overlay_handler).
     Overlay {
         /// From arguments.
-        set: fn(&mut OverlayConfig, &Statement<'_>) -> Result<(), String>,
+        set: fn(&mut OverlayConfig, &Statement<'_>) -> Result<(), SettingError>,
         /// As for the server.
         get: fn(&OverlayConfig, &Schema) -> Vec<String>,
     },

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use ironbark_model::{Schema, schema::Source};
 
-use crate::parts::Parts;
+use crate::{NoticeKind, SettingError, parts::Parts};
 
 /// A statement as a `set` function sees it.
 pub struct Statement<'a> {
@@ -21,32 +21,32 @@ pub struct Statement<'a> {
     /// Where it stands.
     pub location: &'a Source,
     /// Notices for the log about it.
-    pub notices: &'a RefCell<Vec<String>>,
+    pub notices: &'a RefCell<Vec<(NoticeKind, String)>>,
 }
 
 impl<'a> Statement<'a> {
     /// The only argument.
-    pub fn one(&self) -> Result<&'a str, String> {
+    pub fn one(&self) -> Result<&'a str, SettingError> {
         match self.arguments {
-            [] => Err(format!("missing {} argument", self.grammar)),
+            [] => Err(format!("missing {} argument", self.grammar).into()),
             [one] => Ok(one),
-            _ => Err(format!("extra cruft after {}", self.grammar)),
+            _ => Err(format!("extra cruft after {}", self.grammar).into()),
         }
     }
 
     /// One argument or none.
-    pub fn optional(&self) -> Result<Option<&'a str>, String> {
+    pub fn optional(&self) -> Result<Option<&'a str>, SettingError> {
         match self.arguments {
             [] => Ok(None),
             [one] => Ok(Some(one)),
-            _ => Err(format!("extra cruft after {}", self.grammar)),
+            _ => Err(format!("extra cruft after {}", self.grammar).into()),
         }
     }
 
     /// All arguments, at least one.
-    pub fn some(&self) -> Result<&'a [String], String> {
+    pub fn some(&self) -> Result<&'a [String], SettingError> {
         if self.arguments.is_empty() {
-            Err(format!("missing {} argument", self.grammar))
+            Err(format!("missing {} argument", self.grammar).into())
         } else {
             Ok(self.arguments)
         }
@@ -54,7 +54,12 @@ impl<'a> Statement<'a> {
 
     /// Adds a notice for the log.
     pub fn notice(&self, text: impl Into<String>) {
-        self.notices.borrow_mut().push(text.into());
+        self.notices.borrow_mut().push((NoticeKind::Statement, text.into()));
+    }
+
+    /// Adds a notice that a name or a form in the statement has a successor.
+    pub(crate) fn notice_old(&self, text: impl Into<String>) {
+        self.notices.borrow_mut().push((NoticeKind::Old, text.into()));
     }
 }
 

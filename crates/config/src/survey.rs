@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::{
-    ConfigError, Configuration, DatabaseConfig, DatabaseKind, Fate, FileSource, GlobalConfig, Setting,
+    ConfigError, Configuration, DatabaseConfig, DatabaseKind, Fate, FileSource, GlobalConfig, Handler, Setting,
     error::Complain,
     load::{self, Loading},
     reader::{self, Line},
@@ -146,19 +146,9 @@ impl SurveyRecord {
         section: SurveyedSection,
         refusal: Option<ConfigError>,
     ) {
-        let begins_section = [
-            "database",
-            "backend",
-            "overlay",
-            "olcDatabase",
-            "olcBackend",
-            "olcOverlay",
-        ]
-        .iter()
-        .any(|keyword| line.keyword.eq_ignore_ascii_case(keyword));
-        if begins_section {
-            let is_overlay = line.keyword.to_ascii_lowercase().ends_with("overlay");
-            let name = line.arguments.first().filter(|_| is_overlay && refusal.is_some());
+        if let Some(row) = row.filter(|row| matches!(row.fate, Fate::Obeyed(Handler::Structure))) {
+            let is_refused_overlay = row.name() == "overlay" && refusal.is_some();
+            let name = line.arguments.first().filter(|_| is_refused_overlay);
             self.refused_overlay = name.map(|name| Arc::from(name.as_str()));
         }
         self.statements.push(Surveyed {
@@ -207,7 +197,7 @@ mod tests {
         let refused = survey.statements.iter().filter_map(|one| one.refusal.as_ref());
         let all = survey.errors.iter().chain(refused);
         let line = |error: &ConfigError| error.location().map_or(0, |location| location.line);
-        let mut found: Vec<_> = all.map(|error| (line(error), error.reason().to_owned())).collect();
+        let mut found: Vec<_> = all.map(|error| (line(error), error.reason())).collect();
         found.sort();
         found
     }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use ironbark_model::Dn;
 
-use crate::statement::Statement;
+use crate::{SettingError, statement::Statement};
 
 /// A field type that a row can fill without code of its own.
 pub trait Value: Sized {
@@ -12,7 +12,7 @@ pub trait Value: Sized {
     ///
     /// # Errors
     /// They are no value of this type.
-    fn parse(statement: &Statement<'_>) -> Result<Self, String>;
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError>;
     /// The values in force.
     fn text(&self) -> Vec<String>;
 }
@@ -58,8 +58,8 @@ pub fn bool_text(value: bool) -> String {
 ///
 /// # Errors
 /// The text is no DN.
-pub fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, String> {
-    Dn::parse(statement.schema, text.as_bytes()).map_err(|_| format!("invalid DN \"{text}\""))
+pub fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, SettingError> {
+    Dn::parse(statement.schema, text.as_bytes()).map_err(|_| format!("invalid DN \"{text}\"").into())
 }
 
 /// An octal number with the leading zero that slapd prints.
@@ -71,9 +71,9 @@ pub(crate) fn octal_text(value: u32) -> String {
 }
 
 impl Value for u32 {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let text = statement.one()?;
-        parse_u32(text).ok_or_else(|| format!("unable to parse \"{text}\" as unsigned int"))
+        parse_u32(text).ok_or_else(|| format!("unable to parse \"{text}\" as unsigned int").into())
     }
     fn text(&self) -> Vec<String> {
         vec![self.to_string()]
@@ -81,7 +81,7 @@ impl Value for u32 {
 }
 
 impl Value for Option<u32> {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         u32::parse(statement).map(Some)
     }
     fn text(&self) -> Vec<String> {
@@ -90,9 +90,9 @@ impl Value for Option<u32> {
 }
 
 impl Value for u64 {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let text = statement.one()?;
-        parse_u64(text).ok_or_else(|| format!("unable to parse \"{text}\" as unsigned long"))
+        parse_u64(text).ok_or_else(|| format!("unable to parse \"{text}\" as unsigned long").into())
     }
     fn text(&self) -> Vec<String> {
         vec![self.to_string()]
@@ -100,7 +100,7 @@ impl Value for u64 {
 }
 
 impl Value for Option<u64> {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         u64::parse(statement).map(Some)
     }
     fn text(&self) -> Vec<String> {
@@ -109,9 +109,9 @@ impl Value for Option<u64> {
 }
 
 impl Value for bool {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let text = statement.one()?;
-        parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected"))
+        parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected").into())
     }
     fn text(&self) -> Vec<String> {
         vec![bool_text(*self)]
@@ -119,11 +119,11 @@ impl Value for bool {
 }
 
 impl Value for PathBuf {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         // LDIF with a tab behind the colon has the tab in the value.
         let text = statement.one()?.trim_start_matches([' ', '\t']);
         if text.is_empty() {
-            Err(format!("empty {} argument", statement.grammar))
+            Err(format!("empty {} argument", statement.grammar).into())
         } else {
             Ok(Self::from(text))
         }
@@ -134,7 +134,7 @@ impl Value for PathBuf {
 }
 
 impl Value for Option<PathBuf> {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         PathBuf::parse(statement).map(Some)
     }
     fn text(&self) -> Vec<String> {
@@ -143,7 +143,7 @@ impl Value for Option<PathBuf> {
 }
 
 impl Value for Option<Dn> {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         // slapd reads a DN keyword without argument as the empty DN.
         parse_dn(statement, statement.optional()?.unwrap_or_default()).map(Some)
     }

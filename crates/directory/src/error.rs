@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ironbark_config::{ConfigError, SettingError};
 use ironbark_ldap_proto::{EncodeControl, controls::ControlValue};
 use ironbark_model::ResultCode;
 use ironbark_store::StoreError;
@@ -138,7 +139,11 @@ impl OperationError {
     }
 }
 
-/// Why a directory could not be opened. The text names the database and the reason.
+/// The text for requests that come while the server ends.
+pub(crate) const SHUTTING_DOWN: &str = "server is shutting down";
+
+/// Why a directory cannot be opened, or a configuration cannot be put into force. The text names the database or the
+/// setting, and the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store refused.
@@ -149,9 +154,15 @@ pub enum OpenError {
         /// Why.
         source: StoreError,
     },
-    /// The configuration cannot be served.
-    #[error("{0}")]
-    Configuration(String),
+    /// A statement, or an overlay or a database with its settings, cannot be put into force.
+    #[error(transparent)]
+    Statement(#[from] ConfigError),
+    /// The configuration as a whole cannot be put into force.
+    #[error(transparent)]
+    Configuration(#[from] SettingError),
+    /// The service ends.
+    #[error("{SHUTTING_DOWN}")]
+    ShuttingDown,
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod state;
 
 use std::sync::{Arc, MutexGuard};
 
-use ironbark_config::Restrict;
+use ironbark_config::{Restrict, SettingError};
 
 pub(crate) use assemble::{with_contexts, without_databases};
 pub use commit::Prepared;
@@ -26,11 +26,7 @@ use restrictions::Restricted;
 pub(crate) use state::RunningState;
 use state::{NewDatabases, Planned, Source};
 
-use crate::{
-    Configuration, Directory, OpenError,
-    backend::{open::failed, queue::SHUTTING_DOWN},
-    overlay::Pipeline,
-};
+use crate::{Configuration, Directory, OpenError, backend::open::failed, overlay::Pipeline};
 
 /// See [`Service::prepare`](crate::Service::prepare).
 pub(crate) fn prepare<'s>(
@@ -68,7 +64,7 @@ fn prepare_restricted<'s>(
     mut restricted: Vec<Restricted>,
 ) -> Result<Prepared<'s>, OpenError> {
     if state.has_ended {
-        return Err(OpenError::Configuration(SHUTTING_DOWN.to_owned()));
+        return Err(OpenError::ShuttingDown);
     }
     let mut effective = read.clone();
     restricted.retain(|one| one.apply(&mut effective));
@@ -131,7 +127,7 @@ fn check_schema_use(
         let used = schema_use::find(database, &read.schema, &lost).map_err(|source| failed(settings, source))?;
         if let Some(what) = used {
             let suffix = settings.suffixes.first().map_or("", |suffix| suffix.pretty());
-            return Err(OpenError::Configuration(format!("database {suffix}: {what}")));
+            return Err(SettingError::Wrong(format!("database {suffix}: {what}")).into());
         }
     }
     Ok(())

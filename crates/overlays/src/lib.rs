@@ -20,7 +20,7 @@ mod valsort;
 use std::sync::{Arc, LazyLock};
 
 use ironbark_backends::BACKENDS;
-use ironbark_config::{Registry, overlay::OverlayConfig};
+use ironbark_config::{Registry, SettingError, overlay::OverlayConfig};
 use ironbark_directory::overlay::Overlay;
 use ironbark_model::Schema;
 
@@ -58,7 +58,7 @@ pub fn registry() -> Registry {
 ///
 /// # Errors
 /// A setting names something that the schema lacks.
-pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let row = OVERLAYS.iter().find(|row| row.descriptor == *config.descriptor());
     let row = row.ok_or_else(|| format!("overlay {} cannot be made here", config.name()))?;
     (row.make)(config, schema)

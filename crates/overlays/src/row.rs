@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{OverlayConfig, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{OverlayConfig, OverlayDescriptor},
+};
 use ironbark_directory::overlay::Overlay;
 use ironbark_model::Schema;
 
@@ -12,5 +15,5 @@ pub struct Row {
     /// How it is configured.
     pub descriptor: OverlayDescriptor,
     /// Makes it from its configuration. Fails if a setting names something that the schema lacks.
-    pub make: fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String>,
+    pub make: fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError>,
 }

@@ -10,8 +10,8 @@
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use ironbark_config::{
-    DatabaseConfig, DatabaseKind, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Setting, Statement,
-    fuzz,
+    DatabaseConfig, DatabaseKind, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Setting,
+    SettingError, Statement, fuzz,
     parts::PartKind,
     reader::{self, quote},
     statement_text,
@@ -168,9 +168,9 @@ impl Bench {
         }
     }
 
-    fn set(&mut self, row: &Setting, value: &str) -> Result<(), String> {
+    fn set(&mut self, row: &Setting, value: &str) -> Result<(), SettingError> {
         let Fate::Obeyed(handler) = row.fate else {
-            return Err("not obeyed".to_owned());
+            return Err("not obeyed".into());
         };
         let text = statement_text(row, value);
         let lines = reader::read("line", &Memory::file("line", text)).map_err(|error| error.to_string())?;

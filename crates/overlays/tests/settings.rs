@@ -18,7 +18,10 @@ fn read(text: &str) -> Result<Configuration, ConfigError> {
 fn loaded(lines: &str) -> Result<Vec<String>, String> {
     let text = format!("database mdb\nsuffix dc=x\ndirectory /tmp/x\n{lines}\n");
     let configuration = read(&text).map_err(|error| error.to_string())?;
-    Ok(configuration.notices.into_iter().map(|notice| notice.text).collect())
+    let notices = configuration.notices.iter();
+    Ok(notices
+        .map(|notice| format!("{}{}", notice.subject, notice.text))
+        .collect())
 }
 
 #[track_caller]

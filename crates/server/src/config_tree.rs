@@ -8,11 +8,11 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ironbark_config::{
-    ConfigError, Notice, Operations,
+    ConfigError, Notice, Operations, SettingError,
     olc::{self, ChangeError, Folder, Stamps, Tree},
 };
 use ironbark_directory::{
-    ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OperationError, TreeChange,
+    ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError, TreeChange,
     complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
@@ -78,17 +78,17 @@ impl ConfigTree {
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
     fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
-        let failed = |error: String| OperationError::new(ResultCode::OTHER, error);
         let read = olc::load_change(&tree, &by.configuration.schema);
         let configuration = read.map_err(|error| refusal(&error))?;
         let notices = configuration.notices.clone();
-        let settings = self.settings.prepare(&configuration.global).map_err(failed)?;
+        let settings = self.settings.prepare(&configuration.global);
+        let settings = settings.map_err(|error| of_setting(&error))?;
         let prepared = by.governor.prepare(configuration);
-        let prepared = prepared.map_err(|error| failed(error.to_string()))?;
+        let prepared = prepared.map_err(|error| unprepared(&error))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         self.write(&mut written, &tree).map_err(|error| {
             tracing::error!(target: "any", "config: {error}");
-            failed("the configuration could not be written".to_owned())
+            OperationError::new(ResultCode::OTHER, "the configuration could not be written")
         })?;
         self.show(tree, by.configuration);
         settings.commit(|| prepared.commit());
@@ -119,12 +119,20 @@ impl ConfigTree {
 
 /// The loader's refusal as a result. The location is omitted: the client just sent it.
 fn refusal(error: &ConfigError) -> OperationError {
+    OperationError::new(error.result_code(), error.message())
+}
+
+fn of_setting(error: &SettingError) -> OperationError {
+    OperationError::new(error.result_code(), error.to_string())
+}
+
+/// The directory's refusal as a result.
+fn unprepared(error: &OpenError) -> OperationError {
     match error {
-        ConfigError::Definition { reason, .. } => {
-            OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, reason.clone())
-        }
-        ConfigError::Refused { reason, .. } => OperationError::new(ResultCode::OTHER, reason.clone()),
-        ConfigError::Unreadable { .. } => OperationError::new(ResultCode::OTHER, error.to_string()),
+        OpenError::Statement(error) => refusal(error),
+        OpenError::Configuration(error) => of_setting(error),
+        OpenError::Store { .. } => OperationError::new(ResultCode::OTHER, error.to_string()),
+        OpenError::ShuttingDown => OperationError::new(ResultCode::UNAVAILABLE, error.to_string()),
     }
 }
 

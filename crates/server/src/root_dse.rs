@@ -2,6 +2,7 @@
 
 use std::{fs::File, io::BufReader, path::Path};
 
+use ironbark_config::SettingError;
 use ironbark_ldif::{NoFiles, Reader, RecordKind};
 
 /// Attribute descriptions and values, in the order of the files.
@@ -11,11 +12,12 @@ pub(crate) type Attributes = Vec<(String, Vec<Vec<u8>>)>;
 ///
 /// # Errors
 /// Names the file, and the line if there is one.
-pub(crate) fn read<P: AsRef<Path>>(files: &[P]) -> Result<Attributes, String> {
+pub(crate) fn read<P: AsRef<Path>>(files: &[P]) -> Result<Attributes, SettingError> {
     let mut attributes = Attributes::new();
     for path in files {
         let path = path.as_ref();
-        let wrong = |reason: &dyn std::fmt::Display| format!("rootDSE {}: {reason}", path.display());
+        let wrong =
+            |reason: &dyn std::fmt::Display| SettingError::Unavailable(format!("rootDSE {}: {reason}", path.display()));
         let file = File::open(path).map_err(|error| wrong(&error))?;
         let mut records = Reader::new(BufReader::new(file), NoFiles);
         while let Some(record) = records.read().map_err(|error| wrong(&error))? {
@@ -74,6 +76,7 @@ mod tests {
         assert!(
             read(&[file.path()])
                 .unwrap_err()
+                .to_string()
                 .ends_with("line 4: only the empty DN has a place in the root DSE")
         );
     }

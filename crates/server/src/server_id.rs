@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dns_lookup::{AddrInfoHints, getaddrinfo};
-use ironbark_config::{GlobalConfig, ServerId};
+use ironbark_config::{GlobalConfig, ServerId, SettingError};
 use ironbark_model::ldap_url::LdapUrl;
 use ironbark_runtime::process::host_name;
 
@@ -25,14 +25,14 @@ impl OwnServerId {
     ///
     /// # Errors
     /// The URLs of several lines belong to this server; or none does, and the server is starting.
-    pub(crate) fn choose(&self, global: &GlobalConfig, current: Option<u16>) -> Result<u16, String> {
+    pub(crate) fn choose(&self, global: &GlobalConfig, current: Option<u16>) -> Result<u16, SettingError> {
         match (find(&global.server_ids, &self.listeners, &full_host_name)?, current) {
             (Found::Own(id), _) => Ok(id),
             (Found::None(compared), Some(id)) => {
                 tracing::warn!(target: "any", "{compared}; the server ID stays {id}");
                 Ok(id)
             }
-            (Found::None(compared), None) => Err(compared),
+            (Found::None(compared), None) => Err(compared.into()),
         }
     }
 }
@@ -47,7 +47,7 @@ enum Found {
 /// Compares as slapd does. A URL is ours if it equals a listener's URL letter by letter. It is also ours if two
 /// conditions hold. Its host is empty, begins with localhost, or is this machine. A listener has its scheme and port,
 /// and also its host, unless one of the two has no host.
-fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, String> {
+fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, SettingError> {
     let mut host = None;
     let mut own = ids.iter().filter(|server| match &server.url {
         None => true,
@@ -70,7 +70,8 @@ fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String
             "serverID: multiple server ID URLs matched, only one is allowed: {} and {}",
             url(one),
             url(other)
-        ));
+        )
+        .into());
     }
     match found {
         Some(server) => Ok(Found::Own(server.id)),
@@ -133,7 +134,7 @@ const LOCAL: &str = "localhost";
 mod tests {
     use super::*;
 
-    fn found(ids: &[(u16, &str)], listeners: &[&str]) -> Result<Found, String> {
+    fn found(ids: &[(u16, &str)], listeners: &[&str]) -> Result<Found, SettingError> {
         let id = |(id, url): &(u16, &str)| ServerId {
             id: *id,
             url: Some((*url).to_owned()).filter(|url| !url.is_empty()),
@@ -180,7 +181,7 @@ mod tests {
         );
         let both = [(1, "ldap://localhost/"), (2, "ldap:///")];
         let text = "serverID: multiple server ID URLs matched, only one is allowed: ldap://localhost/ and ldap:///";
-        assert_eq!(found(&both, &["ldap:///"]), Err(text.to_owned()));
+        assert_eq!(found(&both, &["ldap:///"]), Err(text.into()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ironbark_config::GlobalConfig;
+use ironbark_config::{GlobalConfig, SettingError};
 
 use crate::{
     log::{Log, PreparedLog},
@@ -41,7 +41,7 @@ impl ServerSettings {
     ///
     /// # Errors
     /// The reason for a failure, for the administrator.
-    pub(crate) fn prepare(&self, global: &GlobalConfig) -> Result<PreparedSettings<'_>, String> {
+    pub(crate) fn prepare(&self, global: &GlobalConfig) -> Result<PreparedSettings<'_>, SettingError> {
         let metrics = self
             .metrics
             .get()
@@ -51,10 +51,10 @@ impl ServerSettings {
             log: self
                 .log
                 .prepare(global)
-                .map_err(|error| format!("cannot open the log file: {error}"))?,
+                .map_err(|error| SettingError::Unavailable(format!("cannot open the log file: {error}")))?,
             metrics: metrics
                 .transpose()
-                .map_err(|error| format!("metrics-listener: {error}"))?,
+                .map_err(|error| SettingError::Unavailable(format!("metrics-listener: {error}")))?,
         })
     }
 

@@ -278,7 +278,7 @@ async fn what_cannot_be_obeyed_is_refused_with_its_place() {
     assert!(
         outcome
             .stderr
-            .contains(&format!("line {line}: unknown control \"1.2.3\"")),
+            .contains(&format!("line {line}: <restrictop> unknown control \"1.2.3\"")),
         "{outcome:?}"
     );
 }

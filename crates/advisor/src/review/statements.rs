@@ -1,6 +1,6 @@
 //! The loader's errors and notices for each statement: wrong, unknown, or without meaning here.
 
-use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection};
+use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, SettingError, Subject, Surveyed, SurveyedSection};
 
 use super::old;
 use crate::{
@@ -26,11 +26,8 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             place: error
                 .location()
                 .map_or_else(|| written.whole(), |location| written.place(location)),
-            setting: match error.location() {
-                Some(_) => setting_of(error.reason()),
-                None => "configuration".to_owned(),
-            },
-            reason: without_keyword(error.reason()).to_owned(),
+            setting: at_fault(error).to_owned(),
+            reason: error.reason(),
             advice: String::new(),
             blocks: true,
         });
@@ -53,24 +50,19 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
 /// The log's notices about accepted statements.
 fn notices(written: &WrittenConfiguration, findings: &mut Findings) {
     for notice in &written.notices {
-        let is_of_row = notice.text.contains("has no meaning here");
         let (class, advice) = match notice.kind {
             // Settings without meaning are already reported. Indexes are reported elsewhere.
-            NoticeKind::Index => continue,
-            NoticeKind::Meaningless if is_of_row => continue,
-            NoticeKind::Meaningless | NoticeKind::Statement if notice.text.contains("is an old name of") => {
-                (Class::Old, "write the new name")
-            }
-            NoticeKind::Meaningless | NoticeKind::Statement => (Class::Ignored, ""),
+            NoticeKind::Index | NoticeKind::Meaningless => continue,
+            NoticeKind::Old => (Class::Old, "write the new name"),
+            NoticeKind::BuiltIn | NoticeKind::Statement => (Class::Ignored, ""),
             NoticeKind::Checksum => (Class::Ignored, "change cn=config with ldapmodify or slapmodify -n 0"),
         };
-        let reason = without_keyword(&notice.text).to_owned();
         let place = written.place(&notice.location);
-        let setting = match notice.kind {
-            NoticeKind::Checksum => "slapd.d".to_owned(),
-            _ => setting_of(&notice.text),
+        let setting = match &notice.subject {
+            Subject::Line => "slapd.d",
+            subject => name_of(subject),
         };
-        findings.note(class, place, &setting, reason, advice);
+        findings.note(class, place, setting, notice.text.clone(), advice);
     }
 }
 
@@ -94,8 +86,8 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
             blocks: false,
         });
     };
-    let (class, advice) = fault(written, statement, error);
-    let mut reason = without_keyword(error.reason()).to_owned();
+    let (class, advice) = fault(statement, error);
+    let mut reason = error.reason();
     match class {
         Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
         Class::Old if statement.row.is_none() => "slapd has dropped it as well".clone_into(&mut reason),
@@ -112,45 +104,46 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
 }
 
 /// The class of the error of a refused statement, and the advice.
-fn fault(written: &WrittenConfiguration, statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
-    let keyword = &statement.line.keyword;
-    let registry = &written.configuration.registry;
-    let Some(row) = statement.row else {
-        // The setting is known, but in the wrong place.
-        return match old::removed(keyword) {
-            Some(instead) => (Class::Old, instead),
-            None if registry.with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
-            None => (Class::Unknown, ""),
-        };
-    };
-    let begins_section =
-        matches!(row.fate, Fate::Obeyed(Handler::Structure)) && !keyword.eq_ignore_ascii_case("overlay");
-    if matches!(row.fate, Fate::Refused(_)) {
-        (Class::Unknown, "")
-    } else if let Some(instead) = old::wrong_form(statement) {
-        (Class::Old, instead)
+fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
+    let of_section = if begins_section(statement) {
+        "what stands in it was not looked at"
     } else {
-        let class = if error.is_about_missing_part() {
-            Class::Unknown
-        } else {
-            Class::Wrong
-        };
-        let advice = if begins_section {
-            "what stands in it was not looked at"
-        } else {
-            ""
-        };
-        (class, advice)
+        ""
+    };
+    match error {
+        ConfigError::UnknownSetting { keyword, .. } => {
+            old::removed(keyword).map_or((Class::Unknown, ""), |instead| (Class::Old, instead))
+        }
+        ConfigError::Refused { error, .. } => match error {
+            SettingError::Wrong(_) => {
+                old::wrong_form(statement).map_or((Class::Wrong, of_section), |instead| (Class::Old, instead))
+            }
+            SettingError::Misplaced(_) | SettingError::Unavailable(_) => (Class::Wrong, of_section),
+            SettingError::UnknownPart(_) | SettingError::MissingPart(_) => (Class::Unknown, of_section),
+        },
+        ConfigError::Definition { .. } | ConfigError::Unreadable { .. } => (Class::Wrong, of_section),
     }
 }
 
-/// `sizelimit` of `<sizelimit> unable to ...`.
-fn setting_of(reason: &str) -> String {
-    let named = reason.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    named.map_or_else(|| "schema".to_owned(), |(name, _)| name.to_owned())
+fn begins_section(statement: &Surveyed) -> bool {
+    let is_structure = |fate| matches!(fate, Fate::Obeyed(Handler::Structure));
+    statement.row.is_some_and(|row| is_structure(row.fate)) && !statement.means("overlay")
 }
 
-fn without_keyword(reason: &str) -> &str {
-    let rest = reason.strip_prefix('<').and_then(|rest| rest.split_once("> "));
-    rest.map_or(reason, |(_, rest)| rest)
+/// The name of the setting in an error that belongs to no statement.
+fn at_fault(error: &ConfigError) -> &str {
+    match error {
+        ConfigError::Unreadable { .. } => "configuration",
+        ConfigError::UnknownSetting { keyword, .. } => keyword,
+        ConfigError::Refused { subject, .. } => name_of(subject),
+        ConfigError::Definition { .. } => "schema",
+    }
+}
+
+fn name_of(subject: &Subject) -> &str {
+    match subject {
+        Subject::Setting(keyword) => keyword,
+        Subject::Overlay => "overlay",
+        Subject::Line => "configuration",
+    }
 }

@@ -13,7 +13,7 @@ pub mod settings;
 use std::{sync::Arc, time::Duration};
 
 use ironbark_config::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     database::{DatabaseDescriptor, OwnSettings},
 };
 use ironbark_directory::{Answers, ExternalAsker, ExternalDatabase, ExternalRequest, ExternalResult};
@@ -48,14 +48,15 @@ struct Sock {
     program: Program,
 }
 
-fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, String> {
+fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError> {
     let settings: &SockConfig = config.own()?;
     let suffixes = config.suffixes.iter().map(|suffix| suffix.pretty().to_owned());
     let preamble = Preamble {
         extensions: settings.extensions,
         suffixes: suffixes.collect(),
     };
-    let program = Program::new(&settings.socket).map_err(|error| format!("starting a thread: {error}"))?;
+    let program = Program::new(&settings.socket)
+        .map_err(|error| SettingError::Unavailable(format!("starting a thread: {error}")))?;
     Ok(Arc::new(Sock {
         schema: Arc::clone(schema),
         preamble,

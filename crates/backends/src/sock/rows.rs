@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{DatabaseKind, Form, Level, Setting, Statement, database_handler};
+use ironbark_config::{DatabaseKind, Form, Level, Setting, SettingError, Statement, database_handler};
 
 use super::settings::SockConfig;
 
@@ -41,16 +41,16 @@ pub(super) const ROWS: &[Setting] = &[
         })),
 ];
 
-fn set_socket(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_socket(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let path = statement.one()?;
     if path.is_empty() || path.len() > MOST_SOCKET_OCTETS || path.contains('\0') {
-        return Err(format!("\"{path}\" cannot be the name of a local socket"));
+        return Err(format!("\"{path}\" cannot be the name of a local socket").into());
     }
     settings.socket = PathBuf::from(path);
     Ok(())
 }
 
-fn add_extensions(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add_extensions(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for word in statement
         .some()?
         .iter()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{DatabaseConfig, database::DatabaseSettings};
+use ironbark_config::{DatabaseConfig, SettingError, database::DatabaseSettings};
 
 /// Where the program is, and what it is told.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -53,9 +53,9 @@ impl Extensions {
 }
 
 impl DatabaseSettings for SockConfig {
-    fn check(&self, _: &DatabaseConfig) -> Result<(), String> {
+    fn check(&self, _: &DatabaseConfig) -> Result<(), SettingError> {
         if self.socket.as_os_str().is_empty() {
-            return Err("needs a socketpath".to_owned());
+            return Err("needs a socketpath".into());
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::{
     Control, GroupName, NameCondition, PeerPattern, RegexTemplate, TextPattern, Who, parse::parse_conditions,
     text::who_text, what::oid, words::Words,
 };
-use crate::{Operations, statement::Statement};
+use crate::{Operations, SettingError, statement::Statement};
 
 /// One `restrictop` line.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,7 +60,7 @@ impl OperationRule {
     ///
     /// # Errors
     /// Malformed, or a condition is about an entry.
-    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let mut words = Words {
             rest: statement.some()?,
         };
@@ -75,22 +75,22 @@ impl OperationRule {
             rule.add_condition(statement.schema, word)?;
         }
         if rule.operations == Operations::default() {
-            return Err("rule missing operation".to_owned());
+            return Err("rule missing operation".into());
         }
         while let Some(word) = words.next() {
             if !word.eq_ignore_ascii_case("by") {
-                return Err(format!("expecting \"by\" got \"{word}\""));
+                return Err(format!("expecting \"by\" got \"{word}\"").into());
             }
             rule.by.push(parse_by(statement, &mut words)?);
         }
         if rule.by.is_empty() {
-            return Err("restrictop rule has no \"by\" clause".to_owned());
+            return Err("restrictop rule has no \"by\" clause".into());
         }
         Ok(rule)
     }
 
     /// A word before the first `by`.
-    fn add_condition(&mut self, schema: &Schema, word: &str) -> Result<(), String> {
+    fn add_condition(&mut self, schema: &Schema, word: &str) -> Result<(), SettingError> {
         let (key, value) = word
             .split_once('=')
             .map_or((word, None), |(key, value)| (key, Some(value)));
@@ -106,7 +106,7 @@ impl OperationRule {
             _ => Operations::word(word).ok_or_else(|| format!("unknown operation \"{word}\""))?,
         };
         if self.operations.without(operations) != self.operations {
-            return Err(format!("duplicate or overlapping operation type in rule: \"{word}\""));
+            return Err(format!("duplicate or overlapping operation type in rule: \"{word}\"").into());
         }
         self.operations = self.operations.with(operations);
         Ok(())
@@ -137,7 +137,7 @@ impl OperationRule {
 }
 
 impl NamedOid {
-    fn parse(schema: &Schema, text: &str, what: &str) -> Result<Self, String> {
+    fn parse(schema: &Schema, text: &str, what: &str) -> Result<Self, SettingError> {
         let oid = oid(schema, text).ok_or_else(|| format!("bad {what} OID \"{text}\""))?;
         Ok(Self {
             text: text.to_owned(),
@@ -146,10 +146,10 @@ impl NamedOid {
     }
 }
 
-fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<OperationBy, String> {
+fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<OperationBy, SettingError> {
     let who = parse_conditions(statement, words)?;
     if let Some(what) = who.iter().find_map(about_entry) {
-        return Err(format!("{what} not supported in restrictop"));
+        return Err(format!("{what} not supported in restrictop").into());
     }
     let word = words.next_in_clause().unwrap_or_default();
     if word.eq_ignore_ascii_case("break") {
@@ -169,7 +169,7 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Operatio
         let (_, text) = control.ok_or("expecting control=<oid> after \"drop\"")?;
         OperationAction::Drop(NamedOid::parse(statement.schema, text, "control")?)
     } else {
-        return Err(format!("expecting allow, reject, drop or break, got \"{word}\""));
+        return Err(format!("expecting allow, reject, drop or break, got \"{word}\"").into());
     };
     let control = match words.next_in_clause() {
         None => Control::Stop,

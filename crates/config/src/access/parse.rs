@@ -1,25 +1,25 @@
 //! Reading `access to <what> [by <who> <access> <control>] ...`.
 
 use super::{AccessRule, By, Control, Grant, Who, what, who, words::Words};
-use crate::statement::Statement;
+use crate::{SettingError, statement::Statement};
 
 impl AccessRule {
     /// From the arguments of `access`.
     ///
     /// # Errors
     /// Malformed, or one of slapd's experiments (`dynacl`).
-    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let mut words = Words {
             rest: statement.arguments,
         };
         if !words.take_keyword("to") {
-            return Err(format!("expected \"to\": access {}", statement.grammar));
+            return Err(format!("expected \"to\": access {}", statement.grammar).into());
         }
         let what = what::parse(statement, &mut words)?;
         let mut by = Vec::new();
         while let Some(word) = words.next() {
             if !word.eq_ignore_ascii_case("by") {
-                return Err(format!("expecting \"by\" got \"{word}\""));
+                return Err(format!("expecting \"by\" got \"{word}\"").into());
             }
             by.push(parse_by(statement, &mut words)?);
         }
@@ -35,7 +35,7 @@ impl AccessRule {
 }
 
 /// The `<who>` of a clause.
-pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Vec<Who>, String> {
+pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Vec<Who>, SettingError> {
     let mut conditions: Vec<Who> = Vec::new();
     while let Some(word) = words.peek() {
         let Some(condition) = who::parse(statement, word)? else {
@@ -43,21 +43,21 @@ pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>)
         };
         // slapd keeps one of each kind.
         if let Some(same) = conditions.iter().find(|known| known.kind() == condition.kind()) {
-            return Err(format!("{} already specified", same.kind().1));
+            return Err(format!("{} already specified", same.kind().1).into());
         }
         conditions.push(condition);
         words.next();
     }
     if conditions.is_empty() {
         let got = words.peek().unwrap_or_default();
-        return Err(format!("expecting <who> after \"by\" got \"{got}\""));
+        return Err(format!("expecting <who> after \"by\" got \"{got}\"").into());
     }
     // The order in which slapd checks and prints them.
     conditions.sort_by_key(|condition| condition.kind().0);
     Ok(conditions)
 }
 
-fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, String> {
+fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, SettingError> {
     let who = parse_conditions(statement, words)?;
     let mut grant = Grant::NOTHING;
     let mut control = Control::default();

@@ -1,5 +1,6 @@
 //! `peername`, `sockname`, `sockurl`, `domain`: the two ends of a connection.
 
+use crate::SettingError;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{
@@ -60,7 +61,7 @@ impl AddressPattern {
     }
 
     /// `<address>[%<mask>][{<port>}]`.
-    fn parse(text: &str, is_v6: bool) -> Result<Self, String> {
+    fn parse(text: &str, is_v6: bool) -> Result<Self, SettingError> {
         let (rest, port) = text
             .split_once('{')
             .map_or((text, None), |(rest, port)| (rest, Some(port)));
@@ -97,7 +98,7 @@ impl AddressPattern {
 
 impl TextPattern {
     /// With one of the styles `exact`, `expand` and `regex`.
-    pub(super) fn parse(styled: &Styled<'_>) -> Result<Self, String> {
+    pub(super) fn parse(styled: &Styled<'_>) -> Result<Self, SettingError> {
         let value = styled.some_value()?;
         let style = styled.style.as_deref().unwrap_or("exact");
         let pattern = match style {
@@ -122,7 +123,7 @@ impl TextPattern {
 }
 
 impl PeerPattern {
-    pub(super) fn parse(styled: &Styled<'_>) -> Result<Self, String> {
+    pub(super) fn parse(styled: &Styled<'_>) -> Result<Self, SettingError> {
         let value = styled.some_value()?;
         Ok(match styled.style.as_deref() {
             Some("ip") => Self::Address(AddressPattern::parse(value, false)?),

@@ -1,5 +1,6 @@
 //! Patterns with `$1`, `${d1}` and `${v1}`. These stand for the submatches of a rule's `dn.regex` and `val.regex`.
 
+use crate::SettingError;
 use ironbark_model::PosixRegex;
 
 /// A text with places for submatches.
@@ -164,7 +165,7 @@ impl RegexTemplate {
     ///
     /// # Errors
     /// It is no regular expression, whatever submatches are inserted.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, SettingError> {
         let text = without_blanks(text);
         let template = Template::parse(&text);
         let fixed = template.fixed().map(str::to_owned);
@@ -205,8 +206,8 @@ fn sample(text: &str) -> String {
 }
 
 /// Compiles a pattern. An error has slapd's words.
-pub(super) fn regex(pattern: &str, text: &str) -> Result<PosixRegex, String> {
-    PosixRegex::new(pattern).map_err(|error| format!("regular expression \"{text}\" bad because of {error}"))
+pub(super) fn regex(pattern: &str, text: &str) -> Result<PosixRegex, SettingError> {
+    PosixRegex::new(pattern).map_err(|error| format!("regular expression \"{text}\" bad because of {error}").into())
 }
 
 /// Names in patterns are compared with normal forms. These have no blanks behind commas.

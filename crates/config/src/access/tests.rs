@@ -33,7 +33,7 @@ fn parse(text: &str) -> Result<(AccessRule, String), String> {
         location: &location,
         notices: &notices,
     };
-    let rule = AccessRule::parse(&statement)?;
+    let rule = AccessRule::parse(&statement).map_err(|error| error.to_string())?;
     let text = rule.text(&schema);
     Ok((rule, text))
 }
@@ -289,7 +289,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "to * by dynacl/aci read",
-        "\"dynacl/aci\": dynamic access rules are an experiment of slapd's that is not built",
+        "\"dynacl/aci\", slapd's experiment with dynamic access rules, is not built yet",
     ),
 ];
 

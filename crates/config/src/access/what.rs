@@ -7,7 +7,7 @@ use super::{
     template::{regex, without_blanks},
     words::{Styled, Words},
 };
-use crate::{Operations, statement::Statement, value::parse_dn};
+use crate::{Operations, SettingError, statement::Statement, value::parse_dn};
 
 /// How deep the filter of a rule may nest.
 const MAXIMUM_FILTER_DEPTH: usize = 100;
@@ -16,20 +16,20 @@ const MAXIMUM_FILTER_DEPTH: usize = 100;
 const ANY_NAME: [&str; 7] = ["*", ".*", ".*$", "^.*", "^.*$", ".*$$", "^.*$$"];
 
 /// Reads the field.
-pub(super) fn parse(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, String> {
+pub(super) fn parse(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, SettingError> {
     let mut what = What::default();
     let (mut is_any, mut seen) = (false, false);
     while let Some(word) = words.next_in_clause() {
         seen = true;
         let duplicate = || {
             let qualifier = word.split(['=', '.']).next().unwrap_or_default();
-            format!("only one {qualifier} qualifier can be specified")
+            SettingError::Wrong(format!("only one {qualifier} qualifier can be specified"))
         };
         let styled = Styled::cut(word)?;
         match styled.key.as_str() {
             "*" if word == "*" && what.dn.is_none() && !is_any => is_any = true,
-            "*" if word == "*" => return Err("dn pattern already specified in to clause".to_owned()),
-            "dn" if what.dn.is_some() || is_any => return Err("dn pattern already specified in to clause".to_owned()),
+            "*" if word == "*" => return Err("dn pattern already specified in to clause".into()),
+            "dn" if what.dn.is_some() || is_any => return Err("dn pattern already specified in to clause".into()),
             "dn" => {
                 what.dn = name(statement, &styled)?;
                 is_any = what.dn.is_none();
@@ -39,7 +39,7 @@ pub(super) fn parse(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<
             "attrs" | "attr" if !what.attributes.is_empty() => return Err(duplicate()),
             "attrs" | "attr" => {
                 if styled.key == "attr" {
-                    statement.notice("\"attr\" is an old name of \"attrs\"");
+                    statement.notice_old("\"attr\" is an old name of \"attrs\"");
                 }
                 // An option of an attribute may hold a period, so the word is split only at the equals sign.
                 let list = word.split_once('=').map(|(_, list)| list);
@@ -55,21 +55,21 @@ pub(super) fn parse(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<
                 what.control = Some((text.to_owned(), oid));
             }
             key if key.starts_with("val") && what.value.is_some() => {
-                return Err("attr val already specified in to clause".to_owned());
+                return Err("attr val already specified in to clause".into());
             }
             key if key.starts_with("val") => what.value = Some(value(statement, &styled, &what)?),
-            _ => return Err(format!("expecting <what> got \"{word}\"")),
+            _ => return Err(format!("expecting <what> got \"{word}\"").into()),
         }
     }
     if seen {
         Ok(what)
     } else {
-        Err("expecting <what> after \"to\"".to_owned())
+        Err("expecting <what> after \"to\"".into())
     }
 }
 
 /// `dn...=`; `None` for every name.
-fn name(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Option<DnPattern>, String> {
+fn name(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Option<DnPattern>, SettingError> {
     let value = styled.value.ok_or_else(|| styled.missing())?;
     match styled.style.as_deref() {
         Some("regex") if value.is_empty() => Ok(Some(DnPattern::Name(NameMatch {
@@ -83,22 +83,22 @@ fn name(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Option<DnPatte
         _ => {
             let matched = styled.name_match(statement)?;
             if let NameScope::Level(_) = matched.scope {
-                return Err("unknown dn style \"level\" in to clause".to_owned());
+                return Err("unknown dn style \"level\" in to clause".into());
             }
             Ok(Some(DnPattern::Name(matched)))
         }
     }
 }
 
-fn filter(styled: &Styled<'_>) -> Result<String, String> {
+fn filter(styled: &Styled<'_>) -> Result<String, SettingError> {
     let text = styled.value.unwrap_or_default();
     ironbark_model::Filter::parse(text.as_bytes(), MAXIMUM_FILTER_DEPTH)
         .map_err(|_| format!("bad filter \"{text}\" in to clause"))?;
     Ok(text.to_owned())
 }
 
-fn attributes(statement: &Statement<'_>, list: &str) -> Result<Vec<AttributeTarget>, String> {
-    let unknown = |name: &str| format!("unknown attr \"{name}\" in to clause");
+fn attributes(statement: &Statement<'_>, list: &str) -> Result<Vec<AttributeTarget>, SettingError> {
+    let unknown = |name: &str| SettingError::Wrong(format!("unknown attr \"{name}\" in to clause"));
     list.split(',')
         .map(|name| attribute(statement, name).ok_or_else(|| unknown(name)))
         .collect()
@@ -128,10 +128,10 @@ fn attribute(statement: &Statement<'_>, name: &str) -> Option<AttributeTarget> {
 }
 
 /// `val[/rule][.style]=`.
-fn value(statement: &Statement<'_>, styled: &Styled<'_>, what: &What) -> Result<ValuePattern, String> {
+fn value(statement: &Statement<'_>, styled: &Styled<'_>, what: &What) -> Result<ValuePattern, SettingError> {
     let schema = statement.schema;
     let [AttributeTarget::Attribute(description)] = &what.attributes[..] else {
-        return Err("attr val requires a single attribute".to_owned());
+        return Err("attr val requires a single attribute".into());
     };
     let text = styled.value.ok_or_else(|| styled.missing())?;
     let held = schema.attribute_type(description.attribute_type);
@@ -152,10 +152,7 @@ fn value(statement: &Statement<'_>, styled: &Styled<'_>, what: &What) -> Result<
             return Ok(ValuePattern::Name(NameMatch { scope, dn }));
         }
         _ => {
-            return Err(format!(
-                "unknown val.<style> \"{style}\" for attributeType \"{}\"",
-                held.name()
-            ));
+            return Err(format!("unknown val.<style> \"{style}\" for attributeType \"{}\"", held.name()).into());
         }
     }
     let matching = match &rule {
@@ -176,7 +173,7 @@ fn value(statement: &Statement<'_>, styled: &Styled<'_>, what: &What) -> Result<
     })
 }
 
-fn operation(schema: &Schema, styled: &Styled<'_>) -> Result<OperationPattern, String> {
+fn operation(schema: &Schema, styled: &Styled<'_>) -> Result<OperationPattern, SettingError> {
     let text = styled.some_value()?;
     if let Some(operations) = Operations::word(text).filter(|_| !text.eq_ignore_ascii_case("all")) {
         return Ok(OperationPattern {

@@ -11,12 +11,13 @@ use super::{
     template::without_blanks, words::Styled,
 };
 use crate::{
+    SettingError,
     statement::Statement,
     value::{parse_dn, parse_u32},
 };
 
 /// One condition; `None` when the word is no `<who>`.
-pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>, String> {
+pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>, SettingError> {
     let styled = Styled::cut(word)?;
     let (is_real, key) = match styled.key.strip_prefix("real") {
         Some(rest) => (true, rest),
@@ -40,9 +41,9 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
         "domain" => domain(statement, &styled)?,
         "set" => set(statement, &styled)?,
         "aci" | "dynacl" => {
-            return Err(format!(
-                "\"{word}\": dynamic access rules are an experiment of slapd's that is not built"
-            ));
+            return Err(SettingError::MissingPart(format!(
+                "\"{word}\", slapd's experiment with dynamic access rules,"
+            )));
         }
         _ => match StrengthFactor::WORDS.iter().find(|(word, _)| *word == kind) {
             Some((word, factor)) => strength(&styled, word, *factor)?,
@@ -53,7 +54,11 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
 }
 
 /// `*`, `anonymous`, `users`, `self`, `dn`.
-fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> Result<Option<NameCondition>, String> {
+fn name_condition(
+    statement: &Statement<'_>,
+    styled: &Styled<'_>,
+    key: &str,
+) -> Result<Option<NameCondition>, SettingError> {
     Ok(Some(match key {
         "*" if styled.word == "*" => NameCondition::Anyone,
         "anonymous" => styled.expect_style(&[]).map(|()| NameCondition::Anonymous)?,
@@ -69,7 +74,7 @@ fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> 
             if styled.expands {
                 let template = Template::parse(value);
                 if template.fixed().is_some() {
-                    return Err("\"expand\" used with no expansions in \"pattern\"".to_owned());
+                    return Err("\"expand\" used with no expansions in \"pattern\"".into());
                 }
                 return Ok(Some(NameCondition::Expanded(styled.scope()?, template)));
             }
@@ -86,9 +91,9 @@ fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> 
 }
 
 /// Old files often have regular expressions that match everything or almost nothing.
-fn regex_condition(styled: &Styled<'_>) -> Result<NameCondition, String> {
+fn regex_condition(styled: &Styled<'_>) -> Result<NameCondition, SettingError> {
     if styled.expands {
-        return Err("\"regex\" style implies \"expand\" modifier".to_owned());
+        return Err("\"regex\" style implies \"expand\" modifier".into());
     }
     let Some(pattern) = styled.value else {
         return Ok(NameCondition::Users);
@@ -109,7 +114,7 @@ fn holds_names(schema: &Schema, attribute: &ironbark_model::AttributeDescription
     [syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&held.syntax.oid)
 }
 
-fn dn_attribute(statement: &Statement<'_>, styled: &Styled<'_>, is_real: bool) -> Result<Who, String> {
+fn dn_attribute(statement: &Statement<'_>, styled: &Styled<'_>, is_real: bool) -> Result<Who, SettingError> {
     let name = styled.some_value()?;
     let schema = statement.schema;
     let attribute = schema
@@ -117,18 +122,18 @@ fn dn_attribute(statement: &Statement<'_>, styled: &Styled<'_>, is_real: bool) -
         .map_err(|error| format!("dnattr \"{name}\": {error}"))?;
     let held = schema.attribute_type(attribute.attribute_type);
     if !holds_names(schema, &attribute) {
-        return Err(format!("dnattr \"{name}\": inappropriate syntax: {}", held.syntax.oid));
+        return Err(format!("dnattr \"{name}\": inappropriate syntax: {}", held.syntax.oid).into());
     }
     if held.equality.is_none() {
-        return Err(format!("dnattr \"{name}\": inappropriate matching (no EQUALITY)"));
+        return Err(format!("dnattr \"{name}\": inappropriate matching (no EQUALITY)").into());
     }
     Ok(Who::DnAttribute { is_real, attribute })
 }
 
-fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
+fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, SettingError> {
     let is_expanded = match styled.style.as_deref() {
         Some("regex") => {
-            statement.notice("\"regex\" is an old name of the group style \"expand\"");
+            statement.notice_old("\"regex\" is an old name of the group style \"expand\"");
             true
         }
         Some("expand") => true,
@@ -146,7 +151,7 @@ fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> 
     for kind in ["referral", "alias"] {
         let known = schema.find_object_class(kind.as_bytes());
         if known.is_some_and(|known| schema.is_subclass(group_class.number, known.number)) {
-            return Err(format!("group objectclass \"{class}\" is subclass of {kind}"));
+            return Err(format!("group objectclass \"{class}\" is subclass of {kind}").into());
         }
     }
     let attribute = schema
@@ -160,10 +165,10 @@ fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> 
             "group \"{value}\" attr \"{name}\": inappropriate syntax: {held}; must be {} (DN), {} (NameUID) or a subtype of labeledURI",
             syntax::oid::DN,
             syntax::oid::NAME_AND_OPTIONAL_UID
-        ));
+        ).into());
     }
     if !allows(schema, group_class, &attribute) {
-        return Err(format!("group: \"{name}\" not allowed by \"{}\"", group_class.oid));
+        return Err(format!("group: \"{name}\" not allowed by \"{}\"", group_class.oid).into());
     }
     Ok(Who::Group {
         class: group_class.number,
@@ -191,7 +196,7 @@ fn allows(schema: &Schema, class: &ObjectClass, attribute: &ironbark_model::Attr
         || schema.allowed_types(class.number).contains(&attribute.attribute_type)
 }
 
-fn domain(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
+fn domain(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, SettingError> {
     let value = styled.some_value()?;
     statement
         .notice("\"domain\" is about names that \"reverse-lookup\" finds: they are what the owner of an address says");
@@ -208,10 +213,10 @@ fn domain(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String>
     Ok(Who::Domain { pattern, is_subtree })
 }
 
-fn set(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
+fn set(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, SettingError> {
     let is_expanded = match styled.style.as_deref() {
         Some("regex") => {
-            statement.notice("\"regex\" is an old name of the set style \"expand\"");
+            statement.notice_old("\"regex\" is an old name of the set style \"expand\"");
             true
         }
         Some("expand") => true,
@@ -228,13 +233,13 @@ fn set(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
     })
 }
 
-fn strength(styled: &Styled<'_>, word: &str, factor: StrengthFactor) -> Result<Who, String> {
+fn strength(styled: &Styled<'_>, word: &str, factor: StrengthFactor) -> Result<Who, SettingError> {
     styled.expect_style(&["regex", "exact", "base", "baseobject", ""])?;
     let value = styled.value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("no {word} is defined"))?;
     let least = parse_u32(value).ok_or_else(|| format!("unable to parse {word} value ({value})"))?;
     if least == 0 {
-        return Err(format!("invalid {word} value ({value})"));
+        return Err(format!("invalid {word} value ({value})").into());
     }
     Ok(Who::Strength { factor, least })
 }

@@ -1,7 +1,7 @@
 //! The words of an access rule, and how slapd splits one.
 
 use super::{NameMatch, NameScope};
-use crate::{statement::Statement, value::parse_dn};
+use crate::{SettingError, statement::Statement, value::parse_dn};
 
 /// `key[.style[,modifier]][=value]`, split as slapd does.
 pub(super) struct Styled<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Styled<'a> {
 }
 
 impl<'a> Styled<'a> {
-    pub(super) fn cut(word: &'a str) -> Result<Self, String> {
+    pub(super) fn cut(word: &'a str) -> Result<Self, SettingError> {
         let (left, value) = word
             .split_once('=')
             .map_or((word, None), |(left, value)| (left, Some(value)));
@@ -47,7 +47,7 @@ impl<'a> Styled<'a> {
     }
 
     /// A scope by its style.
-    pub(super) fn scope(&self) -> Result<NameScope, String> {
+    pub(super) fn scope(&self) -> Result<NameScope, SettingError> {
         let style = self.style.as_deref().unwrap_or("base");
         match (style, self.level) {
             ("level", Some(level)) => {
@@ -56,12 +56,12 @@ impl<'a> Styled<'a> {
                 Ok(NameScope::Level(level))
             }
             ("", _) => Ok(NameScope::Base),
-            _ => NameScope::style(style).ok_or_else(|| format!("unknown dn style \"{style}\"")),
+            _ => NameScope::style(style).ok_or_else(|| format!("unknown dn style \"{style}\"").into()),
         }
     }
 
     /// A name with its scope.
-    pub(super) fn name_match(&self, statement: &Statement<'_>) -> Result<NameMatch, String> {
+    pub(super) fn name_match(&self, statement: &Statement<'_>) -> Result<NameMatch, SettingError> {
         let scope = self.scope()?;
         let value = self.value.ok_or_else(|| self.missing())?;
         let dn = parse_dn(statement, value)?;
@@ -69,22 +69,22 @@ impl<'a> Styled<'a> {
     }
 
     /// The value, which must not be empty.
-    pub(super) fn some_value(&self) -> Result<&'a str, String> {
+    pub(super) fn some_value(&self) -> Result<&'a str, SettingError> {
         let value = self.value.filter(|value| !value.is_empty());
-        value.ok_or_else(|| format!("missing \"=\" in (or value after) \"{}\" in by clause", self.word))
+        value.ok_or_else(|| format!("missing \"=\" in (or value after) \"{}\" in by clause", self.word).into())
     }
 
     pub(super) fn missing(&self) -> String {
         format!("missing \"=\" in \"{}\"", self.word)
     }
 
-    pub(super) fn inappropriate(&self) -> String {
+    pub(super) fn inappropriate(&self) -> SettingError {
         let style = self.style.as_deref().unwrap_or_default();
-        format!("inappropriate style \"{style}\" in \"{}\"", self.word)
+        format!("inappropriate style \"{style}\" in \"{}\"", self.word).into()
     }
 
     /// Refuses a style other than those listed.
-    pub(super) fn expect_style(&self, allowed: &[&str]) -> Result<(), String> {
+    pub(super) fn expect_style(&self, allowed: &[&str]) -> Result<(), SettingError> {
         match self.style.as_deref() {
             Some(style) if !allowed.contains(&style) => Err(self.inappropriate()),
             _ => Ok(()),
@@ -93,10 +93,10 @@ impl<'a> Styled<'a> {
 }
 
 /// The number of `level{n}`.
-fn level(style: &str) -> Result<i32, String> {
+fn level(style: &str) -> Result<i32, SettingError> {
     let digits = style.strip_prefix("level{").and_then(|rest| rest.strip_suffix('}'));
     let number = digits.and_then(|digits| digits.parse().ok());
-    number.ok_or_else(|| "unable to parse level in \"level{n}\"".to_owned())
+    number.ok_or_else(|| "unable to parse level in \"level{n}\"".into())
 }
 
 /// The words of a rule, from left to right.

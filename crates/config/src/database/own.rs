@@ -4,7 +4,7 @@ use std::{any::Any, fmt::Debug};
 
 use ironbark_model::Schema;
 
-use crate::{DatabaseConfig, statement::Statement};
+use crate::{DatabaseConfig, SettingError, statement::Statement};
 
 /// The settings of a database, as the struct of its type holds them.
 pub trait DatabaseSettings: Any + Clone + PartialEq + Debug + Send + Sync {
@@ -12,11 +12,11 @@ pub trait DatabaseSettings: Any + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// # Errors
     /// The database cannot be served so.
-    fn check(&self, database: &DatabaseConfig) -> Result<(), String>;
+    fn check(&self, database: &DatabaseConfig) -> Result<(), SettingError>;
 }
 
 /// How a statement changes the settings of a database.
-pub type DatabaseSetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), String>;
+pub type DatabaseSetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), SettingError>;
 
 /// How a value in the settings of a database is said, one string a value, without ordering prefixes.
 pub type DatabaseGetter<T> = fn(&T, &Schema) -> Vec<String>;
@@ -27,13 +27,13 @@ pub struct OwnSettings(Box<dyn Erased>);
 
 /// [`DatabaseSettings`] as far as they have no type.
 trait Erased: Any + Debug + Send + Sync {
-    fn check(&self, database: &DatabaseConfig) -> Result<(), String>;
+    fn check(&self, database: &DatabaseConfig) -> Result<(), SettingError>;
     fn clone_boxed(&self) -> Box<dyn Erased>;
     fn is_equal(&self, other: &dyn Any) -> bool;
 }
 
 impl<T: DatabaseSettings> Erased for T {
-    fn check(&self, database: &DatabaseConfig) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig) -> Result<(), SettingError> {
         DatabaseSettings::check(self, database)
     }
 
@@ -52,7 +52,7 @@ impl OwnSettings {
         Self(Box::new(T::default()))
     }
 
-    pub(crate) fn check(&self, database: &DatabaseConfig) -> Result<(), String> {
+    pub(crate) fn check(&self, database: &DatabaseConfig) -> Result<(), SettingError> {
         self.0.check(database)
     }
 }
@@ -80,7 +80,7 @@ impl DatabaseConfig {
     ///
     /// # Errors
     /// It is of another type.
-    pub fn own<T: DatabaseSettings>(&self) -> Result<&T, String> {
+    pub fn own<T: DatabaseSettings>(&self) -> Result<&T, SettingError> {
         let own = self.own.as_ref().and_then(|own| {
             let any: &dyn Any = &*own.0;
             any.downcast_ref()
@@ -92,7 +92,7 @@ impl DatabaseConfig {
     ///
     /// # Errors
     /// As of [`DatabaseConfig::own`].
-    pub fn own_mut<T: DatabaseSettings>(&mut self) -> Result<&mut T, String> {
+    pub fn own_mut<T: DatabaseSettings>(&mut self) -> Result<&mut T, SettingError> {
         let another = self.is_another();
         let own = self.own.as_mut().and_then(|own| {
             let any: &mut dyn Any = &mut *own.0;
@@ -101,8 +101,8 @@ impl DatabaseConfig {
         own.ok_or(another)
     }
 
-    fn is_another(&self) -> String {
-        format!("stands in a {} database, whose setting it is not", self.kind.name())
+    fn is_another(&self) -> SettingError {
+        SettingError::Misplaced(format!("does not belong to a {} database", self.kind.name()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `loglevel` and the log file.
 
-use crate::{statement::Statement, value::Value};
+use crate::{SettingError, statement::Statement, value::Value};
 
 /// The prefix of a line in the log file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,12 +41,12 @@ impl LogFileFormat {
 }
 
 impl Value for LogFileFormat {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let text = statement.one()?;
         let named = Self::NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
         named
             .map(|&(_, format)| format)
-            .ok_or_else(|| format!("unknown format \"{text}\""))
+            .ok_or_else(|| format!("unknown format \"{text}\"").into())
     }
     fn text(&self) -> Vec<String> {
         Self::NAMES

@@ -1,5 +1,6 @@
 //! Limits of connections by source address, and proxies that may act for other addresses.
 
+use crate::SettingError;
 use core::{fmt, net::IpAddr, str::FromStr};
 #[cfg(test)]
 mod tests {
@@ -53,10 +54,10 @@ impl Network {
 }
 
 impl FromStr for Network {
-    type Err = String;
+    type Err = SettingError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is neither an address nor a network");
+    fn from_str(text: &str) -> Result<Self, SettingError> {
+        let wrong = || SettingError::Wrong(format!("\"{text}\" is neither an address nor a network"));
         let (address, prefix) = text
             .split_once('/')
             .map_or((text, None), |(address, prefix)| (address, Some(prefix)));

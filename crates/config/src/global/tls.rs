@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{statement::Statement, value::Value};
+use crate::{SettingError, statement::Statement, value::Value};
 
 /// The `TLS*` settings. `Default` is a server without TLS.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -79,7 +79,7 @@ pub struct ProtocolVersion {
 }
 
 impl Value for Option<String> {
-    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         Ok(Some(statement.one()?.to_owned()))
     }
     fn text(&self) -> Vec<String> {

@@ -24,7 +24,7 @@ fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
         location: &location,
         notices: &notices,
     };
-    let rule = LimitsRule::parse(&statement, &SearchLimits::default())?;
+    let rule = LimitsRule::parse(&statement, &SearchLimits::default()).map_err(|error| error.to_string())?;
     let text = rule.text(&schema, &SearchLimits::default(), &SearchLimits::default());
     Ok((rule, text))
 }

@@ -1,11 +1,11 @@
 //! The words of `limits`, `sizelimit` and `timelimit`: how they change limits, and how cn=config shows them.
 
 use super::{HardLimit, PageSize, PageTotal, SearchLimits, UncheckedLimit, after};
-use crate::{statement::Statement, value};
+use crate::{SettingError, statement::Statement, value};
 
 impl SearchLimits {
     /// `sizelimit`: numbers, `unlimited`, or `size...=` words.
-    pub(crate) fn set_size(&mut self, statement: &Statement<'_>) -> Result<(), String> {
+    pub(crate) fn set_size(&mut self, statement: &Statement<'_>) -> Result<(), SettingError> {
         for word in statement.some()? {
             if after(word, "size").is_some() {
                 self.change(word)
@@ -19,7 +19,7 @@ impl SearchLimits {
     }
 
     /// `timelimit`: the same with `time...=` words.
-    pub(crate) fn set_time(&mut self, statement: &Statement<'_>) -> Result<(), String> {
+    pub(crate) fn set_time(&mut self, statement: &Statement<'_>) -> Result<(), SettingError> {
         for word in statement.some()? {
             if after(word, "time").is_some() {
                 self.change(word)
@@ -33,13 +33,13 @@ impl SearchLimits {
     }
 
     /// One word of `limits`. As in slapd, a word about neither size nor time is ignored, with a notice.
-    pub(super) fn change_as_said(&mut self, statement: &Statement<'_>, word: &str) -> Result<(), String> {
+    pub(super) fn change_as_said(&mut self, statement: &Statement<'_>, word: &str) -> Result<(), SettingError> {
         if after(word, "size").is_none() && after(word, "time").is_none() {
             statement.notice(format!("limit values \"{word}\" mean nothing"));
             return Ok(());
         }
         self.change(word)
-            .ok_or_else(|| format!("unknown limit values \"{word}\""))
+            .ok_or_else(|| format!("unknown limit values \"{word}\"").into())
     }
 
     /// Applies one `size...=` or `time...=` word.
@@ -195,14 +195,14 @@ fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_hidden: boo
 }
 
 /// A plain limit: `unlimited`, or a number, which may be hexadecimal or octal.
-fn plain(text: &str) -> Result<Option<u32>, String> {
+fn plain(text: &str) -> Result<Option<u32>, SettingError> {
     if text.eq_ignore_ascii_case("unlimited") || text == "-1" {
         return Ok(None);
     }
     value::parse_u32(text)
         .filter(|&number| i32::try_from(number).is_ok())
         .map(Some)
-        .ok_or_else(|| format!("unable to parse limit \"{text}\""))
+        .ok_or_else(|| format!("unable to parse limit \"{text}\"").into())
 }
 
 /// A decimal number; `unlimited`, `none` and -1 are `None` inside.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::{Configuration, load};
 use crate::{
-    Allow, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, Subordinate,
+    Allow, ConfigError, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, SettingError,
+    Subordinate,
     access::{AccessLevel, GrantKind, NameCondition, Who},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
     test_overlay::{Sample, Single, registry},
@@ -222,6 +223,35 @@ fn the_empty_suffix_and_the_config_database_load() {
     );
 }
 
+#[test]
+fn an_error_has_the_kind_of_its_fault() {
+    let fault = |text: &str| match load("slapd.conf", &with_schema("slapd.conf", text), registry()) {
+        Err(ConfigError::Refused { error, .. }) => error,
+        other => panic!("{text}: {other:?}"),
+    };
+    for text in ["overlay nonsense", "moduleload nonsense", "database nonsense"] {
+        assert!(matches!(fault(text), SettingError::UnknownPart(_)), "{text}");
+    }
+    for text in [
+        "overlay syncprov",
+        "moduleload syncprov",
+        "backend ldap",
+        "database mdb\nsyncrepl rid=1",
+        "access to * by dynacl/aci read",
+    ] {
+        assert!(matches!(fault(text), SettingError::MissingPart(_)), "{text}");
+    }
+    for text in ["directory /x", "suffix dc=a", "database config\nbackend mdb"] {
+        assert!(matches!(fault(text), SettingError::Misplaced(_)), "{text}");
+    }
+    assert!(matches!(
+        fault("sizelimit \"module is not known\""),
+        SettingError::Wrong(_)
+    ));
+    let unknown = load("slapd.conf", &Memory::file("slapd.conf", "xyzzy"), registry());
+    assert!(matches!(unknown, Err(ConfigError::UnknownSetting { keyword, .. }) if keyword == "xyzzy"));
+}
+
 /// slapd compares only the beginning of some keywords; one of its own schema files depends on this.
 #[test]
 fn some_keywords_are_known_by_their_beginning() {
@@ -383,23 +413,14 @@ fn wrong_lines_of_a_database_are_refused() {
             "<suffix> Only one suffix is allowed on this mdb backend",
         ),
         ("rootdn nonsense", "<rootdn> invalid DN \"nonsense\""),
-        (
-            "syncrepl rid=1",
-            "<syncrepl> belongs to a part that is not built yet: replication",
-        ),
-        (
-            "updateref ldap://x/",
-            "<updateref> belongs to a part that is not built yet: replication",
-        ),
+        ("syncrepl rid=1", "<syncrepl> replication is not built yet"),
+        ("updateref ldap://x/", "<updateref> replication is not built yet"),
         ("subordinate maybe", "<subordinate> unknown argument \"maybe\""),
         ("mode 0999", "<mode> unable to parse mode \"0999\""),
         ("mode -rwxrwx", "<mode> unable to parse mode \"-rwxrwx\""),
         ("checkpoint 1", "<checkpoint> takes <kilobytes> <minutes>"),
         ("envflags fast", "<envflags> unknown flag \"fast\""),
-        (
-            "passphrase x",
-            "<passphrase> belongs to a part that is not built yet: database encryption",
-        ),
+        ("passphrase x", "<passphrase> database encryption is not built yet"),
         ("index nothing eq", "<index> index attribute \"nothing\" undefined"),
         ("index cn fast", "<index> index type \"fast\" undefined"),
         ("index cn", "<index> no indexes selected"),

@@ -17,7 +17,7 @@ use ironbark_model::{Dn, Schema, schema::Source};
 
 use super::tree::{Node, Tree, path_of};
 use crate::{
-    Notice, NoticeKind,
+    Notice, NoticeKind, Subject,
     entry_files::{self, Durability, EntryFile, FolderError},
     registry::Registry,
 };
@@ -382,6 +382,7 @@ pub(crate) fn node_of_file(
                 file: Arc::clone(&named),
                 line: 2,
             },
+            subject: Subject::Line,
             text: "checksum error: the file was changed by hand".to_owned(),
             kind: NoticeKind::Checksum,
         });

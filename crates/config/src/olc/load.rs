@@ -98,7 +98,7 @@ fn load_settings(
 }
 
 fn refused(node: &Node, reason: &str) -> ConfigError {
-    ConfigError::refused(&node.location, reason)
+    ConfigError::of_line(&node.location, reason)
 }
 
 /// An overlay without effect.
@@ -174,7 +174,7 @@ fn attribute_values(
         let text = if row.form.is_binary() {
             STANDARD.encode(value)
         } else {
-            let not_text = |_| refused(node, &format!("<{name}> value is not UTF-8 text"));
+            let not_text = |_| ConfigError::of_setting(&node.location, name, "value is not UTF-8 text");
             String::from_utf8(value.to_vec()).map_err(not_text)?
         };
         loading.apply(row, &Line::of_value(row, name, &text, &node.location))?;

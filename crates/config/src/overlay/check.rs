@@ -3,7 +3,7 @@
 use ironbark_model::Schema;
 
 use super::OverlayConfig;
-use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind};
+use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind, Subject};
 
 /// Checks of the overlays of a database that need the whole database: gives notices of the overlays, and of indexes
 /// that they need.
@@ -15,20 +15,21 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
     for overlay in &database.overlays {
         let mut texts = Vec::new();
         let checked = overlay.any_settings().check(database, &mut texts);
-        checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        checked.map_err(|reason| ConfigError::of_overlay(&overlay.location, reason))?;
         if overlay.is_disabled {
             continue;
         }
         if database.kind.is_external() {
             let (name, kind) = (overlay.name(), database.kind.name());
             let reason = format!("overlay {name} cannot act on a {kind} database");
-            return Err(ConfigError::refused(&overlay.location, reason));
+            return Err(ConfigError::of_overlay(&overlay.location, reason));
         }
         if database.kind == DatabaseKind::Null && overlay.any_settings().needs_entries() {
             texts.push("a null database has no entries that it could act on".to_owned());
         }
         notices.extend(texts.into_iter().map(|text| Notice {
             location: overlay.location.clone(),
+            subject: Subject::Overlay,
             text: format!("overlay {}: {text}", overlay.name()),
             kind: NoticeKind::Statement,
         }));
@@ -38,6 +39,7 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         let kind = overlay.name();
         Notice {
             location: overlay.location.clone(),
+            subject: Subject::Overlay,
             text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
             kind: NoticeKind::Index,
         }

@@ -3,7 +3,7 @@
 use ironbark_model::schema::Source;
 
 use super::settings::{AnySettings, OverlaySettings};
-use crate::setting::Setting;
+use crate::{SettingError, setting::Setting};
 
 /// Everything that configuration needs to know about an overlay. It stands beside the overlay's struct.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl OverlayConfig {
     ///
     /// # Errors
     /// It is another overlay; the settings of that one have another type.
-    pub fn settings<T: OverlaySettings>(&self) -> Result<&T, String> {
+    pub fn settings<T: OverlaySettings>(&self) -> Result<&T, SettingError> {
         let settings = self.settings.of_type();
         settings.ok_or_else(|| self.is_another())
     }
@@ -103,7 +103,7 @@ impl OverlayConfig {
     ///
     /// # Errors
     /// As of [`OverlayConfig::settings`].
-    pub fn settings_mut<T: OverlaySettings>(&mut self) -> Result<&mut T, String> {
+    pub fn settings_mut<T: OverlaySettings>(&mut self) -> Result<&mut T, SettingError> {
         let another = self.is_another();
         self.settings.of_type_mut().ok_or(another)
     }
@@ -113,7 +113,7 @@ impl OverlayConfig {
         &self.settings
     }
 
-    fn is_another(&self) -> String {
-        format!("stands in overlay {}, whose setting it is not", self.name())
+    fn is_another(&self) -> SettingError {
+        SettingError::Misplaced(format!("belongs to another overlay than {}", self.name()))
     }
 }

@@ -2,10 +2,10 @@
 
 use ironbark_model::Schema;
 
-use crate::statement::Statement;
+use crate::{SettingError, statement::Statement};
 
 /// How a statement changes the settings of an overlay.
-pub type OverlaySetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), String>;
+pub type OverlaySetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), SettingError>;
 
 /// How to print a value in the settings of an overlay: one string for each value, without ordering prefixes.
 pub type OverlayGetter<T> = fn(&T, &Schema) -> Vec<String>;

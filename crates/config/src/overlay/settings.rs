@@ -2,7 +2,7 @@
 
 use std::{any::Any, fmt::Debug};
 
-use crate::DatabaseConfig;
+use crate::{DatabaseConfig, SettingError};
 
 /// The settings of an overlay, as its struct holds them.
 pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
@@ -20,7 +20,7 @@ pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
     ///
     /// # Errors
     /// The database cannot have this overlay.
-    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
         let _ = (database, notices);
         Ok(())
     }
@@ -37,7 +37,7 @@ pub struct AnySettings(Box<dyn Erased>);
 trait Erased: Any + Debug + Send + Sync {
     fn looked_up(&self) -> Vec<String>;
     fn needs_entries(&self) -> bool;
-    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String>;
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError>;
     fn clone_boxed(&self) -> Box<dyn Erased>;
     fn is_equal(&self, other: &dyn Any) -> bool;
 }
@@ -51,7 +51,7 @@ impl<T: OverlaySettings> Erased for T {
         OverlaySettings::needs_entries(self)
     }
 
-    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
         OverlaySettings::check(self, database, notices)
     }
 
@@ -88,7 +88,7 @@ impl AnySettings {
         self.0.needs_entries()
     }
 
-    pub(super) fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+    pub(super) fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
         self.0.check(database, notices)
     }
 }

@@ -133,7 +133,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn file(&mut self, path: &str, included_at: Option<&Source>) -> Result<(), ConfigError> {
         let refused = |reason: String| match included_at {
-            Some(location) => ConfigError::refused(location, format!("<include> {reason}")),
+            Some(location) => ConfigError::of_setting(location, "include", reason),
             None => ConfigError::Unreadable {
                 path: path.to_owned(),
                 reason,
@@ -174,7 +174,11 @@ impl Reading<'_> {
             };
             if line.keyword.eq_ignore_ascii_case("include") {
                 let [included] = line.arguments.as_slice() else {
-                    (self.complain)(ConfigError::refused(&location, "<include> takes one <file> argument"))?;
+                    (self.complain)(ConfigError::of_setting(
+                        &location,
+                        "include",
+                        "takes one <file> argument",
+                    ))?;
                     continue;
                 };
                 self.file(included, Some(&location))?;
@@ -195,19 +199,19 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     let text = std::str::from_utf8(text)
         .ok()
         .filter(|text| !text.contains('\0'))
-        .ok_or_else(|| ConfigError::refused(location, "line is not UTF-8 text"))?;
+        .ok_or_else(|| ConfigError::of_line(location, "line is not UTF-8 text"))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n', '\x0b', '\x0c']);
     if text.is_empty() {
         return Ok(None);
     }
     let (mut words, complete) = crate::words::split(text);
     if words.is_empty() {
-        return Err(ConfigError::refused(location, "bad config line"));
+        return Err(ConfigError::of_line(location, "bad config line"));
     }
     let keyword = words.remove(0);
     if !complete && schema_kind(&keyword).is_none() {
         let last = words.pop().unwrap_or(keyword);
-        return Err(ConfigError::refused(
+        return Err(ConfigError::of_line(
             location,
             format!("unterminated quoted string \"{last}\""),
         ));

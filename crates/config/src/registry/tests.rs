@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Place, Registry};
 use crate::{
-    DatabaseKind, Level,
+    DatabaseKind, Level, SettingError,
     test_overlay::{Sample, Single, registry},
 };
 
@@ -93,7 +93,9 @@ fn settings_of_another_overlay_are_not_given() {
     assert!(sample.settings::<Sample>().is_ok());
     assert_eq!(
         sample.settings::<Single>(),
-        Err("stands in overlay sample, whose setting it is not".to_owned())
+        Err(SettingError::Misplaced(
+            "belongs to another overlay than sample".to_owned()
+        ))
     );
     assert!(sample.is_like(&sample.clone()) && !sample.is_like(&single));
 }

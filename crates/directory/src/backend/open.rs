@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds};
+use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, SettingError};
 use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
@@ -76,7 +76,7 @@ fn of_ldif(settings: &DatabaseConfig, error: LdifError) -> OpenError {
         LdifError::Store(source) => failed(settings, source),
         LdifError::Files(error) => {
             let suffix = settings.suffixes.first().map_or("", |suffix| suffix.pretty());
-            OpenError::Configuration(format!("database {suffix}: {error}"))
+            SettingError::Unavailable(format!("database {suffix}: {error}")).into()
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{
     naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
 };
-use crate::OperationError;
+use crate::{OperationError, error::SHUTTING_DOWN};
 
 /// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
 /// is always taken.
@@ -263,8 +263,6 @@ impl WriterHandle {
     }
 }
 
-/// Text for writes that come while the server ends.
-pub(crate) const SHUTTING_DOWN: &str = "server is shutting down";
 /// Text for writes to a database that is gone.
 pub(crate) const REMOVED: &str = "database is no longer served";
 

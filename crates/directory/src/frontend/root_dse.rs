@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseKind, OverlayConfig};
+use ironbark_config::{DatabaseKind, OverlayConfig, SettingError};
 use ironbark_ldap_proto::{
     controls::{self, ControlKind, ControlValue as _},
     extended,
@@ -108,7 +108,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         let description = configuration
             .schema
             .attribute_description(name.as_bytes())
-            .map_err(|error| OpenError::Configuration(format!("rootDSE: {name}: {error}")))?;
+            .map_err(|error| SettingError::Wrong(format!("rootDSE: {name}: {error}")))?;
         match entry
             .attributes
             .iter_mut()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{SchemaKind, SchemaStatement};
+use ironbark_config::{ConfigError, SchemaKind, SchemaStatement, SettingError};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Dn;
 
@@ -70,8 +70,8 @@ fn configuration(
     overlays: Pipeline,
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
-    let well_known = WellKnown::of(&schema)
-        .ok_or_else(|| OpenError::Configuration("the schema lacks the built-in definitions".to_owned()))?;
+    let well_known =
+        WellKnown::of(&schema).ok_or_else(|| SettingError::from("the schema lacks the built-in definitions"))?;
     let schema_dn = read.frontend.schema_dn.clone().unwrap_or_else(|| {
         // Parses under every schema: cn is built in.
         Dn::parse(&schema, b"cn=Subschema").unwrap_or_default()
@@ -164,7 +164,7 @@ fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRul
 /// disabled databases have none.
 fn by_place<T: Default>(
     configuration: &Configuration,
-    make: impl Fn(&Arc<NamingContext>) -> Result<Arc<T>, String>,
+    make: impl Fn(&Arc<NamingContext>) -> Result<Arc<T>, ConfigError>,
 ) -> Result<Vec<Arc<T>>, OpenError> {
     let mut all = Vec::new();
     for context in std::iter::once(&configuration.frontend).chain(&configuration.contexts) {
@@ -173,7 +173,7 @@ fn by_place<T: Default>(
             all.resize_with(place + 1, Arc::<T>::default);
         }
         if let Some(slot) = all.get_mut(place) {
-            *slot = make(context).map_err(OpenError::Configuration)?;
+            *slot = make(context)?;
         }
     }
     Ok(all)

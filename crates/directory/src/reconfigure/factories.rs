@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
+use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig, SettingError};
 use ironbark_model::Schema;
 
 use crate::{
@@ -12,21 +12,21 @@ use crate::{
 };
 
 /// Makes an overlay from its configuration.
-pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync;
+pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync;
 
 /// Makes what serves a database whose entries are elsewhere.
 pub type ExternalFactory =
-    dyn Fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, String> + Send + Sync;
+    dyn Fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError> + Send + Sync;
 
 /// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync;
 
 /// Reads the additions of the `rootDSE` files to the root DSE: attribute descriptions and values.
-pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, SettingError> + Send + Sync;
 
 /// Chooses the `serverID` of this server from a configuration and the number in force, if there is one. Fails with the
 /// reason if the configuration cannot be put into force.
-pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, String> + Send + Sync;
+pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, SettingError> + Send + Sync;
 
 /// Makes the parts that a configuration names and the directory cannot make itself. Used whenever a configuration is
 /// prepared. The configuration may never come into force, so making a part must have no effect on the current one.
@@ -48,8 +48,10 @@ impl Default for Factories {
     /// Neither overlays nor trees nor additions, and `serverID` 0.
     fn default() -> Self {
         Self {
-            overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
-            external: Arc::new(|settings, _| Err(format!("{} databases are not served here", settings.kind.name()))),
+            overlays: Arc::new(|_, _| Err("overlays are not served here".into())),
+            external: Arc::new(|settings, _| {
+                Err(format!("{} databases are not served here", settings.kind.name()).into())
+            }),
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),
             server_id: Arc::new(|_, _| Ok(0)),

@@ -10,19 +10,18 @@ use crate::{
     backend::{
         naming_context::{Attached, Backend, ReferralPresence},
         open::failed,
-        queue::{Pausing, SHUTTING_DOWN},
+        queue::Pausing,
     },
 };
 
 /// Lets all writers finish their queued work, and wait.
 pub(super) fn all(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
-    let ended = || OpenError::Configuration(SHUTTING_DOWN.to_owned());
     let paused: Option<Vec<Pausing>> = state.running.iter().map(|running| running.writer.pause()).collect();
-    let paused = paused.ok_or_else(ended)?;
+    let paused = paused.ok_or(OpenError::ShuttingDown)?;
     if paused.iter().all(Pausing::is_reached) {
         Ok(paused)
     } else {
-        Err(ended())
+        Err(OpenError::ShuttingDown)
     }
 }
 

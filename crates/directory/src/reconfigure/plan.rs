@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, mpsc::channel},
 };
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, OverlayConfig};
+use ironbark_config::{ConfigError, DatabaseConfig, DatabaseKind, OverlayConfig, SettingError};
 use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
@@ -76,11 +76,9 @@ pub(super) fn plan(
 }
 
 fn serves_two(settings: &DatabaseConfig) -> OpenError {
-    let (place, directory) = (&settings.location, settings.directory.display());
-    OpenError::Configuration(format!(
-        "{}: line {}: directory \"{directory}\" is that of another database already",
-        place.file, place.line
-    ))
+    let directory = settings.directory.display();
+    let reason = format!("directory \"{directory}\" is that of another database already");
+    ConfigError::of_setting(&settings.location, "database", reason).into()
 }
 
 /// See [`RunningDatabase`].
@@ -134,7 +132,7 @@ fn stored(
     let thread = spawn_named(&name, move || {
         crate::write::run_stored(&for_writer, &its_first, &orders);
     })
-    .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
+    .map_err(|error| SettingError::Unavailable(format!("starting a writer: {error}")))?;
     made.push(RunningDatabase {
         place: path,
         database: Arc::new(opened.database),
@@ -175,10 +173,8 @@ fn external(
     if let Some(Backend::External(database)) = kept.map(|context| &context.backend) {
         return Ok(Arc::clone(database));
     }
-    (factories.external)(settings, schema).map_err(|reason| {
-        let place = &settings.location;
-        OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
-    })
+    let made = (factories.external)(settings, schema);
+    Ok(made.map_err(|error| ConfigError::of_setting(&settings.location, "database", error))?)
 }
 
 /// What has served the same before.
@@ -238,12 +234,11 @@ fn overlays(
     let mut overlays: Vec<Arc<Overlay>> = Vec::new();
     for overlay in settings {
         let same = known.iter().position(|(config, _)| config.is_like(overlay));
-        overlays.push(match same {
-            Some(at) => Arc::clone(known.remove(at).1),
-            None => Arc::new((factories.overlays)(overlay, &read.schema).map_err(|reason| {
-                let place = &overlay.location;
-                OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
-            })?),
+        overlays.push(if let Some(at) = same {
+            Arc::clone(known.remove(at).1)
+        } else {
+            let made = (factories.overlays)(overlay, &read.schema);
+            Arc::new(made.map_err(|error| ConfigError::of_overlay(&overlay.location, error))?)
         });
     }
     Ok(overlays)

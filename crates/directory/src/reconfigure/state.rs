@@ -15,8 +15,9 @@ use crate::{
         external::ExternalDatabase,
         in_memory::InMemoryTree,
         ldif::{LdifFiles, LdifLock},
-        queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
+        queue::{REMOVED, Served, WriterHandle},
     },
+    error::SHUTTING_DOWN,
     overlay::Pipeline,
 };
 

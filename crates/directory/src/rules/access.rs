@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Operations,
+    ConfigError, Operations,
     access::{
         AccessRule, AttributeTarget, Control, DnPattern, Grant, GroupName, NameCondition, PeerPattern, RegexTemplate,
         SelfOnly, TextPattern, ValuePattern, Who,
@@ -114,7 +114,7 @@ impl Rules {
     pub(crate) fn compile<'a>(
         schema: &Schema,
         rules: impl Iterator<Item = &'a AccessRule>,
-    ) -> Result<Arc<Self>, String> {
+    ) -> Result<Arc<Self>, ConfigError> {
         let mut compiled = Self::default();
         for rule in rules {
             compiled.add(schema, rule)?;
@@ -141,7 +141,7 @@ impl Rules {
         self.all.is_empty()
     }
 
-    fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), String> {
+    fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), ConfigError> {
         let number = self.all.len();
         let what = &rule.what;
         let dn = what
@@ -158,10 +158,8 @@ impl Rules {
         });
         let control = what.control.as_ref().map(|(text, oid)| {
             lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(|| {
-                format!(
-                    "{}: line {}: unknown control \"{text}\" in to clause",
-                    rule.location.file, rule.location.line
-                )
+                let reason = format!("unknown control \"{text}\" in to clause");
+                ConfigError::of_setting(&rule.location, "access", reason)
             })
         });
         self.uses_request |= what.operation.is_some() || what.control.is_some();

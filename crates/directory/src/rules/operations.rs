@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Operations,
+    ConfigError, Operations,
     access::{Control, NamedOid, OperationAction, OperationRule},
 };
 use ironbark_ldap_proto::controls::{ControlKind, lookup};
@@ -46,7 +46,7 @@ impl OperationRules {
     ///
     /// # Errors
     /// An unknown control.
-    pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, String> {
+    pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, ConfigError> {
         let rules = rules.iter().map(Rule::compile);
         Ok(Arc::new(Self(rules.collect::<Result<_, _>>()?)))
     }
@@ -58,7 +58,7 @@ impl OperationRules {
 }
 
 impl Rule {
-    fn compile(rule: &OperationRule) -> Result<Self, String> {
+    fn compile(rule: &OperationRule) -> Result<Self, ConfigError> {
         let known = |oid: &NamedOid| known_control(oid, &rule.location);
         let mut by = Vec::new();
         for clause in &rule.by {
@@ -89,7 +89,7 @@ impl Rule {
     }
 }
 
-fn known_control(NamedOid { text, oid }: &NamedOid, place: &Place) -> Result<ControlKind, String> {
-    let unknown = || format!("{}: line {}: unknown control \"{text}\"", place.file, place.line);
+fn known_control(NamedOid { text, oid }: &NamedOid, place: &Place) -> Result<ControlKind, ConfigError> {
+    let unknown = || ConfigError::of_setting(place, "restrictop", format!("unknown control \"{text}\""));
     lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(unknown)
 }

@@ -6,7 +6,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ironbark_config::Restrict;
+use ironbark_config::{Restrict, SettingError};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_runtime::{Clock, Randomness, spawn_named};
 use ironbark_store::IndexProgress;
@@ -15,8 +15,9 @@ use crate::{
     Configuration, Directory, OpenError,
     backend::{
         in_memory::{Governor, PreparedConfiguration},
-        queue::{self, SHUTTING_DOWN},
+        queue,
     },
+    error::SHUTTING_DOWN,
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
     reconfigure::{self, Factories, Prepared, RunningState},
     write,
@@ -85,7 +86,7 @@ impl Service {
     /// # Errors
     /// A database cannot be opened, or an overlay cannot be made. The error names it.
     pub fn open(options: OpenOptions) -> Result<Arc<Self>, OpenError> {
-        let failed = |error: std::io::Error| OpenError::Configuration(error.to_string());
+        let failed = |error: std::io::Error| SettingError::Unavailable(error.to_string());
         let (trees, orders) = queue::queue();
         let configuration = reconfigure::without_databases(&options.configuration)?;
         let directory = Directory::new(configuration, options.clock, options.randomness, trees);
@@ -220,5 +221,5 @@ impl Service {
 }
 
 fn bare_answer(configuration: &Configuration) -> Result<Option<BareAnswer>, OpenError> {
-    BareAnswer::new(configuration).map_err(|error| OpenError::Configuration(error.diagnostic_message.into_owned()))
+    BareAnswer::new(configuration).map_err(|error| SettingError::Wrong(error.diagnostic_message.into_owned()).into())
 }

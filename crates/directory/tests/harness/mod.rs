@@ -10,7 +10,7 @@ use std::{
 };
 
 use ironbark_config::{
-    Configuration, DatabaseConfig, Disk, Form, Level, OverlayConfig, Registry, Setting, load,
+    Configuration, DatabaseConfig, Disk, Form, Level, OverlayConfig, Registry, Setting, SettingError, load,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_field,
 };
@@ -128,7 +128,7 @@ impl Site {
             &registry(),
             settings,
             lines,
-            Arc::new(|_, _| Err("no overlays here".to_owned())),
+            Arc::new(|_, _| Err("no overlays here".into())),
         )
     }
 
@@ -136,7 +136,7 @@ impl Site {
     /// folder.
     pub fn open_with(
         lines: &str,
-        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
         Self::open_of(&registry(), lines, overlays)
     }
@@ -161,7 +161,7 @@ impl Site {
     pub fn open_of(
         registry: &Registry,
         lines: &str,
-        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
         Self::open_all(registry, "", lines, Arc::new(overlays))
     }

@@ -9,7 +9,10 @@ mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, OperationError, SetExpression,
     overlay::{ContentHooks, Execution, Overlay},
@@ -80,7 +83,7 @@ struct Entries {
     filter: Option<(String, CompiledFilter)>,
 }
 
-fn make(settings: &ConstraintConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &ConstraintConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let all = settings.constraints.iter().map(|one| Constraint::new(one, schema));
     let constraints = Arc::new(Constraints {
         schema: Arc::clone(schema),
@@ -95,7 +98,7 @@ fn make(settings: &ConstraintConfig, schema: &Arc<Schema>) -> Result<Overlay, St
 }
 
 impl Constraint {
-    fn new(setting: &ConstraintSetting, schema: &Schema) -> Result<Self, String> {
+    fn new(setting: &ConstraintSetting, schema: &Schema) -> Result<Self, SettingError> {
         let attribute = |name: &String| {
             let description = schema.attribute_description(name.as_bytes());
             description.map_err(|error| format!("attribute \"{name}\": {error}"))
@@ -130,7 +133,7 @@ impl Constraint {
 }
 
 impl Entries {
-    fn new(url: &EntryUrl, schema: &Schema) -> Result<Self, String> {
+    fn new(url: &EntryUrl, schema: &Schema) -> Result<Self, SettingError> {
         let filter = match &url.filter {
             None => None,
             Some(text) => {

@@ -1,6 +1,6 @@
 //! Rows of slapo-constraint(5).
 
-use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::parse_dn};
+use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_dn};
 use ironbark_model::{
     Filter, PosixRegex, Schema,
     filter::MAX_DEPTH,
@@ -48,9 +48,9 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_field!(ConstraintConfig.allow_empty)),
 ];
 
-fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let [names, kind, value, extras @ ..] = statement.arguments else {
-        return Err(format!("missing {} argument", statement.grammar));
+        return Err(format!("missing {} argument", statement.grammar).into());
     };
     let attributes = names.split(',').map(|name| attribute(statement, name));
     let attributes: Vec<String> = attributes.collect::<Result<_, _>>()?;
@@ -59,12 +59,12 @@ fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(),
     for extra in extras {
         let text = match extra.split_once('=') {
             Some((word, text)) if word.eq_ignore_ascii_case("restrict") => text,
-            _ => return Err(format!("{names}: unrecognized arg <{extra}>")),
+            _ => return Err(format!("{names}: unrecognized arg <{extra}>").into()),
         };
         let url = entry_url(statement, text)
             .map_err(|reason| format!("{names}: Invalid restrict URI \"{text}\": {reason}"))?;
         if !url.attributes.is_empty() {
-            return Err(format!("{names}: attrs not allowed in restrict URI {text}"));
+            return Err(format!("{names}: attrs not allowed in restrict URI {text}").into());
         }
         restrict = Some(url);
     }
@@ -76,17 +76,17 @@ fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(),
     Ok(())
 }
 
-fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) -> Result<Condition, String> {
+fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) -> Result<Condition, SettingError> {
     let number = || value.parse().map_err(|_| format!("{names}: \"{value}\" is no number"));
     let regex = |negated| match PosixRegex::case_sensitive(value) {
         Ok(regex) => Ok(Condition::Regex { regex, negated }),
-        Err(error) => Err(format!("{names}: Illegal regular expression \"{value}\": {error}")),
+        Err(error) => Err(format!("{names}: Illegal regular expression \"{value}\": {error}").into()),
     };
     let uri = |negated| {
         let url =
             entry_url(statement, value).map_err(|reason| format!("{names}: Invalid URI \"{value}\": {reason}"))?;
         if url.attributes.is_empty() {
-            return Err(format!("{names}: URI \"{value}\" names no attribute"));
+            return Err(format!("{names}: URI \"{value}\" names no attribute").into());
         }
         Ok(Condition::Uri { url, negated })
     };
@@ -100,14 +100,14 @@ fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) ->
         "neguri" => uri(true),
         "set" => Ok(Condition::Set { text, negated: false }),
         "negset" => Ok(Condition::Set { text, negated: true }),
-        _ => Err(format!("{names}: Unknown constraint type: {kind}")),
+        _ => Err(format!("{names}: Unknown constraint type: {kind}").into()),
     }
 }
 
-fn entry_url(statement: &Statement<'_>, text: &str) -> Result<EntryUrl, String> {
+fn entry_url(statement: &Statement<'_>, text: &str) -> Result<EntryUrl, SettingError> {
     let url = LdapUrl::parse(text).map_err(|error| error.to_string())?;
     if !url.host.is_empty() {
-        return Err("unsupported hostname".to_owned());
+        return Err("unsupported hostname".into());
     }
     let base = match url.dn.as_str() {
         "" => None,
@@ -126,7 +126,7 @@ fn entry_url(statement: &Statement<'_>, text: &str) -> Result<EntryUrl, String> 
     })
 }
 
-fn attribute(statement: &Statement<'_>, name: &str) -> Result<String, String> {
+fn attribute(statement: &Statement<'_>, name: &str) -> Result<String, SettingError> {
     let schema: &Schema = statement.schema;
     let description = schema.attribute_description(name.as_bytes());
     let description = description.map_err(|error| format!("<{name}>: {error}"))?;

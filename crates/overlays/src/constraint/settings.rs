@@ -1,6 +1,6 @@
 //! Settings of slapo-constraint(5).
 
-use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, overlay::OverlaySettings};
 use ironbark_model::{Dn, PosixRegex, ldap_url::UrlScope};
 
 /// Conditions that the values of attributes must meet.
@@ -90,17 +90,18 @@ impl OverlaySettings for ConstraintConfig {
         names
     }
 
-    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
         let restricted = self.constraints.iter().filter_map(|one| one.restrict.as_ref());
         for base in restricted.filter_map(|url| url.base.as_ref()) {
             if database.suffixes.is_empty() {
-                return Err("restrict URI requires suffix".to_owned());
+                return Err("restrict URI requires suffix".into());
             }
             if !database.suffixes.iter().any(|suffix| base.is_within(suffix)) {
                 return Err(format!(
                     "restrict URI DN {} not within database naming context(s)",
                     base.pretty()
-                ));
+                )
+                .into());
             }
         }
         Ok(())

@@ -12,7 +12,10 @@ mod write;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     OperationError,
     overlay::{ArrangedEntry, Arrangement, BeginningSearch, Overlay, SearchHooks},
@@ -53,7 +56,7 @@ struct Dds {
     expires: AttributeDescription,
 }
 
-fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     if !settings.is_on {
         return Ok(Overlay::new("dds"));
     }

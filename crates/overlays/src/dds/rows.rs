@@ -1,6 +1,6 @@
 //! Rows of slapo-dds(5).
 
-use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler};
+use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler};
 
 use super::settings::{DAY_S, DdsConfig, MAX_TTL_S, parse_span, span_text};
 
@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, statement| {
                 let span = read(statement)?;
                 if !(DAY_S..=MAX_TTL_S).contains(&span) {
-                    return Err(format!(
-                        "DDS invalid dds-max-ttl={span}; must be between {DAY_S} and {MAX_TTL_S}"
-                    ));
+                    return Err(
+                        format!("DDS invalid dds-max-ttl={span}; must be between {DAY_S} and {MAX_TTL_S}").into(),
+                    );
                 }
                 settings.max_ttl_s = span;
                 Ok(())
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, statement| {
                 let span = read(statement)?;
                 if span == 0 {
-                    return Err("DDS invalid dds-interval=0".to_owned());
+                    return Err("DDS invalid dds-interval=0".into());
                 }
                 if span < 60 {
                     statement.notice(format!("dds-interval={span} may be too small"));
@@ -111,21 +111,21 @@ pub(super) const ROWS: &[Setting] = &[
         )),
 ];
 
-fn read(statement: &Statement<'_>) -> Result<u64, String> {
+fn read(statement: &Statement<'_>) -> Result<u64, SettingError> {
     let word = statement.one()?;
-    parse_span(word).ok_or_else(|| format!("DDS unable to parse {} \"{word}\"", statement.keyword))
+    parse_span(word).ok_or_else(|| format!("DDS unable to parse {} \"{word}\"", statement.keyword).into())
 }
 
-fn bounded(statement: &Statement<'_>) -> Result<u64, String> {
+fn bounded(statement: &Statement<'_>) -> Result<u64, SettingError> {
     let span = read(statement)?;
     if span > MAX_TTL_S {
-        return Err(format!("DDS invalid {}={span}", statement.keyword));
+        return Err(format!("DDS invalid {}={span}", statement.keyword).into());
     }
     Ok(span)
 }
 
 /// A time to live; 0 means a day.
-fn life(statement: &Statement<'_>) -> Result<u64, String> {
+fn life(statement: &Statement<'_>) -> Result<u64, SettingError> {
     Ok(match bounded(statement)? {
         0 => DAY_S,
         span => span,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, DatabaseKind, SettingError, overlay::OverlaySettings};
 
 /// A day: the smallest allowed value of `dds-max-ttl`, and the default life of an entry (RFC 2589).
 pub(super) const DAY_S: u64 = 86_400;
@@ -54,16 +54,16 @@ impl OverlaySettings for DdsConfig {
         Vec::new()
     }
 
-    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
         if database.kind == DatabaseKind::Frontend {
-            return Err("DDS cannot be used as global overlay".to_owned());
+            return Err("DDS cannot be used as global overlay".into());
         }
         if self.is_on && self.default_ttl_s() > self.max_ttl_s {
-            return Err("DDS default ttl is greater than max ttl".to_owned());
+            return Err("DDS default ttl is greater than max ttl".into());
         }
         let min = self.min_ttl_s.unwrap_or_default();
         if self.is_on && min > self.default_ttl_s() {
-            return Err("DDS min_ttl is greater than default or max ttl".to_owned());
+            return Err("DDS min_ttl is greater than default or max ttl".into());
         }
         Ok(())
     }

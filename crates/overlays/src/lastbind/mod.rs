@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Form, Level, Setting,
+    Form, Level, Setting, SettingError,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
@@ -51,7 +51,7 @@ const ROWS: &[Setting] = &[
 
 struct LastBind(AttributeDescription);
 
-fn make(schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let description = schema.attribute_description(b"authTimestamp");
     let description = description.map_err(|error| format!("authTimestamp: {error}"))?;
     Ok(Overlay {

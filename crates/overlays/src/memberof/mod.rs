@@ -12,7 +12,10 @@ mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
@@ -72,7 +75,7 @@ impl Memberof {
     ///
     /// # Errors
     /// The schema lacks the class or an attribute.
-    pub fn new(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+    pub fn new(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Self, SettingError> {
         let attribute = |name: &str| {
             schema
                 .attribute_description(name.as_bytes())
@@ -156,7 +159,7 @@ impl Memberof {
 ///
 /// # Errors
 /// The schema lacks an attribute or class.
-fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let memberof = Arc::new(Memberof::new(settings, schema)?);
     let judges = memberof.dangling != Dangling::Ignore || memberof.check_added;
     Ok(Overlay {

@@ -1,6 +1,8 @@
 //! Settings of slapo-memberof(5).
 
-use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::parse_u32};
+use ironbark_config::{
+    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_u32,
+};
 
 use super::settings::{Dangling, MemberofConfig};
 
@@ -149,7 +151,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_field!(MemberofConfig.check_added)),
 ];
 
-fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let name = statement.one()?;
     let class = statement
         .schema
@@ -161,7 +163,7 @@ fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result
 }
 
 /// An attribute whose values are names.
-fn attribute(statement: &Statement<'_>) -> Result<String, String> {
+fn attribute(statement: &Statement<'_>) -> Result<String, SettingError> {
     const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
     let name = statement.one()?;
     let description = statement
@@ -170,12 +172,12 @@ fn attribute(statement: &Statement<'_>) -> Result<String, String> {
         .map_err(|error| format!("\"{name}\": {error}"))?;
     let syntax = statement.schema.attribute_type(description.attribute_type).syntax;
     if !DN_SYNTAXES.contains(&syntax.oid) {
-        return Err(format!("attribute \"{name}\" must have DN or nameUID syntax"));
+        return Err(format!("attribute \"{name}\" must have DN or nameUID syntax").into());
     }
     Ok(statement.schema.description_text(&description))
 }
 
-fn set_dangling(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_dangling(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let word = statement.one()?;
     let found = DANGLING.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
     settings.dangling = found
@@ -189,7 +191,7 @@ fn dangling_text(settings: &MemberofConfig) -> String {
     name.map_or("", |(name, _)| name).to_owned()
 }
 
-fn set_dangling_error(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_dangling_error(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let word = statement.one()?;
     // slapd spells the same names with blanks: "constraint violation".
     let compact: String = word

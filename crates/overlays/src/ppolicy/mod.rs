@@ -19,6 +19,7 @@ mod usability;
 use std::sync::Arc;
 
 use ironbark_config::{
+    SettingError,
     access::Privileges,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
@@ -66,7 +67,7 @@ pub(crate) const ROW: Row = Row {
 ///
 /// # Errors
 /// The schema lacks something, or the dictionary cannot be read.
-fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let ppolicy = Arc::new(Ppolicy::new(settings, schema)?);
     Ok(Overlay {
         content: Some(Arc::clone(&ppolicy) as _),

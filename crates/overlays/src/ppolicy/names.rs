@@ -1,5 +1,6 @@
 //! The attributes and the class that the overlay works with, resolved once.
 
+use ironbark_config::SettingError;
 use ironbark_model::{AttributeDescription, Entry, Schema, schema::ClassNumber};
 
 macro_rules! names {
@@ -12,7 +13,7 @@ macro_rules! names {
 
         impl Names {
             /// Resolves them.
-            pub(super) fn of(schema: &Schema) -> Result<Self, String> {
+            pub(super) fn of(schema: &Schema) -> Result<Self, SettingError> {
                 let find = |name: &str| {
                     let found = schema.attribute_description(name.as_bytes());
                     found.map_err(|error| format!("{name}: {error}"))

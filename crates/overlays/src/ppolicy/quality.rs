@@ -3,6 +3,7 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
+use ironbark_config::SettingError;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_ldap_proto::controls::PasswordPolicyError;
 use ironbark_model::{AttributeDescription, Entry, Schema};
@@ -30,7 +31,7 @@ const MIN_FORBIDDEN_CHARACTERS: usize = 3;
 impl Quality {
     /// # Errors
     /// The dictionary cannot be read, or the schema lacks an attribute.
-    pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, String> {
+    pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, SettingError> {
         let dictionary = match &settings.quality_dictionary {
             Some(path) => read_dictionary(path)?,
             None => FxHashSet::default(),
@@ -109,8 +110,10 @@ fn contains_word_of(password: &str, value: &str) -> bool {
     forbidden.any(|word| word.chars().count() >= MIN_FORBIDDEN_CHARACTERS && password.contains(word))
 }
 
-fn read_dictionary(path: &Path) -> Result<FxHashSet<Box<str>>, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("ppolicy_quality_dictionary {}: {error}", path.display());
+fn read_dictionary(path: &Path) -> Result<FxHashSet<Box<str>>, SettingError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        SettingError::Unavailable(format!("ppolicy_quality_dictionary {}: {error}", path.display()))
+    };
     let file = File::open(path).map_err(|error| failed(&error))?;
     let mut octets = Vec::new();
     let read = file.take(MAX_DICTIONARY_OCTETS + 1).read_to_end(&mut octets);

@@ -1,7 +1,7 @@
 //! Settings of slapo-ppolicy(5), and of our own checks of password quality.
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, Statement, overlay_field, overlay_handler,
+    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler,
     value::{Value as _, bool_text, parse_bool, parse_dn, parse_u32},
 };
 use ironbark_model::Schema;
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Setting] = &[
             PpolicyConfig,
             |_, statement| {
                 if parse_switch(statement)? {
-                    Err("is not built yet: there is no replication".to_owned())
+                    Err(SettingError::MissingPart("replication".to_owned()))
                 } else {
                     Ok(())
                 }
@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Setting] = &[
              ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count as the module that pwdUseCheckModule asks for.",
         )
         .since("2.6")
-        .refused("modules in C"),
+        .refused("the loading of modules in C"),
     Setting::new(PPOLICY, &["ppolicy_rules"], &["olcPPolicyRules"])
         .olc("+41", Form::Ordered)
         .takes(
@@ -186,7 +186,7 @@ pub(super) const ROWS: &[Setting] = &[
             .clone())),
 ];
 
-fn forbid(settings: &mut PpolicyConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn forbid(settings: &mut PpolicyConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for name in statement.some()? {
         let name = attribute(statement.schema, name)?;
         if !settings.quality_forbid.contains(&name) {
@@ -196,16 +196,16 @@ fn forbid(settings: &mut PpolicyConfig, statement: &Statement<'_>) -> Result<(),
     Ok(())
 }
 
-fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
+fn attribute(schema: &Schema, name: &str) -> Result<String, SettingError> {
     let description = schema.attribute_description(name.as_bytes());
     let description = description.map_err(|error| format!("<{name}>: {error}"))?;
     Ok(schema.description_text(&description))
 }
 
 /// `on` without an argument, as in slapd's overlay.
-fn parse_switch(statement: &Statement<'_>) -> Result<bool, String> {
+fn parse_switch(statement: &Statement<'_>) -> Result<bool, SettingError> {
     let Some(text) = statement.optional()? else {
         return Ok(true);
     };
-    parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected"))
+    parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected").into())
 }

@@ -1,6 +1,9 @@
 //! Which policy applies to an entry that names none: `ppolicy_rules`, then `ppolicy_default`.
 
-use ironbark_config::access::{DnPattern, Submatches, Template};
+use ironbark_config::{
+    SettingError,
+    access::{DnPattern, Submatches, Template},
+};
 use ironbark_directory::{OperationError, overlay::Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource, schema::ClassNumber,
@@ -28,7 +31,7 @@ const FILTER_DEPTH: usize = 100;
 impl Rules {
     /// # Errors
     /// The schema lacks something that a rule names.
-    pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, String> {
+    pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, SettingError> {
         let rules = settings.rules.iter().map(|rule| Rule::new(rule, schema));
         Ok(Self {
             rules: rules.collect::<Result<_, _>>()?,
@@ -61,7 +64,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn new(rule: &PolicyRule, schema: &Schema) -> Result<Self, String> {
+    fn new(rule: &PolicyRule, schema: &Schema) -> Result<Self, SettingError> {
         let filter = match &rule.filter {
             Some(text) => {
                 let parsed = Filter::parse(text.as_bytes(), FILTER_DEPTH).map_err(|_| format!("bad filter: {text}"))?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ironbark_config::SettingError;
 use ironbark_directory::{
     OperationError,
     overlay::{Entries, Execution},
@@ -28,7 +29,7 @@ impl Ppolicy {
     ///
     /// # Errors
     /// The schema lacks something, or the dictionary cannot be read.
-    pub fn new(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+    pub fn new(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Self, SettingError> {
         Ok(Self {
             names: Names::of(schema)?,
             rules: Rules::new(settings, schema)?,

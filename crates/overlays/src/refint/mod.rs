@@ -10,7 +10,10 @@ mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Applied, EffectHooks, Execution, Overlay},
@@ -68,7 +71,7 @@ impl Refint {
     ///
     /// # Errors
     /// The schema lacks an attribute.
-    pub fn new(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+    pub fn new(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Self, SettingError> {
         let attribute = |name: &str| {
             schema
                 .attribute_description(name.as_bytes())
@@ -231,7 +234,7 @@ impl Refint {
 ///
 /// # Errors
 /// The schema lacks an attribute.
-fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let refint = Refint::new(settings, schema)?;
     let is_used = !refint.attributes.is_empty();
     Ok(Overlay {

@@ -1,6 +1,8 @@
 //! Settings of slapo-refint(5).
 
-use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::Value as _};
+use ironbark_config::{
+    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::Value as _,
+};
 use ironbark_model::{Dn, syntax::oid};
 
 use super::settings::RefintConfig;
@@ -53,7 +55,7 @@ pub(super) const ROWS: &[Setting] = &[
         )),
 ];
 
-fn add_attributes(settings: &mut RefintConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add_attributes(settings: &mut RefintConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for name in statement.some()? {
         let description = statement
             .schema

@@ -10,7 +10,10 @@ mod stored;
 
 use std::{sync::Arc, time::Duration};
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     NamingContext,
     overlay::{Answer, Decision, IncomingRequest, Overlay, RequestHooks, Unsolicited},
@@ -46,7 +49,7 @@ struct Retcode {
     randomness: Randomness,
 }
 
-fn make(settings: &RetcodeConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &RetcodeConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let stored = settings.in_directory.then(|| stored::Stored::new(schema).map(Arc::new));
     let stored = stored.transpose()?;
     let searches = stored.clone().map(|stored| Arc::new(stored::Searches(stored)) as _);

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_config::{
-    Form, Level, Operations, Setting, Statement, overlay_handler,
+    Form, Level, Operations, Setting, SettingError, Statement, overlay_handler,
     value::{bool_text, parse_bool, parse_dn},
 };
 
@@ -97,13 +97,13 @@ fn item_text(item: &Item) -> String {
     words.join(" ")
 }
 
-fn add(settings: &mut RetcodeConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add(settings: &mut RetcodeConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let [rdn, code, extras @ ..] = statement.arguments else {
-        return Err("\"retcode-item <RDN> <retcode> [<text>]\": missing args".to_owned());
+        return Err("\"retcode-item <RDN> <retcode> [<text>]\": missing args".into());
     };
     let parsed = parse_dn(statement, rdn).map_err(|_| format!("unable to normalize RDN \"{rdn}\""))?;
     if parsed.depth() != 1 {
-        return Err(format!("value \"{rdn}\" is not a RDN"));
+        return Err(format!("value \"{rdn}\" is not a RDN").into());
     }
     let mut item = Item {
         words: statement.arguments.to_vec(),
@@ -124,8 +124,8 @@ fn add(settings: &mut RetcodeConfig, statement: &Statement<'_>) -> Result<(), St
     Ok(())
 }
 
-fn option(item: &mut Item, statement: &Statement<'_>, word: &str) -> Result<(), String> {
-    let unknown = || format!("unknown option \"{word}\"");
+fn option(item: &mut Item, statement: &Statement<'_>, word: &str) -> Result<(), SettingError> {
+    let unknown = || SettingError::Wrong(format!("unknown option \"{word}\""));
     let (name, text) = word.split_once('=').ok_or_else(unknown)?;
     let name = name.to_ascii_lowercase();
     let is_given = match name.as_str() {
@@ -137,7 +137,7 @@ fn option(item: &mut Item, statement: &Statement<'_>, word: &str) -> Result<(), 
         _ => false,
     };
     if is_given {
-        return Err(format!("\"{name}\" already provided"));
+        return Err(format!("\"{name}\" already provided").into());
     }
     match name.as_str() {
         "op" => item.operations = operations(text)?,
@@ -157,7 +157,7 @@ fn option(item: &mut Item, statement: &Statement<'_>, word: &str) -> Result<(), 
             item.closes = match text.to_ascii_lowercase().as_str() {
                 "disconnect" | "pre-disconnect" => Some(Closes::Before),
                 "post-disconnect" => item.closes.or(Some(Closes::After)),
-                _ => return Err(format!("unknown flag \"{text}\"")),
+                _ => return Err(format!("unknown flag \"{text}\"").into()),
             };
         }
         _ => return Err(unknown()),
@@ -165,7 +165,7 @@ fn option(item: &mut Item, statement: &Statement<'_>, word: &str) -> Result<(), 
     Ok(())
 }
 
-fn operations(text: &str) -> Result<Operations, String> {
+fn operations(text: &str) -> Result<Operations, SettingError> {
     let mut all = Operations::default();
     for word in text.split(',') {
         let lower = word.to_ascii_lowercase();
@@ -179,7 +179,7 @@ fn operations(text: &str) -> Result<Operations, String> {
 }
 
 /// An OID, optionally followed by a colon and data as LDIF writes a value.
-fn notice(text: &str) -> Result<Notice, String> {
+fn notice(text: &str) -> Result<Notice, SettingError> {
     let Some((oid, data)) = text.split_once(':') else {
         return Ok(Notice {
             oid: text.to_owned(),

@@ -1,6 +1,6 @@
 //! Settings of slapo-retcode(5).
 
-use ironbark_config::{DatabaseConfig, Operations, overlay::OverlaySettings, value::parse_u32};
+use ironbark_config::{DatabaseConfig, Operations, SettingError, overlay::OverlaySettings, value::parse_u32};
 use ironbark_model::{Dn, ResultCode};
 
 /// Which requests get which answers.
@@ -57,9 +57,9 @@ impl OverlaySettings for RetcodeConfig {
         Vec::new()
     }
 
-    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
         if self.parent.is_none() && !self.items.is_empty() && database.suffixes.is_empty() {
-            return Err("either \"retcode-parent\" or \"suffix\" must be defined".to_owned());
+            return Err("either \"retcode-parent\" or \"suffix\" must be defined".into());
         }
         for item in self.items.iter().filter(|item| !item.referrals.is_empty()) {
             if item.code != ResultCode::REFERRAL.0 {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ironbark_config::SettingError;
 use ironbark_directory::{
     OperationError,
     overlay::{
@@ -62,7 +63,7 @@ pub(super) struct Stored {
 type Values<'v> = &'v dyn Fn(&AttributeDescription) -> Vec<Vec<u8>>;
 
 impl Stored {
-    pub(super) fn new(schema: &Arc<Schema>) -> Result<Self, String> {
+    pub(super) fn new(schema: &Arc<Schema>) -> Result<Self, SettingError> {
         let attribute = |name: &str| {
             let description = schema.attribute_description(name.as_bytes());
             description.map_err(|error| format!("{name}: {error}"))

@@ -1,5 +1,6 @@
 //! One URI of a domain: its entries and attributes, and the search for an entry that already has a value.
 
+use ironbark_config::SettingError;
 use ironbark_directory::{
     OperationError,
     overlay::{Execution, Question, Rights},
@@ -65,7 +66,7 @@ impl Claim {
 }
 
 impl Domain {
-    pub(super) fn new(domain: &UniqueDomain, uri: &UniqueUri, schema: &Schema) -> Result<Self, String> {
+    pub(super) fn new(domain: &UniqueDomain, uri: &UniqueUri, schema: &Schema) -> Result<Self, SettingError> {
         let attribute = |name: &String| {
             schema
                 .attribute_description(name.as_bytes())
@@ -187,7 +188,8 @@ impl Domain {
             let filter = match &self.filter {
                 None => wanted,
                 Some((text, _)) => {
-                    let own_filter = parse(text).map_err(|text| OperationError::new(ResultCode::OTHER, text))?;
+                    let own_filter =
+                        parse(text).map_err(|error| OperationError::new(error.result_code(), error.to_string()))?;
                     Filter::And(vec![own_filter, wanted])
                 }
             };
@@ -221,6 +223,6 @@ fn affordable(work: &Budget) -> Result<(), OperationError> {
     Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
 }
 
-fn parse(text: &str) -> Result<Filter<'_>, String> {
-    Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|_| "unique: bad filter".to_owned())
+fn parse(text: &str) -> Result<Filter<'_>, SettingError> {
+    Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|_| "unique: bad filter".into())
 }

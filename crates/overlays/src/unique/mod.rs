@@ -10,7 +10,10 @@ mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{ContentHooks, Execution, Overlay, Renaming},
@@ -53,7 +56,7 @@ impl Unique {
     ///
     /// # Errors
     /// The schema lacks an attribute.
-    pub fn new(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+    pub fn new(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Self, SettingError> {
         let mut domains = Vec::new();
         for domain in settings.domains().iter() {
             for uri in &domain.uris {
@@ -87,7 +90,7 @@ impl Unique {
 ///
 /// # Errors
 /// The schema lacks an attribute.
-fn make(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let unique = Unique::new(settings, schema)?;
     let is_used = !unique.domains.is_empty();
     Ok(Overlay {

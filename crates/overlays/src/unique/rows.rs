@@ -1,7 +1,7 @@
 //! Settings of slapo-unique(5).
 
 use ironbark_config::{
-    Form, Level, Setting, Statement, overlay_handler,
+    Form, Level, Setting, SettingError, Statement, overlay_handler,
     value::{Value as _, bool_text, parse_bool, parse_dn},
 };
 use ironbark_model::{
@@ -89,19 +89,19 @@ pub(super) const ROWS: &[Setting] = &[
 ];
 
 /// The old settings, to be changed.
-fn legacy(settings: &mut UniqueConfig) -> Result<&mut Legacy, String> {
+fn legacy(settings: &mut UniqueConfig) -> Result<&mut Legacy, SettingError> {
     if settings.domains.is_empty() {
         Ok(&mut settings.legacy)
     } else {
-        Err("cannot set legacy attrs when URIs are present".to_owned())
+        Err("cannot set legacy attrs when URIs are present".into())
     }
 }
 
-fn add_attributes(settings: &mut UniqueConfig, statement: &Statement<'_>, ignore: bool) -> Result<(), String> {
+fn add_attributes(settings: &mut UniqueConfig, statement: &Statement<'_>, ignore: bool) -> Result<(), SettingError> {
     let words = statement.some()?;
     let legacy = legacy(settings)?;
     if !legacy.attributes.is_empty() && legacy.ignore != ignore {
-        return Err("cannot set both attrs and ignore-attrs".to_owned());
+        return Err("cannot set both attrs and ignore-attrs".into());
     }
     for word in words {
         let name = attribute(statement.schema, word)?;
@@ -121,23 +121,23 @@ fn attributes(settings: &UniqueConfig, ignore: bool) -> Vec<String> {
     }
 }
 
-fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
+fn attribute(schema: &Schema, name: &str) -> Result<String, SettingError> {
     let description = schema
         .attribute_description(name.as_bytes())
         .map_err(|error| format!("unique: attribute: {name}: {error}"))?;
     Ok(schema.description_text(&description))
 }
 
-fn add_domain(settings: &mut UniqueConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add_domain(settings: &mut UniqueConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let text = statement.some()?.join(" ");
     if settings.legacy.is_set() {
-        return Err("cannot set Uri when legacy attrs are present".to_owned());
+        return Err("cannot set Uri when legacy attrs are present".into());
     }
     settings.domains.push(read_domain(statement, text)?);
     Ok(())
 }
 
-fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, String> {
+fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, SettingError> {
     let (mut ignore, mut strict) = (false, false);
     let mut rest = text.trim_start();
     while let Some((word, after)) = rest.split_once(' ') {
@@ -163,9 +163,9 @@ fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, 
     })
 }
 
-fn read_uri(statement: &Statement<'_>, url: LdapUrl) -> Result<UniqueUri, String> {
+fn read_uri(statement: &Statement<'_>, url: LdapUrl) -> Result<UniqueUri, SettingError> {
     if !url.host.is_empty() {
-        return Err(format!("host <{}> not allowed in URI", url.host));
+        return Err(format!("host <{}> not allowed in URI", url.host).into());
     }
     let base = match url.dn.as_str() {
         "" => None,
@@ -175,7 +175,7 @@ fn read_uri(statement: &Statement<'_>, url: LdapUrl) -> Result<UniqueUri, String
     let attributes = attributes.collect::<Result<_, _>>()?;
     let scope = url.scope.unwrap_or(UrlScope::Base);
     if scope == UrlScope::Base {
-        return Err("unique: uri with base scope will always be unique".to_owned());
+        return Err("unique: uri with base scope will always be unique".into());
     }
     if let Some(text) = &url.filter {
         let filter = Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|_| "unique: bad filter".to_owned())?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, overlay::OverlaySettings};
 use ironbark_model::{Dn, ldap_url::UrlScope};
 
 /// Which values no two entries may share.
@@ -70,20 +70,21 @@ impl UniqueConfig {
     }
 
     /// Refuses bases outside the suffix of a database (`None`: the frontend).
-    fn check_bases(&self, suffix: Option<&Dn>) -> Result<(), String> {
+    fn check_bases(&self, suffix: Option<&Dn>) -> Result<(), SettingError> {
         let is_outside = |base: &Dn| suffix.is_none_or(|suffix| !base.is_within(suffix));
         let bases = self.domains.iter().flat_map(|domain| &domain.uris);
         let outside = bases.filter_map(|uri| uri.base.as_ref()).find(|base| is_outside(base));
         let legacy = self.legacy.base.as_ref().filter(|base| is_outside(base));
         match (outside, legacy, suffix) {
             (None, None, _) => Ok(()),
-            (_, _, None) => Err("suffix must be set".to_owned()),
+            (_, _, None) => Err("suffix must be set".into()),
             (Some(base), _, Some(suffix)) => Err(format!(
                 "dn <{}> is not a suffix of backend base dn <{}>",
                 base.pretty(),
                 suffix.pretty()
-            )),
-            (None, Some(_), _) => Err("dn is not a suffix of backend base".to_owned()),
+            )
+            .into()),
+            (None, Some(_), _) => Err("dn is not a suffix of backend base".into()),
         }
     }
 
@@ -105,7 +106,7 @@ impl OverlaySettings for UniqueConfig {
         self.unique_attributes()
     }
 
-    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), String> {
+    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
         self.check_bases(database.suffixes.first())
     }
 }

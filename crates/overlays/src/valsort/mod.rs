@@ -8,7 +8,10 @@ mod weight;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
+use ironbark_config::{
+    SettingError,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, OperationError,
     overlay::{ArrangedEntry, Arrangement, BeginningSearch, ContentHooks, Execution, Overlay, SearchHooks},
@@ -54,7 +57,7 @@ struct Rule {
     order: Option<Order>,
 }
 
-fn make(settings: &ValsortConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &ValsortConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let mut rules = Vec::new();
     for rule in &settings.rules {
         let attribute = schema.attribute_description(rule.attribute.as_bytes());

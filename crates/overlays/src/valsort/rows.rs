@@ -1,6 +1,6 @@
 //! Rows of slapo-valsort(5).
 
-use ironbark_config::{Form, Level, Setting, Statement, overlay_handler, value::parse_dn};
+use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_handler, value::parse_dn};
 use ironbark_model::syntax::oid;
 
 use super::settings::{ORDERS, Order, RuleSetting, ValsortConfig};
@@ -29,12 +29,12 @@ pub(super) const ROWS: &[Setting] = &[
         })),
 ];
 
-fn add(settings: &mut ValsortConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add(settings: &mut ValsortConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (name, base, first, second) = match statement.arguments {
         [name, base, first] => (name, base, first, None),
         [name, base, first, second] => (name, base, first, Some(second)),
-        [_, _, _, _, ..] => return Err(format!("extra cruft after {}", statement.grammar)),
-        _ => return Err(format!("missing {} argument", statement.grammar)),
+        [_, _, _, _, ..] => return Err(format!("extra cruft after {}", statement.grammar).into()),
+        _ => return Err(format!("missing {} argument", statement.grammar).into()),
     };
     let schema = statement.schema;
     let description = schema.attribute_description(name.as_bytes());
@@ -51,11 +51,11 @@ fn add(settings: &mut ValsortConfig, statement: &Statement<'_>) -> Result<(), St
         (true, None) => None,
         (true, Some(second)) => Some(order(second)?),
         (false, None) => Some(order(first)?),
-        (false, Some(_)) => return Err(format!("extra cruft after {first}")),
+        (false, Some(_)) => return Err(format!("extra cruft after {first}").into()),
     };
     let is_numeric = [oid::INTEGER, oid::NUMERIC_STRING].contains(&kind.syntax.oid);
     if matches!(order, Some(Order::Numeric { .. })) && !is_numeric {
-        return Err("numeric sort specified for non-numeric syntax".to_owned());
+        return Err("numeric sort specified for non-numeric syntax".into());
     }
     settings.rules.push(RuleSetting {
         attribute,
@@ -66,9 +66,9 @@ fn add(settings: &mut ValsortConfig, statement: &Statement<'_>) -> Result<(), St
     Ok(())
 }
 
-fn order(word: &str) -> Result<Order, String> {
+fn order(word: &str) -> Result<Order, SettingError> {
     let found = ORDERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
     found
         .map(|(_, order)| *order)
-        .ok_or_else(|| "unrecognized sort type".to_owned())
+        .ok_or_else(|| "unrecognized sort type".into())
 }

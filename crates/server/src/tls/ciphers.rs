@@ -1,6 +1,7 @@
 //! `TLSCipherSuite`: which of the available ciphers a text in the syntax of OpenSSL or GnuTLS selects, and in what
 //! order.
 
+use ironbark_config::SettingError;
 use rustls::{
     CipherSuite, ProtocolVersion, SupportedCipherSuite,
     crypto::aws_lc_rs::{ALL_CIPHER_SUITES, cipher_suite as suites},
@@ -120,7 +121,7 @@ static ROWS: [Row; 9] = [
 ///
 /// # Errors
 /// A word that neither library knows; a text that selects no suite.
-pub(super) fn select(text: Option<&str>) -> Result<Vec<SupportedCipherSuite>, String> {
+pub(super) fn select(text: Option<&str>) -> Result<Vec<SupportedCipherSuite>, SettingError> {
     let chosen = match text {
         None => return Ok(ALL_CIPHER_SUITES.to_vec()),
         Some(text) if gnutls::is_meant(text) => gnutls::select(text),
@@ -131,7 +132,8 @@ pub(super) fn select(text: Option<&str>) -> Result<Vec<SupportedCipherSuite>, St
             "TLSCipherSuite \"{}\" leaves no cipher: there are {}",
             text.unwrap_or_default(),
             ROWS.map(|row| row.name).join(", ")
-        ));
+        )
+        .into());
     }
     Ok(chosen.into_iter().map(|row| row.suite).collect())
 }
@@ -218,8 +220,8 @@ mod tests {
             assert!(select(Some(text)).is_err(), "{text}");
         }
         let why = select(Some("NORMAL:+NONSENSE")).unwrap_err();
-        assert!(why.contains("NONSENSE"), "{why}");
+        assert!(why.to_string().contains("NONSENSE"), "{why}");
         let why = select(Some("HIGH:nonsense")).unwrap_err();
-        assert!(why.contains("nonsense"), "{why}");
+        assert!(why.to_string().contains("nonsense"), "{why}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use ironbark_config::{CrlCheck, TlsConfig, VerifyClient};
+use ironbark_config::{CrlCheck, SettingError, TlsConfig, VerifyClient};
 use rustls::{
     DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
     client::danger::HandshakeSignatureValid,
@@ -35,7 +35,7 @@ impl Clients {
         settings: &TlsConfig,
         material: &Material,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SettingError> {
         if settings.verify_client == VerifyClient::Never {
             return Ok(Self::NotAsked);
         }
@@ -43,7 +43,7 @@ impl Clients {
         let (used, _) = roots.add_parsable_certificates(material.authorities.iter().cloned());
         if used == 0 {
             return Err(
-                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".to_owned(),
+                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".into(),
             );
         }
         let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
@@ -57,7 +57,7 @@ impl Clients {
                 .allow_unknown_revocation_status();
         } else {
             if material.revocations.is_empty() {
-                return Err("TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".to_owned());
+                return Err("TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".into());
             }
             builder = builder
                 .with_crls(material.revocations.clone())

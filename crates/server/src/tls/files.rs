@@ -1,12 +1,12 @@
 //! The files that TLS settings name: read, and watched for changes.
 
 use std::{
-    fs, io,
+    fmt, fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
-use ironbark_config::TlsConfig;
+use ironbark_config::{SettingError, TlsConfig};
 use ironbark_model::syntax::Certificate;
 use rustls::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer,
@@ -84,12 +84,12 @@ fn in_directory(directory: &Path) -> io::Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// Names the setting or the file, and the reason.
-pub(super) fn read(settings: &TlsConfig) -> Result<Material, String> {
+pub(super) fn read(settings: &TlsConfig) -> Result<Material, SettingError> {
     let (authorities, mut revocations) = authorities(settings)?;
     if let Some(path) = &settings.crl_file {
         let lists: Vec<_> = items(path)?;
         if lists.is_empty() {
-            return Err(format!("{}: no revocation list", path.display()));
+            return Err(unavailable(path, &"no revocation list"));
         }
         revocations.extend(lists);
     }
@@ -105,7 +105,7 @@ pub(super) fn read(settings: &TlsConfig) -> Result<Material, String> {
 
 type Authorities = (Vec<CertificateDer<'static>>, Vec<CertificateRevocationListDer<'static>>);
 
-fn authorities(settings: &TlsConfig) -> Result<Authorities, String> {
+fn authorities(settings: &TlsConfig) -> Result<Authorities, SettingError> {
     let (mut certificates, mut revocations) = (Vec::new(), Vec::new());
     if let Some(der) = &settings.ca_certificate {
         certificates.push(CertificateDer::from(der.clone()));
@@ -113,13 +113,13 @@ fn authorities(settings: &TlsConfig) -> Result<Authorities, String> {
     if let Some(path) = &settings.ca_certificate_file {
         let found: Vec<CertificateDer<'static>> = items(path)?;
         if found.is_empty() {
-            return Err(format!("{}: no certificate", path.display()));
+            return Err(unavailable(path, &"no certificate"));
         }
         certificates.extend(found);
         revocations.extend(items(path)?);
     }
     for directory in directories(settings) {
-        let paths = in_directory(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        let paths = in_directory(directory).map_err(|error| unavailable(directory, &error))?;
         for path in paths {
             certificates.extend(items(&path)?);
             revocations.extend(items(&path)?);
@@ -128,7 +128,7 @@ fn authorities(settings: &TlsConfig) -> Result<Authorities, String> {
     Ok((certificates, revocations))
 }
 
-fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, String> {
+fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, SettingError> {
     if let Some(der) = &settings.certificate {
         return Ok(vec![CertificateDer::from(der.clone())]);
     }
@@ -136,24 +136,24 @@ fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, Strin
     let path = path.ok_or("TLSCertificateFile is missing: a server needs a certificate")?;
     let chain: Vec<_> = items(path)?;
     if chain.is_empty() {
-        return Err(format!("{}: no certificate", path.display()));
+        return Err(unavailable(path, &"no certificate"));
     }
     Ok(chain)
 }
 
-fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, String> {
+fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, SettingError> {
     if let Some(der) = &settings.key {
-        return PrivateKeyDer::try_from(der.clone()).map_err(|reason| format!("TLSCertificateKey: {reason}"));
+        return PrivateKeyDer::try_from(der.clone()).map_err(|reason| format!("TLSCertificateKey: {reason}").into());
     }
     let path = settings.key_file.as_deref();
     let path = path.ok_or("TLSCertificateKeyFile is missing: a server needs a private key")?;
-    let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = fs::read(path).map_err(|error| unavailable(path, &error))?;
     if text.windows(ENCRYPTED.len()).any(|part| part == ENCRYPTED) {
-        return Err(format!("{}: the private key is encrypted", path.display()));
+        return Err(unavailable(path, &"the private key is encrypted"));
     }
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-        pem::Error::NoItemsFound => format!("{}: no private key", path.display()),
-        error => format!("{}: {error}", path.display()),
+        pem::Error::NoItemsFound => unavailable(path, &"no private key"),
+        error => unavailable(path, &error),
     })
 }
 
@@ -161,10 +161,14 @@ fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, String> {
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 /// The items of one kind in a PEM file.
-fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, String> {
-    let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, SettingError> {
+    let text = fs::read(path).map_err(|error| unavailable(path, &error))?;
     let items: Result<Vec<T>, pem::Error> = T::pem_slice_iter(&text).collect();
-    items.map_err(|error| format!("{}: {error}", path.display()))
+    items.map_err(|error| unavailable(path, &error))
+}
+
+fn unavailable(path: &Path, reason: &dyn fmt::Display) -> SettingError {
+    SettingError::Unavailable(format!("{}: {reason}", path.display()))
 }
 
 /// Appends the issuers of a certificate that the authorities contain, except the self-signed one, as OpenSSL does.

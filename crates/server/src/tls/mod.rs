@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use ironbark_config::{ProtocolVersion, TlsConfig};
+use ironbark_config::{ProtocolVersion, SettingError, TlsConfig};
 use ironbark_directory::TlsChannel;
 use ironbark_model::syntax::Certificate;
 use rustls::{
@@ -83,7 +83,7 @@ impl Tls {
     ///
     /// # Errors
     /// The setting or file, and what is wrong with it.
-    pub(crate) fn prepare(&self, settings: &TlsConfig) -> Result<PreparedTls<'_>, String> {
+    pub(crate) fn prepare(&self, settings: &TlsConfig) -> Result<PreparedTls<'_>, SettingError> {
         let seen = Seen::now(settings);
         let is_in_force = {
             let source = self.source();
@@ -94,7 +94,7 @@ impl Tls {
         }
         let context = settings
             .is_configured()
-            .then(|| TlsContext::new(settings, &self.threads).map_err(|error| format!("TLS: {error}")));
+            .then(|| TlsContext::new(settings, &self.threads).map_err(|error| error.about("TLS")));
         let source = Source {
             settings: settings.clone(),
             seen: Some(seen),
@@ -169,7 +169,7 @@ impl PreparedTls<'_> {
 }
 
 impl TlsContext {
-    fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, String> {
+    fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, SettingError> {
         let material = files::read(settings)?;
         let mut provider = default_provider();
         provider.cipher_suites = ciphers::select(settings.cipher_suite.as_deref())?;
@@ -228,7 +228,7 @@ impl TlsContext {
 fn versions(
     oldest: ProtocolVersion,
     provider: &CryptoProvider,
-) -> Result<Vec<&'static SupportedProtocolVersion>, String> {
+) -> Result<Vec<&'static SupportedProtocolVersion>, SettingError> {
     let is_tls13_only = oldest > ProtocolVersion { major: 3, minor: 3 };
     let has = |version: rustls::ProtocolVersion| {
         let of_version = |suite: &rustls::SupportedCipherSuite| suite.version().version == version;
@@ -242,13 +242,13 @@ fn versions(
         versions.push(&TLS12);
     }
     if versions.is_empty() {
-        return Err("TLSProtocolMin and TLSCipherSuite together leave nothing".to_owned());
+        return Err("TLSProtocolMin and TLSCipherSuite together leave nothing".into());
     }
     Ok(versions)
 }
 
 /// `TLSECName`: curves by OpenSSL's names.
-fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, String> {
+fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, SettingError> {
     let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
     for name in names.split(':').filter(|name| !name.is_empty()) {
         groups.push(match name.to_ascii_lowercase().as_str() {
@@ -262,12 +262,13 @@ fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, String> {
             _ => {
                 return Err(format!(
                     "TLSECName: no curve \"{name}\"; there are X25519, prime256v1, secp384r1, secp521r1, X25519MLKEM768"
-                ));
+                )
+                .into());
             }
         });
     }
     if groups.is_empty() {
-        return Err("TLSECName names no curve".to_owned());
+        return Err("TLSECName names no curve".into());
     }
     Ok(groups)
 }

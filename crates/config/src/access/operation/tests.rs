@@ -29,7 +29,9 @@ fn parse(text: &str) -> Result<String, String> {
         location: &location,
         notices: &notices,
     };
-    OperationRule::parse(&statement).map(|rule| rule.text(&schema))
+    OperationRule::parse(&statement)
+        .map(|rule| rule.text(&schema))
+        .map_err(|error| error.to_string())
 }
 
 const FORMS: &[(&str, &str)] = &[

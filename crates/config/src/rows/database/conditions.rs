@@ -1,7 +1,7 @@
 //! `require` and `restrict`: conditions that a request must meet before it is carried out.
 
 use crate::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     database::conditions::Require,
     operations::Operations,
     setting::{Form, Handler, Level::Inherited, Setting},
@@ -39,7 +39,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
 ];
 
-fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let words = statement.some()?;
     let is_none = |word: &String| word.eq_ignore_ascii_case("none");
     let (mut require, words) = match words {
@@ -48,7 +48,7 @@ fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result
     };
     for word in words {
         if is_none(word) {
-            return Err("\"none\" must be listed first".to_owned());
+            return Err("\"none\" must be listed first".into());
         }
         require = require.with(Require::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?);
     }
@@ -56,7 +56,7 @@ fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result
     Ok(())
 }
 
-fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for word in statement.some()? {
         let oid = word
             .get(..9)
@@ -68,7 +68,7 @@ fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Resul
                     .split('.')
                     .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
             if !is_oid {
-                return Err(format!("unknown operation \"{word}\""));
+                return Err(format!("unknown operation \"{word}\"").into());
             }
             config.restrict.extended.push(oid.to_owned());
         } else {

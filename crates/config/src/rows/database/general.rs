@@ -1,7 +1,7 @@
 //! Rows that any database has: names, root, access, limits, switches.
 
 use crate::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     access::{AccessRule, OperationRule},
     database::{Secret, Subordinate},
     limits::LimitsRule,
@@ -118,7 +118,7 @@ pub(crate) const ROWS: &[Setting] = &[
             set: |config, statement| {
                 let rule = LimitsRule::parse(statement, &config.search_limits)?;
                 if rule.is_repeated(&config.limits) {
-                    return Err("unable to add limit: an earlier line has the same selector".to_owned());
+                    return Err("unable to add limit: an earlier line has the same selector".into());
                 }
                 config.limits.push(rule);
                 Ok(())
@@ -259,40 +259,37 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
 ];
 
-fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     if !config.kind.has_suffix() {
-        return Err(format!("not allowed in {} database", config.kind.name()));
+        return Err(format!("not allowed in {} database", config.kind.name()).into());
     }
     let dn = parse_dn(statement, statement.optional()?.unwrap_or_default())?;
     if dn.normalized() == b"cn=monitor" {
-        return Err("DN is reserved for monitoring slapd".to_owned());
+        return Err("DN is reserved for monitoring slapd".into());
     }
     if !config.suffixes.is_empty() && !config.kind.has_many_suffixes() {
-        return Err(format!(
-            "Only one suffix is allowed on this {} backend",
-            config.kind.name()
-        ));
+        return Err(format!("Only one suffix is allowed on this {} backend", config.kind.name()).into());
     }
     config.suffixes.push(dn);
     Ok(())
 }
 
-fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let password = statement.one()?;
     let under_suffix = config
         .root_dn
         .as_ref()
         .is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
     if !under_suffix && !config.hidden {
-        return Err("can only be set when rootdn is under suffix".to_owned());
+        return Err("can only be set when rootdn is under suffix".into());
     }
     config.root_password = Some(Secret(password.as_bytes().to_vec())).filter(|password| !password.0.is_empty());
     Ok(())
 }
 
-fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     if !config.kind.has_suffix() {
-        return Err(format!("not allowed in {} database", config.kind.name()));
+        return Err(format!("not allowed in {} database", config.kind.name()).into());
     }
     config.subordinate = match statement.optional()? {
         None => Some(Subordinate { advertise: false }),
@@ -301,7 +298,7 @@ fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Re
         Some(word) => match parse_bool(word) {
             Some(true) => Some(Subordinate { advertise: false }),
             Some(false) => None,
-            None => return Err(format!("unknown argument \"{word}\"")),
+            None => return Err(format!("unknown argument \"{word}\"").into()),
         },
     };
     Ok(())

@@ -3,7 +3,7 @@
 use ironbark_model::{Schema, schema::AttributeType};
 
 use crate::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     database::{
         DatabaseKind,
         index::{IndexKinds, IndexSetting},
@@ -25,14 +25,14 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&[DatabaseKind::Md
     .like(&["cn,sn,mail pres,eq,sub", "default eq", "uid eq"])
     .obeyed(Handler::Database { set, get })];
 
-fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (names, kinds) = match statement.some()? {
         [names] => (names, config.mdb.default_index),
         [names, kinds] => (names, parse_kinds(kinds)?),
-        _ => return Err(format!("extra cruft after {}", statement.grammar)),
+        _ => return Err(format!("extra cruft after {}", statement.grammar).into()),
     };
     if kinds == IndexKinds::default() {
-        return Err("no indexes selected".to_owned());
+        return Err("no indexes selected".into());
     }
     for name in names.split(',').filter(|name| !name.is_empty()) {
         if name.eq_ignore_ascii_case("default") {
@@ -44,7 +44,7 @@ fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), Str
     Ok(())
 }
 
-fn parse_kinds(text: &str) -> Result<IndexKinds, String> {
+fn parse_kinds(text: &str) -> Result<IndexKinds, SettingError> {
     let mut kinds = IndexKinds::default();
     for word in text.split(',').filter(|word| !word.is_empty()) {
         let kind = if word.eq_ignore_ascii_case(SUBSTR) {
@@ -57,7 +57,7 @@ fn parse_kinds(text: &str) -> Result<IndexKinds, String> {
     Ok(kinds)
 }
 
-fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKinds) -> Result<(), String> {
+fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKinds) -> Result<(), SettingError> {
     let description = schema
         .attribute_description(name.as_bytes())
         .map_err(|_| format!("index attribute \"{name}\" undefined"))?;
@@ -71,19 +71,19 @@ fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKin
         kinds
     };
     if config.mdb.indexes.iter().any(|index| index.attribute == attribute) {
-        return Err(format!("duplicate index definition for attr \"{name}\""));
+        return Err(format!("duplicate index definition for attr \"{name}\"").into());
     }
     config.mdb.indexes.push(IndexSetting { attribute, kinds });
     Ok(())
 }
 
-fn check(attribute_type: &AttributeType, name: &str, kinds: IndexKinds) -> Result<(), String> {
+fn check(attribute_type: &AttributeType, name: &str, kinds: IndexKinds) -> Result<(), SettingError> {
     if kinds.contains(IndexKinds::EQUALITY) && attribute_type.equality.is_none() {
-        return Err(format!("equality index of attribute \"{name}\" disallowed"));
+        return Err(format!("equality index of attribute \"{name}\" disallowed").into());
     }
     let any_substrings = kinds.0 & IndexKinds::SUBSTRINGS.0 != 0;
     if any_substrings && attribute_type.substrings.is_none() {
-        return Err(format!("substr index of attribute \"{name}\" disallowed"));
+        return Err(format!("substr index of attribute \"{name}\" disallowed").into());
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Rows of the store (slapd-mdb(5)).
 
 use crate::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     database::{
         DatabaseKind,
         mdb::{Checkpoint, EnvironmentFlags},
@@ -179,7 +179,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("index entries are never stored as ranges"),
 ];
 
-fn set_flags(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_flags(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for word in statement.some()? {
         let flag = EnvironmentFlags::word(word).ok_or_else(|| format!("unknown flag \"{word}\""))?;
         config.mdb.flags = config.mdb.flags.with(flag);
@@ -191,9 +191,9 @@ fn flags_text(config: &DatabaseConfig, _: &ironbark_model::Schema) -> Vec<String
     config.mdb.flags.words().into_iter().map(str::to_owned).collect()
 }
 
-fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let [kilobytes, minutes] = statement.arguments else {
-        return Err(format!("takes {}", statement.grammar));
+        return Err(format!("takes {}", statement.grammar).into());
     };
     let number = |text: &str| parse_u32(text).ok_or_else(|| format!("invalid value \"{text}\""));
     let checkpoint = Checkpoint {

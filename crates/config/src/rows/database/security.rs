@@ -1,7 +1,7 @@
 //! `security`: how well a connection must be protected for its requests.
 
 use crate::{
-    DatabaseConfig,
+    DatabaseConfig, SettingError,
     setting::{Form, Handler, Level::Inherited, Setting},
     statement::Statement,
     value::parse_u32,
@@ -24,7 +24,7 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["
         },
     })];
 
-fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for word in statement.some()? {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         let mut fields = config.security.fields();

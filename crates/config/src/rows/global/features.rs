@@ -1,7 +1,7 @@
 //! Permissions of clients, and defaults: features, passwords, referrals, search base.
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     global::features::{Allow, Disallow, MAX_FILTER_DEPTH},
     rows::fields::global_field,
     setting::{
@@ -126,7 +126,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.38", Form::Ordered)
         .takes("<type> <library> <function> [<argument> ...]", "")
         .does("Loads a SLAPI plug-in.")
-        .refused("SLAPI plug-ins"),
+        .refused("the interface for SLAPI plug-ins"),
     Setting::new(Global, &["pluginlog"], &["olcPluginLogFile"])
         .olc("0.39", Form::ExactText)
         .takes("<file>", "")
@@ -139,40 +139,40 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let url = statement.one()?;
     let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
         url.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
     if !has_scheme {
-        return Err(format!("invalid URL \"{url}\""));
+        return Err(format!("invalid URL \"{url}\"").into());
     }
     config.referrals.push(url.to_owned());
     Ok(())
 }
 
-fn set_max_filter_depth(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_max_filter_depth(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let depth = u32::parse(statement)?;
     if depth > MAX_FILTER_DEPTH {
-        return Err(format!("{depth} is too deep, {MAX_FILTER_DEPTH} is the most"));
+        return Err(format!("{depth} is too deep, {MAX_FILTER_DEPTH} is the most").into());
     }
     config.max_filter_depth = depth;
     Ok(())
 }
 
-fn set_password_hash(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_password_hash(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let schemes = statement.some()?;
     for scheme in schemes {
         if !PASSWORD_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
-            return Err(format!("scheme \"{scheme}\" is not available"));
+            return Err(format!("scheme \"{scheme}\" is not available").into());
         }
     }
     config.password_hash = schemes.to_vec();
     Ok(())
 }
 
-fn set_salt_format(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_salt_format(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let format = statement.one()?;
     let mut conversions = format.split('%').skip(1);
     let is_conversion = |text: &str| {
@@ -181,7 +181,7 @@ fn set_salt_format(config: &mut GlobalConfig, statement: &Statement<'_>) -> Resu
         text.starts_with('s') || (digits.len() > rest.len() && rest.starts_with('s'))
     };
     if !conversions.next().is_some_and(is_conversion) || conversions.next().is_some() {
-        return Err(format!("\"{format}\" must hold one %s and no other conversion"));
+        return Err(format!("\"{format}\" must hold one %s and no other conversion").into());
     }
     format.clone_into(&mut config.crypt_salt_format);
     Ok(())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    GlobalConfig, parts,
+    GlobalConfig, SettingError, parts,
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
@@ -100,20 +100,20 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("it is shown, not set"),
 ];
 
-fn set_root_dse(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_root_dse(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     config.root_dse_files.push(PathBuf::parse(statement)?);
     Ok(())
 }
 
-fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let words = statement.some()?;
     let name = words.first().map_or("", String::as_str);
     let part = statement
         .parts
         .module(name)
-        .ok_or_else(|| format!("module \"{name}\" is not known"))?;
+        .ok_or_else(|| SettingError::UnknownPart(format!("module \"{name}\"")))?;
     if !parts::is_built(part) {
-        return Err(format!("module \"{name}\" ({}) is not built yet", part.name));
+        return Err(SettingError::MissingPart(format!("module \"{name}\" ({})", part.name)));
     }
     config.modules.push(words.join(" "));
     Ok(())

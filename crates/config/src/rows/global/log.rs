@@ -1,7 +1,7 @@
 //! `loglevel` and the log file.
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     global::log::LogRotation,
     log_level::LogLevel,
     rows::fields::global_field,
@@ -80,7 +80,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
 ];
 
-fn set_level(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_level(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let mut mask = config.log_level.unwrap_or_default().0;
     for word in statement.some()? {
         let level = LogLevel::parse(word).ok_or_else(|| format!("unknown level \"{word}\""))?;
@@ -90,9 +90,9 @@ fn set_level(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(),
     Ok(())
 }
 
-fn set_rotation(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_rotation(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let [keep, megabytes, hours] = statement.some()? else {
-        return Err(format!("{} expected", statement.grammar));
+        return Err(format!("{} expected", statement.grammar).into());
     };
     let number = |text: &str, what| parse_u32(text).ok_or_else(|| format!("invalid {what} value \"{text}\""));
     let rotation = LogRotation {
@@ -101,10 +101,10 @@ fn set_rotation(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<
         max_hours: number(hours, "hours")?,
     };
     if !(1..=99).contains(&rotation.keep) {
-        return Err(format!("invalid max value \"{keep}\" must be 1-99"));
+        return Err(format!("invalid max value \"{keep}\" must be 1-99").into());
     }
     if rotation.max_megabytes == 0 && rotation.max_hours == 0 {
-        return Err("Mbyte and hours cannot both be zero".to_owned());
+        return Err("Mbyte and hours cannot both be zero".into());
     }
     config.log_rotation = Some(rotation);
     Ok(())

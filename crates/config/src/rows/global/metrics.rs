@@ -3,7 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
 };
@@ -22,7 +22,7 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"]
         get: |config, _| config.metrics_listener.iter().map(SocketAddr::to_string).collect(),
     })];
 
-fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let text = statement.one()?;
     let on_loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let port = text.strip_prefix(':').unwrap_or(text).parse().map(on_loopback);

@@ -74,7 +74,7 @@ pub(crate) const ROWS: &[Setting] = &[
                 config.reloads_on_hangup = match statement.one()?.to_ascii_lowercase().as_str() {
                     "stop" => false,
                     "reload" => true,
-                    other => return Err(format!("\"{other}\" is neither stop nor reload")),
+                    other => return Err(format!("\"{other}\" is neither stop nor reload").into()),
                 };
                 Ok(())
             },
@@ -102,7 +102,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global {
             set: |config, statement| {
                 config.threads = Some(u32::parse(statement)?).filter(|&count| count > 0);
-                config.threads.map(drop).ok_or_else(|| "invalid value \"0\"".to_owned())
+                config.threads.map(drop).ok_or_else(|| "invalid value \"0\"".into())
             },
             get: |config, _| config.threads.text(),
         }),

@@ -4,7 +4,7 @@ use ironbark_model::PosixRegex;
 use std::fmt::Write as _;
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     global::sasl::{
         AuthzPolicy, AuthzRegexp, ChannelBinding, MAX_BUFFER, MAX_SSF, SaslMechanisms, SecurityFlags,
         SecurityProperties,
@@ -63,7 +63,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global {
             set: |config, statement| {
                 let [pattern, replacement] = statement.arguments else {
-                    return Err(format!("{} expected", statement.grammar));
+                    return Err(format!("{} expected", statement.grammar).into());
                 };
                 let pattern = PosixRegex::new(pattern).map_err(|error| format!("\"{pattern}\": {error}"))?;
                 config.sasl.authz_regexps.push(AuthzRegexp { pattern, replacement: replacement.clone() });
@@ -84,7 +84,7 @@ pub(crate) const ROWS: &[Setting] = &[
             set: |config, statement| {
                 let words = statement.some()?;
                 if !words.iter().any(|word| word.eq_ignore_ascii_case("slapd")) {
-                    return Err("secrets are looked up in the directory alone: slapd".to_owned());
+                    return Err("secrets are looked up in the directory alone: slapd".into());
                 }
                 if words.len() > 1 {
                     statement.notice("sasl-auxprops: secrets are looked up in the directory alone");
@@ -126,8 +126,8 @@ pub(crate) const ROWS: &[Setting] = &[
                 config.sasl.channel_binding = match statement.one()?.to_ascii_lowercase().as_str() {
                     "none" => ChannelBinding::None,
                     "tls-endpoint" => ChannelBinding::TlsEndpoint,
-                    "tls-unique" => return Err("tls-unique cannot be had, tls-endpoint can".to_owned()),
-                    other => return Err(format!("\"{other}\" is none of none, tls-endpoint")),
+                    "tls-unique" => return Err("tls-unique cannot be had, tls-endpoint can".into()),
+                    other => return Err(format!("\"{other}\" is none of none, tls-endpoint").into()),
                 };
                 Ok(())
             },
@@ -190,8 +190,8 @@ const POLICIES: [(&str, AuthzPolicy); 6] = [
     ("all", AuthzPolicy::All),
 ];
 
-fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
-    let invalid = || "Invalid security properties".to_owned();
+fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
+    let invalid = || SettingError::from("Invalid security properties");
     let properties = &mut config.sasl.properties;
     let (mut flags, mut has_flags) = (SecurityFlags::default(), false);
     for word in statement.one()?.split(',').filter(|word| !word.is_empty()) {
@@ -215,7 +215,7 @@ fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Resul
     Ok(())
 }
 
-fn set_mechanisms(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_mechanisms(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let mut set = SaslMechanisms::default();
     for name in statement.some()? {
         let known = SaslMechanisms::word(name);

@@ -3,7 +3,7 @@
 use ironbark_model::ldap_url::LdapUrl;
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     global::server_id::ServerId,
     setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
@@ -22,11 +22,11 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olc
     .like(&["1", "0x2 ldap://ldap2.example.com"])
     .obeyed(Handler::Global { set, get: |config, _| config.server_ids.iter().map(text).collect() })];
 
-fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (number, url) = match statement.some()? {
         [number] => (number, None),
         [number, url] => (number, Some(url.clone())),
-        _ => return Err(format!("extra cruft after {}", statement.grammar)),
+        _ => return Err(format!("extra cruft after {}", statement.grammar).into()),
     };
     let id = parse_u32(number)
         .and_then(|id| u16::try_from(id).ok())
@@ -36,14 +36,14 @@ fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), Strin
         // `pldap`: the scheme of a listener for proxies.
         && LdapUrl::parse(url.strip_prefix('p').unwrap_or(url)).is_err()
     {
-        return Err(format!("invalid URL \"{url}\""));
+        return Err(format!("invalid URL \"{url}\"").into());
     }
     let single = url.is_none() || config.server_ids.iter().any(|other| other.url.is_none());
     if single && !config.server_ids.is_empty() {
-        return Err("only one server ID may be without URL, and then there is no other".to_owned());
+        return Err("only one server ID may be without URL, and then there is no other".into());
     }
     if config.server_ids.iter().any(|other| other.url == url) {
-        return Err(format!("duplicate server ID for \"{}\"", url.unwrap_or_default()));
+        return Err(format!("duplicate server ID for \"{}\"", url.unwrap_or_default()).into());
     }
     config.server_ids.push(ServerId { id, url });
     Ok(())

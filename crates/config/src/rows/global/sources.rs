@@ -1,7 +1,7 @@
 //! Limits of connections by source address, and proxies that may act for other addresses.
 
 use crate::{
-    GlobalConfig,
+    GlobalConfig, SettingError,
     global::sources::{BindFailureLimit, Network},
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, OWN, Setting},
@@ -57,7 +57,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
 ];
 
-fn set_bind_failure_limit(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_bind_failure_limit(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let text = statement.one()?;
     let parse = |text: &str| parse_u32(text).filter(|&number| number > 0);
     let limit = text.split_once('/').and_then(|(count, seconds)| {

@@ -3,6 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use crate::{
+    SettingError,
     global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, Setting},
@@ -101,7 +102,7 @@ pub(crate) const ROWS: &[Setting] = &[
                     "none" => CrlCheck::None,
                     "peer" => CrlCheck::Peer,
                     "all" => CrlCheck::All,
-                    other => return Err(format!("\"{other}\" is none of none, peer, all")),
+                    other => return Err(format!("\"{other}\" is none of none, peer, all").into()),
                 };
                 Ok(())
             },
@@ -142,7 +143,7 @@ pub(crate) const ROWS: &[Setting] = &[
                     "allow" => VerifyClient::Allow,
                     "try" => VerifyClient::Try,
                     "demand" | "hard" | "true" => VerifyClient::Demand,
-                    other => return Err(format!("\"{other}\" is none of never, allow, try, demand, hard, true")),
+                    other => return Err(format!("\"{other}\" is none of never, allow, try, demand, hard, true").into()),
                 };
                 Ok(())
             },
@@ -194,7 +195,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
 ];
 
-fn der(field: &mut Option<Vec<u8>>, statement: &Statement<'_>) -> Result<(), String> {
+fn der(field: &mut Option<Vec<u8>>, statement: &Statement<'_>) -> Result<(), SettingError> {
     let text: String = statement.one()?.split_ascii_whitespace().collect();
     let bytes = STANDARD.decode(text).map_err(|_| "not base64".to_owned())?;
     *field = Some(bytes);

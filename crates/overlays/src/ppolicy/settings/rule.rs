@@ -1,7 +1,7 @@
 //! `ppolicy_rules`: which policy applies to which entries.
 
 use ironbark_config::{
-    Statement,
+    SettingError, Statement,
     access::{DnPattern, NameMatch, NameScope, Template},
     reader::quote_value,
     value::parse_bool,
@@ -58,7 +58,7 @@ impl PolicyRule {
     ///
     /// # Errors
     /// Says what is wrong.
-    pub fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    pub fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         let mut parts = Parts::default();
         for word in statement.some()? {
             parts.take(statement.schema, word)?;
@@ -85,7 +85,7 @@ impl PolicyRule {
 }
 
 impl Parts {
-    fn take(&mut self, schema: &Schema, word: &str) -> Result<(), String> {
+    fn take(&mut self, schema: &Schema, word: &str) -> Result<(), SettingError> {
         let Some((key, value)) = word.split_once('=') else {
             return self.take_action(word);
         };
@@ -102,16 +102,16 @@ impl Parts {
             "filter" => self.filter.is_some(),
             "group" => self.group.is_some(),
             "policy_dn" => self.policy.is_some(),
-            _ => return Err(format!("unknown keyword \"{word}\"")),
+            _ => return Err(format!("unknown keyword \"{word}\"").into()),
         };
         if is_again {
-            return Err(format!("\"{name}\" specified multiple times"));
+            return Err(format!("\"{name}\" specified multiple times").into());
         }
         match lower.as_str() {
             "dn" => self.object = Some(object(schema, style, value)?),
             "group" => self.group = Some(self.group_of(schema, style, rest, value)?),
             "policy_dn" => self.policy = Some(Some(self.template(schema, name, style, value)?)),
-            _ if style.is_some() => return Err(format!("\"{name}\" does not accept a style modifier")),
+            _ if style.is_some() => return Err(format!("\"{name}\" does not accept a style modifier").into()),
             "filter" => {
                 Filter::parse(value.as_bytes(), MAXIMUM_FILTER_DEPTH).map_err(|_| format!("bad filter: {value}"))?;
                 self.filter = Some(value.to_owned());
@@ -124,10 +124,10 @@ impl Parts {
         Ok(())
     }
 
-    fn take_action(&mut self, word: &str) -> Result<(), String> {
+    fn take_action(&mut self, word: &str) -> Result<(), SettingError> {
         let stop = match word.to_ascii_lowercase().as_str() {
             "no_policy" if self.policy.is_some() => {
-                return Err(format!("\"{word}\" or policy_dn specified multiple times"));
+                return Err(format!("\"{word}\" or policy_dn specified multiple times").into());
             }
             "no_policy" => {
                 self.policy = Some(None);
@@ -135,10 +135,10 @@ impl Parts {
             }
             "stop" => true,
             "continue" => false,
-            _ => return Err(format!("keyword \"{word}\" unknown or requires argument")),
+            _ => return Err(format!("keyword \"{word}\" unknown or requires argument").into()),
         };
         if self.stop.replace(stop).is_some() {
-            return Err(format!("more than one action specified: \"{word}\""));
+            return Err(format!("more than one action specified: \"{word}\"").into());
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Parts {
         style: Option<&str>,
         rest: Option<&str>,
         value: &str,
-    ) -> Result<PolicyGroup, String> {
+    ) -> Result<PolicyGroup, SettingError> {
         let (class, attribute) = match rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))) {
             Some((class, attribute)) => (class, attribute),
             None => ("", ""),
@@ -168,7 +168,7 @@ impl Parts {
     }
 
     /// A name that may contain submatches of `dn.regex`.
-    fn template(&self, schema: &Schema, key: &str, style: Option<&str>, value: &str) -> Result<Template, String> {
+    fn template(&self, schema: &Schema, key: &str, style: Option<&str>, value: &str) -> Result<Template, SettingError> {
         match style {
             None => {
                 let dn = Dn::parse(schema, value.as_bytes());
@@ -176,14 +176,16 @@ impl Parts {
                 // A dollar sign in a name stands for itself.
                 Ok(Template::parse(&dn.pretty().replace('$', "$$")))
             }
-            Some(style) if !style.eq_ignore_ascii_case("expand") => Err(format!("unknown style \"{style}\" for {key}")),
+            Some(style) if !style.eq_ignore_ascii_case("expand") => {
+                Err(format!("unknown style \"{style}\" for {key}").into())
+            }
             Some(_) if matches!(self.object, Some(DnPattern::Regex(_))) => Ok(Template::parse(value)),
-            Some(_) => Err(format!("{key} dn expansion requires a regex scope")),
+            Some(_) => Err(format!("{key} dn expansion requires a regex scope").into()),
         }
     }
 }
 
-fn object(schema: &Schema, style: Option<&str>, value: &str) -> Result<DnPattern, String> {
+fn object(schema: &Schema, style: Option<&str>, value: &str) -> Result<DnPattern, SettingError> {
     let style = style.unwrap_or("base").to_ascii_lowercase();
     let scope = match style.as_str() {
         "base" | "baseobject" | "exact" => NameScope::Base,
@@ -195,9 +197,9 @@ fn object(schema: &Schema, style: Option<&str>, value: &str) -> Result<DnPattern
             let regex = PosixRegex::new(value);
             return regex
                 .map(DnPattern::Regex)
-                .map_err(|error| format!("regular expression \"{value}\" bad because of {error}"));
+                .map_err(|error| format!("regular expression \"{value}\" bad because of {error}").into());
         }
-        _ => return Err(format!("unknown dn style: {style}")),
+        _ => return Err(format!("unknown dn style: {style}").into()),
     };
     let dn = Dn::parse(schema, value.as_bytes()).map_err(|_| format!("unable to normalize dn=\"{value}\""))?;
     Ok(DnPattern::Name(NameMatch { scope, dn }))

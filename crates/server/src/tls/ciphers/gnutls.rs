@@ -1,5 +1,7 @@
 //! GnuTLS's priority strings (`gnutls-cli(1)`, "priority strings"), which Debian's slapd takes.
 
+use ironbark_config::SettingError;
+
 use super::{AES128, AES256, CHACHA, ROWS, Row};
 
 /// Keywords that a priority string may begin with.
@@ -41,7 +43,7 @@ const VERSIONS: [&str; 2] = ["VERS-TLS1.3", "VERS-TLS1.2"];
 
 /// The suites that a priority string selects: by version, key exchange and cipher, in the order in which they were
 /// added.
-pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
+pub(super) fn select(text: &str) -> Result<Vec<Row>, SettingError> {
     let mut words = text.split([':', ',']).filter(|word| !word.is_empty());
     let mut allowed = Allowed::by_keyword(words.next().unwrap_or_default())?;
     for word in words {
@@ -58,12 +60,12 @@ pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
     Ok(allowed.suites())
 }
 
-fn unknown(word: &str) -> String {
-    format!("TLSCipherSuite: unknown word \"{word}\"")
+fn unknown(word: &str) -> SettingError {
+    format!("TLSCipherSuite: unknown word \"{word}\"").into()
 }
 
 impl Allowed {
-    fn by_keyword(word: &str) -> Result<Self, String> {
+    fn by_keyword(word: &str) -> Result<Self, SettingError> {
         let mut allowed = Self {
             ciphers: CIPHERS.to_vec(),
             exchanges: EXCHANGES.to_vec(),
@@ -106,7 +108,7 @@ impl Allowed {
         }
     }
 
-    fn change(&mut self, name: &str, is_added: bool) -> Result<(), String> {
+    fn change(&mut self, name: &str, is_added: bool) -> Result<(), SettingError> {
         let is = |known: &[&str]| known.contains(&name);
         if is(&["CIPHER-ALL"]) {
             set_all(&mut self.ciphers, &CIPHERS, is_added);

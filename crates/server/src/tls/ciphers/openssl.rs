@@ -2,10 +2,12 @@
 //!
 //! They select suites of TLS 1.2 and older. Suites of TLS 1.3 have their own names; if none is named, all are offered.
 
+use ironbark_config::SettingError;
+
 use super::{ROWS, Row};
 
 /// The suites that a cipher string selects, in its order.
-pub(super) fn select(text: &str) -> Result<Vec<Row>, String> {
+pub(super) fn select(text: &str) -> Result<Vec<Row>, SettingError> {
     let (tls13, tls12): (Vec<Row>, Vec<Row>) = ROWS.iter().partition(|row| row.is_tls13());
     let mut named13: Vec<Row> = Vec::new();
     let mut list = List::default();
@@ -43,7 +45,7 @@ struct List {
 }
 
 impl List {
-    fn apply(&mut self, all: &[Row], word: &str) -> Result<(), String> {
+    fn apply(&mut self, all: &[Row], word: &str) -> Result<(), SettingError> {
         let (sign, terms) = match word.as_bytes().first() {
             Some(sign @ (b'!' | b'-' | b'+')) => (*sign, word.get(1..).unwrap_or_default()),
             _ => (0, word),
@@ -77,14 +79,14 @@ impl List {
 }
 
 /// `@STRENGTH` sorts by strength, and the suites are sorted. All of them meet `@SECLEVEL` 0 to 3.
-fn check_command(command: &str) -> Result<(), String> {
+fn check_command(command: &str) -> Result<(), SettingError> {
     let is_met = command == "STRENGTH"
         || command
             .strip_prefix("SECLEVEL=")
             .is_some_and(|level| matches!(level, "0" | "1" | "2" | "3"));
     is_met
         .then_some(())
-        .ok_or_else(|| format!("TLSCipherSuite: unknown command \"@{command}\""))
+        .ok_or_else(|| format!("TLSCipherSuite: unknown command \"@{command}\"").into())
 }
 
 /// Whether a term selects a suite of TLS 1.2; `None`: OpenSSL does not know the term either.
