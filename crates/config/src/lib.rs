@@ -9,6 +9,7 @@
 //! statement fills a struct through its row ([`load`]).
 
 pub mod access;
+mod class;
 pub mod database;
 mod database_kind;
 pub mod entry_files;
@@ -41,6 +42,7 @@ pub mod value;
 mod word_set;
 mod words;
 
+pub use class::{ClassPlace, ConfigClass};
 pub use database::{
     Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
     Require, Restrict, Secret, SecurityFactors, Subordinate,

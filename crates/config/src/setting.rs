@@ -5,8 +5,8 @@
 use ironbark_model::Schema;
 
 use crate::{
-    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, SettingError, schema_statement::SchemaKind,
-    statement::Statement, value::parse_bool,
+    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, SettingError, class::ClassPlace,
+    schema_statement::SchemaKind, statement::Statement, value::parse_bool,
 };
 
 pub use crate::form::Form;
@@ -24,6 +24,9 @@ pub struct Setting {
     pub oid: &'static str,
     /// Form of the attribute's values.
     pub form: Form,
+    /// The object classes that hold the attribute. Empty for settings of overlays, and of types of databases in other
+    /// crates: their class has the attributes of all their rows.
+    pub classes: &'static [ClassPlace],
     /// Where the attribute appears even if it was not set.
     pub presence: Presence,
     /// Where it is allowed.
@@ -132,6 +135,7 @@ impl Setting {
             attributes,
             oid: "",
             form: Form::Text,
+            classes: &[],
             presence: Presence::Optional,
             level,
             grammar: "",
@@ -151,6 +155,13 @@ impl Setting {
     pub const fn olc(mut self, oid: &'static str, form: Form) -> Self {
         self.oid = oid;
         self.form = form;
+        self
+    }
+
+    /// The object classes that hold the attribute: see [`Setting::classes`].
+    #[must_use]
+    pub(crate) const fn allowed_by(mut self, classes: &'static [ClassPlace]) -> Self {
+        self.classes = classes;
         self
     }
 

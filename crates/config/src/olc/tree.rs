@@ -74,7 +74,7 @@ impl Kind {
         .find(|(name, _)| name.eq_ignore_ascii_case(class))
         .map(|(_, kind)| kind)
         .or_else(|| {
-            let superior = classes::find_own(class)?.superclass()?;
+            let superior = classes::own_superclass(class)?;
             if superior == "olcConfig" || superior == "top" {
                 None
             } else {

@@ -1,11 +1,10 @@
-//! The object classes of cn=config. A converted configuration prints attributes in the order of `may`, as in slapd.
-//! Classes of overlays are made from their settings.
-
-use std::borrow::Cow;
+//! The object classes of cn=config. Their attributes are those of the rows of the settings.
 
 use crate::{
+    class::ConfigClass,
     database::DatabaseDescriptor,
     overlay::OverlayDescriptor,
+    rows,
     setting::{Presence, Setting},
 };
 
@@ -19,31 +18,166 @@ pub(crate) struct ClassRow {
     /// Superclass and kind, in the form of a definition.
     pub(crate) kind: &'static str,
     /// Required attributes.
-    pub(crate) must: Cow<'static, [&'static str]>,
-    /// Allowed attributes.
-    pub(crate) may: Cow<'static, [&'static str]>,
+    pub(crate) must: Vec<&'static str>,
+    /// Allowed attributes. A converted configuration prints them in this order.
+    pub(crate) may: Vec<&'static str>,
 }
 
 /// The arc of all object classes of cn=config.
 pub(crate) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
 
 const CONFIG: &str = "SUP olcConfig STRUCTURAL";
+const BACKEND: &str = "SUP olcBackendConfig STRUCTURAL";
 const DATABASE: &str = "SUP olcDatabaseConfig STRUCTURAL";
 const OVERLAY: &str = "SUP olcOverlayConfig STRUCTURAL";
 
-const fn class(
-    names: &'static [&'static str],
+/// A class of the server or of its databases.
+struct OwnClass {
+    name: &'static str,
     oid: &'static str,
     kind: &'static str,
-    must: &'static [&'static str],
-    may: &'static [&'static str],
-) -> ClassRow {
-    ClassRow {
-        names,
+    /// The rows that belong to it; `None`: it has no attributes.
+    rows: Option<ConfigClass>,
+    naming: Naming,
+}
+
+/// Which attribute names the entries of a class.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// `cn`, which is no setting.
+    Cn,
+    /// One of its settings, or one of its superclass.
+    Setting,
+}
+
+/// The server's own, by OID.
+const OWN: &[OwnClass] = &[
+    own("olcConfig", "0.0", "SUP top ABSTRACT", None, Naming::Setting),
+    own("olcGlobal", "0.1", CONFIG, Some(ConfigClass::Global), Naming::Cn),
+    own("olcSchemaConfig", "0.2", CONFIG, Some(ConfigClass::Schema), Naming::Cn),
+    own(
+        "olcBackendConfig",
+        "0.3",
+        CONFIG,
+        Some(ConfigClass::Backend),
+        Naming::Setting,
+    ),
+    own(
+        "olcDatabaseConfig",
+        "0.4",
+        CONFIG,
+        Some(ConfigClass::Database),
+        Naming::Setting,
+    ),
+    own(
+        "olcOverlayConfig",
+        "0.5",
+        CONFIG,
+        Some(ConfigClass::Overlay),
+        Naming::Setting,
+    ),
+    own("olcIncludeFile", "0.6", CONFIG, Some(ConfigClass::Include), Naming::Cn),
+    own(
+        "olcFrontendConfig",
+        "0.7",
+        "AUXILIARY",
+        Some(ConfigClass::Frontend),
+        Naming::Setting,
+    ),
+    own("olcModuleList", "0.8", CONFIG, Some(ConfigClass::Module), Naming::Cn),
+    own(
+        "olcMdbBkConfig",
+        "1.12.1",
+        BACKEND,
+        Some(ConfigClass::MdbBackend),
+        Naming::Setting,
+    ),
+    own(
+        "olcBdbConfig",
+        "2.1.1",
+        DATABASE,
+        Some(ConfigClass::Berkeley),
+        Naming::Setting,
+    ),
+    own(
+        "olcHdbConfig",
+        "2.1.2",
+        DATABASE,
+        Some(ConfigClass::Berkeley),
+        Naming::Setting,
+    ),
+    own(
+        "olcLdifConfig",
+        "2.2.1",
+        DATABASE,
+        Some(ConfigClass::Ldif),
+        Naming::Setting,
+    ),
+    own("olcMonitorConfig", "2.4.1", DATABASE, None, Naming::Setting),
+    own(
+        "olcNullConfig",
+        "2.8.1",
+        DATABASE,
+        Some(ConfigClass::Null),
+        Naming::Setting,
+    ),
+    own(
+        "olcMdbConfig",
+        "2.12.1",
+        DATABASE,
+        Some(ConfigClass::Mdb),
+        Naming::Setting,
+    ),
+];
+
+const fn own(
+    name: &'static str,
+    oid: &'static str,
+    kind: &'static str,
+    rows: Option<ConfigClass>,
+    naming: Naming,
+) -> OwnClass {
+    OwnClass {
+        name,
         oid,
         kind,
-        must: Cow::Borrowed(must),
-        may: Cow::Borrowed(may),
+        rows,
+        naming,
+    }
+}
+
+/// Every class, by OID.
+pub(crate) fn all(overlays: &[&'static OverlayDescriptor], databases: &[&'static DatabaseDescriptor]) -> Vec<ClassRow> {
+    let of_databases = databases.iter().map(|database| of_database(database));
+    let of_overlays = overlays.iter().filter_map(|overlay| of_overlay(overlay));
+    let own = OWN.iter().map(of_rows);
+    let mut rows: Vec<ClassRow> = own.chain(of_databases).chain(of_overlays).collect();
+    rows.sort_by_key(|row| numbers(row.oid));
+    rows
+}
+
+/// A class of the server or of its databases, made from the rows that belong to it.
+fn of_rows(class: &'static OwnClass) -> ClassRow {
+    let groups = rows::global::ROWS.iter().chain(rows::database::ROWS);
+    let mut places: Vec<_> = groups
+        .copied()
+        .flatten()
+        .flat_map(|row| row.classes.iter().map(move |place| (place, row)))
+        .filter(|(place, _)| Some(place.class) == class.rows)
+        .filter_map(|(place, row)| Some((place.place, *row.attributes.first()?)))
+        .collect();
+    places.sort_by_key(|(place, _)| *place);
+    let attributes = |is_required: bool| {
+        let places = places.iter().filter(move |(place, _)| place.is_none() == is_required);
+        places.map(|(_, name)| *name)
+    };
+    let naming = (class.naming == Naming::Cn).then_some("cn");
+    ClassRow {
+        names: std::slice::from_ref(&class.name),
+        oid: class.oid,
+        kind: class.kind,
+        must: attributes(true).collect(),
+        may: naming.into_iter().chain(attributes(false)).collect(),
     }
 }
 
@@ -67,24 +201,15 @@ fn of_settings(
         let rows = settings
             .iter()
             .filter(move |row| (row.presence == Presence::Required) == is_required);
-        rows.flat_map(|row| row.attributes).copied().collect::<Vec<_>>()
+        rows.flat_map(|row| row.attributes).copied().collect()
     };
     ClassRow {
         names,
         oid,
         kind,
-        must: Cow::Owned(attributes(true)),
-        may: Cow::Owned(attributes(false)),
+        must: attributes(true),
+        may: attributes(false),
     }
-}
-
-/// Every class, by OID.
-pub(crate) fn all(overlays: &[&'static OverlayDescriptor], databases: &[&'static DatabaseDescriptor]) -> Vec<ClassRow> {
-    let of_databases = databases.iter().map(|database| of_database(database));
-    let of_overlays = overlays.iter().filter_map(|overlay| of_overlay(overlay));
-    let mut rows: Vec<ClassRow> = ROWS.iter().cloned().chain(of_databases).chain(of_overlays).collect();
-    rows.sort_by_key(|row| numbers(row.oid));
-    rows
 }
 
 /// An OID as numbers, for sorting.
@@ -92,9 +217,14 @@ pub(crate) fn numbers(oid: &str) -> Vec<u32> {
     oid.split('.').map(|arc| arc.parse().unwrap_or(u32::MAX)).collect()
 }
 
-/// The server's own row of a class, by any of its names.
-pub(crate) fn find_own(name: &str) -> Option<&'static ClassRow> {
-    ROWS.iter().find(|row| row.is_named(name))
+/// The superclass of one of the server's own classes.
+pub(crate) fn own_superclass(name: &str) -> Option<&'static str> {
+    let class = OWN.iter().find(|class| class.name.eq_ignore_ascii_case(name))?;
+    superclass(class.kind)
+}
+
+fn superclass(kind: &'static str) -> Option<&'static str> {
+    kind.strip_prefix("SUP ")?.split(' ').next()
 }
 
 impl ClassRow {
@@ -104,248 +234,6 @@ impl ClassRow {
 
     /// The name of the superclass, if it has one.
     pub(crate) fn superclass(&self) -> Option<&'static str> {
-        self.kind.strip_prefix("SUP ")?.split(' ').next()
+        superclass(self.kind)
     }
 }
-
-/// The server's own, by OID.
-const ROWS: &[ClassRow] = &[
-    class(&["olcConfig"], "0.0", "SUP top ABSTRACT", &[], &[]),
-    class(
-        &["olcGlobal"],
-        "0.1",
-        CONFIG,
-        &[],
-        &[
-            "cn",
-            "olcConfigFile",
-            "olcConfigDir",
-            "olcAllows",
-            "olcArgsFile",
-            "olcAttributeOptions",
-            "olcAuthIDRewrite",
-            "olcAuthzPolicy",
-            "olcAuthzRegexp",
-            "olcConcurrency",
-            "olcConnMaxPending",
-            "olcConnMaxPendingAuth",
-            "olcDisallows",
-            "olcGentleHUP",
-            "olcIdleTimeout",
-            "olcIndexSubstrIfMaxLen",
-            "olcIndexSubstrIfMinLen",
-            "olcIndexSubstrAnyLen",
-            "olcIndexSubstrAnyStep",
-            "olcIndexHash64",
-            "olcIndexIntLen",
-            "olcListenerThreads",
-            "olcLocalSSF",
-            "olcLogFile",
-            "olcLogFileFormat",
-            "olcLogLevel",
-            "olcLogFileOnly",
-            "olcLogFileRotate",
-            "olcMaxFilterDepth",
-            "olcMetricsListener",
-            "olcConnectionLimit",
-            "olcBindFailureLimit",
-            "olcProxyTrusted",
-            "olcPasswordCryptSaltFormat",
-            "olcPasswordHash",
-            "olcPidFile",
-            "olcPluginLogFile",
-            "olcReadOnly",
-            "olcReferral",
-            "olcReplogFile",
-            "olcRequires",
-            "olcRestrict",
-            "olcReverseLookup",
-            "olcRootDSE",
-            "olcSaslAuxprops",
-            "olcSaslAuxpropsDontUseCopy",
-            "olcSaslAuxpropsDontUseCopyIgnore",
-            "olcSaslCBinding",
-            "olcSaslHost",
-            "olcSaslMechanisms",
-            "olcSaslRealm",
-            "olcSaslSecProps",
-            "olcSecurity",
-            "olcServerID",
-            "olcSigHup",
-            "olcSizeLimit",
-            "olcSlowLog",
-            "olcSockbufMaxIncoming",
-            "olcSockbufMaxIncomingAuth",
-            "olcTCPBuffer",
-            "olcThreads",
-            "olcThreadQueues",
-            "olcTimeLimit",
-            "olcTLSCACertificateFile",
-            "olcTLSCACertificatePath",
-            "olcTLSCertificateFile",
-            "olcTLSCertificateKeyFile",
-            "olcTLSCipherSuite",
-            "olcTLSCRLCheck",
-            "olcTLSCACertificate",
-            "olcTLSCertificate",
-            "olcTLSCertificateKey",
-            "olcTLSRandFile",
-            "olcTLSVerifyClient",
-            "olcTLSDHParamFile",
-            "olcTLSECName",
-            "olcTLSCRLFile",
-            "olcTLSProtocolMin",
-            "olcToolThreads",
-            "olcWriteTimeout",
-            "olcObjectIdentifier",
-            "olcAttributeTypes",
-            "olcObjectClasses",
-            "olcDitContentRules",
-            "olcLdapSyntaxes",
-        ],
-    ),
-    class(
-        &["olcSchemaConfig"],
-        "0.2",
-        CONFIG,
-        &[],
-        &[
-            "cn",
-            "olcObjectIdentifier",
-            "olcLdapSyntaxes",
-            "olcAttributeTypes",
-            "olcObjectClasses",
-            "olcDitContentRules",
-        ],
-    ),
-    class(&["olcBackendConfig"], "0.3", CONFIG, &["olcBackend"], &[]),
-    class(
-        &["olcDatabaseConfig"],
-        "0.4",
-        CONFIG,
-        &["olcDatabase"],
-        &[
-            "olcDisabled",
-            "olcHidden",
-            "olcSuffix",
-            "olcSubordinate",
-            "olcAccess",
-            "olcAddContentAcl",
-            "olcLastMod",
-            "olcLastBind",
-            "olcLastBindPrecision",
-            "olcLimits",
-            "olcMaxDerefDepth",
-            "olcPlugin",
-            "olcReadOnly",
-            "olcReplica",
-            "olcReplicaArgsFile",
-            "olcReplicaPidFile",
-            "olcReplicationInterval",
-            "olcReplogFile",
-            "olcRequires",
-            "olcRestrict",
-            "olcRestrictOp",
-            "olcRootDN",
-            "olcRootPW",
-            "olcSchemaDN",
-            "olcSecurity",
-            "olcSizeLimit",
-            "olcSyncUseSubentry",
-            "olcSyncrepl",
-            "olcTimeLimit",
-            "olcUpdateDN",
-            "olcUpdateRef",
-            "olcMultiProvider",
-            "olcMonitoring",
-            "olcExtraAttrs",
-            "olcLastBindSendAssert",
-        ],
-    ),
-    class(&["olcOverlayConfig"], "0.5", CONFIG, &["olcOverlay"], &["olcDisabled"]),
-    class(
-        &["olcIncludeFile"],
-        "0.6",
-        CONFIG,
-        &["olcInclude"],
-        &["cn", "olcRootDSE"],
-    ),
-    class(
-        &["olcFrontendConfig"],
-        "0.7",
-        "AUXILIARY",
-        &[],
-        &["olcDefaultSearchBase", "olcPasswordHash", "olcSortVals"],
-    ),
-    class(
-        &["olcModuleList"],
-        "0.8",
-        CONFIG,
-        &[],
-        &["cn", "olcModulePath", "olcModuleLoad"],
-    ),
-    class(
-        &["olcMdbBkConfig"],
-        "1.12.1",
-        "SUP olcBackendConfig STRUCTURAL",
-        &[],
-        &["olcBkMdbIdlExp"],
-    ),
-    class(&["olcBdbConfig"], "2.1.1", DATABASE, &["olcDbDirectory"], BERKELEY),
-    class(&["olcHdbConfig"], "2.1.2", DATABASE, &["olcDbDirectory"], BERKELEY),
-    class(&["olcLdifConfig"], "2.2.1", DATABASE, &["olcDbDirectory"], &[]),
-    class(&["olcMonitorConfig"], "2.4.1", DATABASE, &[], &[]),
-    class(
-        &["olcNullConfig"],
-        "2.8.1",
-        DATABASE,
-        &[],
-        &["olcDbBindAllowed", "olcDbDoSearch"],
-    ),
-    class(
-        &["olcMdbConfig"],
-        "2.12.1",
-        DATABASE,
-        &["olcDbDirectory"],
-        &[
-            "olcDbCheckpoint",
-            "olcDbEnvFlags",
-            "olcDbNoSync",
-            "olcDbIndex",
-            "olcDbMaxReaders",
-            "olcDbMaxSize",
-            "olcDbMode",
-            "olcDbSearchStack",
-            "olcDbMaxEntrySize",
-            "olcDbRtxnSize",
-            "olcDbMultival",
-            "olcDbPageSize",
-            "olcDbCryptoModule",
-            "olcDbPassphrase",
-            "olcDbChangeLogSize",
-            "olcDbChangeLogAge",
-        ],
-    ),
-];
-
-/// Attributes that a `bdb` or `hdb` database of OpenLDAP 2.4 may have.
-const BERKELEY: &[&str] = &[
-    "olcDbCacheSize",
-    "olcDbCheckpoint",
-    "olcDbChecksum",
-    "olcDbConfig",
-    "olcDbCryptFile",
-    "olcDbCryptKey",
-    "olcDbNoSync",
-    "olcDbDirtyRead",
-    "olcDbIDLcacheSize",
-    "olcDbIndex",
-    "olcDbLinearIndex",
-    "olcDbLockDetect",
-    "olcDbMode",
-    "olcDbSearchStack",
-    "olcDbShmKey",
-    "olcDbCacheFree",
-    "olcDbDNcacheSize",
-    "olcDbPageSize",
-];

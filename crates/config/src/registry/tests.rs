@@ -110,3 +110,20 @@ fn a_module_is_found_by_the_name_of_its_overlay_and_by_its_own() {
     assert_eq!(parts.module("single.so").map(|part| part.name), Some("single"));
     assert!(parts.module("nosuch").is_none());
 }
+
+#[test]
+fn no_two_attributes_have_one_place_in_a_class() {
+    let mut places = Vec::new();
+    for row in registry().settings() {
+        assert!(
+            !row.classes.iter().any(|_| row.attributes.is_empty()),
+            "{:?}",
+            row.keywords
+        );
+        for place in row.classes.iter().filter(|place| place.place.is_some()) {
+            assert!(!places.contains(place), "{:?}: {place:?}", row.attributes);
+            places.push(*place);
+        }
+    }
+    assert!(places.len() > 100);
+}

@@ -1,6 +1,7 @@
 //! Settings of the Berkeley DB backends of OpenLDAP 2.4, read in `database hdb|bdb` and, harmlessly, in `database mdb`.
 
 use crate::{
+    class::ConfigClass,
     database::DatabaseKind,
     setting::{Form, Level, Setting},
 };
@@ -19,7 +20,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Sized the entry cache.",
         NO_CACHE,
     )
-    .olc("2.1.1", Form::PlainInteger),
+    .olc("2.1.1", Form::PlainInteger)
+    .allowed_by(&[ConfigClass::Berkeley.at(10)]),
     old(
         &["cachefree"],
         &["olcDbCacheFree"],
@@ -27,7 +29,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Set how many entries a full cache dropped.",
         NO_CACHE,
     )
-    .olc("2.1.11", Form::PlainInteger),
+    .olc("2.1.11", Form::PlainInteger)
+    .allowed_by(&[ConfigClass::Berkeley.at(160)]),
     old(
         &["dncachesize"],
         &["olcDbDNcacheSize"],
@@ -35,7 +38,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Sized the cache of names.",
         NO_CACHE,
     )
-    .olc("2.1.12", Form::PlainInteger),
+    .olc("2.1.12", Form::PlainInteger)
+    .allowed_by(&[ConfigClass::Berkeley.at(170)]),
     old(
         &["idlcachesize"],
         &["olcDbIDLcacheSize"],
@@ -43,7 +47,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Sized the cache of index slots.",
         NO_CACHE,
     )
-    .olc("2.1.6", Form::PlainInteger),
+    .olc("2.1.6", Form::PlainInteger)
+    .allowed_by(&[ConfigClass::Berkeley.at(90)]),
     old(
         &["dbcachesize"],
         &[],
@@ -58,7 +63,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Gave a line of the file DB_CONFIG.",
         NO_BERKELEY_DB,
     )
-    .olc("2.1.3", Form::Lines),
+    .olc("2.1.3", Form::Lines)
+    .allowed_by(&[ConfigClass::Berkeley.at(40)]),
     old(
         &["dbnolocking"],
         &[],
@@ -73,7 +79,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Turned on checksums of pages.",
         NO_BERKELEY_DB,
     )
-    .olc("2.1.16", Form::PlainBoolean),
+    .olc("2.1.16", Form::PlainBoolean)
+    .allowed_by(&[ConfigClass::Berkeley.at(30)]),
     old(
         &["dirtyread"],
         &["olcDbDirtyRead"],
@@ -81,7 +88,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Let searches read what was not committed.",
         "every search reads a snapshot, without waiting for writers",
     )
-    .olc("2.1.5", Form::PlainBoolean),
+    .olc("2.1.5", Form::PlainBoolean)
+    .allowed_by(&[ConfigClass::Berkeley.at(80)]),
     old(
         &["linearindex"],
         &["olcDbLinearIndex"],
@@ -89,7 +97,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Made slapindex go through the entries once for each attribute.",
         "slapindex bounds its memory by itself",
     )
-    .olc("2.1.7", Form::PlainBoolean),
+    .olc("2.1.7", Form::PlainBoolean)
+    .allowed_by(&[ConfigClass::Berkeley.at(110)]),
     old(
         &["lockdetect"],
         &["olcDbLockDetect"],
@@ -97,7 +106,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "Chose the victim of a deadlock.",
         "there is one writer, and so no deadlock",
     )
-    .olc("2.1.8", Form::PlainText),
+    .olc("2.1.8", Form::PlainText)
+    .allowed_by(&[ConfigClass::Berkeley.at(120)]),
     old(
         &["shm_key"],
         &["olcDbShmKey"],
@@ -105,15 +115,18 @@ pub(crate) const ROWS: &[Setting] = &[
         "Put the environment into shared memory.",
         NO_BERKELEY_DB,
     )
-    .olc("2.1.10", Form::PlainInteger),
+    .olc("2.1.10", Form::PlainInteger)
+    .allowed_by(&[ConfigClass::Berkeley.at(150)]),
     Setting::new(MDB, &["cryptfile"], &["olcDbCryptFile"])
         .olc("2.1.13", Form::PlainText)
+        .allowed_by(&[ConfigClass::Berkeley.at(50)])
         .takes("<file>", "")
         .does("Named the file with the key of an encrypted database.")
         .whole()
         .refused("database encryption"),
     Setting::new(MDB, &["cryptkey"], &["olcDbCryptKey"])
         .olc("2.1.14", Form::PlainOctets)
+        .allowed_by(&[ConfigClass::Berkeley.at(60)])
         .takes("<key>", "")
         .does("Was the key of an encrypted database.")
         .whole()

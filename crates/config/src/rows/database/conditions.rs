@@ -2,6 +2,7 @@
 
 use crate::{
     DatabaseConfig, SettingError,
+    class::ConfigClass,
     database::conditions::Require,
     operations::Operations,
     setting::{Form, Handler, Level::Inherited, Setting},
@@ -11,6 +12,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
         .olc("0.47", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(400), ConfigClass::Database.at(190)])
         .takes("[none] <condition> ...", "")
         .does(
              "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
@@ -23,6 +25,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["restrict"], &["olcRestrict"])
         .olc("0.48", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(410), ConfigClass::Database.at(200)])
         .takes("<operation> ...", "")
         .does(
             "Refuses operations to everybody: `bind`, `add`, `modify`, `rename`, `delete`, `search`, `compare`, `extended`, \

@@ -3,6 +3,7 @@
 use crate::{
     DatabaseConfig, SettingError,
     access::{AccessRule, OperationRule},
+    class::ConfigClass,
     database::{Secret, Subordinate},
     limits::LimitsRule,
     rows::fields::database_field,
@@ -18,6 +19,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["suffix"], &["olcSuffix"])
         .olc("2.0.10", Form::Names)
+        .allowed_by(&[ConfigClass::Database.at(30)])
         .takes("<dn>", "")
         .does(
             "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one, a null \
@@ -35,6 +37,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Database, &["rootdn"], &["olcRootDN"])
         .olc("2.0.8", Form::Name)
+        .allowed_by(&[ConfigClass::Database.at(220)])
         .takes("<dn>", "")
         .does("Is the name that access control and limits do not apply to in this database. It need not be an entry.")
         .like(&["cn=Manager,dc=example,dc=com"])
@@ -42,6 +45,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(root_dn)),
     Setting::new(Database, &["rootpw"], &["olcRootPW"])
         .olc("2.0.9", Form::Octets)
+        .allowed_by(&[ConfigClass::Database.at(230)])
         .takes("<password>", "")
         .does(
             "Is the password of the rootdn, which must lie under the suffix and stand before it: clear text, or `{scheme}` and a \
@@ -58,6 +62,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["access"], &["olcAccess"])
         .olc("0.1", Form::Ordered)
+        .allowed_by(&[ConfigClass::Database.at(50)])
         .takes("to <what> [by <who> [<access>] [<control>]] ...", "")
         .does(
             "Grants access, as slapd.access(5) of OpenLDAP 2.7 has it. `<what>`: `*`, `dn[.<style>]=` (exact or base, one, sub, children, \
@@ -78,6 +83,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["sizelimit"], &["olcSizeLimit"])
         .olc("0.60", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(550), ConfigClass::Database.at(260)])
         .takes("<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...", "500")
         .does(
             "Limits the entries that a search returns. A plain number is both the default and the most a client may ask for. \
@@ -91,6 +97,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["timelimit"], &["olcTimeLimit"])
         .olc("0.67", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(620), ConfigClass::Database.at(290)])
         .takes("<seconds>|unlimited|time[.soft|.hard]=<seconds> ...", "3600")
         .does("Limits the time of a search, in the same way.")
         .like(&["60", "unlimited", "time.soft=10 time.hard=60"])
@@ -100,6 +107,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Database, &["limits"], &["olcLimits"])
         .olc("2.0.5", Form::Ordered)
+        .allowed_by(&[ConfigClass::Database.at(100)])
         .takes("<selector> <limit> ...", "")
         .does(
             "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
@@ -131,6 +139,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["schemadn"], &["olcSchemaDN"])
         .olc("0.58", Form::Name)
+        .allowed_by(&[ConfigClass::Database.at(240)])
         .shown()
         .takes("<dn>", "")
         .does("Is the name of the subschema subentry, cn=Subschema by default.")
@@ -139,6 +148,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(schema_dn)),
     Setting::new(Inherited, &["readonly"], &["olcReadOnly"])
         .olc("0.40", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(370), ConfigClass::Database.at(130)])
         .shown()
         .takes("on|off", "FALSE")
         .does("Refuses writes with unwillingToPerform. In the global section it holds for every database, whatever that says.")
@@ -146,6 +156,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(read_only)),
     Setting::new(Inherited, &["add_content_acl"], &["olcAddContentAcl"])
         .olc("0.86", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(60)])
         .shown()
         .takes("on|off", "FALSE")
         .does("Makes an add need access to each attribute of the new entry.")
@@ -154,6 +165,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(add_content_acl)),
     Setting::new(Database, &["lastmod"], &["olcLastMod"])
         .olc("2.0.4", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(70)])
         .shown()
         .takes("on|off", "TRUE")
         .does(
@@ -163,6 +175,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(last_modified)),
     Setting::new(Database, &["lastbind"], &["olcLastBind"])
         .olc("2.0.22", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(80)])
         .shown()
         .takes("on|off", "FALSE")
         .does("Records the time of each successful bind in pwdLastSuccess of the entry.")
@@ -171,6 +184,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(last_bind)),
     Setting::new(Inherited, &["lastbind-precision"], &["olcLastBindPrecision"])
         .olc("2.0.23", Form::Integer)
+        .allowed_by(&[ConfigClass::Database.at(90)])
         .takes("<seconds>", "0")
         .does(
             "Is how old pwdLastSuccess must have become before it is written again: then most binds write nothing. 0 in a database: as in \
@@ -181,12 +195,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(last_bind_precision_s)),
     Setting::new(Database, &["lastbind-send-assert"], &["olcLastBindSendAssert"])
         .olc("2.0.24", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(350)])
         .takes("on|off", "FALSE")
         .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
         .since("2.7")
         .meaningless("nothing is forwarded"),
     Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
         .olc("2.0.6", Form::Integer)
+        .allowed_by(&[ConfigClass::Database.at(110)])
         .shown()
         .takes("<depth>", "15")
         .does("Limits how many aliases are followed one after the other.")
@@ -194,6 +210,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(max_dereference_depth)),
     Setting::new(Database, &["monitoring"], &["olcMonitoring"])
         .olc("2.0.18", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(330)])
         .shown()
         .takes("on|off", "TRUE")
         .does("Shows the store's own figures (pages, readers, entries) of the database in cn=Monitor.")
@@ -202,6 +219,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(monitoring)),
     Setting::new(Database, &["hidden"], &["olcHidden"])
         .olc("2.0.17", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(20)])
         .takes("on|off", "FALSE")
         .does("Keeps the database from answering requests; its suffix may then be another's too.")
         .since("2.4")
@@ -209,6 +227,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(hidden)),
     Setting::new(Database, &["disabled"], &["olcDisabled"])
         .olc("2.0.21", Form::Boolean)
+        .allowed_by(&[ConfigClass::Database.at(10), ConfigClass::Overlay.at(10)])
         .takes("on|off", "FALSE")
         .does("Leaves the database closed.")
         .since("2.5")
@@ -216,6 +235,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(disabled)),
     Setting::new(Database, &["subordinate"], &["olcSubordinate"])
         .olc("2.0.15", Form::ExactText)
+        .allowed_by(&[ConfigClass::Database.at(40)])
         .takes("[advertise]", "")
         .does(
             "Glues the database into the naming context of the one whose suffix lies above: searches there go on here. With \
@@ -225,12 +245,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Database { set: set_subordinate, get: subordinate_text }),
     Setting::new(Database, &["extra_attrs"], &["olcExtraAttrs"])
         .olc("2.0.20", Form::Texts)
+        .allowed_by(&[ConfigClass::Database.at(340)])
         .takes("<attribute>[,...]", "")
         .does("Names attributes that remote databases must always fetch.")
         .since("2.4")
         .meaningless("a local database has the whole entry at hand"),
     Setting::new(Inherited, &["restrictop"], &["olcRestrictOp"])
         .olc("0.105", Form::Ordered)
+        .allowed_by(&[ConfigClass::Database.at(210)])
         .takes(
             "<operation> ... [control=<oid>] ... [by <who> <allow|reject|drop control=<oid>> [stop|continue|break]] ...",
             "",

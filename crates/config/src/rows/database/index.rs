@@ -4,6 +4,7 @@ use ironbark_model::{Schema, schema::AttributeType};
 
 use crate::{
     DatabaseConfig, SettingError,
+    class::ConfigClass,
     database::{
         DatabaseKind,
         index::{IndexKinds, IndexSetting},
@@ -16,6 +17,7 @@ use crate::{
 const SUBSTR: &str = "substr";
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&[DatabaseKind::Mdb]), &["index"], &["olcDbIndex"]).olc("2.0.2", Form::Texts)
+    .allowed_by(&[ConfigClass::Berkeley.at(100), ConfigClass::Mdb.at(40)])
     .takes("<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]", "")
     .does(
         "Indexes attributes. Without kinds, those of `index default` are taken. An index that is new or changed is built \

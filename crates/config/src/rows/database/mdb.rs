@@ -2,6 +2,7 @@
 
 use crate::{
     DatabaseConfig, SettingError,
+    class::ConfigClass,
     database::{
         DatabaseKind,
         mdb::{Checkpoint, EnvironmentFlags},
@@ -21,6 +22,7 @@ const MDB: crate::setting::Level = DatabaseOf(&[DatabaseKind::Mdb]);
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
         .olc("2.12.2", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(60)])
         .takes("<bytes>", "")
         .at_next_start()
         .does(
@@ -38,6 +40,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["maxreaders"], &["olcDbMaxReaders"])
         .olc("2.12.1", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(50)])
         .shown()
         .takes("<count>", "126")
         .at_next_start()
@@ -47,6 +50,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.max_readers)),
     Setting::new(MDB, &["maxentrysize"], &["olcDbMaxEntrySize"])
         .olc("2.12.4", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(90)])
         .shown()
         .takes("<bytes>", "0")
         .does("Refuses bigger entries with adminLimitExceeded; 0 refuses none.")
@@ -55,6 +59,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.max_entry_size)),
     Setting::new(MDB, &["mode"], &["olcDbMode"])
         .olc("2.0.3", Form::Text)
+        .allowed_by(&[ConfigClass::Berkeley.at(130), ConfigClass::Mdb.at(70)])
         .shown()
         .takes("<mode>", "0600")
         .at_next_start()
@@ -70,6 +75,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["dbnosync"], &["olcDbNoSync"])
         .olc("2.1.4", Form::Boolean)
+        .allowed_by(&[ConfigClass::Berkeley.at(70), ConfigClass::Mdb.at(30)])
         .shown()
         .takes("[on|off]", "FALSE")
         .at_next_start()
@@ -89,6 +95,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
         .olc("2.12.3", Form::Texts)
+        .allowed_by(&[ConfigClass::Mdb.at(20)])
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
         .at_next_start()
         .does(
@@ -101,6 +108,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Database { set: set_flags, get: flags_text }),
     Setting::new(MDB, &["checkpoint"], &["olcDbCheckpoint"])
         .olc("2.1.2", Form::Text)
+        .allowed_by(&[ConfigClass::Berkeley.at(20), ConfigClass::Mdb.at(10)])
         .takes("<kilobytes> <minutes>", "")
         .does("With `dbnosync`, flushes to disk after so much was written or so much time has passed.")
         .like(&["1024 15"])
@@ -113,6 +121,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["changelog-size"], &["olcDbChangeLogSize"])
         .olc("+46", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(150)])
         .takes("<bytes>", "")
         .does(
             "Keeps a log of all changes in the database's file, for `ironbark changes`, and limits it: the oldest changes \
@@ -125,6 +134,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.change_log_octets)),
     Setting::new(MDB, &["changelog-age"], &["olcDbChangeLogAge"])
         .olc("+47", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(160)])
         .takes("<seconds>", "")
         .does(
             "Keeps a log of all changes, as `changelog-size` does, and drops changes from it that are older. Without \
@@ -135,17 +145,20 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.change_log_age_s)),
     Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
         .olc("2.1.15", Form::Integer)
+        .allowed_by(&[ConfigClass::Berkeley.at(180), ConfigClass::Mdb.at(120)])
         .takes("<bytes>", "4096")
         .does("Sets the page size of a new database file.")
         .meaningless("pages have the size of the machine's pages, and long values need no bigger ones"),
     Setting::new(MDB, &["multival"], &["olcDbMultival"])
         .olc("2.12.6", Form::Texts)
+        .allowed_by(&[ConfigClass::Mdb.at(110)])
         .takes("<attribute>[,...]|default <high>,<low>", "")
         .does("Sets from how many values on an attribute is stored apart from its entry.")
         .since("2.5")
         .meaningless("big attributes are always stored apart, by their size"),
     Setting::new(MDB, &["rtxnsize"], &["olcDbRtxnSize"])
         .olc("2.12.5", Form::Integer)
+        .allowed_by(&[ConfigClass::Mdb.at(100)])
         .shown()
         .takes("<entries>", "10000")
         .does("Sets after how many entries a search renews its snapshot.")
@@ -153,12 +166,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("a long search renews its snapshot with each slice of work"),
     Setting::new(MDB, &["searchstack"], &["olcDbSearchStack"])
         .olc("2.1.9", Form::Integer)
+        .allowed_by(&[ConfigClass::Berkeley.at(140), ConfigClass::Mdb.at(80)])
         .shown()
         .takes("<depth>", "16")
         .does("Sets the depth of the preallocated filter stack.")
         .meaningless("filters are evaluated without a preallocated stack"),
     Setting::new(MDB, &["crypto"], &["olcDbCryptoModule"])
         .olc("2.12.7", Form::ExactText)
+        .allowed_by(&[ConfigClass::Mdb.at(130)])
         .takes("<module>", "")
         .does("Loads a module that encrypts the database.")
         .since("2.7")
@@ -166,6 +181,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .refused("database encryption"),
     Setting::new(MDB, &["passphrase"], &["olcDbPassphrase"])
         .olc("2.12.8", Form::ExactText)
+        .allowed_by(&[ConfigClass::Mdb.at(140)])
         .takes("<passphrase>", "")
         .does("Is the key of an encrypted database.")
         .since("2.7")
@@ -173,6 +189,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .refused("database encryption"),
     Setting::new(Backend(DatabaseKind::Mdb), &["idlexp"], &["olcBkMdbIdlExp"])
         .olc("1.12.1", Form::Integer)
+        .allowed_by(&[ConfigClass::MdbBackend.at(10)])
         .takes("<exponent>", "16")
         .does("Sets the size from which an index slot is stored as a range.")
         .since("2.5")

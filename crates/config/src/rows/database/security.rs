@@ -2,12 +2,14 @@
 
 use crate::{
     DatabaseConfig, SettingError,
+    class::ConfigClass,
     setting::{Form, Handler, Level::Inherited, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"]).olc("0.59", Form::Texts)
+    .allowed_by(&[ConfigClass::Global.at(520), ConfigClass::Database.at(250)])
     .takes("<factor>=<n> ...", "")
     .does(
         "Demands security strength factors, which are about the length of keys in bits, 1 for integrity alone: `ssf` of whatever protects the connection, `tls`, \

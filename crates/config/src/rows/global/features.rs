@@ -2,6 +2,7 @@
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     global::features::{Allow, Disallow, MAX_FILTER_DEPTH},
     rows::fields::global_field,
     setting::{
@@ -40,6 +41,7 @@ const PASSWORD_SCHEMES: &[&str] = &[
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(BeforeDatabases, &["allow", "allow*"], &["olcAllows"])
         .olc("0.2", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(30)])
         .takes("<feature> ...", "")
         .does(
             "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
@@ -58,6 +60,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(BeforeDatabases, &["disallow", "disallow*"], &["olcDisallows"])
         .olc("0.15", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(120)])
         .takes("<feature> ...", "")
         .does(
             "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
@@ -76,6 +79,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
         .olc("0.14", Form::Name)
+        .allowed_by(&[ConfigClass::Frontend.at(10)])
         .takes("<dn>", "")
         .does("Is the search base of a search with an empty base that is not of scope base.")
         .like(&["dc=example,dc=com"])
@@ -83,6 +87,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(default_search_base)),
     Setting::new(Global, &["referral"], &["olcReferral"])
         .olc("0.41", Form::Url)
+        .allowed_by(&[ConfigClass::Global.at(380)])
         .takes("<url>", "")
         .does("Is the LDAP URL that clients get when no database holds the entry they ask for. May be repeated.")
         .like(&["ldap://root.example.com/"])
@@ -90,6 +95,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_referral, get: |config, _| config.referrals.clone() }),
     Setting::new(Global, &["password-hash"], &["olcPasswordHash"])
         .olc("0.36", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(340), ConfigClass::Frontend.at(20)])
         .takes("<scheme> ...", "{SSHA}")
         .does(
             "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
@@ -100,6 +106,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
     Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
         .olc("0.35", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(330)])
         .takes("<format>", "%s")
         .does(
             "Is the form of the salt of new `{CRYPT}` passwords: one `%s`, or `%.8s` for eight characters, stands for random \
@@ -110,12 +117,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_salt_format, get: |config, _| vec![config.crypt_salt_format.clone()] }),
     Setting::new(Global, &["sortvals"], &["olcSortVals"])
         .olc("0.83", Form::Texts)
+        .allowed_by(&[ConfigClass::Frontend.at(30)])
         .takes("<attribute> ...", "")
         .does("Names attributes whose values slapd keeps sorted, to find one among many.")
         .since("2.4")
         .meaningless("big value sets are found by hash, and values stay in the order in which they were added"),
     Setting::new(Global, &["maxFilterDepth"], &["olcMaxFilterDepth"])
         .olc("0.101", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(280)])
         .shown()
         .takes("<depth>", "1000")
         .does("Limits how deep the filter of a search may nest; 4096 is the most.")
@@ -124,11 +133,13 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_max_filter_depth, get: |config, _| config.max_filter_depth.text() }),
     Setting::new(Global, &["plugin"], &["olcPlugin"])
         .olc("0.38", Form::Ordered)
+        .allowed_by(&[ConfigClass::Database.at(120)])
         .takes("<type> <library> <function> [<argument> ...]", "")
         .does("Loads a SLAPI plug-in.")
         .refused("the interface for SLAPI plug-ins"),
     Setting::new(Global, &["pluginlog"], &["olcPluginLogFile"])
         .olc("0.39", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(360)])
         .takes("<file>", "")
         .does("Names the log file of SLAPI plug-ins.")
         .whole()

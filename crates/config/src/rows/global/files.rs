@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::{
-    GlobalConfig, SettingError, parts,
+    GlobalConfig, SettingError,
+    class::ConfigClass,
+    parts,
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
@@ -13,6 +15,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["include"], &["olcInclude"])
         .olc("0.19", Form::Urls)
+        .allowed_by(&[ConfigClass::Include.required()])
         .takes("<file>", "")
         .does(
             "Reads the named file before the next line, as if its lines stood here. A relative name starts at the working \
@@ -23,6 +26,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Structure),
     Setting::new(Global, &["database"], &["olcDatabase"])
         .olc("0.13", Form::Database)
+        .allowed_by(&[ConfigClass::Database.required()])
         .takes("<type>", "")
         .does(
             "Begins a database; what follows is about it, up to the next `database`. `mdb` is the store; `hdb` and `bdb` are \
@@ -33,12 +37,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Structure),
     Setting::new(Global, &["backend"], &["olcBackend"])
         .olc("0.9", Form::Backend)
+        .allowed_by(&[ConfigClass::Backend.required()])
         .takes("<type>", "")
         .does("Begins settings for all databases of a type. Must stand before the databases.")
         .like(&["mdb"])
         .obeyed(Handler::Structure),
     Setting::new(Global, &["overlay"], &["olcOverlay"])
         .olc("0.34", Form::Overlay)
+        .allowed_by(&[ConfigClass::Overlay.required()])
         .takes("<name>", "")
         .does(
             "Adds an overlay to the database above it, or to all databases when it stands before the first. Overlays run in the \
@@ -48,6 +54,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Structure),
     Setting::new(Global, &["argsfile"], &["olcArgsFile"])
         .olc("0.3", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(40)])
         .takes("<file>", "")
         .at_next_start()
         .does("Names the file into which the server writes its command line when it starts.")
@@ -56,6 +63,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(args_file)),
     Setting::new(Global, &["pidfile"], &["olcPidFile"])
         .olc("0.37", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(350)])
         .takes("<file>", "")
         .at_next_start()
         .does("Names the file into which the server writes its process number when it starts.")
@@ -64,6 +72,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(pid_file)),
     Setting::new(Global, &["rootDSE"], &["olcRootDSE"])
         .olc("0.51", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(430), ConfigClass::Include.at(10)])
         .takes("<file>", "")
         .does("Names an LDIF file whose attributes the root DSE shows besides its own. May be repeated.")
         .like(&["/etc/ldap/rootdse.ldif"])
@@ -71,6 +80,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_root_dse, get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect() }),
     Setting::new(Global, &["moduleload"], &["olcModuleLoad"])
         .olc("0.30", Form::Ordered)
+        .allowed_by(&[ConfigClass::Module.at(20)])
         .takes("<file> [<argument> ...]", "")
         .does(
             "Loads a module. Everything that is built is part of the program, so this only checks that the module is one of \
@@ -80,12 +90,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_module, get: |config, _| config.modules.clone() }),
     Setting::new(Global, &["modulepath"], &["olcModulePath"])
         .olc("0.31", Form::ExactText)
+        .allowed_by(&[ConfigClass::Module.at(10)])
         .takes("<path>", "")
         .does("Says where modules are looked for.")
         .whole()
         .meaningless("modules are part of the program"),
     Setting::new(Global, &[], &["olcConfigFile"])
         .olc("0.78", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(10)])
         .takes("<file>", "")
         .does("Shows the slapd.conf file that the server was started with.")
         .since("2.3")
@@ -93,6 +105,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("it is shown, not set"),
     Setting::new(Global, &[], &["olcConfigDir"])
         .olc("0.79", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(20)])
         .takes("<directory>", "")
         .does("Shows the configuration directory that the server was started with.")
         .since("2.3")

@@ -2,6 +2,7 @@
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     global::log::LogRotation,
     log_level::LogLevel,
     rows::fields::global_field,
@@ -13,6 +14,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["loglevel"], &["olcLogLevel"])
         .olc("0.28", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(250)])
         .shown()
         .takes("<level> ...", "stats")
         .does(
@@ -27,6 +29,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["logfile"], &["olcLogFile"])
         .olc("0.27", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(230)])
         .takes("<file>", "")
         .does("Names a file that gets what `-d` sends to stderr. The tools do not use it.")
         .like(&["/var/log/slapd.log"])
@@ -34,6 +37,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(log_file)),
     Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
         .olc("0.102", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(260)])
         .takes("on|off", "FALSE")
         .does("Sends what `-d` and `loglevel` ask for to the log file and nowhere else.")
         .since("2.6")
@@ -41,6 +45,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(log_file_only)),
     Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
         .olc("0.104", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(240)])
         .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc|json", "debug")
         .does(
             "Chooses what stands before a line of the log file. `json`, which OpenLDAP does not have, makes each line an object with \
@@ -51,6 +56,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(log_file_format)),
     Setting::new(Global, &["slowlog"], &["olcSlowLog"])
         .olc("+1", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(560)])
         .takes("<milliseconds>", "0")
         .does(
             "Writes a line for each operation that takes this long or longer, whatever the log levels are as long as there is a log: \
@@ -62,6 +68,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(slow_log_ms)),
     Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
         .olc("0.103", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(270)])
         .takes("<files> <megabytes> <hours>", "")
         .does(
             "Begins a new log file when the old one has reached a size or an age, and keeps 1 to 99 old ones, named `.01` and so \

@@ -4,11 +4,13 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"]).olc("+2", Form::Text)
+    .allowed_by(&[ConfigClass::Global.at(290)])
     .takes("<address>:<port>", "")
     .does(
         "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of its own. A port alone \

@@ -1,6 +1,7 @@
 //! Connections, timeouts and threads.
 
 use crate::{
+    class::ConfigClass,
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, OWN, Setting},
     value::Value,
@@ -9,6 +10,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["conn_max_pending"], &["olcConnMaxPending"])
         .olc("0.11", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(100)])
         .shown()
         .takes("<requests>", "100")
         .does("Limits the operations under way on an anonymous connection; further requests wait until one has ended.")
@@ -16,6 +18,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(max_pending)),
     Setting::new(Global, &["conn_max_pending_auth"], &["olcConnMaxPendingAuth"])
         .olc("0.12", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(110)])
         .shown()
         .takes("<requests>", "1000")
         .does("Is the same limit for authenticated connections.")
@@ -23,6 +26,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(max_pending_authenticated)),
     Setting::new(Global, &["sockbuf_max_incoming"], &["olcSockbufMaxIncoming"])
         .olc("0.61", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(570)])
         .shown()
         .takes("<bytes>", "262143")
         .does("Limits the size of a message on an anonymous connection; beyond it the connection is closed.")
@@ -30,6 +34,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(max_incoming)),
     Setting::new(Global, &["sockbuf_max_incoming_auth"], &["olcSockbufMaxIncomingAuth"])
         .olc("0.62", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(580)])
         .shown()
         .takes("<bytes>", "16777215")
         .does("Is the same limit for authenticated connections. All connections together may make the server hold 64 times as much.")
@@ -37,6 +42,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(max_incoming_authenticated)),
     Setting::new(Global, &["idletimeout"], &["olcIdleTimeout"])
         .olc("0.18", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(140)])
         .shown()
         .takes("<seconds>", "0")
         .does("Closes connections that have been idle this long; 0 never does.")
@@ -44,6 +50,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(idle_timeout_s)),
     Setting::new(Global, &["writetimeout"], &["olcWriteTimeout"])
         .olc("0.88", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(790)])
         .shown()
         .takes("<seconds>", "0")
         .does("Closes connections whose client has not taken an answer for this long; 0 never does.")
@@ -52,6 +59,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(write_timeout_s)),
     Setting::new(Global, &["gentlehup"], &["olcGentleHUP"])
         .olc("0.17", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(130)])
         .shown()
         .takes("on|off", "FALSE")
         .does(
@@ -62,6 +70,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(gentle_hup)),
     Setting::new(Global, &["sighup"], &["olcSigHup"])
         .olc("+25", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(540)])
         .takes("stop|reload", "stop")
         .does(
             "Says what SIGHUP does: `stop`, as in slapd (see `gentlehup`); `reload`: certificates, keys and revocation lists are read \
@@ -82,6 +91,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["localSSF"], &["olcLocalSSF"])
         .olc("0.26", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(220)])
         .shown()
         .takes("<ssf>", "71")
         .does("Is the security strength factor of ldapi:// connections.")
@@ -90,6 +100,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(local_ssf)),
     Setting::new(Global, &["threads"], &["olcThreads"])
         .olc("0.66", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(600)])
         .shown()
         .takes("<count>", "")
         .at_next_start()
@@ -108,6 +119,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["tool-threads"], &["olcToolThreads"])
         .olc("0.80", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(780)])
         .shown()
         .takes("<count>", "")
         .does("Limits the number of threads of tools that load or index. The default is one for each core.")
@@ -115,12 +127,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tool_threads)),
     Setting::new(Global, &["concurrency"], &["olcConcurrency"])
         .olc("0.10", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(90)])
         .shown()
         .takes("<count>", "0")
         .does("Is a hint to old thread libraries.")
         .meaningless("threads are the kernel's; there is nothing to hint"),
     Setting::new(Global, &["listener-threads"], &["olcListenerThreads"])
         .olc("0.93", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(210)])
         .shown()
         .takes("<count>", "1")
         .does("Sets the number of threads that watch connections.")
@@ -128,6 +142,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("each serving thread watches its own connections"),
     Setting::new(Global, &["threadqueues"], &["olcThreadQueues"])
         .olc("0.95", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(610)])
         .shown()
         .takes("<count>", "1")
         .does("Sets the number of queues of the thread pool.")
@@ -135,12 +150,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("each serving thread has its own queue"),
     Setting::new(Global, &["tcp-buffer"], &["olcTCPBuffer"])
         .olc("0.90", Form::ExactTexts)
+        .allowed_by(&[ConfigClass::Global.at(590)])
         .takes("[listener=<url>] [read=|write=]<bytes>", "")
         .does("Sets the size of TCP buffers.")
         .since("2.4")
         .meaningless("the kernel tunes TCP buffers by itself"),
     Setting::new(Global, &["reverse-lookup"], &["olcReverseLookup"])
         .olc("0.49", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(420)])
         .shown()
         .takes("on|off", "FALSE")
         .does(

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     global::sasl::{
         AuthzPolicy, AuthzRegexp, ChannelBinding, MAX_BUFFER, MAX_SSF, SaslMechanisms, SecurityFlags,
         SecurityProperties,
@@ -19,12 +20,14 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["authid-rewrite", "authid-rewrite*"], &["olcAuthIDRewrite"])
         .olc("0.6", Form::Ordered)
+        .allowed_by(&[ConfigClass::Global.at(60)])
         .takes("<argument> ...", "")
         .does("Rewrites SASL user names into DNs; `authz-regexp` does what is usual.")
         .since("2.3")
         .refused("the rewriting of SASL names by librewrite"),
     Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
         .olc("0.7", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(70)])
         .shown()
         .takes("none|from|to|any|all", "none")
         .does(
@@ -50,6 +53,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
         .olc("0.8", Form::Ordered)
+        .allowed_by(&[ConfigClass::Global.at(80)])
         .takes("<pattern> <replacement>", "")
         .does(
             "Makes a DN of the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or of an authorization identity: the first pattern (POSIX extended) \
@@ -76,6 +80,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
         .olc("0.89", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(440)])
         .takes("<plug-in> ...", "")
         .does("Names the plug-ins that look up SASL secrets. There is `slapd`, which looks them up in the directory; another one must not stand alone.")
         .since("2.4")
@@ -96,6 +101,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["sasl-auxprops-dontusecopy"], &["olcSaslAuxpropsDontUseCopy"])
         .olc("0.91", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(450)])
         .takes("<attribute> ...", "")
         .does("Names SASL secrets that must be read from the provider.")
         .since("2.4")
@@ -106,6 +112,7 @@ pub(crate) const ROWS: &[Setting] = &[
         &["olcSaslAuxpropsDontUseCopyIgnore"],
     )
         .olc("0.92", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(460)])
         .shown()
     .takes("on|off", "FALSE")
     .does("Reads such secrets locally when the provider is away.")
@@ -113,6 +120,7 @@ pub(crate) const ROWS: &[Setting] = &[
     .meaningless(NO_COPY),
     Setting::new(Global, &["sasl-cbinding"], &["olcSaslCBinding"])
         .olc("0.100", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(470)])
         .takes("none|tls-endpoint", "none")
         .does(
             "Chooses the channel binding of SASL mechanisms: with `tls-endpoint`, SCRAM-SHA-*-PLUS is offered under TLS, and binds the client to the server's certificate \
@@ -138,6 +146,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["sasl-host"], &["olcSaslHost"])
         .olc("0.53", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(480)])
         .takes("<name>", "")
         .does("Is the host name that SASL mechanisms use: CRAM-MD5 and DIGEST-MD5 show it, and it is the latter's realm without `sasl-realm`. It is the machine's name otherwise.")
         .like(&["ldap.example.com"])
@@ -145,6 +154,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(sasl.host)),
     Setting::new(Global, &["sasl-mechanisms"], &["olcSaslMechanisms"])
         .olc("+24", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(490)])
         .takes("<mechanism> ...", "")
         .does("Names the SASL mechanisms that may be offered; without it all may, if `sasl-secprops` lets them.")
         .since(OWN)
@@ -155,6 +165,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["sasl-realm"], &["olcSaslRealm"])
         .olc("0.54", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(500)])
         .takes("<realm>", "")
         .does("Is the SASL realm: part of the names that `authz-regexp` sees.")
         .like(&["EXAMPLE.COM"])
@@ -162,6 +173,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(sasl.realm)),
     Setting::new(Global, &["sasl-secprops"], &["olcSaslSecProps"])
         .olc("0.56", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(510)])
         .shown()
         .takes("<property>[,...]", "noplain,noanonymous")
         .does(

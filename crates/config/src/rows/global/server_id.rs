@@ -4,6 +4,7 @@ use ironbark_model::ldap_url::LdapUrl;
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     global::server_id::ServerId,
     setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
@@ -11,6 +12,7 @@ use crate::{
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"]).olc("0.81", Form::Texts)
+    .allowed_by(&[ConfigClass::Global.at(530)])
     .takes("<number> [<url>]", "")
     .does(
         "Is this server's number in the CSNs of its writes, 0 to 4095, decimal or `0x`. With URLs it may be repeated: the line whose \

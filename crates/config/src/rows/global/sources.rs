@@ -2,6 +2,7 @@
 
 use crate::{
     GlobalConfig, SettingError,
+    class::ConfigClass,
     global::sources::{BindFailureLimit, Network},
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, OWN, Setting},
@@ -12,6 +13,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["connection-limit"], &["olcConnectionLimit"])
         .olc("+21", Form::Integer)
+        .allowed_by(&[ConfigClass::Global.at(300)])
         .takes("<n>", "0")
         .does(
             "Limits the connections that are open at the same time from one address, or from one IPv6 network of 64 bits; more are closed \
@@ -22,6 +24,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(connection_limit)),
     Setting::new(Global, &["bind-failure-limit"], &["olcBindFailureLimit"])
         .olc("+22", Form::Text)
+        .allowed_by(&[ConfigClass::Global.at(310)])
         .takes("<count>/<seconds>", "")
         .does(
             "Slows down the guessing of passwords. When half of `count` binds from one address, or one IPv6 network of 64 bits, have failed with \
@@ -39,6 +42,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["proxy-trusted"], &["olcProxyTrusted"])
         .olc("+23", Form::Texts)
+        .allowed_by(&[ConfigClass::Global.at(320)])
         .takes("<address>[/<prefix>] ...", "")
         .does(
             "Names the proxies that listeners `pldap://` and `pldaps://` take connections from; others are closed. Without it everybody \

@@ -4,6 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use crate::{
     SettingError,
+    class::ConfigClass,
     global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
     rows::fields::global_field,
     setting::{Form, Handler, Level::Global, Setting},
@@ -13,6 +14,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCACertificate"], &["olcTLSCACertificate"])
         .olc("0.97", Form::Certificate)
+        .allowed_by(&[ConfigClass::Global.at(690)])
         .takes("<base64>", "")
         .does("Is the DER of a certificate of an authority, in base64; in cn=config it is the certificate itself (`olcTLSCACertificate;binary`).")
         .since("2.5")
@@ -24,6 +26,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["TLSCACertificateFile"], &["olcTLSCACertificateFile"])
         .olc("0.68", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(630)])
         .takes("<file>", "")
         .does("Names a PEM file of certificates of authorities: those who may have signed clients' certificates, and the issuers of the server's own, \
              which are sent along where `TLSCertificateFile` does not hold them.")
@@ -33,6 +36,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.ca_certificate_file)),
     Setting::new(Global, &["TLSCACertificatePath"], &["olcTLSCACertificatePath"])
         .olc("0.69", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(640)])
         .takes("<path>", "")
         .does("Names directories of such files, separated by semicolons. All files are read, whatever their names.")
         .since("2.0")
@@ -41,6 +45,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.ca_certificate_path)),
     Setting::new(Global, &["TLSCertificate"], &["olcTLSCertificate"])
         .olc("0.98", Form::Certificate)
+        .allowed_by(&[ConfigClass::Global.at(700)])
         .takes("<base64>", "")
         .does("Is the DER of the server's certificate, in base64; in cn=config it is the certificate itself (`olcTLSCertificate;binary`).")
         .since("2.5")
@@ -52,6 +57,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["TLSCertificateFile"], &["olcTLSCertificateFile"])
         .olc("0.70", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(650)])
         .takes("<file>", "")
         .does("Names the PEM file of the server's certificate, which may hold its issuers behind it. When this file, or another one that TLS settings \
              name, changes, it is read again within seconds, and new connections use it; if it cannot be used, the log says so and the one before stays in use.")
@@ -61,6 +67,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.certificate_file)),
     Setting::new(Global, &["TLSCertificateKey"], &["olcTLSCertificateKey"])
         .olc("0.99", Form::PrivateKey)
+        .allowed_by(&[ConfigClass::Global.at(710)])
         .takes("<base64>", "")
         .does("Is the DER of the server's private key (PKCS#8, PKCS#1 or SEC1), in base64; in cn=config it is the key itself (`olcTLSCertificateKey;binary`).")
         .since("2.5")
@@ -72,6 +79,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["TLSCertificateKeyFile"], &["olcTLSCertificateKeyFile"])
         .olc("0.71", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(660)])
         .takes("<file>", "")
         .does("Names the PEM file of the server's private key, which must not be encrypted. It may be the same file as the certificate's.")
         .since("2.0")
@@ -80,6 +88,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.key_file)),
     Setting::new(Global, &["TLSCipherSuite"], &["olcTLSCipherSuite"])
         .olc("0.72", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(670)])
         .takes("<ciphers>", "")
         .does("Chooses ciphers, in the words of OpenSSL (`HIGH:!aNULL`, `ECDHE-RSA-AES128-GCM-SHA256`) or of GnuTLS (`SECURE256:-VERS-TLS1.2`). There are those of TLS 1.3, \
              and of TLS 1.2 those with ECDHE and AES-GCM or ChaCha20; older ones that the text names are left out. A text that leaves none is refused, and so is one with a \
@@ -90,6 +99,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.cipher_suite)),
     Setting::new(Global, &["TLSCRLCheck"], &["olcTLSCRLCheck"])
         .olc("0.73", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(680)])
         .takes("none|peer|all", "none")
         .does("Says which certificates of a client's chain must be looked up in revocation lists, and are refused where there is none: the client's own, or all. The lists come \
              from `TLSCRLFile`, `TLSCACertificateFile` and `TLSCACertificatePath`.")
@@ -114,6 +124,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["TLSCRLFile"], &["olcTLSCRLFile"])
         .olc("0.82", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(760)])
         .takes("<file>", "")
         .does("Names a PEM file of revocation lists. A client's certificate that one of them names is refused.")
         .since("2.4")
@@ -122,12 +133,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.crl_file)),
     Setting::new(Global, &["TLSRandFile"], &["olcTLSRandFile"])
         .olc("0.74", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(720)])
         .takes("<file>", "")
         .does("Names a source of randomness.")
         .whole()
         .meaningless("the kernel's random number generator is used"),
     Setting::new(Global, &["TLSVerifyClient"], &["olcTLSVerifyClient"])
         .olc("0.75", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(730)])
         .shown()
         .takes("never|allow|try|demand|hard|true", "never")
         .does("Says whether clients are asked for a certificate: `never`; `allow` asks, and a bad one counts as none; `try` ends the connection of who has a bad one; `demand` (`hard`, \
@@ -156,6 +169,7 @@ pub(crate) const ROWS: &[Setting] = &[
         }),
     Setting::new(Global, &["TLSDHParamFile"], &["olcTLSDHParamFile"])
         .olc("0.77", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(740)])
         .takes("<file>", "")
         .does("Names the file of Diffie-Hellman parameters.")
         .since("2.4")
@@ -163,6 +177,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .meaningless("keys are exchanged over elliptic curves, which need no parameters"),
     Setting::new(Global, &["TLSECName"], &["olcTLSECName"])
         .olc("0.96", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(750)])
         .takes("<curve>[:<curve>...]", "")
         .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is passed over if there are others.")
         .since("2.4")
@@ -171,6 +186,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(global_field!(tls.curves)),
     Setting::new(Global, &["TLSProtocolMin"], &["olcTLSProtocolMin"])
         .olc("0.87", Form::ExactText)
+        .allowed_by(&[ConfigClass::Global.at(770)])
         .shown()
         .takes("<major>[.<minor>]", "0.0")
         .does("Is the oldest protocol version allowed: 3.3 is TLS 1.2, the oldest that there is here; 3.4 is TLS 1.3, which is also what anything newer means.")
