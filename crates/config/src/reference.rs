@@ -13,9 +13,9 @@ pub fn reference_markdown(registry: &Registry) -> String {
     let mut page = String::from(
         "# Settings\n\n\
          This page is made from the table of settings by the tests of `crates/overlays`; do not edit it.\n\n\
-         Each setting of OpenLDAP 2.4 to 2.7 that a slapd.conf may hold has one of three fates: it is **obeyed**; it is \
-         **without meaning** here and accepted, and the log says so; or it is **refused** with file and line, because it belongs \
-         to a part that is not built yet.\n",
+         Each setting of OpenLDAP 2.4 to 2.7 that a slapd.conf may hold has one of three fates. A setting that is \
+         **obeyed** takes effect. A setting **without meaning** is accepted, and the log says so. A setting that is \
+         **refused** belongs to a part that is not built yet; the error names file and line.\n",
     );
     let mut heading = String::new();
     for row in registry.settings() {

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(AUDITLOG, &["auditlognonblocking"], &["olcAuditlogNonBlocking"])
         .olc("3.15.2", Form::Boolean)
         .takes("[on|off]", "FALSE")
-        .does("Opens the file without waiting, for a named pipe that nobody may be reading.")
+        .does("Opens the file without waiting, for a named pipe that may have no reader.")
         .since("2.7")
         .like(&["on"])
         .obeyed(overlay_handler!(

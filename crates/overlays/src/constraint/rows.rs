@@ -14,16 +14,21 @@ const CONSTRAINT: Level = Level::Overlay("constraint");
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(CONSTRAINT, &["constraint_attribute"], &["olcConstraintAttribute"])
         .olc("3.13.1", Form::Texts)
-        .takes("<attribute>[,...] count|size|regex|negregex|uri|neguri|set|negset <value> [restrict=<URI>]", "")
+        .takes(
+            "<attribute>[,...] count|size|regex|negregex|uri|neguri|set|negset <value> [restrict=<URI>]",
+            "",
+        )
         .does(
-            "Says what the values of attributes must be like; an add, modify or modify DN that breaks it is refused with \
-             constraintViolation. `count`: so many values at most, counted in the entry as it will be. `size`: so many octets of each \
-             value at most. `regex`, `negregex`: each new value matches the expression (POSIX extended, upper and lower case are \
-             different), or does not. `uri`, `neguri`: `ldap:///[base]?attributes?scope[?filter]`; the client finds an entry with the \
-             new value in one of the attributes, or finds none; what it may not search is not found, as in slapd. `set`, `negset`: the \
-             set (as in access rules) holds for the entry as it will be, or does not. With `restrict` it holds only for entries in the \
-             scope of the URI (base, which is the default: the base alone) that its filter matches as they are before the change. The \
-             relax rules control, with manage access to the attribute, lets anything pass.",
+            "Says what the values of attributes must be like. An add, modify or modify DN that breaks the rule is \
+             refused with constraintViolation. `count`: at most this many values in the entry after the change. \
+             `size`: at most this many octets in each value. `regex`, `negregex`: each new value matches the \
+             expression (POSIX extended, case-sensitive), or does not. `uri`, `neguri`: \
+             `ldap:///[base]?attributes?scope[?filter]`; the client finds an entry with the new value in one of the \
+             attributes, or finds none. Entries that the client may not search are not found, as in slapd. `set`, \
+             `negset`: the set (as in access rules) holds for the entry after the change, or does not. With \
+             `restrict`, the rule holds only for entries in the scope of the URI (base by default: the base alone) \
+             that match its filter before the change. The relax rules control, with manage access to the attribute, \
+             allows any value.",
         )
         .since("2.4")
         .like(&[
@@ -32,7 +37,8 @@ pub(super) const ROWS: &[Setting] = &[
             "mail regex ^[[:alnum:]]+@example.com$",
             "mail negregex ^[[:alnum:]]+@example.org$",
             "title uri ldap:///dc=example,dc=com?title?sub?(objectClass=person)",
-            "cn neguri ldap:///dc=example,dc=com?cn,sn?sub restrict=ldap:///dc=example,dc=com??sub?(objectClass=person)",
+            "cn neguri ldap:///dc=example,dc=com?cn,sn?sub \
+             restrict=ldap:///dc=example,dc=com??sub?(objectClass=person)",
             "cn,sn,givenName set \"(this/givenName + [ ] + this/sn) & this/cn\"",
             "cn negset \"this/cn & this/sn\"",
         ])
@@ -42,7 +48,10 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(CONSTRAINT, &["constraint_allowempty"], &["olcConstraintAllowEmpty"])
         .olc("3.13.2", Form::Boolean)
         .takes("on|off", "FALSE")
-        .does("Lets modify requests pass that change nothing. Without it they are refused with invalidAttributeSyntax, as in slapd.")
+        .does(
+            "Accepts modify requests that change nothing. Without it they are refused with invalidAttributeSyntax, as \
+             in slapd.",
+        )
         .since("2.6")
         .like(&["TRUE"])
         .obeyed(overlay_field!(ConstraintConfig.allow_empty)),

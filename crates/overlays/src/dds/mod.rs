@@ -40,8 +40,8 @@ pub(crate) const ROW: Row = Row {
         schema: "attributetype ( 1.3.6.1.4.1.4203.666.1.57 NAME 'entryExpireTimestamp' DESC 'RFC2589 OpenLDAP extension: expire time of a dynamic \
                  object, computed as now + entryTtl' EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX \
                  1.3.6.1.4.1.1466.115.121.1.24 SINGLE-VALUE NO-USER-MODIFICATION USAGE dSAOperation )\n",
-        introduction: "It makes entries of class dynamicObject go when their time is over, unless a client with manage access to their entryTtl \
-                       refreshes them (RFC 2589).",
+        introduction: "The overlay deletes entries of class dynamicObject when their time is over, unless a client \
+            with manage access to their entryTtl refreshes them (RFC 2589).",
     },
     make: |config, schema| make(config.settings()?, schema),
 };

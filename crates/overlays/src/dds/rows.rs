@@ -19,14 +19,14 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(DDS, &["dds-state"], &["olcDDSstate"])
         .olc("3.9.1", Form::Boolean)
         .takes("on|off", "TRUE")
-        .does("Says whether the overlay does anything. With off, entries of class dynamicObject are as others.")
+        .does("Says whether the overlay is active. With off, entries of class dynamicObject are ordinary entries.")
         .since("2.4")
         .like(&["FALSE"])
         .obeyed(overlay_field!(DdsConfig.is_on)),
     span(&["dds-max-ttl"], &["olcDDSmaxTtl"], "3.9.2")
         .takes("<seconds>|<days>d<hours>h<minutes>m<seconds>s", "1d")
         .like(&["2d", "1d12h", "100000"])
-        .does("Is the longest time to live that a client may ask for: a day at least, a year and a day at most.")
+        .does("Sets the longest time to live that a client may ask for: between a day and a year and a day.")
         .obeyed(overlay_handler!(
             DdsConfig,
             |settings, statement| {
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, _| vec![span_text(settings.max_ttl_s)],
         )),
     span(&["dds-min-ttl"], &["olcDDSminTtl"], "3.9.3")
-        .does("Is the shortest time to live: who asks for less gets so much. 0 means a day.")
+        .does("Sets the shortest time to live. A client that asks for less gets this much. 0 means a day.")
         .obeyed(overlay_handler!(
             DdsConfig,
             |settings, statement| {
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, _| settings.min_ttl_s.map(span_text).into_iter().collect(),
         )),
     span(&["dds-default-ttl"], &["olcDDSdefaultTtl"], "3.9.4")
-        .does("Is the time to live of a new entry; dds-max-ttl without it. 0 means a day.")
+        .does("Sets the time to live of a new entry; dds-max-ttl by default. 0 means a day.")
         .obeyed(overlay_handler!(
             DdsConfig,
             |settings, statement| {
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, _| settings.default_ttl_s.map(span_text).into_iter().collect(),
         )),
     span(&["dds-interval"], &["olcDDSinterval"], "3.9.5")
-        .does("Is the time between two looks for entries that have expired; an hour without it.")
+        .does("Sets the time between two searches for expired entries; an hour by default.")
         .obeyed(overlay_handler!(
             DdsConfig,
             |settings, statement| {
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Setting] = &[
             |settings, _| settings.interval_s.map(span_text).into_iter().collect(),
         )),
     span(&["dds-tolerance"], &["olcDDStolerance"], "3.9.6")
-        .does("Is how long an entry stays after it has expired; such an entry may still be refreshed.")
+        .does("Sets how long an entry stays after it has expired. Such an entry may still be refreshed.")
         .obeyed(overlay_handler!(
             DdsConfig,
             |settings, statement| {
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(DDS, &["dds-max-dynamicObjects"], &["olcDDSmaxDynamicObjects"])
         .olc("3.9.7", Form::Integer)
         .takes("<number>", "")
-        .does("Is how many dynamic entries the database may have; any number without it.")
+        .does("Limits the dynamic entries of the database. Without this line any number is allowed.")
         .since("2.4")
         .like(&["10"])
         .obeyed(overlay_handler!(

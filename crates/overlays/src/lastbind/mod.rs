@@ -31,9 +31,9 @@ pub(crate) const ROW: Row = Row {
         schema: "attributetype ( 1.3.6.1.4.1.453.16.2.188 NAME 'authTimestamp' DESC 'last successful authentication using any method/mech' \
                  EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.24 SINGLE-VALUE \
                  NO-USER-MODIFICATION USAGE dSAOperation )\n",
-        introduction: "It keeps the time of the last bind that succeeded in the attribute authTimestamp of the entry; `lastbind-precision` of \
-                       the database says how old that may be before it is written again. The setting `lastbind` of a database does the same \
-                       with pwdLastSuccess, without an overlay.",
+        introduction: "The overlay writes the time of the last successful bind to the attribute authTimestamp of the \
+            entry. `lastbind-precision` of the database says how old the value must be before it is written again. The \
+            setting `lastbind` of a database does the same with pwdLastSuccess, without an overlay.",
     },
     make: |_, schema| make(schema),
 };

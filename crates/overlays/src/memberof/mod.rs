@@ -41,7 +41,8 @@ pub(crate) const ROW: Row = Row {
         settings: rows::ROWS,
         fresh: AnySettings::of::<MemberofConfig>,
         schema: "",
-        introduction: "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may have it anyway.",
+        introduction: "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may \
+            have it in any case.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };

@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-dn"], &["olcMemberOfDN"])
         .olc("3.18.0", Form::Name)
         .takes("<dn>", "")
-        .does("Is the modifiersName of the overlay's own changes; the rootdn by default.")
+        .does("Sets the modifiersName of the overlay's own changes; the rootdn by default.")
         .since("2.4")
         .like(&["cn=MemberOf"])
         .whole()
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-dangling-error"], &["olcMemberOfDanglingError"])
         .olc("3.18.7", Form::Text)
         .takes("<result code>", "constraintViolation")
-        .does("Is the result code of such a refusal, by number or name.")
+        .does("Sets the result code of such a refusal, by number or name.")
         .since("2.4")
         .like(&["noSuchObject"])
         .obeyed(overlay_handler!(
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-group-oc"], &["olcMemberOfGroupOC"])
         .olc("3.18.3", Form::Text)
         .takes("<class>", "groupOfNames")
-        .does("Is the object class that makes an entry a group.")
+        .does("Sets the object class that makes an entry a group.")
         .since("2.4")
         .like(&["groupOfUniqueNames"])
         .obeyed(overlay_handler!(MemberofConfig, set_class, |settings, _| vec![
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-member-ad"], &["olcMemberOfMemberAD"])
         .olc("3.18.4", Form::Text)
         .takes("<attribute>", "member")
-        .does("Is the attribute of a group that names its members.")
+        .does("Sets the attribute of a group that names its members.")
         .since("2.4")
         .like(&["uniqueMember"])
         .obeyed(overlay_handler!(
@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-memberof-ad"], &["olcMemberOfMemberOfAD"])
         .olc("3.18.5", Form::Text)
         .takes("<attribute>", "memberOf")
-        .does("Is the attribute of a member that names its groups.")
+        .does("Sets the attribute of a member that names its groups.")
         .since("2.4")
         .like(&["seeAlso"])
         .obeyed(overlay_handler!(
@@ -139,7 +139,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-reverse"], &["olcMemberOfReverse"])
         .olc("3.18.6", Form::PlainBoolean)
         .takes("on|off", "FALSE")
-        .does("Was meant to keep groups in step with changes of memberOf; no release of slapd had it.")
+        .does("Was meant to keep groups in step with changes of memberOf. No release of slapd had it.")
         .since("2.4")
         .meaningless("no release of slapd obeys it"),
     Setting::new(MEMBEROF, &["memberof-addcheck"], &["olcMemberOfAddCheck"])

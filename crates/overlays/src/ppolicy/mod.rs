@@ -57,8 +57,9 @@ pub(crate) const ROW: Row = Row {
         settings: rows::ROWS,
         fresh: AnySettings::of::<PpolicyConfig>,
         schema: "",
-        introduction: "cn=Subschema shows pwdPolicy, its kin and their attributes when the overlay, or the module of its name, is loaded. Entries may \
-                   have them anyway. A ppolicy.schema of OpenLDAP 2.4 that is included, too, adds nothing; one that contradicts is refused.",
+        introduction: "cn=Subschema shows pwdPolicy, its related classes and their attributes when the overlay, or the \
+            module of its name, is loaded. Entries may have them in any case. An included ppolicy.schema of OpenLDAP \
+            2.4 adds nothing; one that contradicts these definitions is refused.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };

@@ -29,8 +29,8 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.1", Form::Name)
         .takes("<dn>", "")
         .does(
-            "Names the entry of class pwdPolicy that holds for entries with a password that name none by pwdPolicySubentry and that no \
-             rule finds. Without a policy nothing is enforced.",
+            "Names the entry of class pwdPolicy for entries with a password that have no pwdPolicySubentry and that no \
+             rule matches. Without a policy nothing is enforced.",
         )
         .since("2.3")
         .like(&["cn=standard,ou=policies,dc=example,dc=com"])
@@ -44,7 +44,9 @@ pub(super) const ROWS: &[Setting] = &[
             // slapd keeps only the normal form.
             |settings, _| {
                 let default = settings.default.iter();
-                default.map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned()).collect()
+                default
+                    .map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned())
+                    .collect()
             },
         )),
     Setting::new(PPOLICY, &["ppolicy_hash_cleartext"], &["olcPPolicyHashCleartext"])
@@ -52,8 +54,8 @@ pub(super) const ROWS: &[Setting] = &[
         .shown()
         .takes("[on|off]", "FALSE")
         .does(
-            "Hashes passwords that add and modify requests bring in the clear, by pwdDefaultHash of the policy or the first scheme of \
-             `password-hash`.",
+            "Hashes clear-text passwords in add and modify requests, by pwdDefaultHash of the policy or the first \
+             scheme of `password-hash`.",
         )
         .since("2.3")
         .like(&["TRUE"])
@@ -62,7 +64,7 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.3", Form::Boolean)
         .shown()
         .takes("[on|off]", "FALSE")
-        .does("Tells clients that ask with the password policy control that an account is locked. It also tells attackers.")
+        .does("Tells clients that send the password policy control that an account is locked. Attackers learn it, too.")
         .since("2.3")
         .like(&["TRUE"])
         .obeyed(switch!(use_lockout)),
@@ -70,7 +72,7 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.4", Form::Boolean)
         .shown()
         .takes("[on|off]", "FALSE")
-        .does("Sends what a bind changes to the provider. Only `off` is built: there is no replication yet.")
+        .does("Sends the changes of a bind to the provider. Only `off` is built: there is no replication yet.")
         .since("2.4")
         .like(&["FALSE"])
         .obeyed(overlay_handler!(
@@ -88,38 +90,44 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.5", Form::Boolean)
         .shown()
         .takes("[on|off]", "FALSE")
-        .does("Keeps the overlay from changing anything: no failure is recorded, no password is checked when it is changed.")
+        .does("Keeps the overlay from changing anything: no failure is recorded, and new passwords are not checked.")
         .since("2.5")
         .like(&["TRUE"])
         .obeyed(switch!(disable_write)),
-    Setting::new(PPOLICY, &["ppolicy_send_netscape_controls"], &["olcPPolicySendNetscapeControls"])
-        .olc("3.12.6", Form::Boolean)
-        .shown()
-        .takes("[on|off]", "FALSE")
-        .does("Sends Netscape's controls with the answer to a bind that did not ask with the password policy control.")
-        .since("2.5")
-        .like(&["TRUE"])
-        .obeyed(switch!(send_netscape_controls)),
+    Setting::new(
+        PPOLICY,
+        &["ppolicy_send_netscape_controls"],
+        &["olcPPolicySendNetscapeControls"],
+    )
+    .olc("3.12.6", Form::Boolean)
+    .shown()
+    .takes("[on|off]", "FALSE")
+    .does("Sends Netscape's controls with the answer to a bind without the password policy control.")
+    .since("2.5")
+    .like(&["TRUE"])
+    .obeyed(switch!(send_netscape_controls)),
     Setting::new(PPOLICY, &["ppolicy_check_module"], &["olcPPolicyCheckModule"])
         .olc("3.12.7", Form::PlainText)
         .takes("<path>", "")
         .does(
-            "Loads a module in C that judges passwords. There are none here: ppolicy_quality_classes, ppolicy_quality_characters, \
-             ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count as the module that pwdUseCheckModule asks for.",
+            "Loads a module in C that judges passwords. There are no such modules here. ppolicy_quality_classes, \
+             ppolicy_quality_characters, ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count \
+             as the module that pwdUseCheckModule asks for.",
         )
         .since("2.6")
         .refused("the loading of modules in C"),
     Setting::new(PPOLICY, &["ppolicy_rules"], &["olcPPolicyRules"])
         .olc("+41", Form::Ordered)
         .takes(
-            "[dn[.<style>]=<dn>] [require_password=yes|no] [filter=<filter>] [group[.expand][/<class>[/<attribute>]]=<dn>] \
-             no_policy|policy_dn[.expand]=<dn> [stop|continue]",
+            "[dn[.<style>]=<dn>] [require_password=yes|no] [filter=<filter>] \
+             [group[.expand][/<class>[/<attribute>]]=<dn>] no_policy|policy_dn[.expand]=<dn> [stop|continue]",
             "",
         )
         .does(
-            "Chooses the policy of entries that name none: the first rule whose conditions hold and whose policy exists decides; with \
-             `continue` a later one may decide otherwise. `$1` in `.expand` is what `dn.regex` has matched. In cn=config the rules are \
-             values of olcPPolicyRules; slapd has an entry for each, which is not read here.",
+            "Chooses the policy of entries without pwdPolicySubentry. The first rule whose conditions hold and whose \
+             policy exists decides; after a rule with `continue`, a later rule may still decide. `$1` in `.expand` is \
+             what `dn.regex` has matched. In cn=config the rules are values of olcPPolicyRules. slapd has an entry for \
+             each rule; such entries are not read here.",
         )
         .since("2.7")
         .like(&[
@@ -138,8 +146,9 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("+42", Form::Integer)
         .takes("<number>", "0")
         .does(
-            "Is how many kinds of characters a new password must have, of capital letters, small letters, digits and others. Like the \
-             other checks of quality it holds where pwdCheckQuality of the policy is 1 or 2, for passwords in the clear.",
+            "Sets how many kinds of characters a new password must have: capital letters, small letters, digits, \
+             others. Like the other checks of quality, it applies to clear-text passwords if pwdCheckQuality of the \
+             policy is 1 or 2.",
         )
         .since(OWN)
         .like(&["3"])
@@ -154,30 +163,39 @@ pub(super) const ROWS: &[Setting] = &[
             },
             |settings, _| settings.quality_classes.text(),
         )),
-    Setting::new(PPOLICY, &["ppolicy_quality_characters"], &["olcPPolicyQualityCharacters"])
-        .olc("+43", Form::Integer)
-        .takes("<number>", "0")
-        .does("Is how many characters a new password must have; pwdMinLength counts octets.")
-        .since(OWN)
-        .like(&["12"])
-        .obeyed(overlay_field!(PpolicyConfig.quality_characters)),
-    Setting::new(PPOLICY, &["ppolicy_quality_dictionary"], &["olcPPolicyQualityDictionary"])
-        .olc("+44", Form::ExactText)
-        .takes("<file>", "")
-        .does(
-            "Names a file with a word on each line, which is read when the server starts or the setting changes, up to 64 MiB. A new \
-             password must be none of them, in any case, also when digits and signs around it are taken away.",
-        )
-        .since(OWN)
-        .like(&["/usr/share/dict/words"])
-        .whole()
-        .obeyed(overlay_field!(PpolicyConfig.quality_dictionary)),
+    Setting::new(
+        PPOLICY,
+        &["ppolicy_quality_characters"],
+        &["olcPPolicyQualityCharacters"],
+    )
+    .olc("+43", Form::Integer)
+    .takes("<number>", "0")
+    .does("Sets how many characters a new password must have. pwdMinLength counts octets instead.")
+    .since(OWN)
+    .like(&["12"])
+    .obeyed(overlay_field!(PpolicyConfig.quality_characters)),
+    Setting::new(
+        PPOLICY,
+        &["ppolicy_quality_dictionary"],
+        &["olcPPolicyQualityDictionary"],
+    )
+    .olc("+44", Form::ExactText)
+    .takes("<file>", "")
+    .does(
+        "Names a file of up to 64 MiB with a word on each line. It is read when the server starts or the setting \
+             changes. A new password must not be one of the words, in any case, also after digits and signs around it \
+             are removed.",
+    )
+    .since(OWN)
+    .like(&["/usr/share/dict/words"])
+    .whole()
+    .obeyed(overlay_field!(PpolicyConfig.quality_dictionary)),
     Setting::new(PPOLICY, &["ppolicy_quality_forbid"], &["olcPPolicyQualityForbid"])
         .olc("+45", Form::Attributes)
         .takes("<attribute>...", "")
         .does(
-            "Names attributes of which a new password must not contain any value of the entry, or word of it, of three characters or more, \
-             in any case.",
+            "Names attributes. A new password must not contain a value that the entry has in one of them, or a word of \
+             such a value, of three characters or more, in any case.",
         )
         .since(OWN)
         .like(&["uid", "uid cn"])

@@ -14,10 +14,11 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.11.1", Form::Texts)
         .takes("<attribute>...", "")
         .does(
-            "Names the attributes whose values follow the entries that they name: when an entry is deleted or renamed, or stands below \
-             one that is, its name is taken out of all entries of the database, or replaced there. slapd does so in the background; \
-             here it is part of the operation, which fails as a whole or not at all. Give each attribute an eq index: without one all \
-             entries are read. A value with a unique identifier (`cn=a#'01'B`) is left, as in slapd.",
+            "Names the attributes whose values follow the entries that they name. When an entry, or one above it, is \
+             deleted or renamed, its name is removed from all entries of the database, or replaced there. slapd does \
+             this in the background. Here it is part of the operation, which fails as a whole or not at all. Give each \
+             attribute an eq index: without one, all entries are read. A value with a unique identifier (`cn=a#'01'B`) \
+             stays, as in slapd.",
         )
         .since("2.2")
         .like(&["member", "member uniqueMember"])
@@ -28,8 +29,9 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.11.2", Form::Name)
         .takes("<dn>", "")
         .does(
-            "Takes the place of a deleted name that was the last value of its attribute. Without it the attribute goes; where the schema \
-             requires it the entry is left as it is, with a line in the log, as in slapd.",
+            "Sets the value that replaces a deleted name if that was the last value of its attribute. Without this \
+             line the attribute is removed. If the schema requires the attribute, the entry stays as it is, with a \
+             line in the log, as in slapd.",
         )
         .since("2.2")
         .like(&["cn=nobody"])
@@ -38,7 +40,9 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(REFINT, &["refint_modifiersname"], &["olcRefintModifiersName"])
         .olc("3.11.3", Form::Name)
         .takes("<dn>", RefintConfig::MODIFIER)
-        .does("Is the modifiersName of the overlay's changes, which leave all other operational attributes as they are.")
+        .does(
+            "Sets the modifiersName of the overlay's changes. They leave all other operational attributes as they are.",
+        )
         .since("2.4")
         .like(&["cn=refint"])
         .whole()

@@ -37,7 +37,8 @@ pub(crate) const ROW: Row = Row {
         settings: rows::ROWS,
         fresh: AnySettings::of::<RetcodeConfig>,
         schema: stored::SCHEMA,
-        introduction: "It answers requests with chosen result codes, delays and notifications, so that clients can be tested.",
+        introduction: "The overlay answers requests with chosen result codes, delays and notifications, to test \
+            clients.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(RETCODE, &["retcode-parent"], &["olcRetcodeParent"])
         .olc("3.20.1", Form::Name)
         .takes("<dn>", "")
-        .does("Is the name below which the entries of retcode-item are; without it, the suffix of the database.")
+        .does("Sets the name above the entries of retcode-item; the suffix of the database by default.")
         .since("2.3")
         .like(&["ou=RetCodes,dc=example,dc=com"])
         .obeyed(overlay_handler!(
@@ -23,7 +23,11 @@ pub(super) const ROWS: &[Setting] = &[
                 settings.parent = Some(parse_dn(statement, statement.one()?)?);
                 Ok(())
             },
-            |settings, _| settings.parent.iter().map(|parent| parent.pretty().to_owned()).collect(),
+            |settings, _| settings
+                .parent
+                .iter()
+                .map(|parent| parent.pretty().to_owned())
+                .collect(),
         )),
     Setting::new(RETCODE, &["retcode-item"], &["olcRetcodeItem"])
         .olc("3.20.2", Form::Ordered)
@@ -33,13 +37,14 @@ pub(super) const ROWS: &[Setting] = &[
             "",
         )
         .does(
-            "Names an entry that is not there: requests that name it get the result code (decimal, `0x1f` or `037`), after \
-             sleeptime seconds (negative: a random time up to that), with text, matched DN and, where the code is referral, \
-             URLs. With `op` only these operations do: add, bind, compare, delete, modify, rename, search, extended (password \
-             modify), auth, read, write. `unsolicited` sends a notification with this OID in place of the response, or with 0 the \
-             response with message ID zero. `flags` closes the connection in place of the response or behind it. A success \
-             authenticates nobody. One-level and subtree searches below the parent find the entries. A client can keep as \
-             many requests waiting as conn_max_pending lets through.",
+            "Names an entry that does not exist. Requests that name it get the result code (decimal, `0x1f` or `037`), \
+             after sleeptime seconds (negative: a random time up to that), with text, matched DN and, for the code \
+             referral, URLs. With `op`, only these operations do: add, bind, compare, delete, modify, rename, search, \
+             extended (password modify), auth, read, write. `unsolicited` sends a notification with this OID instead \
+             of the response; with 0, it sends the response with message ID zero. `flags` closes the connection \
+             instead of the response or after it. A success does not authenticate the client. One-level and subtree \
+             searches below the parent find the entries. A client can keep as many requests waiting as \
+             conn_max_pending allows.",
         )
         .since("2.3")
         .like(&[
@@ -55,11 +60,11 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.20.3", Form::Boolean)
         .takes("[on|off]", "FALSE")
         .does(
-            "Lets entries of class errAbsObject (errObject, errAuxObject) choose the answers to requests that name them, \
-             as retcode-item does, in errCode, errOp, errText, errMatchedDN, errSleepTime, errUnsolicitedOID, errUnsolicitedData \
-             and errDisconnect (TRUE: in place of a response). The client must be allowed to search for the entry. A search that \
-             finds such an entry among others ends there with its result; delays and notifications are for requests that name \
-             it. The control manage DSA IT turns it off.",
+            "Lets entries of class errAbsObject (errObject, errAuxObject) choose the answers to requests that name \
+             them, as retcode-item does, with errCode, errOp, errText, errMatchedDN, errSleepTime, errUnsolicitedOID, \
+             errUnsolicitedData and errDisconnect (TRUE: instead of a response). The client must be allowed to search \
+             for the entry. A search that finds such an entry among others ends there with its result; delays and \
+             notifications apply only to requests that name the entry. The control manage DSA IT turns this off.",
         )
         .since("2.3")
         .like(&["TRUE"])
@@ -77,7 +82,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(RETCODE, &["retcode-sleep"], &["olcRetcodeSleep"])
         .olc("3.20.4", Form::Integer)
         .takes("[-]<seconds>", "0")
-        .does("Holds each request so long before anything is done about it; negative: a random time up to that.")
+        .does("Delays each request by this many seconds; negative: by a random time up to that.")
         .since("2.3")
         .like(&["1", "-3"])
         .obeyed(overlay_handler!(

@@ -15,7 +15,7 @@ pub(crate) const ROW: Row = Row {
         settings: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
-        introduction: "It has no settings. Changes of one entry are made one after the other here in any case.",
+        introduction: "The overlay has no settings. Changes of one entry happen one after the other here in any case.",
     },
     make: |_, _| Ok(Overlay::new("seqmod")),
 };

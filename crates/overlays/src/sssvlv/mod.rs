@@ -26,11 +26,12 @@ pub(crate) const ROW: Row = Row {
         settings: rows::ROWS,
         fresh: AnySettings::of::<SssvlvConfig>,
         schema: "",
-        introduction: "The server side sorting control (RFC 2891) is always offered, with and without this overlay, and with paged results, too. The \
-                   overlay bounds it by the settings below, and brings the virtual list view control (draft-ietf-ldapext-ldapv3-vlv-09): a \
-                   sorted search with it is sent the entries around a position, or around the first that is not before a value, and is told \
-                   the position and how many entries there are. Entries that a client may not see are not counted. Each request sorts anew, \
-                   so that a list is as it is then; no context ID is given, and a view counts as a sorted search until it is answered.",
+        introduction: "The server side sorting control (RFC 2891) is always offered, with and without this overlay, \
+            also with paged results. The overlay limits it by the settings below, and adds the virtual list view \
+            control (draft-ietf-ldapext-ldapv3-vlv-09). A sorted search with that control gets the entries around a \
+            position, or around the first entry that is not before a value; the answer has the position and the number \
+            of entries. Entries that the client may not see do not count. Each request sorts anew, so a list is as it \
+            is at that time. No context ID is given. A view counts as a sorted search until it is answered.",
     },
     make: |config, _| Ok(make(config.settings()?)),
 };

@@ -12,9 +12,9 @@ pub(super) const ROWS: &[Setting] = &[
         .shown()
         .takes("<number>", "0")
         .does(
-            "Is how many sorted searches there may be at the same time, of all connections together; a paged one counts from its first \
-             page to its last. One more is answered with busy. 0: half of `threads`. Without the overlay there is no limit but those of \
-             the keys and entries of one search.",
+            "Limits the sorted searches at the same time, of all connections together. A paged search counts from its \
+             first page to its last. A search beyond the limit is answered with busy. 0 means half of `threads`. \
+             Without the overlay, only the keys and the entries of one search are limited.",
         )
         .since("2.4")
         .like(&["20"])
@@ -24,8 +24,8 @@ pub(super) const ROWS: &[Setting] = &[
         .shown()
         .takes("<number>", "5")
         .does(
-            "Is how many keys a sorted search may have. One with more is answered with unwillingToPerform. Without the overlay the \
-             default holds.",
+            "Limits the keys of a sorted search. A search with more keys is answered with unwillingToPerform. Without \
+             the overlay the default holds.",
         )
         .since("2.4")
         .like(&["2"])
@@ -35,8 +35,8 @@ pub(super) const ROWS: &[Setting] = &[
         .shown()
         .takes("<number>", "5")
         .does(
-            "Is how many sorted searches one connection may have at the same time, those of which it has not asked for the last page \
-             included. One more is answered with busy.",
+            "Limits the sorted searches of one connection at the same time. A paged search counts until the client has \
+             asked for its last page. A search beyond the limit is answered with busy.",
         )
         .since("2.4")
         .like(&["1"])

@@ -18,7 +18,10 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_base"], &["olcUniqueBase"])
         .olc("3.10.1", Form::Name)
         .takes("<dn>", "")
-        .does("Names the subtree in which values are unique. An old form: see unique_uri, which cannot stand beside it.")
+        .does(
+            "Names the subtree in which values are unique. This is an old form: use unique_uri, which cannot stand \
+             beside it.",
+        )
         .since("2.2")
         .like(&["ou=people,dc=example,dc=com"])
         .whole()
@@ -33,7 +36,10 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_ignore"], &["olcUniqueIgnore"])
         .olc("3.10.2", Form::Attributes)
         .takes("<attribute>...", "")
-        .does("Names the attributes whose values need not be unique, when those of all others are. An old form: see unique_uri.")
+        .does(
+            "Names the attributes whose values need not be unique, while those of all others must be. This is an old \
+             form: use unique_uri.",
+        )
         .since("2.2")
         .like(&["objectClass", "objectClass ou"])
         .obeyed(overlay_handler!(
@@ -44,7 +50,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_attributes"], &["olcUniqueAttribute"])
         .olc("3.10.3", Form::Attributes)
         .takes("<attribute>...", "")
-        .does("Names the attributes whose values are unique. An old form: see unique_uri.")
+        .does("Names the attributes whose values are unique. This is an old form: use unique_uri.")
         .since("2.2")
         .like(&["mail", "mail sn"])
         .obeyed(overlay_handler!(
@@ -55,7 +61,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_strict"], &["olcUniqueStrict"])
         .olc("3.10.4", Form::Boolean)
         .takes("on|off", "")
-        .does("Is the keyword strict of unique_uri for the old forms.")
+        .does("Has the meaning of the keyword strict of unique_uri, for the old forms.")
         .since("2.2")
         .like(&["TRUE"])
         .obeyed(overlay_handler!(
@@ -72,16 +78,22 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.10.5", Form::Uris)
         .takes("[strict ][ignore ][serialize ]<URI>[ <URI>...]", "")
         .does(
-            "Is a domain of uniqueness: `ldap:///[base]?[attributes]?sub|one[?filter]`. A new value of one of the attributes (of any user \
-             attribute when none is named; with ignore, of any but these) is refused with constraintViolation when another entry below \
-             the base, in the scope, that the filter matches has it; entries that the filter does not match, or outside of the base, \
-             are not looked at. An entry that comes to be below the base, or to match the filter, is looked at as a whole; slapd looks at \
-             the values that the request names. With strict, replacing an attribute by nothing is refused while another entry has it, as \
-             slapd does. Writes are made one after the other here, so that serialize is always in force. Give each attribute an eq index: \
-             without one all entries are read. The relax rules control, with manage access to the entry, lets anything pass.",
+            "Sets a domain of uniqueness: `ldap:///[base]?[attributes]?sub|one[?filter]`. A new value of one of the \
+             attributes is refused with constraintViolation if another entry of the domain has it: an entry below the \
+             base, in the scope, that matches the filter. If no attribute is named, all user attributes count; with \
+             ignore, all except the named ones. An entry outside the base, or one that the filter does not match, is \
+             not checked. An entry that comes to be below the base, or to match the filter, is checked as a whole; \
+             slapd checks the values that the request names. With strict, a request that replaces an attribute by \
+             nothing is refused while another entry has the attribute, as in slapd. Writes happen one after the other \
+             here, so serialize is always in force. Give each attribute an eq index: without one, all entries are \
+             read. The relax rules control, with manage access to the entry, allows any value.",
         )
         .since("2.4")
-        .like(&["strict ldap:///?mail?sub", "ldap:///ou=people,dc=example,dc=com?cn,sn?one?(objectClass=person)", "ignore ldap:///?objectClass?sub"])
+        .like(&[
+            "strict ldap:///?mail?sub",
+            "ldap:///ou=people,dc=example,dc=com?cn,sn?one?(objectClass=person)",
+            "ignore ldap:///?objectClass?sub",
+        ])
         .verbatim()
         .obeyed(overlay_handler!(UniqueConfig, add_domain, |settings, _| {
             settings.domains.iter().map(|domain| domain.text.clone()).collect()

@@ -7,27 +7,30 @@ use super::settings::{ORDERS, Order, RuleSetting, ValsortConfig};
 
 const VALSORT: Level = Level::Overlay("valsort");
 
-pub(super) const ROWS: &[Setting] = &[
-    Setting::new(VALSORT, &["valsort-attr"], &["olcValSortAttr"])
-        .olc("3.5.1", Form::Texts)
-        .required()
-        .takes("<attribute> <dn> weighted|alpha-ascend|alpha-descend|numeric-ascend|numeric-descend [<order of equal weights>]", "")
-        .does(
-            "Says in which order searches send the values of an attribute, in the entries of a subtree. `alpha`: by normal forms. `numeric`, \
-             for numeric syntaxes: by the numbers. `weighted`: values are stored with a weight, as `{10}text`; they come by weight, and \
-             without it; an add or modify without a weight is refused with constraintViolation. Filters and compares see the values as they \
-             are stored. The control 1.3.6.1.4.1.4203.666.5.14 with TRUE asks for values as they are stored.",
-        )
-        .since("2.3")
-        .like(&[
-            "sn ou=users,dc=example,dc=com alpha-ascend",
-            "cn ou=users,dc=example,dc=com weighted",
-            "description dc=example,dc=com weighted alpha-descend",
-        ])
-        .obeyed(overlay_handler!(ValsortConfig, add, |settings, _| {
-            settings.rules.iter().map(RuleSetting::text).collect()
-        })),
-];
+pub(super) const ROWS: &[Setting] = &[Setting::new(VALSORT, &["valsort-attr"], &["olcValSortAttr"])
+    .olc("3.5.1", Form::Texts)
+    .required()
+    .takes(
+        "<attribute> <dn> weighted|alpha-ascend|alpha-descend|numeric-ascend|numeric-descend \
+             [<order of equal weights>]",
+        "",
+    )
+    .does(
+        "Sets the order in which searches send the values of an attribute, in the entries of a subtree. `alpha`: \
+             by normal forms. `numeric`, for numeric syntaxes: by the numbers. `weighted`: values are stored with a \
+             weight, as `{10}text`, and sent without it, in the order of the weights; an add or modify without a \
+             weight is refused with constraintViolation. Filters and compares use the stored values. The control \
+             1.3.6.1.4.1.4203.666.5.14 with TRUE asks for the stored values.",
+    )
+    .since("2.3")
+    .like(&[
+        "sn ou=users,dc=example,dc=com alpha-ascend",
+        "cn ou=users,dc=example,dc=com weighted",
+        "description dc=example,dc=com weighted alpha-descend",
+    ])
+    .obeyed(overlay_handler!(ValsortConfig, add, |settings, _| {
+        settings.rules.iter().map(RuleSetting::text).collect()
+    }))];
 
 fn add(settings: &mut ValsortConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (name, base, first, second) = match statement.arguments {

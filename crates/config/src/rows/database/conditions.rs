@@ -15,8 +15,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(400), ConfigClass::Database.at(190)])
         .takes("[none] <condition> ...", "")
         .does(
-             "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
-              What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
+            "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` \
+             (met by any authentication, as in slapd), `SASL`. Every database demands the global conditions, too. \
+             `none`, which must come first, drops the earlier conditions of the same section.",
         )
         .like(&["bind authc"])
         .obeyed(Handler::Database {
@@ -28,14 +29,20 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(410), ConfigClass::Database.at(200)])
         .takes("<operation> ...", "")
         .does(
-            "Refuses operations to everybody: `bind`, `add`, `modify`, `rename`, `delete`, `search`, `compare`, `extended`, \
-             `extended=<oid>`, `read`, `write`, `all`.",
+            "Refuses operations to all clients: `bind`, `add`, `modify`, `rename`, `delete`, `search`, `compare`, \
+             `extended`, `extended=<oid>`, `read`, `write`, `all`.",
         )
         .like(&["compare rename", "extended=1.3.6.1.4.1.4203.1.11.1"])
         .obeyed(Handler::Database {
             set: set_restrict,
             get: |config, _| {
-                let mut words: Vec<String> = config.restrict.operations.words().into_iter().map(str::to_owned).collect();
+                let mut words: Vec<String> = config
+                    .restrict
+                    .operations
+                    .words()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect();
                 words.extend(config.restrict.extended.iter().map(|oid| format!("extended={oid}")));
                 words
             },

@@ -13,12 +13,17 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(
     &["olcDbDirectory"],
 )
 .olc("2.0.1", Form::Text)
-.allowed_by(&[ConfigClass::Berkeley.required(), ConfigClass::Ldif.required(), ConfigClass::Mdb.required()])
+.allowed_by(&[
+    ConfigClass::Berkeley.required(),
+    ConfigClass::Ldif.required(),
+    ConfigClass::Mdb.required(),
+])
 .shown()
 .takes("<directory>", "/var/lib/ldap")
 .does(
-    "Is where the database's files are. Each mdb database needs its own. An ldif database must say where its files are, which are an \
-     entry each, in folders as the tree: ldif databases with different suffixes may share a directory.",
+    "Names the directory of the database's files. Each mdb database needs its own. An ldif database must have this \
+     line. It has a file for each entry, in folders that follow the tree, so ldif databases with different suffixes \
+     may share a directory.",
 )
 .like(&["/var/lib/ldap/example"])
 .whole()

@@ -22,9 +22,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(30)])
         .takes("<dn>", "")
         .does(
-            "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one, a null \
-             database as many as it likes. A database \
-             whose suffix lies inside another's must come before it.",
+            "Sets the naming context of the database: its entries have this name, or a name below it. Each database \
+             has exactly one; a null database may have any number. If the suffix of a database lies inside that of \
+             another, the line of that database must come first.",
         )
         .like(&["dc=example,dc=com", "ou=\"Sales, Europe\",dc=example,dc=com"])
         .whole()
@@ -39,7 +39,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.0.8", Form::Name)
         .allowed_by(&[ConfigClass::Database.at(220)])
         .takes("<dn>", "")
-        .does("Is the name that access control and limits do not apply to in this database. It need not be an entry.")
+        .does("Sets the name that access control and limits do not apply to in this database. It need not be an entry.")
         .like(&["cn=Manager,dc=example,dc=com"])
         .whole()
         .obeyed(database_field!(root_dn)),
@@ -48,8 +48,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(230)])
         .takes("<password>", "")
         .does(
-            "Is the password of the rootdn, which must lie under the suffix and stand before it: clear text, or `{scheme}` and a \
-             hash as `slappasswd` prints.",
+            "Sets the password of the rootdn: clear text, or `{scheme}` and a hash as `slappasswd` prints it. The \
+             rootdn must be set before, and must lie under the suffix.",
         )
         .like(&["{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3"])
         .verbatim()
@@ -57,7 +57,9 @@ pub(crate) const ROWS: &[Setting] = &[
             set: set_root_password,
             get: |config, _| {
                 let password = config.root_password.iter();
-                password.map(|password| String::from_utf8_lossy(&password.0).into_owned()).collect()
+                password
+                    .map(|password| String::from_utf8_lossy(&password.0).into_owned())
+                    .collect()
             },
         }),
     Setting::new(Inherited, &["access"], &["olcAccess"])
@@ -65,15 +67,20 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(50)])
         .takes("to <what> [by <who> [<access>] [<control>]] ...", "")
         .does(
-            "Grants access, as slapd.access(5) of OpenLDAP 2.7 has it. `<what>`: `*`, `dn[.<style>]=` (exact or base, one, sub, children, \
-             regex), `filter=`, `attrs=` with attributes, `entry`, `children`, `@class`, `!class`, behind one attribute `val[/<rule>][.<style>]=`, \
-             `op=`, `control=`. `<who>`: `*`, `anonymous`, `users`, `self`, `dn` as above with `expand` and `level{n}`, these with `real` in \
-             front, `dnattr=`, `group[/<class>[/<attribute>]][.expand]=`, `set[.expand]=`, `peername`, `sockname`, `sockurl`, `domain`, `ssf` \
-             and its kinds; `dynacl` is refused. `<control>`: `stop`, `continue`, `break`. Without any rule everybody may read and only the \
-             rootdn may write; with one, what no rule grants is denied. Expressions are POSIX's extended ones without regard to case; back-references \
-             are refused, and of one without `$` at its end the submatches of parts that begin alike may be others than slapd's.",
+            "Grants access, as in slapd.access(5) of OpenLDAP 2.7. `<what>`: `*`, `dn[.<style>]=` (exact or base, one, \
+             sub, children, regex), `filter=`, `attrs=` with attributes, `entry`, `children`, `@class`, `!class`; \
+             after one attribute `val[/<rule>][.<style>]=`; `op=`, `control=`. `<who>`: `*`, `anonymous`, `users`, \
+             `self`, `dn` as above with `expand` and `level{n}`; these with `real` in front; `dnattr=`, \
+             `group[/<class>[/<attribute>]][.expand]=`, `set[.expand]=`, `peername`, `sockname`, `sockurl`, `domain`, \
+             `ssf` and its kinds; `dynacl` is refused. `<control>`: `stop`, `continue`, `break`. If there is no rule, \
+             all clients may read and only the rootdn may write. If there is one, access that no rule grants is \
+             denied. Expressions are POSIX extended without regard to case. Back-references are refused. In an \
+             expression without `$` at its end, submatches of parts that begin alike may differ from slapd's.",
         )
-        .like(&["to attrs=userPassword by self =xw by anonymous auth by * none", "to * by * read"])
+        .like(&[
+            "to attrs=userPassword by self =xw by anonymous auth by * none",
+            "to * by * read",
+        ])
         .obeyed(Handler::Database {
             set: |config, statement| {
                 config.access.push(AccessRule::parse(statement)?);
@@ -84,11 +91,14 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["sizelimit"], &["olcSizeLimit"])
         .olc("0.60", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(550), ConfigClass::Database.at(260)])
-        .takes("<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...", "500")
+        .takes(
+            "<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...",
+            "500",
+        )
         .does(
-            "Limits the entries that a search returns. A plain number is both the default and the most a client may ask for. \
-             `size.unchecked` limits the candidates that indexes give for a filter, before any access rule is asked, as in slapd: a client \
-             that may not see all entries and values can learn from its refusals of those that are hidden.",
+            "Limits the entries that a search returns. A plain number is both the default and the most that a client \
+             may ask for. `size.unchecked` limits the candidates that indexes give for a filter, before access rules \
+             are asked, as in slapd. So refusals can tell a client about entries and values that it may not see.",
         )
         .like(&["1000", "unlimited", "size.soft=100 size.hard=1000 size.unchecked=5000"])
         .obeyed(Handler::Database {
@@ -110,12 +120,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(100)])
         .takes("<selector> <limit> ...", "")
         .does(
-            "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
-             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>` (`self`: the bound name, `this`: \
-             the base of the search), `dn.anonymous`, `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=` \
-             (what a client asks for beyond it is cut), `size.unchecked=` (candidates, hidden ones too: see `sizelimit`), `size.pr=` (entries of a page, or `noEstimate`), \
-             `size.prtotal=` (entries of all pages; `disabled` refuses paging, `hard` is the hard limit), `time=`, `time.soft=`, \
-             `time.hard=`, each a number, `unlimited` or `none`; hard limits also `soft`.",
+            "Sets other limits for some requesters. The first line whose selector matches decides. Selectors: `*`, \
+             `anonymous`, `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>` \
+             (`self`: the bound name, `this`: the base of the search), `dn.anonymous`, \
+             `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=` (a bigger request of a \
+             client is cut to it), `size.unchecked=` (candidates, hidden ones too: see `sizelimit`), `size.pr=` \
+             (entries of a page, or `noEstimate`), `size.prtotal=` (entries of all pages; `disabled` refuses paging, \
+             `hard` is the hard limit), `time=`, `time.soft=`, `time.hard=`. Each is a number, `unlimited` or `none`; \
+             hard limits also `soft`.",
         )
         .like(&[
             "users size.soft=50 size.hard=200",
@@ -142,7 +154,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(240)])
         .shown()
         .takes("<dn>", "")
-        .does("Is the name of the subschema subentry, cn=Subschema by default.")
+        .does("Sets the name of the subschema subentry, cn=Subschema by default.")
         .like(&["cn=Schema"])
         .whole()
         .obeyed(database_field!(schema_dn)),
@@ -151,7 +163,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(370), ConfigClass::Database.at(130)])
         .shown()
         .takes("on|off", "FALSE")
-        .does("Refuses writes with unwillingToPerform. In the global section it holds for every database, whatever that says.")
+        .does(
+            "Refuses writes with unwillingToPerform. In the global section it holds for every database, whatever the \
+             database says.",
+        )
         .like(&["on"])
         .obeyed(database_field!(read_only)),
     Setting::new(Inherited, &["add_content_acl"], &["olcAddContentAcl"])
@@ -169,7 +184,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("on|off", "TRUE")
         .does(
-            "Keeps creatorsName, createTimestamp, modifiersName, modifyTimestamp, entryUUID and entryCSN up to date in each entry.",
+            "Keeps creatorsName, createTimestamp, modifiersName, modifyTimestamp, entryUUID and entryCSN up to date in \
+             each entry.",
         )
         .like(&["off"])
         .obeyed(database_field!(last_modified)),
@@ -187,8 +203,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(90)])
         .takes("<seconds>", "0")
         .does(
-            "Is how old pwdLastSuccess must have become before it is written again: then most binds write nothing. 0 in a database: as in \
-             the global section.",
+            "Sets how old pwdLastSuccess must be before a bind writes it again, so that most binds write nothing. 0 in \
+             a database means the value of the global section.",
         )
         .since("2.5")
         .like(&["60"])
@@ -221,7 +237,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.0.17", Form::Boolean)
         .allowed_by(&[ConfigClass::Database.at(20)])
         .takes("on|off", "FALSE")
-        .does("Keeps the database from answering requests; its suffix may then be another's too.")
+        .does("Keeps the database from answering requests. Another database may then have the same suffix.")
         .since("2.4")
         .like(&["on"])
         .obeyed(database_field!(hidden)),
@@ -238,11 +254,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.at(40)])
         .takes("[advertise]", "")
         .does(
-            "Glues the database into the naming context of the one whose suffix lies above: searches there go on here. With \
-             `advertise` the root DSE still names the suffix.",
+            "Glues the database into the naming context of the database whose suffix lies above it: searches there \
+             continue here. With `advertise` the root DSE still names the suffix.",
         )
         .like(&["", "advertise"])
-        .obeyed(Handler::Database { set: set_subordinate, get: subordinate_text }),
+        .obeyed(Handler::Database {
+            set: set_subordinate,
+            get: subordinate_text,
+        }),
     Setting::new(Database, &["extra_attrs"], &["olcExtraAttrs"])
         .olc("2.0.20", Form::Texts)
         .allowed_by(&[ConfigClass::Database.at(340)])
@@ -254,17 +273,21 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.105", Form::Ordered)
         .allowed_by(&[ConfigClass::Database.at(210)])
         .takes(
-            "<operation> ... [control=<oid>] ... [by <who> <allow|reject|drop control=<oid>> [stop|continue|break]] ...",
+            "<operation> ... [control=<oid>] ... \
+             [by <who> <allow|reject|drop control=<oid>> [stop|continue|break]] ...",
             "",
         )
         .does(
-            "Says who may use which operations, as `restrict` names them, and with which controls. A rule is about requests of one of its \
-             operations that have all of its controls; OIDs may be given by their `objectidentifier` macros. `<who>` is as in `access`, without \
-             what is about an entry: `self`, `dnattr`, `set` and `expand` are refused. The first rule that is about a request decides, by \
-             its first clause that holds. `allow` and `reject` decide at once. `drop` lets the request go on without the control, unless that \
-             is critical: then it is refused; it says nothing where the control did not come along. `break`, alone or behind \
-             `drop`, goes on with the next rule, `continue` with the next clause. Where no rule allows, the answer is unwillingToPerform. A database without any rule has the global ones; without these everything \
-             is allowed. The rootdn of the database is not asked; a bind is anonymous as yet, whoever it is for. StartTLS, Cancel, Abandon and Unbind are never refused.",
+            "Says who may use which operations, as `restrict` names them, and with which controls. A rule applies to \
+             requests of one of its operations that have all of its controls. OIDs may be written as \
+             `objectidentifier` macros. `<who>` is as in `access`, without conditions about an entry: `self`, \
+             `dnattr`, `set` and `expand` are refused. The first rule that applies to a request decides, by its first \
+             clause that matches. `allow` and `reject` decide at once. `drop` removes the control from the request; if \
+             the control is critical, the request is refused, and if the request does not have it, nothing changes. \
+             `break`, alone or after `drop`, continues with the next rule, and `continue` with the next clause. If no \
+             rule allows the request, the answer is unwillingToPerform. A database without rules uses the global \
+             rules; without those everything is allowed. The rootdn of the database is not restricted. A bind counts \
+             as anonymous, whatever name it is for. StartTLS, Cancel, Abandon and Unbind are never refused.",
         )
         .since("2.7")
         .like(&[

@@ -26,8 +26,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<bytes>", "")
         .at_next_start()
         .does(
-            "Limits the size of the database. The file grows as it needs, so there is nothing to reserve: without this line the \
-             disk is the limit. slapd's default of 10 MiB does not apply.",
+            "Limits the size of the database. The file grows as needed, and no space is reserved: without this line \
+             the disk is the limit. slapd's default of 10 MiB does not apply.",
         )
         .since("2.4")
         .like(&["1073741824"])
@@ -53,7 +53,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Mdb.at(90)])
         .shown()
         .takes("<bytes>", "0")
-        .does("Refuses bigger entries with adminLimitExceeded; 0 refuses none.")
+        .does("Refuses bigger entries with adminLimitExceeded. 0 refuses none.")
         .since("2.4")
         .like(&["1048576"])
         .obeyed(database_field!(mdb.max_entry_size)),
@@ -63,7 +63,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<mode>", "0600")
         .at_next_start()
-        .does("Is the protection of new database files: octal, or as `ls -l` prints it.")
+        .does("Sets the protection of new database files: octal, or as `ls -l` prints it.")
         .like(&["0640"])
         .obeyed(Handler::Database {
             set: |config, statement| {
@@ -79,16 +79,25 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("[on|off]", "FALSE")
         .at_next_start()
-        .does("Does not flush to disk at each commit. After a crash of the machine the database may be damaged beyond repair.")
+        .does(
+            "Turns off the flush to disk at each commit. After a crash of the machine the database may be damaged \
+             beyond repair.",
+        )
         .like(&["on"])
         .obeyed(Handler::Database {
             set: |config, statement| {
                 let no_sync = match statement.optional()? {
                     None => true,
-                    Some(word) => parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?,
+                    Some(word) => {
+                        parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?
+                    }
                 };
                 let flags = config.mdb.flags.without(EnvironmentFlags::NO_SYNC);
-                config.mdb.flags = if no_sync { flags.with(EnvironmentFlags::NO_SYNC) } else { flags };
+                config.mdb.flags = if no_sync {
+                    flags.with(EnvironmentFlags::NO_SYNC)
+                } else {
+                    flags
+                };
                 Ok(())
             },
             get: |config, _| config.mdb.flags.contains(EnvironmentFlags::NO_SYNC).text(),
@@ -99,24 +108,30 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
         .at_next_start()
         .does(
-            "Tunes LMDB. `nosync` is `dbnosync`; `nometasync` may lose the last commit when the machine crashes, and nothing else; \
-             `mapasync` flushes later, as `nosync` does; `nordahead` turns read-ahead off, which is done anyway where the file is bigger than half of the memory. `writemap` has no meaning here, as a line \
-             in the log says: the file is never written through a map, where a full disk would end the server.",
+            "Tunes LMDB. `nosync` is `dbnosync`. `nometasync` may lose the last commit when the machine crashes, and \
+             nothing else. `mapasync` flushes later, as `nosync` does. `nordahead` turns read-ahead off; if the file \
+             is bigger than half of the memory, read-ahead is always off. `writemap` has no meaning here, and the log \
+             says so: the server never writes through a map, because a full disk would then end the server.",
         )
         .since("2.4")
         .like(&["nometasync writemap"])
-        .obeyed(Handler::Database { set: set_flags, get: flags_text }),
+        .obeyed(Handler::Database {
+            set: set_flags,
+            get: flags_text,
+        }),
     Setting::new(MDB, &["checkpoint"], &["olcDbCheckpoint"])
         .olc("2.1.2", Form::Text)
         .allowed_by(&[ConfigClass::Berkeley.at(20), ConfigClass::Mdb.at(10)])
         .takes("<kilobytes> <minutes>", "")
-        .does("With `dbnosync`, flushes to disk after so much was written or so much time has passed.")
+        .does("Flushes to disk after so much was written or so much time has passed, if `dbnosync` is on.")
         .like(&["1024 15"])
         .obeyed(Handler::Database {
             set: set_checkpoint,
             get: |config, _| {
                 let checkpoint = config.mdb.checkpoint.iter();
-                checkpoint.map(|checkpoint| format!("{} {}", checkpoint.kilobytes, checkpoint.minutes)).collect()
+                checkpoint
+                    .map(|checkpoint| format!("{} {}", checkpoint.kilobytes, checkpoint.minutes))
+                    .collect()
             },
         }),
     Setting::new(MDB, &["changelog-size"], &["olcDbChangeLogSize"])
@@ -124,10 +139,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Mdb.at(150)])
         .takes("<bytes>", "")
         .does(
-            "Keeps a log of all changes in the database's file, for `ironbark changes`, and limits it: the oldest changes \
-             go when it is longer. Changes are compressed; their size in the file counts. Where an overlay follows the \
-             database (auditlog) a log is kept in any case, of 4 MiB without this line, and changes stay until the \
-             overlay has taken them. The log holds what changes have removed too, passwords' hashes among it.",
+            "Keeps a log of all changes in the database's file, for `ironbark changes`. When the log is longer than \
+             this, the oldest changes are deleted. Changes are compressed; their size in the file counts. If an \
+             overlay follows the database (auditlog), there is always a log, of 4 MiB without this line, and changes \
+             stay until the overlay has read them. The log also holds deleted values, password hashes among them.",
         )
         .since(OWN)
         .like(&["268435456"])
@@ -137,7 +152,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Mdb.at(160)])
         .takes("<seconds>", "")
         .does(
-            "Keeps a log of all changes, as `changelog-size` does, and drops changes from it that are older. Without \
+            "Keeps a log of all changes, as `changelog-size` does, and deletes older changes from it. Without \
              `changelog-size` it has 256 MiB at most.",
         )
         .since(OWN)
@@ -153,7 +168,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.12.6", Form::Texts)
         .allowed_by(&[ConfigClass::Mdb.at(110)])
         .takes("<attribute>[,...]|default <high>,<low>", "")
-        .does("Sets from how many values on an attribute is stored apart from its entry.")
+        .does("Sets the number of values from which an attribute is stored apart from its entry.")
         .since("2.5")
         .meaningless("big attributes are always stored apart, by their size"),
     Setting::new(MDB, &["rtxnsize"], &["olcDbRtxnSize"])
@@ -183,7 +198,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.12.8", Form::ExactText)
         .allowed_by(&[ConfigClass::Mdb.at(140)])
         .takes("<passphrase>", "")
-        .does("Is the key of an encrypted database.")
+        .does("Sets the key of an encrypted database.")
         .since("2.7")
         .whole()
         .refused("database encryption"),

@@ -24,8 +24,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("on|off", "FALSE")
         .does(
-            "Returns one entry to each search, whatever its filter: the suffix, with the attribute of its name. It cannot be had in a \
-             `subordinate` database.",
+            "Returns one entry to each search, whatever its filter: the suffix, with the attribute of its name. A \
+             `subordinate` database cannot have this.",
         )
         .since("2.5")
         .like(&["on"])

@@ -30,14 +30,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.0.12", Form::Name)
         .allowed_by(&[ConfigClass::Database.at(300)])
         .takes("<dn>", "")
-        .does("Is the only name that may write to a replica.")
+        .does("Sets the only name that may write to a replica.")
         .whole()
         .refused(PART),
     Setting::new(Database, &["updateref"], &["olcUpdateRef"])
         .olc("2.0.13", Form::UrlsAnyCase)
         .allowed_by(&[ConfigClass::Database.at(310)])
         .takes("<url>", "")
-        .does("Is where clients are sent that want to write to a replica.")
+        .does("Sets the URL that clients get when they want to write to a replica.")
         .whole()
         .refused(PART),
     Setting::new(Database, &["sync_use_subentry"], &["olcSyncUseSubentry"])

@@ -8,13 +8,16 @@ use crate::{
     value::parse_u32,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"]).olc("0.59", Form::Texts)
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"])
+    .olc("0.59", Form::Texts)
     .allowed_by(&[ConfigClass::Global.at(520), ConfigClass::Database.at(250)])
     .takes("<factor>=<n> ...", "")
     .does(
-        "Demands security strength factors, which are about the length of keys in bits, 1 for integrity alone: `ssf` of whatever protects the connection, `tls`, \
-         `sasl`, `transport` (ldapi://, see `localSSF`); the same with `update_` in front for what changes something; `simple_bind` for simple binds. What falls short is \
-         refused with confidentialityRequired. A database inherits the global factors, and may replace each.",
+        "Demands security strength factors: lengths of keys in bits, 1 for integrity alone. `ssf` is the factor of any \
+         protection of the connection; `tls`, `sasl` and `transport` (ldapi://, see `localSSF`) are factors of one \
+         kind. With `update_` in front they hold for requests that change something. `simple_bind` holds for simple \
+         binds. A request below a factor is refused with confidentialityRequired. A database inherits the global \
+         factors, and may replace each.",
     )
     .like(&["ssf=128", "tls=1 update_ssf=112 simple_bind=64"])
     .obeyed(Handler::Database {

@@ -44,8 +44,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(30)])
         .takes("<feature> ...", "")
         .does(
-            "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
-             anonymous), `bind_anon_dn` (a name with an empty password is anonymous), `update_anon`, `proxy_authz_anon`.",
+            "Turns on features that are off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with \
+             a password is anonymous), `bind_anon_dn` (a name with an empty password is anonymous), `update_anon`, \
+             `proxy_authz_anon`.",
         )
         .like(&["bind_v2 bind_anon_dn"])
         .obeyed(Handler::Global {
@@ -63,7 +64,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(120)])
         .takes("<feature> ...", "")
         .does(
-            "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
+            "Turns off features that are on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
              `proxy_authz_non_critical`, `dontusecopy_non_critical`.",
         )
         .like(&["bind_anon bind_simple"])
@@ -81,7 +82,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.14", Form::Name)
         .allowed_by(&[ConfigClass::Frontend.at(10)])
         .takes("<dn>", "")
-        .does("Is the search base of a search with an empty base that is not of scope base.")
+        .does("Sets the search base of searches that have an empty base and are not of scope base.")
         .like(&["dc=example,dc=com"])
         .whole()
         .obeyed(global_field!(default_search_base)),
@@ -89,32 +90,44 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.41", Form::Url)
         .allowed_by(&[ConfigClass::Global.at(380)])
         .takes("<url>", "")
-        .does("Is the LDAP URL that clients get when no database holds the entry they ask for. May be repeated.")
+        .does(
+            "Sets the LDAP URL that clients get when no database holds the requested entry. The line may be repeated.",
+        )
         .like(&["ldap://root.example.com/"])
         .whole()
-        .obeyed(Handler::Global { set: set_referral, get: |config, _| config.referrals.clone() }),
+        .obeyed(Handler::Global {
+            set: set_referral,
+            get: |config, _| config.referrals.clone(),
+        }),
     Setting::new(Global, &["password-hash"], &["olcPasswordHash"])
         .olc("0.36", Form::Texts)
         .allowed_by(&[ConfigClass::Global.at(340), ConfigClass::Frontend.at(20)])
         .takes("<scheme> ...", "{SSHA}")
         .does(
-            "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
-             `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without salt, `{PBKDF2}` with \
-             its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. Passwords in add and modify requests are stored as they come.",
+            "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, \
+             `{SMD5}`, `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without \
+             salt, `{PBKDF2}` with its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. \
+             Passwords in add and modify requests are stored as they come.",
         )
         .like(&["{SSHA512} {CRYPT}"])
-        .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
+        .obeyed(Handler::Global {
+            set: set_password_hash,
+            get: |config, _| vec![config.password_hash.join(" ")],
+        }),
     Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
         .olc("0.35", Form::Text)
         .allowed_by(&[ConfigClass::Global.at(330)])
         .takes("<format>", "%s")
         .does(
-            "Is the form of the salt of new `{CRYPT}` passwords: one `%s`, or `%.8s` for eight characters, stands for random \
-             characters. `$6$%.16s` makes SHA-512 crypt.",
+            "Sets the form of the salt of new `{CRYPT}` passwords. One `%s`, or `%.8s` for eight characters, stands \
+             for random characters. `$6$%.16s` makes SHA-512 crypt.",
         )
         .like(&["$6$%.16s"])
         .whole()
-        .obeyed(Handler::Global { set: set_salt_format, get: |config, _| vec![config.crypt_salt_format.clone()] }),
+        .obeyed(Handler::Global {
+            set: set_salt_format,
+            get: |config, _| vec![config.crypt_salt_format.clone()],
+        }),
     Setting::new(Global, &["sortvals"], &["olcSortVals"])
         .olc("0.83", Form::Texts)
         .allowed_by(&[ConfigClass::Frontend.at(30)])
@@ -127,10 +140,13 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(280)])
         .shown()
         .takes("<depth>", "1000")
-        .does("Limits how deep the filter of a search may nest; 4096 is the most.")
+        .does("Limits how deep the filter of a search may nest, to 4096 at most.")
         .since("2.5")
         .like(&["200"])
-        .obeyed(Handler::Global { set: set_max_filter_depth, get: |config, _| config.max_filter_depth.text() }),
+        .obeyed(Handler::Global {
+            set: set_max_filter_depth,
+            get: |config, _| config.max_filter_depth.text(),
+        }),
     Setting::new(Global, &["plugin"], &["olcPlugin"])
         .olc("0.38", Form::Ordered)
         .allowed_by(&[ConfigClass::Database.at(120)])

@@ -18,8 +18,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Include.required()])
         .takes("<file>", "")
         .does(
-            "Reads the named file before the next line, as if its lines stood here. A relative name starts at the working \
-             directory. A file that includes itself is refused.",
+            "Reads the named file before the next line, as if its lines stood here. A relative name starts at the \
+             working directory. A file that includes itself is refused.",
         )
         .like(&["/etc/ldap/schema/core.schema"])
         .whole()
@@ -29,9 +29,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Database.required()])
         .takes("<type>", "")
         .does(
-            "Begins a database; what follows is about it, up to the next `database`. `mdb` is the store; `hdb` and `bdb` are \
-             the same store, so that old files load. `monitor` is cn=Monitor, `config` is cn=config, `frontend` holds what all \
-             databases inherit.",
+            "Begins a database. The following lines are about it, up to the next `database`. `mdb` is the store; `hdb` \
+             and `bdb` are the same store, so old files load. `monitor` is cn=Monitor, `config` is cn=config, and \
+             `frontend` holds what all databases inherit.",
         )
         .like(&["mdb"])
         .obeyed(Handler::Structure),
@@ -39,7 +39,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.9", Form::Backend)
         .allowed_by(&[ConfigClass::Backend.required()])
         .takes("<type>", "")
-        .does("Begins settings for all databases of a type. Must stand before the databases.")
+        .does("Begins settings for all databases of a type. It must come before the databases.")
         .like(&["mdb"])
         .obeyed(Handler::Structure),
     Setting::new(Global, &["overlay"], &["olcOverlay"])
@@ -47,8 +47,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Overlay.required()])
         .takes("<name>", "")
         .does(
-            "Adds an overlay to the database above it, or to all databases when it stands before the first. Overlays run in the \
-             reverse of the order in which they are written.",
+            "Adds an overlay to the database above it; before the first database, to all databases. Overlays run in \
+             the reverse order of their lines.",
         )
         .like(&["memberof"])
         .obeyed(Handler::Structure),
@@ -74,25 +74,34 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.51", Form::Texts)
         .allowed_by(&[ConfigClass::Global.at(430), ConfigClass::Include.at(10)])
         .takes("<file>", "")
-        .does("Names an LDIF file whose attributes the root DSE shows besides its own. May be repeated.")
+        .does(
+            "Names an LDIF file. The root DSE shows the attributes of the file besides its own. The line may be \
+             repeated.",
+        )
         .like(&["/etc/ldap/rootdse.ldif"])
         .whole()
-        .obeyed(Handler::Global { set: set_root_dse, get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect() }),
+        .obeyed(Handler::Global {
+            set: set_root_dse,
+            get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect(),
+        }),
     Setting::new(Global, &["moduleload"], &["olcModuleLoad"])
         .olc("0.30", Form::Ordered)
         .allowed_by(&[ConfigClass::Module.at(20)])
         .takes("<file> [<argument> ...]", "")
         .does(
-            "Loads a module. Everything that is built is part of the program, so this only checks that the module is one of \
-             those: directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter.",
+            "Loads a module. Every module that is built is part of the program, so this line only checks that the \
+             module is one of them. The directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter.",
         )
         .like(&["back_mdb.la", "{1}/usr/lib/ldap/pw-sha2.so"])
-        .obeyed(Handler::Global { set: set_module, get: |config, _| config.modules.clone() }),
+        .obeyed(Handler::Global {
+            set: set_module,
+            get: |config, _| config.modules.clone(),
+        }),
     Setting::new(Global, &["modulepath"], &["olcModulePath"])
         .olc("0.31", Form::ExactText)
         .allowed_by(&[ConfigClass::Module.at(10)])
         .takes("<path>", "")
-        .does("Says where modules are looked for.")
+        .does("Names the directory of modules.")
         .whole()
         .meaningless("modules are part of the program"),
     Setting::new(Global, &[], &["olcConfigFile"])

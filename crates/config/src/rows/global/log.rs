@@ -18,9 +18,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<level> ...", "stats")
         .does(
-            "Says what goes to syslog: names or numbers, combined; an explicit 0 takes back what stands before it. The names are \
-             `trace` (1), `packets` (2), `args` (4), `conns` (8), `ber` (16), `filter` (32), `config` (64), `acl` (128), `stats` \
-             (256), `stats2` (512), `parse` (2048), `sync` (16384), `none` (32768: only what is always logged) and `any`.",
+            "Says which messages go to syslog. Names and numbers may be combined; an explicit 0 takes back the words \
+             before it. The names are `trace` (1), `packets` (2), `args` (4), `conns` (8), `ber` (16), `filter` (32), \
+             `config` (64), `acl` (128), `stats` (256), `stats2` (512), `parse` (2048), `sync` (16384), `none` (32768: \
+             only what is always logged) and `any`.",
         )
         .like(&["stats sync", "0x101"])
         .obeyed(Handler::Global {
@@ -31,7 +32,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.27", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(230)])
         .takes("<file>", "")
-        .does("Names a file that gets what `-d` sends to stderr. The tools do not use it.")
+        .does("Names a file that gets the messages that `-d` sends to stderr. The tools do not use it.")
         .like(&["/var/log/slapd.log"])
         .whole()
         .obeyed(global_field!(log_file)),
@@ -39,7 +40,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.102", Form::Boolean)
         .allowed_by(&[ConfigClass::Global.at(260)])
         .takes("on|off", "FALSE")
-        .does("Sends what `-d` and `loglevel` ask for to the log file and nowhere else.")
+        .does("Sends the messages of `-d` and `loglevel` to the log file and nowhere else.")
         .since("2.6")
         .like(&["on"])
         .obeyed(global_field!(log_file_only)),
@@ -48,8 +49,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(240)])
         .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc|json", "debug")
         .does(
-            "Chooses what stands before a line of the log file. `json`, which OpenLDAP does not have, makes each line an object with \
-             `time`, `level`, `thread`, `message` and, where the line is about a connection or operation, `conn`, `op` and `fd`.",
+            "Chooses the beginning of each line of the log file. With `json`, which OpenLDAP does not have, each line \
+             is an object with `time`, `level`, `thread` and `message`; a line about a connection or an operation also \
+             has `conn`, `op` and `fd`.",
         )
         .since("2.6")
         .like(&["rfc3339-utc", "syslog-localtime", "json"])
@@ -59,9 +61,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(560)])
         .takes("<milliseconds>", "0")
         .does(
-            "Writes a line for each operation that takes this long or longer, whatever the log levels are as long as there is a log: \
-             operation, duration, result, and for a search the entries examined and sent, its filter without values and the plan that was \
-             used. 0 is off.",
+            "Writes a line about each operation that takes this long or longer, at any log level, if there is a log. \
+             The line shows the operation, its duration and its result; for a search also the entries examined and \
+             sent, the filter without values, and the plan. 0 turns this off.",
         )
         .since(OWN)
         .like(&["250"])
@@ -71,16 +73,16 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(270)])
         .takes("<files> <megabytes> <hours>", "")
         .does(
-            "Begins a new log file when the old one has reached a size or an age, and keeps 1 to 99 old ones, named `.01` and so \
-             on. 0 for a size or an age means any; not both.",
+            "Begins a new log file when the old one has reached a size or an age. 1 to 99 old files are kept, named \
+             `.01` and so on. 0 means any size or any age; one of the two must be given.",
         )
         .since("2.6")
         .like(&["5 100 24"])
         .obeyed(Handler::Global {
             set: set_rotation,
             get: |config, _| {
-                let text = |LogRotation { keep, max_megabytes, max_hours }: &LogRotation| {
-                    format!("{keep} {max_megabytes} {max_hours}")
+                let text = |rotation: &LogRotation| {
+                    format!("{} {} {}", rotation.keep, rotation.max_megabytes, rotation.max_hours)
                 };
                 config.log_rotation.iter().map(text).collect()
             },

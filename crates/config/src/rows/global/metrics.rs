@@ -9,13 +9,14 @@ use crate::{
     statement::Statement,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"]).olc("+2", Form::Text)
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"])
+    .olc("+2", Form::Text)
     .allowed_by(&[ConfigClass::Global.at(290)])
     .takes("<address>:<port>", "")
     .does(
-        "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of its own. A port alone \
-         is one of 127.0.0.1; an IPv6 address stands in brackets. There is neither TLS nor a password: it is meant for loopback and for \
-         networks of administrators.",
+        "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of \
+         its own. A port alone is a port of 127.0.0.1; an IPv6 address has brackets. There is neither TLS nor a \
+         password, so use loopback or a network of administrators.",
     )
     .since(OWN)
     .like(&["127.0.0.1:9389", "[::1]:9389"])

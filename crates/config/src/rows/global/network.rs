@@ -13,7 +13,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(100)])
         .shown()
         .takes("<requests>", "100")
-        .does("Limits the operations under way on an anonymous connection; further requests wait until one has ended.")
+        .does(
+            "Limits the operations in progress on an anonymous connection. Further requests wait until one has ended.",
+        )
         .like(&["200"])
         .obeyed(global_field!(max_pending)),
     Setting::new(Global, &["conn_max_pending_auth"], &["olcConnMaxPendingAuth"])
@@ -21,7 +23,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(110)])
         .shown()
         .takes("<requests>", "1000")
-        .does("Is the same limit for authenticated connections.")
+        .does("Sets the same limit for authenticated connections.")
         .like(&["2000"])
         .obeyed(global_field!(max_pending_authenticated)),
     Setting::new(Global, &["sockbuf_max_incoming"], &["olcSockbufMaxIncoming"])
@@ -29,7 +31,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(570)])
         .shown()
         .takes("<bytes>", "262143")
-        .does("Limits the size of a message on an anonymous connection; beyond it the connection is closed.")
+        .does("Limits the size of a message on an anonymous connection. A bigger message closes the connection.")
         .like(&["4194303"])
         .obeyed(global_field!(max_incoming)),
     Setting::new(Global, &["sockbuf_max_incoming_auth"], &["olcSockbufMaxIncomingAuth"])
@@ -37,7 +39,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(580)])
         .shown()
         .takes("<bytes>", "16777215")
-        .does("Is the same limit for authenticated connections. All connections together may make the server hold 64 times as much.")
+        .does(
+            "Sets the same limit for authenticated connections. All connections together may make the server hold 64 \
+             times as much.",
+        )
         .like(&["4194303"])
         .obeyed(global_field!(max_incoming_authenticated)),
     Setting::new(Global, &["idletimeout"], &["olcIdleTimeout"])
@@ -45,7 +50,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(140)])
         .shown()
         .takes("<seconds>", "0")
-        .does("Closes connections that have been idle this long; 0 never does.")
+        .does("Closes connections that have been idle for this long. 0 turns this off.")
         .like(&["300"])
         .obeyed(global_field!(idle_timeout_s)),
     Setting::new(Global, &["writetimeout"], &["olcWriteTimeout"])
@@ -53,7 +58,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(790)])
         .shown()
         .takes("<seconds>", "0")
-        .does("Closes connections whose client has not taken an answer for this long; 0 never does.")
+        .does("Closes connections whose client has not read an answer for this long. 0 turns this off.")
         .since("2.4")
         .like(&["30"])
         .obeyed(global_field!(write_timeout_s)),
@@ -63,8 +68,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("on|off", "FALSE")
         .does(
-            "Makes SIGHUP a gentle stop: no new connections, writes are refused, and the server ends when its clients have \
-             left. Otherwise SIGHUP stops it like SIGTERM.",
+            "Makes SIGHUP a gentle stop: the server takes no new connections, refuses writes, and ends when its \
+             clients have left. Otherwise SIGHUP stops the server as SIGTERM does.",
         )
         .like(&["on"])
         .obeyed(global_field!(gentle_hup)),
@@ -73,8 +78,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(540)])
         .takes("stop|reload", "stop")
         .does(
-            "Says what SIGHUP does: `stop`, as in slapd (see `gentlehup`); `reload`: certificates, keys and revocation lists are read \
-             again and the log file is opened anew, while connections live on.",
+            "Says what SIGHUP does. `stop` ends the server, as in slapd (see `gentlehup`). `reload` reads \
+             certificates, keys and revocation lists again and opens the log file anew; connections continue.",
         )
         .since(OWN)
         .like(&["reload"])
@@ -94,7 +99,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(220)])
         .shown()
         .takes("<ssf>", "71")
-        .does("Is the security strength factor of ldapi:// connections.")
+        .does("Sets the security strength factor of ldapi:// connections.")
         .since("2.4")
         .like(&["128"])
         .obeyed(global_field!(local_ssf)),
@@ -105,9 +110,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<count>", "")
         .at_next_start()
         .does(
-            "Limits the number of threads that serve connections. There is one for each core at most, whatever this says, \
-             and that is the default. Where a database is bigger than half of the memory, threads wait for the disk: then \
-             there are as many as this says, 16 by default.",
+            "Limits the number of threads that serve connections. The default, and the most, is one for each core. If \
+             a database is bigger than half of the memory, threads wait for the disk; then there are as many as this \
+             says, 16 by default.",
         )
         .like(&["4"])
         .obeyed(Handler::Global {
@@ -130,7 +135,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(90)])
         .shown()
         .takes("<count>", "0")
-        .does("Is a hint to old thread libraries.")
+        .does("Gives a hint to old thread libraries.")
         .meaningless("threads are the kernel's; there is nothing to hint"),
     Setting::new(Global, &["listener-threads"], &["olcListenerThreads"])
         .olc("0.93", Form::Integer)
@@ -161,8 +166,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("on|off", "FALSE")
         .does(
-            "Looks up the names of clients, as access rules with `domain` ask for them, before they are served: in `/etc/hosts` and DNS, for at \
-             most five seconds. Such a name is what the owner of the address says. Without it every name is `unknown`, and `local` on a local socket.",
+            "Looks up the names of clients, for access rules with `domain`, before the clients are served: in \
+             `/etc/hosts` and DNS, for at most five seconds. The owner of an address decides which name it has. \
+             Without this setting every name is `unknown`, and `local` on a local socket.",
         )
         .like(&["on"])
         .obeyed(global_field!(reverse_lookup)),

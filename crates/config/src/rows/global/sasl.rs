@@ -22,7 +22,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.6", Form::Ordered)
         .allowed_by(&[ConfigClass::Global.at(60)])
         .takes("<argument> ...", "")
-        .does("Rewrites SASL user names into DNs; `authz-regexp` does what is usual.")
+        .does("Rewrites SASL user names into DNs. `authz-regexp` covers the usual cases.")
         .since("2.3")
         .refused("the rewriting of SASL names by librewrite"),
     Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
@@ -31,9 +31,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("none|from|to|any|all", "none")
         .does(
-            "Says whose rules let a client act for somebody else, by the proxied authorization control or an authorization identity of SASL: `from`, the `authzFrom` of the one who \
-             is acted for; `to`, the `authzTo` of the one who acts; `any` (`both`), one of them; `all`, both. The rootdn of a database may act for every name in it, and everybody \
-             for nobody.",
+            "Says whose rules let a client act for another identity, by the proxied authorization control or an \
+             authorization identity of SASL. `from`: `authzFrom` of the identity that is assumed. `to`: `authzTo` of \
+             the client. `any` (`both`): one of the two. `all`: both. The rootdn of a database may act for every name \
+             in the database. Every client may act for the anonymous identity.",
         )
         .since("2.2")
         .like(&["to", "any"])
@@ -51,38 +52,57 @@ pub(crate) const ROWS: &[Setting] = &[
                 known.map(|(name, _)| (*name).to_owned()).into_iter().collect()
             },
         }),
-    Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
-        .olc("0.8", Form::Ordered)
-        .allowed_by(&[ConfigClass::Global.at(80)])
-        .takes("<pattern> <replacement>", "")
-        .does(
-            "Makes a DN of the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or of an authorization identity: the first pattern (POSIX extended) \
-             that the name matches decides. `$1` to `$9` in the replacement are its submatches. A replacement that is an LDAP URL, `ldap:///<base>??<scope>?<filter>`, is searched for, and \
-             must find one entry; the access rules must give `auth` on what the filter names. In a filter, submatches stand for themselves, whatever characters they have. For \
-             proxied authorization a search that reads more than 50,000 entries is given up with adminLimitExceeded: its filter needs an index. A name \
-             that nothing matches stays as it is.",
-        )
-        .since("2.2")
-        .like(&["^uid=([^,]+),cn=[^,]+,cn=auth$ uid=$1,ou=people,dc=example,dc=com"])
-        .obeyed(Handler::Global {
-            set: |config, statement| {
-                let [pattern, replacement] = statement.arguments else {
-                    return Err(format!("{} expected", statement.grammar).into());
-                };
-                let pattern = PosixRegex::new(pattern).map_err(|error| format!("\"{pattern}\": {error}"))?;
-                config.sasl.authz_regexps.push(AuthzRegexp { pattern, replacement: replacement.clone() });
-                Ok(())
-            },
-            get: |config, _| {
-                let rows = config.sasl.authz_regexps.iter();
-                rows.map(|row| format!("{} {}", quoted_after("", row.pattern.as_str()), quoted_after("", &row.replacement))).collect()
-            },
-        }),
+    Setting::new(
+        Global,
+        &["authz-regexp", "sasl-regexp", "saslRegexp"],
+        &["olcAuthzRegexp"],
+    )
+    .olc("0.8", Form::Ordered)
+    .allowed_by(&[ConfigClass::Global.at(80)])
+    .takes("<pattern> <replacement>", "")
+    .does(
+        "Turns the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or an \
+             authorization identity into a DN. The first pattern (POSIX extended) that matches the name decides. `$1` \
+             to `$9` in the replacement are its submatches. A replacement that is an LDAP URL, \
+             `ldap:///<base>??<scope>?<filter>`, is a search that must find exactly one entry; the access rules must \
+             grant `auth` on the attributes that the filter names. In a filter, submatches stand for themselves, \
+             whatever characters they have. For proxied authorization, a search that reads more than 50,000 entries \
+             ends with adminLimitExceeded: its filter needs an index. A name that no pattern matches stays unchanged.",
+    )
+    .since("2.2")
+    .like(&["^uid=([^,]+),cn=[^,]+,cn=auth$ uid=$1,ou=people,dc=example,dc=com"])
+    .obeyed(Handler::Global {
+        set: |config, statement| {
+            let [pattern, replacement] = statement.arguments else {
+                return Err(format!("{} expected", statement.grammar).into());
+            };
+            let pattern = PosixRegex::new(pattern).map_err(|error| format!("\"{pattern}\": {error}"))?;
+            config.sasl.authz_regexps.push(AuthzRegexp {
+                pattern,
+                replacement: replacement.clone(),
+            });
+            Ok(())
+        },
+        get: |config, _| {
+            let rows = config.sasl.authz_regexps.iter();
+            rows.map(|row| {
+                format!(
+                    "{} {}",
+                    quoted_after("", row.pattern.as_str()),
+                    quoted_after("", &row.replacement)
+                )
+            })
+            .collect()
+        },
+    }),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
         .olc("0.89", Form::Text)
         .allowed_by(&[ConfigClass::Global.at(440)])
         .takes("<plug-in> ...", "")
-        .does("Names the plug-ins that look up SASL secrets. There is `slapd`, which looks them up in the directory; another one must not stand alone.")
+        .does(
+            "Names the plug-ins that look up SASL secrets. There is only `slapd`, which looks them up in the \
+             directory; another plug-in must not stand alone.",
+        )
         .since("2.4")
         .like(&["slapd"])
         .obeyed(Handler::Global {
@@ -111,9 +131,9 @@ pub(crate) const ROWS: &[Setting] = &[
         &["sasl-auxprops-dontusecopy-ignore"],
         &["olcSaslAuxpropsDontUseCopyIgnore"],
     )
-        .olc("0.92", Form::Boolean)
-        .allowed_by(&[ConfigClass::Global.at(460)])
-        .shown()
+    .olc("0.92", Form::Boolean)
+    .allowed_by(&[ConfigClass::Global.at(460)])
+    .shown()
     .takes("on|off", "FALSE")
     .does("Reads such secrets locally when the provider is away.")
     .since("2.4")
@@ -123,8 +143,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(470)])
         .takes("none|tls-endpoint", "none")
         .does(
-            "Chooses the channel binding of SASL mechanisms: with `tls-endpoint`, SCRAM-SHA-*-PLUS is offered under TLS, and binds the client to the server's certificate \
-             (tls-server-end-point) or to the connection (tls-exporter). `tls-unique` is refused: TLS 1.3 does not have it.",
+            "Chooses the channel binding of SASL mechanisms. With `tls-endpoint`, SCRAM-SHA-*-PLUS is offered under \
+             TLS and binds the client to the server's certificate (tls-server-end-point) or to the connection \
+             (tls-exporter). `tls-unique` is refused, because TLS 1.3 does not have it.",
         )
         .since("2.5")
         .like(&["tls-endpoint"])
@@ -148,7 +169,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.53", Form::Text)
         .allowed_by(&[ConfigClass::Global.at(480)])
         .takes("<name>", "")
-        .does("Is the host name that SASL mechanisms use: CRAM-MD5 and DIGEST-MD5 show it, and it is the latter's realm without `sasl-realm`. It is the machine's name otherwise.")
+        .does(
+            "Sets the host name that SASL mechanisms use, the machine's name by default. CRAM-MD5 and DIGEST-MD5 show \
+             it. Without `sasl-realm` it is the realm of DIGEST-MD5.",
+        )
         .like(&["ldap.example.com"])
         .whole()
         .obeyed(global_field!(sasl.host)),
@@ -156,18 +180,25 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("+24", Form::Text)
         .allowed_by(&[ConfigClass::Global.at(490)])
         .takes("<mechanism> ...", "")
-        .does("Names the SASL mechanisms that may be offered; without it all may, if `sasl-secprops` lets them.")
+        .does("Names the SASL mechanisms that may be offered. Without this line all may be, within `sasl-secprops`.")
         .since(OWN)
         .like(&["EXTERNAL PLAIN", "SCRAM-SHA-256-PLUS SCRAM-SHA-256 EXTERNAL"])
         .obeyed(Handler::Global {
             set: set_mechanisms,
-            get: |config, _| config.sasl.mechanisms.map(|set| set.words().join(" ")).into_iter().collect(),
+            get: |config, _| {
+                config
+                    .sasl
+                    .mechanisms
+                    .map(|set| set.words().join(" "))
+                    .into_iter()
+                    .collect()
+            },
         }),
     Setting::new(Global, &["sasl-realm"], &["olcSaslRealm"])
         .olc("0.54", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(500)])
         .takes("<realm>", "")
-        .does("Is the SASL realm: part of the names that `authz-regexp` sees.")
+        .does("Sets the SASL realm, which is part of the names that `authz-regexp` sees.")
         .like(&["EXAMPLE.COM"])
         .whole()
         .obeyed(global_field!(sasl.realm)),
@@ -177,11 +208,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<property>[,...]", "noplain,noanonymous")
         .does(
-            "Sets what SASL mechanisms must provide to be offered: `none`, `noplain` (PLAIN and LOGIN, but for a connection that TLS or ldapi:// protects), `noanonymous` (ANONYMOUS), \
-             `nodict` (all but EXTERNAL and ANONYMOUS), `noactive` (all but SCRAM and GSSAPI), `passcred` (only PLAIN, LOGIN and GSSAPI), `forwardsec` (none), `minssf=<n>` (strength of \
-             the connection, or of a security layer of GSSAPI), `maxssf=<n>` and `maxbufsize=<n>` (such layers: the greatest strength, beside that of the connection, and the longest \
-             packet). GSSAPI is there when the server was built with it; encryption by AES or Camellia counts as 128, whatever the length of the key, and all other as 56. It is \
-             what is written here alone.",
+            "Sets the conditions for offering a SASL mechanism: `none`, `noplain` (no PLAIN and LOGIN, except on a \
+             connection that TLS or ldapi:// protects), `noanonymous` (no ANONYMOUS), `nodict` (only EXTERNAL and \
+             ANONYMOUS), `noactive` (only SCRAM and GSSAPI), `passcred` (only PLAIN, LOGIN and GSSAPI), `forwardsec` \
+             (no mechanism), `minssf=<n>` (the least strength of the connection, or of a security layer of GSSAPI), \
+             `maxssf=<n>` (the greatest strength of such a layer, beside that of the connection) and `maxbufsize=<n>` \
+             (the longest packet of such a layer). GSSAPI is available if the server was built with it; its encryption \
+             by AES or Camellia counts as 128, whatever the length of the key, and any other as 56. Words without a \
+             number replace the default words.",
         )
         .like(&["none", "noplain,noanonymous,minssf=56"])
         .obeyed(Handler::Global {

@@ -11,18 +11,23 @@ use crate::{
     value::parse_u32,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"]).olc("0.81", Form::Texts)
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"])
+    .olc("0.81", Form::Texts)
     .allowed_by(&[ConfigClass::Global.at(530)])
     .takes("<number> [<url>]", "")
     .does(
-        "Is this server's number in the CSNs of its writes, 0 to 4095, decimal or `0x`. With URLs it may be repeated: the line whose \
-         URL is one of this server's listeners counts. As in slapd, a URL is compared with the listeners letter by letter; if its host is empty, localhost \
-         or the name of this machine, scheme and port are compared, and the host unless one of both has none. A server that finds none does not start; \
-         one that runs keeps its number and says so in the log.",
+        "Sets this server's number in the CSNs of its writes: 0 to 4095, decimal or `0x`. A line with a URL may be \
+         repeated; the line whose URL is one of this server's listeners counts. As in slapd, a URL is compared with \
+         the listeners letter by letter. If its host is empty, localhost or the name of this machine, scheme and port \
+         are compared, and also the host if both have one. A server without a number does not start. If a change takes \
+         the number of a running server away, the server keeps it and writes a line to the log.",
     )
     .since("2.4")
     .like(&["1", "0x2 ldap://ldap2.example.com"])
-    .obeyed(Handler::Global { set, get: |config, _| config.server_ids.iter().map(text).collect() })];
+    .obeyed(Handler::Global {
+        set,
+        get: |config, _| config.server_ids.iter().map(text).collect(),
+    })];
 
 fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (number, url) = match statement.some()? {

@@ -16,8 +16,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(300)])
         .takes("<n>", "0")
         .does(
-            "Limits the connections that are open at the same time from one address, or from one IPv6 network of 64 bits; more are closed \
-             at once. 0 is no limit. Behind a proxy that speaks its protocol the address is that of the client. Local sockets are not counted.",
+            "Limits the connections that are open at the same time from one address, or from one IPv6 network of 64 \
+             bits. Further connections are closed at once. 0 is no limit. Behind a proxy that speaks the proxy \
+             protocol, the address is that of the client. Local sockets are not counted.",
         )
         .since(OWN)
         .like(&["200"])
@@ -27,9 +28,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(310)])
         .takes("<count>/<seconds>", "")
         .does(
-            "Slows down the guessing of passwords. When half of `count` binds from one address, or one IPv6 network of 64 bits, have failed with \
-             invalidCredentials within `seconds`, each further one waits for a second; at `count` they are refused with `busy` for `seconds`, \
-             right or wrong. The 4,096 addresses that fail most are remembered. Local sockets are not counted.",
+            "Slows down the guessing of passwords. When half of `count` binds from one address, or from one IPv6 \
+             network of 64 bits, have failed with invalidCredentials within `seconds`, each further bind waits for a \
+             second. At `count` failures, binds are refused with `busy` for `seconds`, right or wrong. The server \
+             remembers the 4,096 addresses that fail most. Local sockets are not counted.",
         )
         .since(OWN)
         .like(&["20/60"])
@@ -37,7 +39,9 @@ pub(crate) const ROWS: &[Setting] = &[
             set: set_bind_failure_limit,
             get: |config, _| {
                 let limit = config.bind_failure_limit.iter();
-                limit.map(|limit| format!("{}/{}", limit.count, limit.seconds)).collect()
+                limit
+                    .map(|limit| format!("{}/{}", limit.count, limit.seconds))
+                    .collect()
             },
         }),
     Setting::new(Global, &["proxy-trusted"], &["olcProxyTrusted"])
@@ -45,8 +49,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(320)])
         .takes("<address>[/<prefix>] ...", "")
         .does(
-            "Names the proxies that listeners `pldap://` and `pldaps://` take connections from; others are closed. Without it everybody \
-             may say there where it comes from, as in slapd: then such a listener must be out of reach of all but proxies. May be repeated.",
+            "Names the proxies that may connect to listeners `pldap://` and `pldaps://`; other connections are closed. \
+             Without this line any client may claim any address there, as in slapd: then only proxies must be able to \
+             reach such a listener. The line may be repeated.",
         )
         .since(OWN)
         .like(&["192.0.2.1", "10.0.0.0/8", "2001:db8::/32"])

@@ -16,7 +16,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.97", Form::Certificate)
         .allowed_by(&[ConfigClass::Global.at(690)])
         .takes("<base64>", "")
-        .does("Is the DER of a certificate of an authority, in base64; in cn=config it is the certificate itself (`olcTLSCACertificate;binary`).")
+        .does(
+            "Holds the certificate of an authority as DER, in base64. In cn=config the value is the certificate itself \
+             (`olcTLSCACertificate;binary`).",
+        )
         .since("2.5")
         .like(&["MAA="])
         .verbatim()
@@ -28,8 +31,11 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.68", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(630)])
         .takes("<file>", "")
-        .does("Names a PEM file of certificates of authorities: those who may have signed clients' certificates, and the issuers of the server's own, \
-             which are sent along where `TLSCertificateFile` does not hold them.")
+        .does(
+            "Names a PEM file of certificates of authorities. Clients' certificates are verified by them. If \
+             `TLSCertificateFile` does not hold the issuers of the server's own certificate, they are taken from this \
+             file and sent along.",
+        )
         .since("2.0")
         .like(&["/etc/ssl/certs/ca-certificates.crt"])
         .whole()
@@ -47,7 +53,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.98", Form::Certificate)
         .allowed_by(&[ConfigClass::Global.at(700)])
         .takes("<base64>", "")
-        .does("Is the DER of the server's certificate, in base64; in cn=config it is the certificate itself (`olcTLSCertificate;binary`).")
+        .does(
+            "Holds the server's certificate as DER, in base64. In cn=config the value is the certificate itself \
+             (`olcTLSCertificate;binary`).",
+        )
         .since("2.5")
         .like(&["MAA="])
         .verbatim()
@@ -59,8 +68,11 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.70", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(650)])
         .takes("<file>", "")
-        .does("Names the PEM file of the server's certificate, which may hold its issuers behind it. When this file, or another one that TLS settings \
-             name, changes, it is read again within seconds, and new connections use it; if it cannot be used, the log says so and the one before stays in use.")
+        .does(
+            "Names the PEM file of the server's certificate; its issuers may follow it in the file. When a file that \
+             TLS settings name changes, the server reads it again within seconds, and new connections use it. If the \
+             new file cannot be used, the log says so and the old content stays in use.",
+        )
         .since("2.0")
         .like(&["/etc/ldap/tls/server.crt"])
         .whole()
@@ -69,7 +81,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.99", Form::PrivateKey)
         .allowed_by(&[ConfigClass::Global.at(710)])
         .takes("<base64>", "")
-        .does("Is the DER of the server's private key (PKCS#8, PKCS#1 or SEC1), in base64; in cn=config it is the key itself (`olcTLSCertificateKey;binary`).")
+        .does(
+            "Holds the server's private key (PKCS#8, PKCS#1 or SEC1) as DER, in base64. In cn=config the value is the \
+             key itself (`olcTLSCertificateKey;binary`).",
+        )
         .since("2.5")
         .like(&["MAA="])
         .verbatim()
@@ -81,7 +96,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.71", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(660)])
         .takes("<file>", "")
-        .does("Names the PEM file of the server's private key, which must not be encrypted. It may be the same file as the certificate's.")
+        .does(
+            "Names the PEM file of the server's private key. The key must not be encrypted. The file may be that of \
+             the certificate.",
+        )
         .since("2.0")
         .like(&["/etc/ldap/tls/server.key"])
         .whole()
@@ -90,9 +108,12 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.72", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(670)])
         .takes("<ciphers>", "")
-        .does("Chooses ciphers, in the words of OpenSSL (`HIGH:!aNULL`, `ECDHE-RSA-AES128-GCM-SHA256`) or of GnuTLS (`SECURE256:-VERS-TLS1.2`). There are those of TLS 1.3, \
-             and of TLS 1.2 those with ECDHE and AES-GCM or ChaCha20; older ones that the text names are left out. A text that leaves none is refused, and so is one with a \
-             word that neither library has.")
+        .does(
+            "Chooses ciphers, in the words of OpenSSL (`HIGH:!aNULL`, `ECDHE-RSA-AES128-GCM-SHA256`) or of GnuTLS \
+             (`SECURE256:-VERS-TLS1.2`). All ciphers of TLS 1.3 are available; of TLS 1.2 those with ECDHE and AES-GCM \
+             or ChaCha20. Older ciphers in the text are ignored. A text that leaves no cipher is refused, and so is a \
+             word that neither library knows.",
+        )
         .since("2.0")
         .like(&["HIGH:!aNULL:!MD5", "SECURE256:-VERS-TLS1.2"])
         .whole()
@@ -101,8 +122,11 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.73", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(680)])
         .takes("none|peer|all", "none")
-        .does("Says which certificates of a client's chain must be looked up in revocation lists, and are refused where there is none: the client's own, or all. The lists come \
-             from `TLSCRLFile`, `TLSCACertificateFile` and `TLSCACertificatePath`.")
+        .does(
+            "Says which certificates of a client's chain are checked against revocation lists: the client's own, or \
+             all. A certificate without a list is refused. The lists come from `TLSCRLFile`, `TLSCACertificateFile` \
+             and `TLSCACertificatePath`.",
+        )
         .since("2.3")
         .like(&["peer", "all"])
         .whole()
@@ -126,7 +150,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.82", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(760)])
         .takes("<file>", "")
-        .does("Names a PEM file of revocation lists. A client's certificate that one of them names is refused.")
+        .does("Names a PEM file of revocation lists. A client's certificate that is in one of them is refused.")
         .since("2.4")
         .like(&["/etc/ldap/tls/crl.pem"])
         .whole()
@@ -143,9 +167,13 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(730)])
         .shown()
         .takes("never|allow|try|demand|hard|true", "never")
-        .does("Says whether clients are asked for a certificate: `never`; `allow` asks, and a bad one counts as none; `try` ends the connection of who has a bad one; `demand` (`hard`, \
-             `true`) that of who has none, too. It must be signed, through any number of others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`, \
-             and be of version 3. Who has a good one may bind with SASL EXTERNAL.")
+        .does(
+            "Says whether clients are asked for a certificate. `never` does not ask. `allow` asks, and ignores a bad \
+             certificate. `try` ends the connection of a client with a bad certificate. `demand` (`hard`, `true`) also \
+             ends the connection of a client without one. A good certificate has version 3 and is signed, directly or \
+             through others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`. A client \
+             with a good certificate may bind with SASL EXTERNAL.",
+        )
         .since("2.0")
         .like(&["demand", "allow", "try"])
         .whole()
@@ -179,7 +207,11 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.96", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(750)])
         .takes("<curve>[:<curve>...]", "")
-        .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is passed over if there are others.")
+        .does(
+            "Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` \
+             (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is ignored \
+             if the list has others.",
+        )
         .since("2.4")
         .like(&["prime256v1", "X25519:P-256"])
         .whole()
@@ -189,7 +221,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(770)])
         .shown()
         .takes("<major>[.<minor>]", "0.0")
-        .does("Is the oldest protocol version allowed: 3.3 is TLS 1.2, the oldest that there is here; 3.4 is TLS 1.3, which is also what anything newer means.")
+        .does(
+            "Sets the oldest protocol version allowed: 3.3 is TLS 1.2, the oldest one available; 3.4 is TLS 1.3, and \
+             so is any newer number.",
+        )
         .since("2.4")
         .like(&["3.3", "3.4"])
         .whole()
