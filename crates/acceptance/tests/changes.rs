@@ -187,7 +187,7 @@ fn the_log_is_shown_from_a_csn_on_as_json_and_while_it_grows() {
     assert_eq!(csns(&changes(&server, &["--since", &all[0]])), all[1..]);
     assert_eq!(changes(&server, &["--since", &all[2]]), "");
     let unknown = refused(&server, &["--since", "20200101000000.000000Z#000000#000#000000"]);
-    assert!(unknown.contains("no longer has all changes behind it"), "{unknown}");
+    assert!(unknown.contains("no longer has all changes after it"), "{unknown}");
     assert!(refused(&server, &["--since", "yesterday"]).contains("not a CSN"));
     let config = server.config_path();
     let mut follower = Command::new(Flavor::Ironbark.program().unwrap())
@@ -263,7 +263,7 @@ fn the_vector_goes_through_loads_dumps_and_backups() {
     assert!(loaded[2].contains("#00b#"), "{loaded:?}");
     assert_eq!(changes(&server, &[]), "");
     let behind = refused(&server, &["--since", &vector[0]]);
-    assert!(behind.contains("no longer has all changes behind it"), "{behind}");
+    assert!(behind.contains("no longer has all changes after it"), "{behind}");
     fs::remove_file(server.layout().join("db/data.mdb")).unwrap();
     succeed(&["restore", "-f", &config, copy.to_str().unwrap()]);
     assert_eq!(context_csns(&whole(&server)), vector);

@@ -182,9 +182,7 @@ fn overlays_that_need_entries_are_told_to_have_none() {
     let server = Server::prepare(Flavor::Ironbark, &refused).unwrap();
     let outcome = server.tool(Tool::Test, &["-u"], "").unwrap().expect_code(1).unwrap();
     assert!(
-        outcome
-            .stderr
-            .contains("dosearch cannot be had in a subordinate database"),
+        outcome.stderr.contains("a subordinate database cannot have dosearch"),
         "{outcome:?}"
     );
 }

@@ -206,7 +206,7 @@ impl Loading {
         let refused = |error: SettingError| ConfigError::of_setting(&line.location, &line.keyword, error);
         if let Some(word) = line.unsayable(row) {
             let reason =
-                format!("\"{word}\" cannot be said in cn=config, where a double quote before a blank ends a word");
+                format!("\"{word}\" has no form in cn=config: a double quote before a blank ends a word there");
             return Err(refused(reason.into()));
         }
         let text = line.value(row);
@@ -548,13 +548,13 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
             .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
     }
     if database.null.do_search && database.subordinate.is_some() {
-        return refused("dosearch cannot be had in a subordinate database".to_owned());
+        return refused("a subordinate database cannot have dosearch".to_owned());
     }
     for other in before.iter().filter(|other| !other.disabled) {
         if shares_files(database, other) {
             let directory = database.directory.display();
             return refused(format!(
-                "directory \"{directory}\" is that of another database already (line {})",
+                "another database already has the directory \"{directory}\" (line {})",
                 other.location.line
             ));
         }

@@ -182,9 +182,7 @@ const OTHERS: &[Part] = &[
     Part {
         name: "glue",
         modules: &[],
-        kind: PartKind::BuiltIn(
-            "subordinate databases are glued by the server itself; overlay order does not matter to it",
-        ),
+        kind: PartKind::BuiltIn("the server itself glues subordinate databases, whatever the order of overlays"),
     },
     missing_overlay("accesslog"),
     missing_overlay("addpartial"),

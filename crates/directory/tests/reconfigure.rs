@@ -193,7 +193,7 @@ fn what_fails_leaves_everything_as_it_was() {
     assert!(error.contains("no overlays here"), "{error}");
     let twice = SECOND.replace("DIR/two", "DIR/two/../db");
     let error = reconfigure(&site, "", &twice).expect_err("one directory for two databases");
-    assert!(error.contains("is that of another database already"), "{error}");
+    assert!(error.contains("another database already has the directory"), "{error}");
     assert!(Arc::ptr_eq(&before, &site.directory.configuration()));
     site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
     // The database that was opened in between is closed again.

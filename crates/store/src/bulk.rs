@@ -170,7 +170,7 @@ impl BulkBuilder {
     pub fn finish(self) -> Result<(), StoreError> {
         if let Some(first) = self.missing_superiors(1).first() {
             return Err(StoreError::Inapplicable(format!(
-                "{first}: missing, and {} more; entries below it were given",
+                "{first} is missing, and {} more; the input has entries below them",
                 self.missing.len().saturating_sub(1)
             )));
         }
@@ -185,7 +185,7 @@ impl BulkBuilder {
         for (id, text) in std::mem::take(&mut self.missing) {
             let schema = self.database()?.schema();
             let dn = Dn::parse(&schema, text.as_bytes())
-                .map_err(|_| StoreError::Inapplicable(format!("{text}: no name in this schema")))?;
+                .map_err(|_| StoreError::Inapplicable(format!("{text}: not a name in this schema")))?;
             let parent = self.parent(&dn);
             let start = self.batch.bytes.len();
             let header = Header {

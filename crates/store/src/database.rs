@@ -146,7 +146,7 @@ impl Database {
     /// Begins the write transaction; waits for other processes.
     pub fn write(&self) -> Result<WriteTransaction<'_>, StoreError> {
         if self.ground.options.read_only {
-            return Err(StoreError::Format("database is open for reading alone".into()));
+            return Err(StoreError::Format("database is open for reading only".into()));
         }
         WriteTransaction::begin(self)
     }

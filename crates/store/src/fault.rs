@@ -121,8 +121,8 @@ fn description(address: usize, maps: Option<&mut File>) -> String {
     };
     let why = match std::fs::metadata(path).map(|found| found.len()) {
         Ok(length) if length <= place => format!(
-            "the file is cut off: byte {place} was asked for, {length} bytes are there. Move it away and put a backup in its place \
-             (ironbark restore), or load an LDIF file (slapadd)"
+            "the file is truncated: byte {place} was requested, but it has {length} bytes. Move it away and put a \
+             backup in its place (ironbark restore), or load an LDIF file (slapadd)"
         ),
         _ => format!("byte {place} cannot be read from the disk; see the system's log"),
     };

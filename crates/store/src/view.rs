@@ -318,7 +318,7 @@ impl<'t> Record<'t> {
     /// # Errors
     /// The record was damaged.
     pub fn verify(&self) -> Result<(), StoreError> {
-        let damaged = || StoreError::damaged(&format!("entry {} is not what was written", self.id));
+        let damaged = || StoreError::damaged(&format!("the checksum of entry {} is wrong", self.id));
         let bytes = self.view.record_bytes(self.id)?.ok_or_else(damaged)?;
         if !codec::is_sound(self.id, self.view.tables().sealed, bytes) {
             return Err(damaged());

@@ -74,7 +74,7 @@ fn a_file_that_was_cut_off_is_refused_and_the_message_says_what_to_do() {
             let mut options = options(cut.path());
             options.read_only = read_only;
             let error = Database::open(options, schema()).unwrap_err().to_string();
-            assert!(error.contains("data.mdb: the file is cut off"), "{length}: {error}");
+            assert!(error.contains("data.mdb: the file is truncated"), "{length}: {error}");
             assert!(error.contains("ironbark restore"), "{error}");
         }
     }
@@ -125,7 +125,7 @@ fn a_file_that_ends_in_free_pages_which_were_never_written_is_whole() {
     let meta = if first > second { 0 } else { 4096 };
     open.write_all_at(&(whole / 4096).to_ne_bytes(), meta + 136).unwrap();
     let refused = Database::open(options(directory.path()), schema()).unwrap_err();
-    assert!(refused.to_string().contains("cut off"), "{refused}");
+    assert!(refused.to_string().contains("truncated"), "{refused}");
     // Damages the newest list of free pages.
     let root = number(meta + 80);
     let mut page = vec![0; 4096];
@@ -172,7 +172,7 @@ fn a_file_that_shrinks_while_it_is_read_is_named_before_the_process_ends() {
     assert_eq!(ended.status.signal(), Some(7), "{told}");
     let file = directory.path().join("data.mdb");
     assert!(
-        told.contains(&format!("told: {}: the file is cut off", file.display())),
+        told.contains(&format!("told: {}: the file is truncated", file.display())),
         "{told}"
     );
 }
@@ -305,10 +305,7 @@ fn a_changed_value_is_found_and_not_written_again() {
     let file = directory.path().join("data.mdb");
     // Behind the RDN `cn=person 77` of the record: the value of cn.
     let (found, copy) = findings_behind(&file, b"\x04\x09person 77", 4);
-    assert!(
-        found[0].ends_with("its record is not what was written (checksum)"),
-        "{found:?}"
-    );
+    assert!(found[0].ends_with("the checksum of its record is wrong"), "{found:?}");
     assert_eq!(found.len(), 1, "{found:?}");
     let database = Database::open(options(copy.path()), schema()).unwrap();
     let snapshot = database.snapshot().unwrap();

@@ -113,8 +113,8 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
         &["7 by clause 3"; 2],
     ),
     (&["-b", ANN, "-o", "ssf=128", "mail", "mail/none"], &["7 by clause 4"]),
-    (&["-b", ANN, "mail"], &["7 no clause holds (by * none)"]),
-    (&["-b", ANN, "title", "nosuch"], &["7 no clause holds (by * none)"]),
+    (&["-b", ANN, "mail"], &["7 no clause matches (by * none)"]),
+    (&["-b", ANN, "title", "nosuch"], &["7 no clause matches (by * none)"]),
     (&["-b", "uid=nobody,dc=example,dc=com", "title"], &[]),
     (
         &[
@@ -126,7 +126,7 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
             "title",
             "userPassword",
         ],
-        &["7 by clause 2", "1 no clause holds (by * none)"],
+        &["7 by clause 2", "1 no clause matches (by * none)"],
     ),
     (
         &[
@@ -157,9 +157,9 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["-b", ANN, "-o", "domain=aexample.com", "description"],
-        &["16 no clause holds (by * none)"],
+        &["16 no clause matches (by * none)"],
     ),
-    (&["-b", ANN, "description"], &["16 no clause holds (by * none)"]),
+    (&["-b", ANN, "description"], &["16 no clause matches (by * none)"]),
     (&["-U", "bob", "-b", ANN, "title"], &["7 by clause 2"]),
     (
         &["-U", "bob", "-X", "u:ann", "-b", ANN, "userPassword/write"],
@@ -176,7 +176,7 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-const NONE: &str = "no rule is about this (to * by * none)";
+const NONE: &str = "no rule applies (to * by * none)";
 
 #[test]
 fn the_deciding_rule_is_shown_behind_what_slapd_says() {
@@ -249,14 +249,14 @@ fn rules_of_cn_config_are_shown_by_their_file() {
         reasons[1].contains(global) && reasons[1].ends_with(": by clause 1"),
         "{reasons:?}"
     );
-    assert!(reasons[2].contains("no rule is about this"), "{reasons:?}");
+    assert!(reasons[2].contains("no rule applies"), "{reasons:?}");
 }
 
 #[test]
 fn wrong_input_is_refused() {
     let server = server(Flavor::Ironbark);
     for (arguments, reason) in [
-        (&["title"][..], "-b is needed"),
+        (&["title"][..], "-b is missing"),
         (&["-b", "rubbish", "title"], "Invalid DN syntax"),
         (&["-D", "rubbish", "-b", ANN, "title"], "Invalid DN syntax"),
         (&["-b", "dc=other", "title"], "no target database"),

@@ -55,7 +55,7 @@ fn what_was_cut_off_is_refused_with_a_word() {
     assert!(ironbark(&["backup", "-f", &config, &backup_path]).status.success());
     let length = fs::metadata(&data).unwrap().len();
     cut(&data, length / 2);
-    let told = format!("{}: the file is cut off", data.display());
+    let told = format!("{}: the file is truncated", data.display());
     for tool in [Tool::Cat, Tool::Index] {
         let outcome = server.tool(tool, &[], "").unwrap();
         assert_eq!(outcome.code(), Some(1), "{outcome:?}");
@@ -120,7 +120,7 @@ fn changed_bits_are_found_by_every_tool_that_copies() {
         if by_slapcat {
             let dump = server.tool(Tool::Cat, &[], "").unwrap();
             assert!(
-                dump.code() == Some(1) && dump.stderr.contains("not what was written"),
+                dump.code() == Some(1) && dump.stderr.contains("the checksum of"),
                 "{dump:?}"
             );
             let rest = server.tool(Tool::Cat, &["-c"], "").unwrap();
@@ -140,6 +140,6 @@ fn a_file_that_shrinks_while_it_is_served_is_named() {
     let _ = run(&server, &NOBODY, "ldapsearch", &["-b", "dc=example,dc=com"], "");
     let ended = server.wait_for_end().unwrap();
     assert_eq!(ended.signal(), Some(7), "{}", server.log());
-    let told = format!("{}: the file is cut off", data.display());
+    let told = format!("{}: the file is truncated", data.display());
     assert!(server.log().contains(&told), "{}", server.log());
 }

@@ -13,7 +13,7 @@ fn with_rules(rules: &str) -> String {
 #[test]
 fn passwords_that_others_may_read_or_search_are_unsafe() {
     for (rules, words) in [
-        ("", "there is no access rule, so that anybody, without a bind,"),
+        ("", "there is no access rule, so anybody, without a bind,"),
         (
             "access to * by * read\n",
             "anybody, without a bind, may read sambaClearTextPassword, sambaLMPassword, sambaNTPassword, sambaPasswordHistory, userPassword",

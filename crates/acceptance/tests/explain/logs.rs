@@ -147,7 +147,7 @@ fn several_logs_and_databases_are_told_apart() {
     found.assert_has("slapd.conf:10: missing: index: ", "Write index mail eq");
     found.assert_has(
         "slapd.conf: missing: index: ",
-        "Write index title eq in the database that is meant",
+        "Write index title eq in the right database",
     );
 }
 

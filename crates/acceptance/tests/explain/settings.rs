@@ -17,7 +17,7 @@ fn every_error_is_listed_in_the_order_of_the_file() {
         ("slapd.conf:5: wrong: include: ", "/no/such/file"),
         ("slapd.conf:7: wrong: ", "unterminated quoted string"),
         ("slapd.conf:8: wrong: schema: ", "closing quote"),
-        ("slapd.conf:9: unknown: database: ", "was not looked at"),
+        ("slapd.conf:9: unknown: database: ", "was not checked"),
         ("slapd.conf:12: wrong: database: ", "needs a suffix"),
         ("slapd.conf:13: wrong: suffix: ", "\"bad\""),
         ("slapd.conf:14: wrong: index: ", "\"nosuch\" undefined"),

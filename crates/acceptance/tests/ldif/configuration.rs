@@ -36,7 +36,7 @@ fn what_it_needs_and_what_it_does_not_know_is_said() {
         ),
         (
             "database ldif\nsuffix dc=example,dc=com\nhidden on\ndirectory {dir}/db",
-            "is that of another database already",
+            "another database already has the directory",
         ),
         ("database ldif\nsuffix o=x\ndirectory /nonexistent", "/nonexistent"),
     ] {

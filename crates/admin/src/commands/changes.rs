@@ -80,7 +80,7 @@ impl Changes {
                     .map_err(|error| error.to_string())?
                     .ok_or_else(|| {
                         format!(
-                            "--since {text}: the log no longer has all changes behind it; it begins with number {first}"
+                            "--since {text}: the log no longer has all changes after it; it begins with number {first}"
                         )
                     })
             }

@@ -127,7 +127,7 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
     let checksums = if report.has_checksums {
         ""
     } else {
-        " (without checksums, as an older version made it: slapcat and slapadd give it some)"
+        " (without checksums: an older version made it; slapcat and slapadd add them)"
     };
     println!("{shown}: {} entries, sound{checksums}", report.entries);
     Ok(true)

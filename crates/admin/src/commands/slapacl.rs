@@ -66,7 +66,7 @@ fn check(options: &mut Options) -> Result<(), String> {
     let base = options
         .suffix
         .take()
-        .ok_or("slapacl: -b is needed: the entry to look at")?;
+        .ok_or("slapacl: -b is missing: the entry to check")?;
     let bad = |error: String| format!("{error}\nslapacl: bad configuration file!");
     let configuration = read_configuration(options).map_err(bad)?.configuration;
     let schema = &*configuration.schema;
@@ -294,11 +294,11 @@ impl Question<'_> {
             format!("{file}: line {line}:{value}")
         };
         match (place, granted.clause) {
-            (Some(place), 0) => eprintln!("\t{} no clause holds (by * none)", shown(place)),
+            (Some(place), 0) => eprintln!("\t{} no clause matches (by * none)", shown(place)),
             (Some(place), clause) => eprintln!("\t{} by clause {clause}", shown(place)),
-            (None, _) if rules.is_empty() => eprintln!("\tno rules: everybody reads"),
+            (None, _) if rules.is_empty() => eprintln!("\tno rules: everyone may read"),
             (None, _) if granted.privileges == AccessLevel::Manage.privileges() => eprintln!("\tthe rootdn"),
-            (None, _) => eprintln!("\tno rule is about this (to * by * none)"),
+            (None, _) => eprintln!("\tno rule applies (to * by * none)"),
         }
     }
 }

@@ -42,7 +42,7 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
         return Ok(options.usage(&GRAMMAR, "no ID is given").0);
     }
     if authenticated.is_some() && authorized.is_some() && !options.operands.is_empty() {
-        return Ok(options.usage(&GRAMMAR, "with both -U and -X there can be no ID").0);
+        return Ok(options.usage(&GRAMMAR, "-U and -X together allow no ID").0);
     }
     let (realm, mechanism) = (own_value(options, 'R')?, own_value(options, 'M')?);
     let bad = |error: String| format!("{error}\nslapauth: bad configuration file!");

@@ -165,9 +165,7 @@ impl Parsed {
             }
             'o' => generic(&text()?)?,
             'c' => {
-                return Err(Refusal::Plain(
-                    "-c: there is no replication yet whose cookie could be given".to_owned(),
-                ));
+                return Err(Refusal::Plain("-c: there is no replication yet".to_owned()));
             }
             't' => self.checks = true,
             'V' => self.versions += 1,

@@ -27,8 +27,12 @@ impl LoadOptions {
         for opt in &options.own {
             let text = opt.text().map_err(|error| error.to_string())?;
             match opt.letter {
-                'j' => load.first_line = text.parse().map_err(|_| format!("-j {text}: no line number"))?,
-                'S' => load.server_id = parse_sid(text).ok_or_else(|| format!("-S {text}: no server ID"))?,
+                'j' => {
+                    load.first_line = text
+                        .parse()
+                        .map_err(|_| format!("-j {text}: a line number is expected"))?;
+                }
+                'S' => load.server_id = parse_sid(text).ok_or_else(|| format!("-S {text}: a server ID is expected"))?,
                 'w' => load.writes_context_csn = true,
                 _ => other(opt, text)?,
             }

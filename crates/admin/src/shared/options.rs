@@ -129,7 +129,8 @@ impl Options {
             'n' if grammar.letters.contains("n:") => {
                 let number = text()?;
                 let read = number.parse();
-                self.number = Some(read.map_err(|_| Refusal::Usage(format!("-n {number}: no database number")))?);
+                self.number =
+                    Some(read.map_err(|_| Refusal::Usage(format!("-n {number}: a database number is expected")))?);
             }
             'o' => self.take_generic(grammar, &text()?)?,
             'q' => self.quick = true,

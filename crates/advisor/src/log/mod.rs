@@ -171,7 +171,7 @@ fn report(
         let _ = write!(advice, " in place of {}", written.line("index", &before));
     }
     if position.is_none() {
-        advice.push_str(" in the database that is meant, which the log does not tell");
+        advice.push_str(" in the right database: the log does not name it");
     }
     findings.note(Class::Missing, place, written.name("index"), reason, advice);
 }

@@ -149,8 +149,8 @@ fn trivial_pattern(words: &[String]) -> Option<(String, String)> {
             _ => return None,
         };
         Some((
-            format!("{word} is an old way to say {instead}"),
-            format!("write {instead}, which no client pays a comparison for"),
+            format!("{word} is an old form of {instead}"),
+            format!("write {instead}, which costs no comparison"),
         ))
     })
 }
@@ -161,7 +161,7 @@ fn old_protocol(argument: &str) -> Option<(String, String)> {
     let version = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
     ((1, 0)..(3, 3)).contains(&version).then(|| {
         (
-            format!("{argument} means a version before TLS 1.2; RFC 8996 has put those to rest, and Ironbark's TLS does not speak them"),
+            format!("{argument} means a version before TLS 1.2; RFC 8996 deprecates those, and Ironbark does not support them"),
             "write TLSProtocolMin 3.3 or leave it out".to_owned(),
         )
     })
@@ -195,10 +195,7 @@ fn old_ciphers(words: &[String]) -> Option<(String, String)> {
     found.dedup();
     (!found.is_empty()).then(|| {
         (
-            format!(
-                "asks for {}, which is broken and which nobody offers any more",
-                found.join(", ")
-            ),
+            format!("asks for {}, which is broken and no longer offered", found.join(", ")),
             "leave it out: the defaults are safe".to_owned(),
         )
     })

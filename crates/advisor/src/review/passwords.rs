@@ -129,7 +129,7 @@ fn without_rules(written: &WrittenConfiguration, database: &DatabaseConfig, find
     } else {
         "anybody, without a bind,"
     };
-    let reason = format!("there is no access rule, so that {who} may read everything, passwords included");
+    let reason = format!("there is no access rule, so {who} may read everything, passwords included");
     let advice = format!("begin with: {}", written.line("access", &rule_for("userPassword")));
     let place = written.place(&database.location);
     findings.note(Class::Unsafe, place, written.name("access"), reason, advice);

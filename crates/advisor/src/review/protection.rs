@@ -18,7 +18,7 @@ const ALLOWED: &[(Allow, &str, &str)] = &[
     (
         Allow::BIND_V2,
         "bind_v2",
-        "LDAPv2, historic since RFC 3494, has no StartTLS, so that passwords cross the network in clear",
+        "LDAPv2, historic since RFC 3494, has no StartTLS, so passwords cross the network in clear",
     ),
     (
         Allow::BIND_ANON_CRED,
@@ -38,7 +38,7 @@ const ALLOWED: &[(Allow, &str, &str)] = &[
     (
         Allow::PROXY_AUTHZ_ANON,
         "proxy_authz_anon",
-        "clients that have not authenticated may ask to act as somebody else",
+        "clients that have not authenticated may ask to act as another identity",
     ),
 ];
 
@@ -110,8 +110,7 @@ fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
                 );
             }
             if has("writemap") {
-                let reason =
-                    "writemap: the file is never written through a map, where a full disk would end the server";
+                let reason = "writemap: the server never writes through a map, because a full disk would then end it";
                 findings.note(
                     Class::Ignored,
                     place(),

@@ -47,14 +47,14 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
 fn weakness(stored: &str) -> Option<String> {
     let (scheme, hash) = password::split(stored.as_bytes());
     match scheme {
-        None if stored.starts_with('{') && stored.contains('}') => Some(
-            "the password has no scheme that is known here, so that all of the value is taken as a password in clear text".to_owned(),
-        ),
-        None | Some(Scheme::Cleartext) => Some("the password stands in clear text".to_owned()),
-        Some(Scheme::Crypt) => {
-            weak_crypt(&String::from_utf8_lossy(hash)).map(|reason| format!("the password is hashed with {{CRYPT}}: {reason}"))
+        None if stored.starts_with('{') && stored.contains('}') => {
+            Some("the password has no known scheme, so the whole value counts as a clear-text password".to_owned())
         }
-        Some(scheme) => weak_digest(scheme.name()).map(|reason| format!("the password is hashed with {{{}}}: {reason}", scheme.name())),
+        None | Some(Scheme::Cleartext) => Some("the password stands in clear text".to_owned()),
+        Some(Scheme::Crypt) => weak_crypt(&String::from_utf8_lossy(hash))
+            .map(|reason| format!("the password is hashed with {{CRYPT}}: {reason}")),
+        Some(scheme) => weak_digest(scheme.name())
+            .map(|reason| format!("the password is hashed with {{{}}}: {reason}", scheme.name())),
     }
 }
 
@@ -71,9 +71,9 @@ fn weak_scheme(scheme: &str, salt_format: &str) -> Option<&'static str> {
 fn weak_digest(name: &str) -> Option<&'static str> {
     match name {
         "MD5" | "SHA" | "SHA256" | "SHA384" | "SHA512" => {
-            Some("there is no salt, so that tables and equal hashes give passwords away")
+            Some("there is no salt, so tables and equal hashes give passwords away")
         }
-        "SMD5" => Some("MD5 is guessed fastest of all"),
+        "SMD5" => Some("MD5 hashes are the fastest to guess"),
         _ => None,
     }
 }
@@ -81,7 +81,7 @@ fn weak_digest(name: &str) -> Option<&'static str> {
 /// Finds crypt(3) strings of DES and MD5, and salts for them.
 fn weak_crypt(text: &str) -> Option<&'static str> {
     if text.starts_with("$1$") {
-        Some("MD5 is guessed fastest of all")
+        Some("MD5 hashes are the fastest to guess")
     } else if text.starts_with('$') {
         None
     } else {

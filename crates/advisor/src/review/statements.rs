@@ -72,7 +72,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
     let place = written.place(&line.location);
     let overlay = statement.refused_overlay.as_deref();
     let hint = overlay.map_or_else(String::new, |name| {
-        format!("; it may belong to overlay {name}, which is not there either")
+        format!("; it may belong to overlay {name}, which is missing, too")
     });
     let Some(error) = &statement.refusal else {
         // slapd.d may hold attributes that no directive corresponds to. They are ignored.
@@ -90,7 +90,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
     let mut reason = error.reason();
     match class {
         Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
-        Class::Old if statement.row.is_none() => "slapd has dropped it as well".clone_into(&mut reason),
+        Class::Old if statement.row.is_none() => "slapd has removed it, too".clone_into(&mut reason),
         _ => {}
     }
     Some(Finding {
@@ -106,7 +106,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
 /// The class of the error of a refused statement, and the advice.
 fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
     let of_section = if begins_section(statement) {
-        "what stands in it was not looked at"
+        "its content was not checked"
     } else {
         ""
     };

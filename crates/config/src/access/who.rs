@@ -198,8 +198,7 @@ fn allows(schema: &Schema, class: &ObjectClass, attribute: &ironbark_model::Attr
 
 fn domain(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, SettingError> {
     let value = styled.some_value()?;
-    statement
-        .notice("\"domain\" is about names that \"reverse-lookup\" finds: they are what the owner of an address says");
+    statement.notice("\"domain\" compares names that \"reverse-lookup\" finds: the owner of an address decides them");
     let is_subtree = matches!(styled.style.as_deref(), Some("subtree" | "sub"));
     let pattern = if value == "*" {
         TextPattern::Anything

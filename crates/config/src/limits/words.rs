@@ -35,7 +35,7 @@ impl SearchLimits {
     /// One word of `limits`. As in slapd, a word about neither size nor time is ignored, with a notice.
     pub(super) fn change_as_said(&mut self, statement: &Statement<'_>, word: &str) -> Result<(), SettingError> {
         if after(word, "size").is_none() && after(word, "time").is_none() {
-            statement.notice(format!("limit values \"{word}\" mean nothing"));
+            statement.notice(format!("limit value \"{word}\" has no effect"));
             return Ok(());
         }
         self.change(word)

@@ -310,10 +310,13 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("moduleload", "<moduleload> missing <file> [<argument> ...] argument"),
         (
             "TLSVerifyClient perhaps",
-            "<TLSVerifyClient> \"perhaps\" is none of never, allow, try, demand, hard, true",
+            "<TLSVerifyClient> invalid value \"perhaps\": never, allow, try, demand, hard or true expected",
         ),
         ("TLSCertificate ?", "<TLSCertificate> not base64"),
-        ("TLSProtocolMin new", "<TLSProtocolMin> \"new\" is no <major>[.<minor>]"),
+        (
+            "TLSProtocolMin new",
+            "<TLSProtocolMin> invalid value \"new\": <major>[.<minor>] expected",
+        ),
         ("security strong=1", "<security> unknown factor \"strong=1\""),
         ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
         (
@@ -347,15 +350,15 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("authz-regexp a(b c", "<authz-regexp> \"a(b\": unmatched ( or \\("),
         (
             "sasl-cbinding tls-unique",
-            "<sasl-cbinding> tls-unique cannot be had, tls-endpoint can",
+            "<sasl-cbinding> tls-unique is not supported; tls-endpoint is",
         ),
         (
             "sasl-auxprops sasldb",
-            "<sasl-auxprops> secrets are looked up in the directory alone: slapd",
+            "<sasl-auxprops> only slapd is supported: secrets are looked up in the directory",
         ),
         (
             "maxfilterdepth 4097",
-            "<maxfilterdepth> 4097 is too deep, 4096 is the most",
+            "<maxfilterdepth> 4097 is too deep: the maximum is 4096",
         ),
         ("restrict extended=x", "<restrict> unknown operation \"extended=x\""),
         ("loglevel stats noise", "<loglevel> unknown level \"noise\""),
@@ -454,7 +457,7 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         ),
         (
             "database mdb\nsuffix dc=a\ndirectory x\ndatabase mdb\nsuffix dc=b\ndirectory x\n",
-            "slapd.conf: line 4: <database> directory \"x\" is that of another database already (line 1)",
+            "slapd.conf: line 4: <database> another database already has the directory \"x\" (line 1)",
         ),
         (
             "database mdb\nsuffix dc=a\ndirectory x\ndatabase mdb\nsuffix ou=b,dc=a\ndirectory y\n",
@@ -482,11 +485,11 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         ),
         (
             "database ldif\nsuffix dc=a\ndirectory x\ndatabase ldif\nhidden on\nsuffix dc=a\ndirectory x\n",
-            "slapd.conf: line 4: <database> directory \"x\" is that of another database already (line 1)",
+            "slapd.conf: line 4: <database> another database already has the directory \"x\" (line 1)",
         ),
         (
             "database null\nsuffix dc=a\ndosearch on\nsubordinate\n",
-            "slapd.conf: line 1: <database> dosearch cannot be had in a subordinate database",
+            "slapd.conf: line 1: <database> a subordinate database cannot have dosearch",
         ),
         (
             "database mdb\nsuffix dc=a\nbind on\n",
@@ -494,7 +497,7 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         ),
         (
             "serverID 1\nserverID 2\n",
-            "slapd.conf: line 2: <serverID> only one server ID may be without URL, and then there is no other",
+            "slapd.conf: line 2: <serverID> a server ID without URL must be the only one",
         ),
     ];
     for (text, expected) in cases {
@@ -516,7 +519,7 @@ fn databases_without_a_store_load() {
     let notices: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
     assert_eq!(
         notices,
-        ["slapd.conf: line 5: overlay sample: a null database has no entries that it could act on"]
+        ["slapd.conf: line 5: overlay sample: a null database has no entries to act on"]
     );
 }
 

@@ -292,7 +292,7 @@ impl Folder {
             let file = folder.join(format!("{name}.ldif"));
             let read = self.read_node(&file, notices).and_then(|child| match child.kind() {
                 Some(_) => Ok(child),
-                None => Err(FolderError::new(&file, "no object class of cn=config")),
+                None => Err(FolderError::new(&file, "the entry has no object class of cn=config")),
             });
             let mut child = match read {
                 Ok(child) => child,

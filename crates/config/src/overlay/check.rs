@@ -25,7 +25,7 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
             return Err(ConfigError::of_overlay(&overlay.location, reason));
         }
         if database.kind == DatabaseKind::Null && overlay.any_settings().needs_entries() {
-            texts.push("a null database has no entries that it could act on".to_owned());
+            texts.push("a null database has no entries to act on".to_owned());
         }
         notices.extend(texts.into_iter().map(|text| Notice {
             location: overlay.location.clone(),

@@ -190,7 +190,7 @@ fn a_double_quote_before_a_blank_has_hardly_a_form_in_cn_config() {
         crate::load("f", &files, &crate::Registry::default())
             .unwrap_err()
             .to_string(),
-        "f: line 3: <access> \"filter=(cn=a b\" c)\" cannot be said in cn=config, where a double quote before a blank ends a word"
+        "f: line 3: <access> \"filter=(cn=a b\" c)\" has no form in cn=config: a double quote before a blank ends a word there"
     );
 }
 

@@ -77,7 +77,7 @@ pub(super) fn plan(
 
 fn serves_two(settings: &DatabaseConfig) -> OpenError {
     let directory = settings.directory.display();
-    let reason = format!("directory \"{directory}\" is that of another database already");
+    let reason = format!("another database already has the directory \"{directory}\"");
     ConfigError::of_setting(&settings.location, "database", reason).into()
 }
 

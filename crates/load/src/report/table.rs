@@ -183,7 +183,7 @@ fn problems(html: &mut String, runs: &[Run<'_>]) {
             let mut texts = point.problems(&[]);
             if point.unsent > 0 {
                 texts.push(format!(
-                    "{} requests of the schedule could not leave in time",
+                    "{} requests of the schedule could not be sent in time",
                     point.unsent
                 ));
             }

@@ -146,7 +146,7 @@ fn parse<'a>(
             "NAME" => {
                 common.names = tokens.strings("names")?;
                 if let Some(name) = common.names.iter().find(|name| !is_descriptor(name)) {
-                    return Err(tokens.error(format!("\"{name}\" is no name (letters, digits and hyphens)")));
+                    return Err(tokens.error(format!("invalid name \"{name}\": letters, digits and hyphens expected")));
                 }
             }
             "DESC" => common.description = Some(tokens.string("description")?.into()),

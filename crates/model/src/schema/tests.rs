@@ -299,7 +299,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("objectclass ( 1.2.3 NAME 'a' SUP a )", "superclass of itself"),
     ("objectclass ( 1.2.3 NAME 'top' )", "name \"top\" is taken"),
     ("objectclass ( 1.2.3 NAME 'a' SUP ( top alias ) )", "unexpected token"),
-    ("objectclass ( 1.2.3 NAME 'a_b' )", "is no name"),
+    ("objectclass ( 1.2.3 NAME 'a_b' )", "invalid name"),
     ("objectclass ( 1.2.3 NAME 'a", "missing closing quote"),
     ("objectclass ( 1.2.3 NAME 'a' NAME 'b' )", "NAME is given twice"),
     ("ditcontentrule ( 2.5.6.0 )", "inappropriate ObjectClass: \"2.5.6.0\""),
@@ -307,7 +307,7 @@ const REFUSED: &[(&str, &str)] = &[
         "ditcontentrule ( 2.5.6.1 MAY nosuch )",
         "DIT content rule 2.5.6.1: AttributeType not found",
     ),
-    ("ldapsyntax ( 1.2.3 DESC 'x' )", "no X-SUBST"),
+    ("ldapsyntax ( 1.2.3 DESC 'x' )", "without an X-SUBST"),
     (
         "ldapsyntax ( 1.2.3 DESC 'x' X-SUBST '1.2.4' )",
         "substitute syntax not found",

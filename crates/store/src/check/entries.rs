@@ -53,7 +53,7 @@ pub(super) fn check(
         counted.entries += 1;
         progress(counted.entries);
         let Some(id) = varint::read(key) else {
-            findings.add("entries: a key that is no number");
+            findings.add("entries: a key is not a number");
             continue;
         };
         counted.last = id;
@@ -78,7 +78,7 @@ pub(super) fn check(
 pub(super) fn image(deep: &Deep<'_>, id: EntryId, bytes: &[u8]) -> Result<Image, &'static str> {
     let sealed = deep.view.tables().sealed;
     if !codec::is_sound(id, sealed, bytes) {
-        return Err("its record is not what was written (checksum)");
+        return Err("the checksum of its record is wrong");
     }
     let shared = &deep.view.ground.sets;
     Image::decode(id, sealed, bytes, shared).ok_or("its record cannot be read")
@@ -95,7 +95,7 @@ fn entry(
     counted.referrals += u64::from(image.flags & FLAG_REFERRAL != 0);
     let is_place = image.flags & FLAG_PLACEHOLDER != 0;
     if is_place && !image.attributes.is_empty() {
-        findings.add(format!("entry {id}: keeps a place and has attributes"));
+        findings.add(format!("entry {id}: is a placeholder, but has attributes"));
     }
     let external = image
         .attributes
@@ -103,15 +103,13 @@ fn entry(
         .any(|one| matches!(one.set, ValueSet::External(_)));
     let flags = image_flags(catalog, image) | (u8::from(external) * codec::FLAG_EXTERNAL);
     if !is_place && flags != image.flags {
-        findings.add(format!("entry {id}: its flags are not those of its attributes"));
+        findings.add(format!("entry {id}: its flags do not match its attributes"));
     }
     for (at, attribute) in image.attributes.iter().enumerate() {
         let number = attribute.number;
         let earlier = image.attributes.get(..at).unwrap_or_default();
         if !catalog.is_number(number) || catalog.text(number).is_empty() {
-            findings.add(format!(
-                "entry {id}: an attribute of number {number}, which has no name"
-            ));
+            findings.add(format!("entry {id}: attribute number {number} has no name"));
         }
         if earlier.iter().any(|one| one.number == number) {
             findings.add(format!("entry {id}: attribute {} twice", catalog.text(number)));
@@ -156,17 +154,17 @@ fn external(deep: &Deep<'_>, key: SetKey, set: External) -> Result<Option<&'stat
     for row in key.sequence(txn, table)? {
         let (sequence, value) = row?;
         if sequence >= set.next {
-            return Ok(Some("a value with a number that was not given out"));
+            return Ok(Some("a value has a number that was never assigned"));
         }
         found.take_in(key.id, value);
         normal.clear();
         view.catalog.normal_form(key.attribute, value, &mut normal);
         if !key.has_hash(txn, table, hash::value_hash(&normal), sequence)? {
-            return Ok(Some("a value that is not found by its content"));
+            return Ok(Some("a value cannot be found by its content"));
         }
     }
     found.next = set.next;
-    Ok((found != set).then_some("its values are not those that were written"))
+    Ok((found != set).then_some("its values differ from those that were written"))
 }
 
 impl View<'_> {
@@ -187,7 +185,7 @@ fn name(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut Findings) ->
     let view = deep.view;
     let mut key = names::Key::new();
     if !name_key(deep, image, &mut key) {
-        findings.add(format!("entry {id}: \"{}\" is no name in this schema", image.rdn));
+        findings.add(format!("entry {id}: \"{}\" is not a name in this schema", image.rdn));
         return Ok(());
     }
     let leads_to = view.tables().names.get(view.txn, &key)?.and_then(varint::read);
@@ -215,7 +213,7 @@ fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut
     let view = deep.view;
     let (tables, txn) = (view.tables(), view.txn);
     if tables.number(txn, MetaRow::NextEntry)? <= counted.last {
-        findings.add("meta: the next entry would get a number that is in use");
+        findings.add("meta: the number for the next entry is in use");
     }
     if tables
         .meta(txn, MetaRow::Identifier)?
@@ -225,11 +223,11 @@ fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut
     }
     // The kind of an unreadable entry is unknown.
     if is_readable && tables.number(txn, MetaRow::Referrals)? != counted.referrals {
-        findings.add(format!("meta: another number of referrals than {}", counted.referrals));
+        findings.add(format!("meta: the number of referrals is not {}", counted.referrals));
     }
     if is_readable && tables.values.len(txn)? != counted.values {
         findings.add(format!(
-            "values: {} rows, where {} belong to entries",
+            "values: {} rows, but {} belong to entries",
             tables.values.len(txn)?,
             counted.values
         ));
@@ -252,7 +250,7 @@ fn nameless(deep: &Deep<'_>, findings: &mut Findings) -> Result<(), StoreError> 
         let is_its = image.is_some_and(|image| name_key(deep, &image, &mut own) && own.as_slice() == key);
         if !is_its && !findings.is_enough() {
             findings.add(format!(
-                "names: a name that leads to entry {id}, which is not there or has another"
+                "names: a name leads to entry {id}, which is missing or has another name"
             ));
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
         let [Some(one), Some(two)] = file.metas()? else {
             return Ok(Some(match file.length()? {
                 length if length < FIRST * file.page_size() as u64 => {
-                    format!("the file is cut off, {length} bytes are there")
+                    format!("the file is truncated: it has {length} bytes")
                 }
                 _ => "the file is damaged, one of its meta pages is unreadable".to_owned(),
             }));
@@ -56,7 +56,7 @@ pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
         }
         if seen == Some(meta.transaction) {
             return Ok(Some(format!(
-                "the file is cut off, {length} bytes are there of {wanted}"
+                "the file is truncated: it has {length} bytes of {wanted}"
             )));
         }
         seen = Some(meta.transaction);
@@ -94,14 +94,14 @@ fn free_pages(walk: &mut Walk<'_>, visit: &mut dyn FnMut(&mut Walk<'_>, u64)) ->
                 &read
             }
             Value::Tree(_) => {
-                walk.findings.add("free pages: a tree among them");
+                walk.findings.add("free pages: there is a tree among them");
                 return Ok(());
             }
         };
         // The number of pages, then the pages in descending order.
         let count = u64_at(list, 0).and_then(|count| usize::try_from(count).ok());
         let Some(numbers) = count.and_then(|count| list.get(8..)?.get(..count.checked_mul(8)?)) else {
-            walk.findings.add("free pages: a list is shorter than it says");
+            walk.findings.add("free pages: a list is shorter than its header says");
             return Ok(());
         };
         let mut before = u64::MAX;
@@ -133,7 +133,7 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
 /// or the last commit of a file that nobody writes to. `false`: the commit is no longer there.
 pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
     let Some(file) = PageFile::open(path)? else {
-        findings.add("no data file of LMDB's, or its beginning is damaged");
+        findings.add("not a data file of LMDB, or its beginning is damaged");
         return Ok(true);
     };
     let meta = match transaction {
@@ -163,7 +163,7 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
         let name = String::from_utf8_lossy(key).into_owned();
         match value {
             Value::Tree(root) if root.flags == 0 && is_ours(&name) => tables.push((name, root)),
-            _ => walk.findings.add(format!("tables: `{name}` is none of ours")),
+            _ => walk.findings.add(format!("tables: `{name}` is unknown")),
         }
         Ok(())
     })?;

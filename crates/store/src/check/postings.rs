@@ -100,12 +100,12 @@ pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> 
             let (list, first) = split(index, key)?;
             Some((index, list, Runs::decode(first, value)?))
         }) else {
-            findings.add("index: a row that cannot be read");
+            findings.add("index: a row cannot be read");
             continue;
         };
         let first = runs.first().unwrap_or_default();
         if before.0 == list && (first <= before.1 || value.is_empty()) {
-            findings.add(format!("index {}: chunks that overlap", index.stored.text()));
+            findings.add(format!("index {}: chunks overlap", index.stored.text()));
         }
         before = (list.to_vec(), runs.last().unwrap_or_default());
         let sum = found.entry(index.stored.number).or_default();
@@ -220,7 +220,9 @@ fn differences(deep: &Deep<'_>, index: &Index, at: u16, findings: &mut Findings)
                 keys_of(deep, id, &image, &[at], &mut keys)?;
             }
             if !keys.iter().any(|key| key == list) {
-                findings.add(format!("index {name}: leads to entry {id} by what that does not have"));
+                findings.add(format!(
+                    "index {name}: leads to entry {id}, which does not have the value"
+                ));
             }
         }
     }

@@ -185,8 +185,7 @@ impl Walk<'_> {
         let is_readable = self.findings.count() == before;
         for (found, said, what) in counted {
             if is_readable && found != said {
-                self.findings
-                    .add(format!("{name}: {found} {what}, where {said} should be"));
+                self.findings.add(format!("{name}: {found} {what} instead of {said}"));
             }
         }
         Ok(())
@@ -236,7 +235,7 @@ impl Walk<'_> {
         let is_key = key.len() <= LONGEST_KEY && (tree.order == Order::Bytes || key.len() == 8);
         let in_order = tree.last.is_empty() || tree.order.is_above(key, &tree.last);
         if !is_key || !in_order || tree.order.is_above(&tree.floor, key) && !tree.floor.is_empty() {
-            self.damage(tree.name, page, "has a key that is out of order");
+            self.damage(tree.name, page, "has a key out of order");
         }
         key.clone_into(&mut tree.last);
         let value = match node.flags {
@@ -246,7 +245,7 @@ impl Walk<'_> {
             _ => None,
         };
         let Some(value) = value else {
-            self.damage(tree.name, page, "has a value of a kind that is not ours");
+            self.damage(tree.name, page, "has a value of an unknown kind");
             return Ok(());
         };
         if let Value::Overflow(first, length) = value {
@@ -267,7 +266,7 @@ impl Walk<'_> {
         let count = u32_at(&page, 12).map_or(0, u64::from);
         let size = self.file.page_size() as u64;
         if kind != OVERFLOW || count.saturating_mul(size) < length + HEADER as u64 {
-            self.damage(name, first, "does not hold the long value that it should");
+            self.damage(name, first, "lacks the long value that it should hold");
             return Ok(None);
         }
         let last = first + count - 1;

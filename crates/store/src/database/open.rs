@@ -54,7 +54,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     let mut tables = if options.read_only {
         Tables::open(&env)?.ok_or_else(|| {
             StoreError::Format(format!(
-                "{}: no database has been made here yet",
+                "{}: there is no database here yet",
                 options.directory.display()
             ))
         })?
@@ -258,7 +258,7 @@ fn wait_until_closed(directory: &Path) -> Result<(), StoreError> {
     match heed::env_closing_event(&path) {
         Some(closing) if !closing.wait_timeout(CLOSING_TIME) => {
             let path = directory.display();
-            Err(StoreError::Format(format!("{path}: is in use in this process already")))
+            Err(StoreError::Format(format!("{path}: is already in use in this process")))
         }
         _ => Ok(()),
     }
@@ -277,7 +277,7 @@ fn refuse_foreign_file(env: &Environment, directory: &Path) -> Result<(), StoreE
         return Ok(());
     }
     Err(StoreError::Format(format!(
-        "{}: this LMDB file was made by another program (OpenLDAP's, perhaps); write it out with that program's slapcat and load \
+        "{}: another program made this LMDB file (perhaps OpenLDAP); export it with that program's slapcat and load \
          the LDIF with slapadd into an empty directory",
         directory.join("data.mdb").display()
     )))
@@ -306,7 +306,7 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
     }
     if options.read_only {
         return Err(StoreError::Format(format!(
-            "{}: no database has been made here yet",
+            "{}: there is no database here yet",
             path.display()
         )));
     }

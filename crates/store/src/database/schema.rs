@@ -103,7 +103,7 @@ impl ClosedDatabase {
         }
         let directory = common.options.directory.display();
         Some(Err(StoreError::Format(format!(
-            "{directory}: the files were replaced, and searches that began before are still using the former ones; try again"
+            "{directory}: the files were replaced, and older searches still use the former ones; try again"
         ))))
     }
 

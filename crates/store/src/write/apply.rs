@@ -95,7 +95,7 @@ impl WriteTransaction<'_> {
         let mut seen = FxHashSet::default();
         for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
             if !seen.insert(*number) {
-                return Err(inapplicable(dn.pretty(), "an attribute is there twice"));
+                return Err(inapplicable(dn.pretty(), "an attribute occurs twice"));
             }
             let bytes = values.iter().map(Vec::len).sum();
             let set = if external::is_external(values.len(), bytes) {

@@ -148,7 +148,7 @@ impl<'d> WriteTransaction<'d> {
     /// The name in `text`.
     fn parse_dn(&self, text: &str) -> Result<Dn, StoreError> {
         Dn::parse(&self.catalog.schema, text.as_bytes())
-            .map_err(|_| StoreError::Inapplicable(format!("\"{text}\" is no name in this schema")))
+            .map_err(|_| StoreError::Inapplicable(format!("\"{text}\" is not a name in this schema")))
     }
     /// The number of a description, registered if it is new.
     fn number_of(&mut self, description: &AttributeDescription) -> Result<u16, StoreError> {

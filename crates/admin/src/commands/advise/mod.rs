@@ -51,7 +51,7 @@ impl Advise {
         let databases = databases(&entries);
         if databases.is_empty() {
             return Err(format!(
-                "{}: {BASE} shows no database: cn=Monitor must be configured (database monitor), and readable by whoever asks",
+                "{}: {BASE} shows no database: configure cn=Monitor (database monitor), and let this user read it",
                 self.url
             ));
         }

@@ -32,7 +32,7 @@ argsfile {args}
 password-hash {{ARGON2}}
 sighup reload
 
-# Passwords are taken over TLS (StartTLS, ldaps://) and the local socket (ldapi://) alone.
+# Passwords are accepted only over TLS (StartTLS, ldaps://) and the local socket (ldapi://).
 TLSCertificateFile {certificate}
 TLSCertificateKeyFile {key}
 security simple_bind=128

@@ -156,7 +156,7 @@ fn welcome(directory: &Path, suffix: &Suffix, secret: &str) -> String {
   administrator  cn=admin,{dn}
   password       {secret}
 
-The password is shown this once; {directory}/slapd.conf has its hash alone. Next:
+The password is shown only once; {directory}/slapd.conf has only its hash. Next:
 
   ironbark serve -c {directory}/slapd.conf -l ldap://127.0.0.1:3890/
   ironbark health -H ldap://127.0.0.1:3890/

@@ -95,7 +95,7 @@ pub(super) fn print_point(point: &Point, unit: Unit) {
         server(|server| server.rate_per_cpu_second),
     );
     if point.unsent > 0 {
-        println!("  {} requests of the schedule could not leave in time", point.unsent);
+        println!("  {} requests of the schedule could not be sent in time", point.unsent);
     }
 }
 

@@ -84,7 +84,7 @@ impl Pipeline {
         drop(self.results);
         let broken = self.threads.into_iter().any(|thread| thread.join().is_err());
         if broken {
-            Err("internal error: a thread broke off".to_owned())
+            Err("internal error: a thread ended early".to_owned())
         } else {
             Ok(())
         }

@@ -145,7 +145,7 @@ fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     }
     let directory = &settings.directory;
     if !directory.join("data.mdb").exists() {
-        return Err(format!("{}: no database has been made here yet", directory.display()));
+        return Err(format!("{}: there is no database here yet", directory.display()));
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;

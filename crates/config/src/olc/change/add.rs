@@ -170,7 +170,7 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
     let Some(kind) = node.kind() else {
         return Err(ChangeError::new(
             ResultCode::OBJECT_CLASS_VIOLATION,
-            "no object class of cn=config",
+            "the entry has no object class of cn=config",
         ));
     };
     let refuse = |text: &str| Err(ChangeError::new(ResultCode::NAMING_VIOLATION, text));
@@ -185,7 +185,7 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
         Kind::Include | Kind::Module | Kind::Backend | Kind::Database => is_below_root,
     };
     if !may_stand {
-        return refuse("an entry of this class cannot stand there");
+        return refuse("an entry of this class is not allowed there");
     }
     let is_taken = if is_numbered(node, is_below_root) {
         is_fixed(node)

@@ -41,8 +41,5 @@ impl Tree {
 }
 
 fn needed() -> ChangeError {
-    ChangeError::new(
-        ResultCode::UNWILLING_TO_PERFORM,
-        "there is no server without this entry",
-    )
+    ChangeError::new(ResultCode::UNWILLING_TO_PERFORM, "every server has this entry")
 }

@@ -41,7 +41,7 @@ impl Tree {
             .kind()
             .filter(|_| is_numbered(node, above.is_empty()) && !is_fixed(node))
         else {
-            return Err(unwilling("the entry has a place of its own"));
+            return Err(unwilling("the entry has a fixed place"));
         };
         let number = new_number(schema, new_rdn, kind, (&node.naming, node.index().1))?;
         let mut node = parent.children.remove(at);

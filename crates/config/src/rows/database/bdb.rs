@@ -104,7 +104,7 @@ pub(crate) const ROWS: &[Setting] = &[
         &["olcDbLockDetect"],
         "oldest|youngest|fewest|random|default",
         "Chose the victim of a deadlock.",
-        "there is one writer, and so no deadlock",
+        "there is one writer, so there is no deadlock",
     )
     .olc("2.1.8", Form::PlainText)
     .allowed_by(&[ConfigClass::Berkeley.at(120)]),

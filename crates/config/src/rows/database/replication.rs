@@ -47,5 +47,5 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("[on|off]", "FALSE")
         .does("Keeps the replication state in a subentry.")
         .since("2.4")
-        .meaningless("there is no replication whose state would be kept"),
+        .meaningless("there is no replication yet"),
 ];

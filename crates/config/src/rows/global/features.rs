@@ -182,7 +182,7 @@ fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<
 fn set_max_filter_depth(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let depth = u32::parse(statement)?;
     if depth > MAX_FILTER_DEPTH {
-        return Err(format!("{depth} is too deep, {MAX_FILTER_DEPTH} is the most").into());
+        return Err(format!("{depth} is too deep: the maximum is {MAX_FILTER_DEPTH}").into());
     }
     config.max_filter_depth = depth;
     Ok(())

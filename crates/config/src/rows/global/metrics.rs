@@ -30,6 +30,7 @@ fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), Setti
     let on_loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let port = text.strip_prefix(':').unwrap_or(text).parse().map(on_loopback);
     let address = text.parse().or(port);
-    config.metrics_listener = Some(address.map_err(|_| format!("\"{text}\" is no address with a port"))?);
+    let wrong = |_| format!("invalid value \"{text}\": an address with a port expected");
+    config.metrics_listener = Some(address.map_err(wrong)?);
     Ok(())
 }

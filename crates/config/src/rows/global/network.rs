@@ -88,7 +88,7 @@ pub(crate) const ROWS: &[Setting] = &[
                 config.reloads_on_hangup = match statement.one()?.to_ascii_lowercase().as_str() {
                     "stop" => false,
                     "reload" => true,
-                    other => return Err(format!("\"{other}\" is neither stop nor reload").into()),
+                    other => return Err(format!("invalid value \"{other}\": stop or reload expected").into()),
                 };
                 Ok(())
             },
@@ -136,7 +136,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<count>", "0")
         .does("Gives a hint to old thread libraries.")
-        .meaningless("threads are the kernel's; there is nothing to hint"),
+        .meaningless("the kernel manages threads and takes no hint"),
     Setting::new(Global, &["listener-threads"], &["olcListenerThreads"])
         .olc("0.93", Form::Integer)
         .allowed_by(&[ConfigClass::Global.at(210)])

@@ -109,10 +109,10 @@ pub(crate) const ROWS: &[Setting] = &[
             set: |config, statement| {
                 let words = statement.some()?;
                 if !words.iter().any(|word| word.eq_ignore_ascii_case("slapd")) {
-                    return Err("secrets are looked up in the directory alone: slapd".into());
+                    return Err("only slapd is supported: secrets are looked up in the directory".into());
                 }
                 if words.len() > 1 {
-                    statement.notice("sasl-auxprops: secrets are looked up in the directory alone");
+                    statement.notice("secrets are looked up only in the directory");
                 }
                 config.sasl.auxprops = Some(words.join(" "));
                 Ok(())
@@ -155,8 +155,8 @@ pub(crate) const ROWS: &[Setting] = &[
                 config.sasl.channel_binding = match statement.one()?.to_ascii_lowercase().as_str() {
                     "none" => ChannelBinding::None,
                     "tls-endpoint" => ChannelBinding::TlsEndpoint,
-                    "tls-unique" => return Err("tls-unique cannot be had, tls-endpoint can".into()),
-                    other => return Err(format!("\"{other}\" is none of none, tls-endpoint").into()),
+                    "tls-unique" => return Err("tls-unique is not supported; tls-endpoint is".into()),
+                    other => return Err(format!("invalid value \"{other}\": none or tls-endpoint expected").into()),
                 };
                 Ok(())
             },

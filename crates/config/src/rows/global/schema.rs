@@ -63,7 +63,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("on|off", "FALSE")
         .does("Chooses between 32-bit and 64-bit hashes in indexes.")
         .since("2.5")
-        .meaningless("index entries are checked against the stored values, so that hashes cannot mislead"),
+        .meaningless("index entries are checked against the stored values, so hashes cannot mislead"),
     Setting::new(Global, &["index_intlen"], &["olcIndexIntLen"])
         .olc("0.84", Form::Integer)
         .allowed_by(&[ConfigClass::Global.at(200)])

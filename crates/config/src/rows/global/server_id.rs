@@ -47,7 +47,7 @@ fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), Setti
     }
     let single = url.is_none() || config.server_ids.iter().any(|other| other.url.is_none());
     if single && !config.server_ids.is_empty() {
-        return Err("only one server ID may be without URL, and then there is no other".into());
+        return Err("a server ID without URL must be the only one".into());
     }
     if config.server_ids.iter().any(|other| other.url == url) {
         return Err(format!("duplicate server ID for \"{}\"", url.unwrap_or_default()).into());

@@ -136,7 +136,7 @@ pub(crate) const ROWS: &[Setting] = &[
                     "none" => CrlCheck::None,
                     "peer" => CrlCheck::Peer,
                     "all" => CrlCheck::All,
-                    other => return Err(format!("\"{other}\" is none of none, peer, all").into()),
+                    other => return Err(format!("invalid value \"{other}\": none, peer or all expected").into()),
                 };
                 Ok(())
             },
@@ -184,7 +184,10 @@ pub(crate) const ROWS: &[Setting] = &[
                     "allow" => VerifyClient::Allow,
                     "try" => VerifyClient::Try,
                     "demand" | "hard" | "true" => VerifyClient::Demand,
-                    other => return Err(format!("\"{other}\" is none of never, allow, try, demand, hard, true").into()),
+                    other => {
+                        let expected = "never, allow, try, demand, hard or true";
+                        return Err(format!("invalid value \"{other}\": {expected} expected").into());
+                    }
                 };
                 Ok(())
             },
@@ -232,7 +235,7 @@ pub(crate) const ROWS: &[Setting] = &[
             set: |config, statement| {
                 let (config, text) = (&mut config.tls, statement.one()?);
                 let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
-                let wrong = |_| format!("\"{text}\" is no <major>[.<minor>]");
+                let wrong = |_| format!("invalid value \"{text}\": <major>[.<minor>] expected");
                 config.protocol_min = ProtocolVersion {
                     major: major.parse().map_err(wrong)?,
                     minor: minor.parse().map_err(wrong)?,

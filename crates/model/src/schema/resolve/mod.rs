@@ -144,7 +144,7 @@ fn add_syntax(schema: &mut Schema, entry: &Sourced<SyntaxDefinition>, refusals: 
         refusals.add(
             &entry.source,
             element,
-            "unknown syntax, and no X-SUBST names one to use in its place",
+            "unknown syntax, without an X-SUBST that names a known one",
         );
         return;
     };
