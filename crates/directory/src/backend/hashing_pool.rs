@@ -57,7 +57,8 @@ impl HashingPool {
 
     /// Queues a task. Requesters take turns.
     ///
-    /// # Errors There is no room. The task comes back.
+    /// # Errors
+    /// There is no room. The task comes back.
     pub(crate) fn submit(&self, claimant: Claimant<Source>, task: Box<dyn PoolTask>) -> Result<(), Box<dyn PoolTask>> {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }

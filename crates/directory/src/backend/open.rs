@@ -51,7 +51,8 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
 
 /// Opens a database for a tool that only reads. `None`: a null database, or a file that is still empty.
 ///
-/// # Errors The database cannot be opened.
+/// # Errors
+/// The database cannot be opened.
 pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
     match settings.kind {
         DatabaseKind::Null => return Ok(None),

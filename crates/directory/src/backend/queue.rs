@@ -41,7 +41,8 @@ pub(crate) trait WriteTask: Send {
 
     /// The database that holds its target in `configuration`.
     ///
-    /// # Errors No database holds it.
+    /// # Errors
+    /// No database holds it.
     fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError>;
 
     /// Executes on a tree in memory. The change is in force when this returns.

@@ -5,7 +5,8 @@ use ironbark_model::{Attribute, Dn, Entry, Schema};
 /// Makes an entry from a name and attributes with their values. Attributes that the schema does not know are left out
 /// and logged.
 ///
-/// # Errors The name is invalid, or a value does not conform to its syntax. The text says which.
+/// # Errors
+/// The name is invalid, or a value does not conform to its syntax. The text says which.
 pub fn received_entry(schema: &Schema, dn: &[u8], attributes: &[(&[u8], &[u8])]) -> Result<Entry, String> {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     let dn = Dn::parse(schema, dn).map_err(|_| format!("invalid DN \"{}\"", text(dn)))?;

@@ -193,7 +193,8 @@ fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: Hel
 
 /// The decision of the overlay at `place`. `None`: there is no such overlay, or the request does not concern it.
 ///
-/// # Errors A restriction keeps the operation out of the database.
+/// # Errors
+/// A restriction keeps the operation out of the database.
 fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
     let configuration = call.configuration;
     let Some(dn) = subject(call) else { return Ok(None) };

@@ -30,7 +30,8 @@ pub(super) struct Arranging<'a> {
 impl SearchRun {
     /// Asks the overlays of the database, and of the databases glued into it.
     ///
-    /// # Errors An overlay refuses the search.
+    /// # Errors
+    /// An overlay refuses the search.
     pub(super) fn ask_search_hooks(
         &mut self,
         configuration: &Configuration,

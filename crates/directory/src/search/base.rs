@@ -103,7 +103,8 @@ pub(super) fn require_search(
 
 /// Refuses a base object that is a referral.
 ///
-/// # Errors `referral`, or `noSuchObject` if the client wants no referrals.
+/// # Errors
+/// `referral`, or `noSuchObject` if the client wants no referrals.
 pub(super) fn refuse_referral(
     run: &SearchRun,
     configuration: &Configuration,

@@ -72,7 +72,8 @@ impl SearchRun {
 
     /// Does the deferred preparation. If the steps do not suffice, the rest stays deferred.
     ///
-    /// # Errors The same as of [`super::prepare`].
+    /// # Errors
+    /// The same as of [`super::prepare`].
     pub(super) fn prepare_rest(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>) -> Result<(), OperationError> {
         let Some(mut deferred) = self.deferred.take() else {
             return Ok(());
@@ -188,7 +189,8 @@ impl SearchRun {
 
     /// Resolves the attribute names in a request and its controls.
     ///
-    /// # Errors The same as of [`SearchRun::resolve_dereference`].
+    /// # Errors
+    /// The same as of [`SearchRun::resolve_dereference`].
     pub(super) fn resolve_names(
         &mut self,
         schema: &Schema,

@@ -86,7 +86,8 @@ fn specifications(
 impl SearchRun {
     /// Resolves the attribute names in the dereference control, if there is one.
     ///
-    /// # Errors `protocolError` for an invalid name. An attribute whose values are not DNs is an error only in a
+    /// # Errors
+    /// `protocolError` for an invalid name. An attribute whose values are not DNs is an error only in a
     /// critical control.
     pub(super) fn resolve_dereference(
         &mut self,

@@ -54,7 +54,8 @@ pub(super) fn drop_controls(context: &NamingContext, origin: &mut RequestContext
 
 /// For a database whose entries are elsewhere: sends the request, and adds the walk over the answers.
 ///
-/// # Errors `adminLimitExceeded`: to write the request as text would take too long.
+/// # Errors
+/// `adminLimitExceeded`: to write the request as text would take too long.
 pub(super) fn begin(
     run: &mut SearchRun,
     context: &Arc<NamingContext>,

@@ -30,7 +30,8 @@ enum Target {
 impl ListView {
     /// The requested view. `None` if the request has no such control, or an uncritical one that cannot be obeyed.
     ///
-    /// # Errors `virtualListViewError` without a sort, `unwillingToPerform` with pages. `unavailableCriticalExtension`
+    /// # Errors
+    /// `virtualListViewError` without a sort, `unwillingToPerform` with pages. `unavailableCriticalExtension`
     /// if the database has no overlay for views, or if the search cannot be sorted.
     pub(super) fn asked_for(
         context: &NamingContext,

@@ -123,7 +123,8 @@ pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option
 /// Checks that a paged search may continue. It ends under the configuration under which it began, provided that the
 /// access rules are still the same.
 ///
-/// # Errors `unwillingToPerform`: the rules have changed.
+/// # Errors
+/// `unwillingToPerform`: the rules have changed.
 pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), OperationError> {
     match begun {
         Some(begun) if !begun.has_rules_of(configuration) => Err(old_cookie()),
@@ -147,7 +148,8 @@ pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
 
 /// Takes up a paged search after its last page. `None`: the client abandons it.
 ///
-/// # Errors `protocolError` for a malformed cookie. `unwillingToPerform` for a cookie that is unknown on this
+/// # Errors
+/// `protocolError` for a malformed cookie. `unwillingToPerform` for a cookie that is unknown on this
 /// connection, or used already.
 pub(crate) fn resume(
     searches: &mut OpenSearches,

@@ -60,7 +60,8 @@ pub(crate) struct Sorting {
 impl Sorting {
     /// Resolves the keys.
     ///
-    /// # Errors The sort cannot be done, and it is critical or needed by another control. The response control has the
+    /// # Errors
+    /// The sort cannot be done, and it is critical or needed by another control. The response control has the
     /// same code. An uncritical sort is passed over, and the response control says why (RFC 2891 §2); slapd refuses it
     /// too.
     pub(crate) fn resolve(
@@ -101,7 +102,8 @@ impl Sorting {
 
     /// Takes a place among the sorted searches, if these are limited.
     ///
-    /// # Errors The same as of [`sort_limits::admit`].
+    /// # Errors
+    /// The same as of [`sort_limits::admit`].
     pub(super) fn admit(
         &mut self,
         of_connection: &mut Option<Arc<AtomicU32>>,

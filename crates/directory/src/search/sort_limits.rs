@@ -26,7 +26,8 @@ impl Drop for SortPlace {
 
 /// Checks the number of sort keys.
 ///
-/// # Errors `unwillingToPerform`: there are too many.
+/// # Errors
+/// `unwillingToPerform`: there are too many.
 pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), OperationError> {
     let limits = context.overlays().sort_limits.as_ref();
     let most = limits.map_or(SortLimits::DEFAULT_KEYS, |limits| limits.max_keys);
@@ -41,7 +42,8 @@ pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), Ope
 
 /// Admits a sorted search. `None`: the number of sorted searches is not limited.
 ///
-/// # Errors `busy`: too many sorted searches are under way.
+/// # Errors
+/// `busy`: too many sorted searches are under way.
 pub(super) fn admit(
     of_connection: &mut Option<Arc<AtomicU32>>,
     configuration: &Configuration,

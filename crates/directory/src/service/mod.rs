@@ -135,7 +135,8 @@ impl Service {
     /// directory goes on as it is. A new database is served. A removed database has answered its last write when the
     /// commit returns, and is closed when its last reader has ended.
     ///
-    /// # Errors Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
+    /// # Errors
+    /// Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
     pub fn prepare(&self, configuration: ironbark_config::Configuration) -> Result<Prepared<'_>, OpenError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         reconfigure::prepare(&self.directory, state, configuration)
@@ -153,7 +154,8 @@ impl Service {
     /// until a new configuration has other restrictions than the one in force. A database that refuses all writes is
     /// read-only.
     ///
-    /// # Errors The server is ending.
+    /// # Errors
+    /// The server is ending.
     pub fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = reconfigure::restrict(&self.directory, state, number, refused)? {

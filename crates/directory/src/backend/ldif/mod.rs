@@ -90,7 +90,8 @@ impl LdifFiles {
     /// Brings the files up to date with a write. `view` is the state after the write. Only the names in the effects are
     /// used.
     ///
-    /// # Errors The files are as before.
+    /// # Errors
+    /// The files are as before.
     pub fn write(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
         let schema = view.schema();
         let mut draft = self.journal.begin()?;
@@ -126,7 +127,8 @@ impl LdifFiles {
 
     /// Undoes [`LdifFiles::write`]. `view` is the state without the write.
     ///
-    /// # Errors The files still contain the write.
+    /// # Errors
+    /// The files still contain the write.
     pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
         let inverse = |effect: &Effect| match effect {
             Effect::Add { dn, .. } => Effect::Delete { dn: dn.clone() },
@@ -158,7 +160,8 @@ impl LdifFiles {
 
     /// Writes the files of entries that were loaded, all or none.
     ///
-    /// # Errors No file has been written.
+    /// # Errors
+    /// No file has been written.
     pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifError> {
         let mut draft = self.journal.begin()?;
         for id in ids {

@@ -78,7 +78,8 @@ impl Collected {
 
     /// Checks that there is memory for ordering.
     ///
-    /// # Errors Memory is short.
+    /// # Errors
+    /// Memory is short.
     pub(super) fn make_room_to_order(&self) -> Result<(), OperationError> {
         room::passing::<Keyed>(self.entries.len())
     }
