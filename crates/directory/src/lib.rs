@@ -18,6 +18,7 @@ pub mod password;
 mod reactor;
 mod reconfigure;
 mod request;
+mod result;
 mod room;
 mod rules;
 mod sasl;
@@ -36,9 +37,7 @@ pub use backend::{
     computed::complete_entries,
     configuration::Configuration,
     directory::Directory,
-    external::{
-        Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalResult, ExternalSearch,
-    },
+    external::{Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalSearch},
     in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration},
     ldif,
     naming_context::{Backend, NamingContext},
@@ -64,6 +63,7 @@ pub use request::{
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
     modification::{Authority, Modification, ModificationKind},
 };
+pub use result::OperationResult;
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
 pub use service::{IndexBuild, OpenOptions, Service};

@@ -16,7 +16,7 @@ use ironbark_config::{
     DatabaseConfig,
     database::{DatabaseDescriptor, OwnSettings},
 };
-use ironbark_directory::{Answers, ExternalAsker, ExternalDatabase, ExternalRequest, ExternalResult};
+use ironbark_directory::{Answers, ExternalAsker, ExternalDatabase, ExternalRequest, OperationResult};
 use ironbark_model::{ResultCode, Schema};
 use tokio::time::timeout;
 
@@ -93,7 +93,7 @@ impl ExternalDatabase for Sock {
 }
 
 /// Asks the program, and hands its entries on, until it has said its result or nobody waits for it any more.
-async fn ask(taken: Taken, schema: &Arc<Schema>, answers: &mut Answers) -> ExternalResult {
+async fn ask(taken: Taken, schema: &Arc<Schema>, answers: &mut Answers) -> OperationResult {
     let begun = first(taken.begin(), unwanted(answers)).await;
     let mut conversation = match begun {
         Ok(conversation) => conversation,
@@ -101,7 +101,7 @@ async fn ask(taken: Taken, schema: &Arc<Schema>, answers: &mut Answers) -> Exter
     };
     loop {
         let part = first(conversation.part(), unwanted(answers)).await;
-        let refused = |text: &str| ExternalResult::new(ResultCode::OTHER, text);
+        let refused = |text: &'static str| OperationResult::new(ResultCode::OTHER, text);
         let paragraph = match part {
             Ok(Part::Entry(paragraph)) => paragraph,
             Ok(Part::Result(result)) | Err(result) => return result,
@@ -123,22 +123,22 @@ async fn ask(taken: Taken, schema: &Arc<Schema>, answers: &mut Answers) -> Exter
 }
 
 /// Ends when nobody waits for the answers any more.
-async fn unwanted<T>(answers: &mut Answers) -> Result<T, ExternalResult> {
+async fn unwanted<T>(answers: &mut Answers) -> Result<T, OperationResult> {
     answers.unwanted().await;
     Err(given_up())
 }
 
 /// Nobody will see it.
-fn given_up() -> ExternalResult {
-    ExternalResult::new(ResultCode::OTHER, "")
+fn given_up() -> OperationResult {
+    OperationResult::new(ResultCode::OTHER, "")
 }
 
-fn time_is_up() -> ExternalResult {
-    ExternalResult::new(ResultCode::TIME_LIMIT_EXCEEDED, "")
+fn time_is_up() -> OperationResult {
+    OperationResult::new(ResultCode::TIME_LIMIT_EXCEEDED, "")
 }
 
-fn busy() -> ExternalResult {
-    ExternalResult::new(ResultCode::BUSY, "too many requests wait for the program")
+fn busy() -> OperationResult {
+    OperationResult::new(ResultCode::BUSY, "too many requests wait for the program")
 }
 
 /// How long a goodbye may wait for the program.

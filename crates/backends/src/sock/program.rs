@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::ExternalResult;
+use ironbark_directory::OperationResult;
 use ironbark_model::ResultCode;
 use ironbark_runtime::spawn_named;
 use tokio::{
@@ -115,12 +115,12 @@ impl Taken {
     ///
     /// # Errors
     /// The socket cannot be opened.
-    pub async fn begin(self) -> Result<Conversation, ExternalResult> {
-        let closed = || ExternalResult::new(ResultCode::UNAVAILABLE, "the database has been closed");
+    pub async fn begin(self) -> Result<Conversation, OperationResult> {
+        let closed = || OperationResult::new(ResultCode::UNAVAILABLE, "the database has been closed");
         let place = self.places.acquire_owned().await.map_err(|_| closed())?;
         let mut stream = connect(&self.path).await.map_err(|error| {
             tracing::warn!(target: "any", "socket connect({}) failed: {error}", self.path.display());
-            ExternalResult::new(ResultCode::OTHER, "could not open socket")
+            OperationResult::new(ResultCode::OTHER, "could not open socket")
         })?;
         // A program that has seen enough may answer without reading on.
         if let Err(error) = stream.write_all(&self.request).await {
@@ -141,12 +141,12 @@ impl Conversation {
     ///
     /// # Errors
     /// The answer is too long.
-    pub async fn part(&mut self) -> Result<Part, ExternalResult> {
+    pub async fn part(&mut self) -> Result<Part, OperationResult> {
         loop {
             let mut octets = self.buffer.get(self.left.clone()).unwrap_or_default();
             let part = self.reader.read(&mut octets).map_err(|TooLong| {
                 tracing::warn!(target: "any", "sock: the program's answer has a paragraph of more than {MOST_OCTETS} octets");
-                ExternalResult::new(ResultCode::OTHER, "the program's answer is too long")
+                OperationResult::new(ResultCode::OTHER, "the program's answer is too long")
             })?;
             self.left.start = self.left.end - octets.len();
             if let Some(part) = part {

@@ -15,7 +15,7 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::tree_change::TreeChange;
-use crate::{OperationError, request::context::RequestContext};
+use crate::{OperationError, request::context::RequestContext, result::OperationResult};
 
 /// What answers the requests of a database whose entries are elsewhere. It ends when this is dropped; what is under way
 /// then is answered with `unavailable`.
@@ -125,42 +125,6 @@ pub struct ExternalSearch {
     pub attributes: Vec<Vec<u8>>,
 }
 
-/// How a request ended, whether or not it succeeded.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ExternalResult {
-    /// The result code.
-    pub code: ResultCode,
-    /// `matchedDN`; may be empty.
-    pub matched_dn: String,
-    /// `diagnosticMessage`; may be empty.
-    pub text: String,
-}
-
-impl ExternalResult {
-    /// A code and a text.
-    pub fn new(code: ResultCode, text: impl Into<String>) -> Self {
-        Self {
-            code,
-            matched_dn: String::new(),
-            text: text.into(),
-        }
-    }
-
-    /// As it is answered. A referral without an URI is none, as in slapd.
-    pub(crate) fn into_error(self) -> OperationError {
-        let Self { code, matched_dn, text } = self;
-        let code = if code == ResultCode::REFERRAL {
-            ResultCode::NO_SUCH_OBJECT
-        } else {
-            code
-        };
-        OperationError {
-            matched_dn,
-            ..OperationError::new(code, text)
-        }
-    }
-}
-
 /// Where the answers of a request go. Dropped without an end, it answers with `unavailable`.
 pub struct Answers(Option<Waiting>);
 
@@ -170,7 +134,7 @@ enum Waiting {
     Search {
         entries: mpsc::Sender<SentEntry>,
         room: Arc<Semaphore>,
-        end: oneshot::Sender<ExternalResult>,
+        end: oneshot::Sender<OperationResult>,
     },
     /// Another operation.
     Other(Box<dyn Recipient>),
@@ -179,7 +143,7 @@ enum Waiting {
 /// Who waits for the result of an operation that returns no entries.
 pub(crate) trait Recipient: Send {
     /// Answers the client.
-    fn answer(self: Box<Self>, result: ExternalResult);
+    fn answer(self: Box<Self>, result: OperationResult);
 
     /// Ready when the client is gone.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
@@ -196,7 +160,7 @@ pub(crate) struct SentEntry {
 #[derive(Debug)]
 pub(crate) struct AnswerStream {
     pub(crate) entries: mpsc::Receiver<SentEntry>,
-    pub(crate) end: oneshot::Receiver<ExternalResult>,
+    pub(crate) end: oneshot::Receiver<OperationResult>,
     room: Arc<Semaphore>,
 }
 
@@ -256,11 +220,12 @@ impl Answers {
     }
 
     /// Ends the request.
-    pub fn end(mut self, result: ExternalResult) {
+    pub fn end(mut self, result: OperationResult) {
         self.conclude(result);
     }
 
-    fn conclude(&mut self, result: ExternalResult) {
+    fn conclude(&mut self, result: OperationResult) {
+        let result = result.without_empty_referral();
         // Who waited may be gone.
         match self.0.take() {
             Some(Waiting::Search { end, entries, .. }) => {
@@ -276,7 +241,7 @@ impl Answers {
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        self.conclude(ExternalResult::new(
+        self.conclude(OperationResult::new(
             ResultCode::UNAVAILABLE,
             "the database has been closed",
         ));

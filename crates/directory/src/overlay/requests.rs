@@ -13,6 +13,7 @@ use crate::{
     backend::referral,
     outcome::given::Answer,
     request::context::RequestContext,
+    result::OperationResult,
 };
 
 /// Sees each request to a database before its operation begins, and decides about it. It does not see Unbind, Abandon,
@@ -85,9 +86,9 @@ impl IncomingRequest<'_> {
         }
     }
 
-    /// The answer that refers the client to other servers: to `urls`, or to those of `referral` if there are none.
-    /// Without any, the answer is `other`, as in slapd.
-    pub fn referral(&self, urls: &[String]) -> Answer {
+    /// The result that refers the client to other servers: to `urls`, or to those of `referral` if there are none.
+    /// Without any, the code is `other`, as in slapd.
+    pub fn referral(&self, urls: &[String]) -> OperationResult {
         let urls = if urls.is_empty() {
             &self.configuration.settings.referrals
         } else {
@@ -99,14 +100,14 @@ impl IncomingRequest<'_> {
         } else {
             ResultCode::REFERRAL
         };
-        let diagnostic_message = match code {
-            ResultCode::OTHER => "bad referral object".to_owned(),
-            _ => String::new(),
+        let text = if code == ResultCode::OTHER {
+            "bad referral object"
+        } else {
+            ""
         };
-        Answer {
-            diagnostic_message,
+        OperationResult {
             referrals,
-            ..Answer::code(code)
+            ..OperationResult::new(code, text)
         }
     }
 }

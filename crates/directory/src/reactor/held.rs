@@ -166,7 +166,10 @@ impl Worker {
     /// Answers with what an overlay has chosen, logs it, counts it.
     fn give(&mut self, origin: &RequestContext, kind: Operation, answer: &Answer, out: &mut Vec<u8>) -> Started {
         respond::given(out, origin.message_id, kind, answer);
-        let started = self.answered(origin, Outcome::new(kind, answer.code, &answer.diagnostic_message));
+        let started = self.answered(
+            origin,
+            Outcome::new(kind, answer.result.code, &answer.result.diagnostic_message),
+        );
         if answer.closes {
             return Started::Disconnect("");
         }

@@ -19,7 +19,7 @@ pub(super) fn emit(run: &mut SearchRun, step: &mut Step<'_>) -> Walked {
     match emit_all(run, step) {
         Ok(walked) => walked,
         Err(error) => {
-            run.verdict = Some(error);
+            run.verdict = Some(error.into());
             Walked::Finish
         }
     }

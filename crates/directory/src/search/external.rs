@@ -151,11 +151,15 @@ impl SearchRun {
             let is_used_up = step.is_used_up();
             let Some(entry) = walk.next() else {
                 // It goes on when something has come.
-                return if walk.is_waiting() {
-                    Ok(Walked::SliceEnd)
-                } else {
-                    walk.result().map(|()| Walked::Through)
-                };
+                if walk.is_waiting() {
+                    return Ok(Walked::SliceEnd);
+                }
+                let result = walk.result();
+                if result.is_plain_success() {
+                    return Ok(Walked::Through);
+                }
+                self.verdict = Some(result);
+                return Ok(Walked::Finish);
             };
             if is_used_up {
                 return Ok(Walked::SliceEnd);

@@ -17,7 +17,7 @@ use super::{
     target::Target,
     work::Work,
 };
-use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
+use crate::{Configuration, NamingContext, request::context::RequestContext, result::OperationResult};
 
 /// Filters of up to this size leave their memory to the next search.
 const KEPT_NODES: usize = 64;
@@ -45,7 +45,7 @@ pub struct SearchRun {
     /// What the search has cost so far.
     pub(crate) tally: Tally,
     /// What the end of the run will say, if it is not success.
-    pub(crate) verdict: Option<OperationError>,
+    pub(crate) verdict: Option<OperationResult>,
 }
 
 /// Switches of a search.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
+use ironbark_ldap_proto::{EncodeControl, LdapResult, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::ResultCode;
 use smallvec::SmallVec;
 
@@ -16,6 +16,7 @@ use crate::{
     OperationError,
     outcome::end::{Outcome, record_end},
     request::stop::Stop,
+    result::OperationResult,
     scratch::Scratch,
 };
 
@@ -44,7 +45,7 @@ impl SearchRun {
 
     /// Ends the search with an error.
     pub(crate) fn refuse(&mut self, error: OperationError, scratch: &mut Scratch, out: &mut Vec<u8>) {
-        self.verdict = Some(error);
+        self.verdict = Some(error.into());
         self.targets.clear();
         self.finish(scratch, out);
     }
@@ -76,7 +77,7 @@ impl SearchRun {
                     break;
                 }
                 Err(error) => {
-                    self.verdict = Some(error);
+                    self.verdict = Some(error.into());
                     self.targets.clear();
                     break;
                 }
@@ -129,17 +130,9 @@ impl SearchRun {
                 );
                 (ResultCode::SUCCESS, "")
             }
-            Some(error) => {
-                let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
-                let told = error.told();
-                let result = LdapResult {
-                    code: error.result_code,
-                    matched_dn: error.matched_dn.as_bytes(),
-                    diagnostic_message: told.as_bytes(),
-                    referrals: List::new(&referrals),
-                };
-                encode_result(out, id, Operation::Search, &result, &controls);
-                (error.result_code, &*error.diagnostic_message)
+            Some(verdict) => {
+                verdict.encode(|result| encode_result(out, id, Operation::Search, &result, &controls));
+                (verdict.code, &*verdict.diagnostic_message)
             }
         };
         let detail = SearchDetail(self);
@@ -155,7 +148,7 @@ impl SearchRun {
 
     /// Ends the search with this verdict after what was sent so far.
     pub(super) fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
-        self.verdict = Some(OperationError::new(code, text));
+        self.verdict = Some(OperationResult::new(code, text));
         Walked::Finish
     }
 }
