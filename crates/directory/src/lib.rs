@@ -37,7 +37,9 @@ pub use backend::{
     computed::complete_entries,
     configuration::Configuration,
     directory::Directory,
-    external::{Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalSearch},
+    external::{
+        AnswerStream, Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalSearch,
+    },
     in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration},
     ldif,
     naming_context::{Backend, NamingContext},

@@ -4,9 +4,7 @@ use std::{
     future::Future,
     io,
     path::{Path, PathBuf},
-    pin::pin,
     sync::Arc,
-    task::Poll,
     thread::JoinHandle,
     time::Duration,
 };
@@ -19,7 +17,7 @@ use tokio::{
     net::UnixStream,
     runtime::{Builder, Handle},
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use super::answer::{MOST_OCTETS, Part, Reader, TooLong};
@@ -89,6 +87,15 @@ impl Program {
             places: Arc::clone(&self.places),
             _room: room.ok()?,
         })
+    }
+
+    /// Tells the program something that has no answer. A client that floods the server with it is not worth a word.
+    pub fn tell(&self, text: Vec<u8>) {
+        let Some(taken) = self.take(text) else { return };
+        self.spawn(async move {
+            // What went wrong is in the log.
+            let _ = timeout(LONGEST_TELLING, taken.begin()).await;
+        });
     }
 
     /// Does something on the program's thread. It is dropped, wherever it is, when the program is.
@@ -178,16 +185,13 @@ async fn connect(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Whichever of both ends first.
-pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    std::future::poll_fn(|cx| match one.as_mut().poll(cx) {
-        Poll::Pending => other.as_mut().poll(cx),
-        ready @ Poll::Ready(_) => ready,
-    })
-    .await
+/// The result of a request that [`Program::take`] does not take.
+pub fn busy() -> OperationResult {
+    OperationResult::new(ResultCode::BUSY, "too many requests wait for the program")
 }
 
+/// How long a message without an answer may wait for the program.
+const LONGEST_TELLING: Duration = Duration::from_secs(10);
 /// Connections to one program at a time; further requests wait.
 const MOST_CONNECTIONS: usize = 64;
 /// Octets of requests that may wait for one program or be under way; past it the answer is `busy`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
 use ironbark_model::Entry;
 
-use super::configuration::Configuration;
+use super::{configuration::Configuration, external::AnswerStream};
 use crate::request::context::RequestContext;
 
 /// A request whose controls have been decoded: what an operation begins with.
@@ -20,7 +20,15 @@ pub(crate) struct Call<'c, 'm> {
     /// The message as it came in.
     pub(crate) pdu: &'c [u8],
     /// What a search goes over in place of the entries of its database.
-    pub(crate) entries: Option<Arc<[Entry]>>,
+    pub(crate) entries: Option<GivenEntries>,
+}
+
+/// Entries that an overlay gives to a search.
+pub(crate) enum GivenEntries {
+    /// Parents first.
+    Memory(Arc<[Entry]>),
+    /// As they come from elsewhere.
+    External(AnswerStream),
 }
 
 impl Call<'_, '_> {

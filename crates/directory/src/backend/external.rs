@@ -57,7 +57,8 @@ pub struct ExternalAsker {
 }
 
 impl ExternalAsker {
-    pub(crate) fn of(origin: &RequestContext) -> Self {
+    /// Who has sent a request.
+    pub fn of(origin: &RequestContext) -> Self {
         Self {
             message_id: origin.message_id,
             connection: origin.connection,
@@ -156,9 +157,9 @@ pub(crate) struct SentEntry {
     _share: OwnedSemaphorePermit,
 }
 
-/// The end of [`Answers`] at which a search takes entries.
+/// The end of [`Answers`] at which a search takes entries. Dropped, it tells the other end.
 #[derive(Debug)]
-pub(crate) struct AnswerStream {
+pub struct AnswerStream {
     pub(crate) entries: mpsc::Receiver<SentEntry>,
     pub(crate) end: oneshot::Receiver<OperationResult>,
     room: Arc<Semaphore>,
@@ -173,7 +174,7 @@ impl Drop for AnswerStream {
 
 impl Answers {
     /// For a search, and where it takes them.
-    pub(crate) fn of_search() -> (Self, AnswerStream) {
+    pub fn of_search() -> (Self, AnswerStream) {
         let (entries, its_entries) = mpsc::channel(MOST_WAITING);
         let (end, its_end) = oneshot::channel();
         let room = Arc::new(Semaphore::new(ROOM_OCTETS as usize));

@@ -7,6 +7,7 @@
 mod binds;
 mod computed;
 mod content;
+mod detached;
 mod effects;
 mod entries;
 mod execution;
@@ -21,6 +22,7 @@ mod requests;
 mod searches;
 mod sorting;
 mod timers;
+mod unbinds;
 mod warnings;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub use self::{
     binds::{BindAttempt, BindHooks},
     computed::{ComputedAttributes, EntryControls, FoundEntry},
     content::{ContentHooks, Renaming},
+    detached::{DetachedRequest, ExternalAnswer, ReadOutcome},
     effects::{Applied, EffectHooks},
     entries::Entries,
     execution::{Execution, Passwords},
@@ -43,8 +46,9 @@ pub use self::{
     searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
     timers::TimerHooks,
+    unbinds::UnbindHooks,
 };
-pub(crate) use self::{execution::Before, outcome::EntryState};
+pub(crate) use self::{detached::ReadRequest, execution::Before, outcome::EntryState};
 pub use crate::outcome::given::{Answer, Unsolicited};
 
 /// One overlay of one database, or of the frontend and so of all databases: its capabilities. A capability that is
@@ -80,6 +84,8 @@ pub struct Overlay {
     pub extended: Option<Arc<dyn ExtendedHooks>>,
     /// Work at regular times.
     pub timer: Option<Arc<dyn TimerHooks>>,
+    /// When a client says goodbye.
+    pub unbinds: Option<Arc<dyn UnbindHooks>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
     /// Request controls that exist because the overlay does.
@@ -103,6 +109,7 @@ impl Overlay {
             sort_limits: None,
             extended: None,
             timer: None,
+            unbinds: None,
             keeps_dynamic_entries: false,
             controls: ControlSet::NONE,
         }

@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks,
+    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks, UnbindHooks,
 };
 use crate::NamingContext;
 
@@ -31,6 +31,7 @@ pub struct Pipeline {
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
     pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
+    pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -52,6 +53,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     sort_limits: None,
     extended: Vec::new(),
     timers: Vec::new(),
+    unbinds: Vec::new(),
     controls: ControlSet::NONE,
     watched: Vec::new(),
 };
@@ -89,6 +91,7 @@ impl Pipeline {
             pipeline.searches.extend(overlay.searches.clone());
             pipeline.extended.extend(overlay.extended.clone());
             pipeline.timers.extend(overlay.timer.clone());
+            pipeline.unbinds.extend(overlay.unbinds.clone());
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.sort_limits.is_some() {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);

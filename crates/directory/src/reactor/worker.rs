@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
-    backend::{call::Call, external::ExternalAsker},
+    backend::call::Call,
     identity::session::Session,
     operation::{
         abandon, bind,
@@ -40,7 +40,7 @@ use crate::{
 
 /// What a reactor holds of the directory. Not shared.
 pub struct Worker {
-    directory: Arc<Directory>,
+    pub(super) directory: Arc<Directory>,
     /// The configuration as of the last request.
     #[expect(
         clippy::redundant_allocation,
@@ -192,11 +192,7 @@ impl Worker {
         match message.operation {
             Request::Unbind => {
                 crate::outcome::log::unbind(&origin);
-                for context in &configuration.contexts {
-                    if let Some(database) = context.backend.external() {
-                        database.unbind(ExternalAsker::of(&origin));
-                    }
-                }
+                configuration.tell_unbind(&origin);
                 self.scratch.shard.record_completed(kind);
                 Started::Disconnect("")
             }

@@ -35,7 +35,8 @@ pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
     additions::computed_values,
     encode::entry_value,
-    external::time_limit,
+    external::external_search,
+    limits::{of as limits_of, time as time_limit},
     paged::OpenSearches,
     prepare::{invalid_base, prepare},
     selection::Selection,
