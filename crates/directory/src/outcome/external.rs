@@ -103,8 +103,8 @@ fn completion(
         if let Some(identity) = &identity {
             log::bound(origin, identity.dn.pretty(), ("SIMPLE", 0));
         }
-        respond::result(&mut response, origin.message_id, operation, &result);
-        let outcome = Outcome::new(operation, result.code, &result.diagnostic_message);
+        respond::result(&mut response, origin.message_id, operation, result);
+        let outcome = Outcome::of_result(operation, result);
         record_end_elsewhere(directory, origin, outcome);
     }
     Completion {

@@ -95,7 +95,7 @@ pub(crate) fn write_completion(
     if origin.stop.stopped() == Some(Stop::Abandoned) {
         directory.statistics().shared().record_completed(operation);
     } else {
-        let (code, text) = match outcome {
+        let refused = match outcome {
             Ok(Success { bind: Some(end), .. }) => {
                 bind_result(&mut response, origin.message_id, &end);
                 identity = end.identity;
@@ -103,21 +103,22 @@ pub(crate) fn write_completion(
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
                     super::log::bound(origin, bound.pretty(), (end.mechanism, 0));
                 }
-                match end.verdict {
-                    Ok(()) => (ResultCode::SUCCESS, String::new()),
-                    Err(refusal) => (refusal.result_code, refusal.diagnostic_message.into_owned()),
-                }
+                end.verdict.err()
             }
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
-                (ResultCode::SUCCESS, String::new())
+                None
             }
             Err(error) => {
                 refusal(&mut response, origin.message_id, operation, &error);
-                (error.result_code, error.diagnostic_message.into_owned())
+                Some(error)
             }
         };
-        record_end_elsewhere(directory, origin, Outcome::new(operation, code, &text));
+        let outcome = match &refused {
+            None => Outcome::new(operation, ResultCode::SUCCESS, ""),
+            Some(error) => Outcome::of_refusal(operation, error),
+        };
+        record_end_elsewhere(directory, origin, outcome);
     }
     Completion {
         message_id: origin.message_id,

@@ -49,7 +49,10 @@ pub use self::{
     unbinds::UnbindHooks,
 };
 pub(crate) use self::{detached::ReadRequest, execution::Before, outcome::EntryState};
-pub use crate::outcome::given::{Answer, Unsolicited};
+pub use crate::{
+    outcome::given::{Answer, Unsolicited},
+    request::responses::{ResponseHooks, ResponseWait, SentResult},
+};
 
 /// One overlay of one database, or of the frontend and so of all databases: its capabilities. A capability that is
 /// `None` is never called.
@@ -84,6 +87,8 @@ pub struct Overlay {
     pub extended: Option<Arc<dyn ExtendedHooks>>,
     /// Work at regular times.
     pub timer: Option<Arc<dyn TimerHooks>>,
+    /// What is sent to clients.
+    pub responses: Option<Arc<dyn ResponseHooks>>,
     /// When a client says goodbye.
     pub unbinds: Option<Arc<dyn UnbindHooks>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
@@ -109,6 +114,7 @@ impl Overlay {
             sort_limits: None,
             extended: None,
             timer: None,
+            responses: None,
             unbinds: None,
             keeps_dynamic_entries: false,
             controls: ControlSet::NONE,

@@ -9,7 +9,7 @@ use super::{
     BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
     Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks, UnbindHooks,
 };
-use crate::NamingContext;
+use crate::{NamingContext, request::responses::Responses};
 
 /// The overlays of a database. Each list has them in the order in which they act: last configured, first called, as in
 /// slapd.
@@ -31,6 +31,8 @@ pub struct Pipeline {
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
     pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
+    /// `None`: no overlay hears of responses.
+    pub(crate) responses: Option<Arc<Responses>>,
     pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
@@ -53,6 +55,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     sort_limits: None,
     extended: Vec::new(),
     timers: Vec::new(),
+    responses: None,
     unbinds: Vec::new(),
     controls: ControlSet::NONE,
     watched: Vec::new(),
@@ -97,6 +100,8 @@ impl Pipeline {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);
             }
         }
+        let responses = configured.iter().rev().filter_map(|overlay| overlay.responses.clone());
+        pipeline.responses = Responses::of(responses.collect());
         pipeline.effects.sort_by_key(|effects| effects.acts_last());
         let watched = pipeline.effects.iter().flat_map(|effects| effects.watched()).cloned();
         pipeline.watched = watched.collect();

@@ -80,7 +80,11 @@ impl Worker {
                 Some(decision) => decision,
                 None => match ask(&self.directory, call, place) {
                     Ok(Some(decision)) => decision,
-                    Ok(None) => return self.begin_operation(session, call, out),
+                    Ok(None) => {
+                        // The operation may refuse what it reads before it asks the database.
+                        call.origin.responses = None;
+                        return self.begin_operation(session, call, out);
+                    }
                     Err(error) => return self.answer(call.origin, call.kind(), &error, out),
                 },
             };
@@ -183,6 +187,8 @@ impl Worker {
         answer: ExternalAnswer,
         out: &mut Vec<u8>,
     ) -> Started {
+        // As in slapd, overlays do not hear of what something else answers.
+        call.origin.responses = None;
         match (answer, &call.message.operation) {
             (ExternalAnswer::Entries(entries), Request::Search(_)) => {
                 call.entries = Some(GivenEntries::External(entries));
@@ -210,10 +216,7 @@ impl Worker {
             session.negotiation = None;
         }
         respond::given(out, origin.message_id, kind, answer);
-        let started = self.answered(
-            origin,
-            Outcome::new(kind, answer.result.code, &answer.result.diagnostic_message),
-        );
+        let started = self.answered(origin, Outcome::of_result(kind, &answer.result));
         if answer.closes {
             return Started::Disconnect("");
         }

@@ -180,6 +180,7 @@ impl Worker {
             received_micros,
             taken_micros: received_micros,
             tracked: None,
+            responses: None,
         };
         session.next_operation += 1;
         if kind == Operation::Bind {
@@ -485,7 +486,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         respond::refusal(out, origin.message_id, kind, error);
-        self.answered(origin, Outcome::new(kind, error.result_code, &error.diagnostic_message))
+        self.answered(origin, Outcome::of_refusal(kind, error))
     }
 
     /// The response is in the output: logs and counts the operation.

@@ -125,6 +125,9 @@ impl SearchRun {
 
     /// Whether nothing can be done before more comes from elsewhere: [`SearchRun::poll_ready`].
     pub fn is_waiting(&self) -> bool {
+        if self.waits_for_overlays() {
+            return true;
+        }
         match self.targets.front().map(|target| &target.walk) {
             Some(Walk::External(walk)) => self.deferred.is_none() && walk.is_waiting(),
             _ => false,
@@ -144,6 +147,15 @@ impl SearchRun {
 
     /// Ready when a step can be taken.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(extras) = &mut self.extras
+            && let Some(wait) = &mut extras.wait
+        {
+            if wait.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            extras.wait = None;
+            return Poll::Ready(());
+        }
         match self.targets.front_mut().map(|target| &mut target.walk) {
             Some(Walk::External(walk)) => walk.poll_ready(cx),
             _ => Poll::Ready(()),

@@ -21,6 +21,7 @@ mod null;
 mod page;
 mod paged;
 mod prepare;
+mod responses;
 mod run;
 mod selection;
 mod slice;

@@ -176,6 +176,8 @@ fn stream_of(
     if !is_given {
         return Ok(None);
     }
+    // As in slapd, overlays do not hear of what something else answers.
+    origin.responses = None;
     match call.entries.take() {
         Some(GivenEntries::External(stream)) => Ok(Some(stream)),
         _ => Ok(None),

@@ -17,7 +17,11 @@ use super::{
     target::Target,
     work::Work,
 };
-use crate::{Configuration, NamingContext, request::context::RequestContext, result::OperationResult};
+use crate::{
+    Configuration, NamingContext,
+    request::{context::RequestContext, responses::ResponseWait},
+    result::OperationResult,
+};
 
 /// Filters of up to this size leave their memory to the next search.
 const KEPT_NODES: usize = 64;
@@ -88,6 +92,8 @@ pub(crate) struct SearchExtras {
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
     /// What overlays do to the values of entries.
     pub(crate) arrangements: Arrangements,
+    /// Overlays have yet to make room for more entries.
+    pub(crate) wait: Option<ResponseWait>,
     /// Entries that an alias led to: not to be returned twice.
     pub(crate) alias_bases: Vec<AliasBase>,
 }

@@ -89,6 +89,10 @@ impl SearchRun {
                 Walked::Exhausted => return self.exhausted(step),
                 Walked::Through | Walked::Finish => {}
             }
+            // The last entry is on its way to overlays.
+            if self.waits_for_overlays() {
+                return Progress::More;
+            }
         }
         self.finish(step.scratch, step.out);
         Progress::Done
@@ -138,6 +142,7 @@ impl SearchRun {
         let detail = SearchDetail(self);
         let outcome = Outcome {
             entries: self.sent_now(),
+            matched_dn: self.verdict.as_ref().map_or("", |verdict| &verdict.matched_dn),
             detail: Some(&detail),
             ..Outcome::new(Operation::Search, code, text)
         };
