@@ -101,23 +101,6 @@ impl OperationError {
     }
 }
 
-impl OperationError {
-    /// The diagnostic message for a client. A long one is cut, because it may repeat what the client sent.
-    pub(crate) fn told(&self) -> Cow<'_, str> {
-        let text = &*self.diagnostic_message;
-        if text.len() <= MAX_TOLD_OCTETS {
-            return Cow::Borrowed(text);
-        }
-        let end = text.floor_char_boundary(MAX_TOLD_OCTETS - CUT.len());
-        Cow::Owned(text.get(..end).unwrap_or_default().to_owned() + CUT)
-    }
-}
-
-/// Octets of a diagnostic message.
-const MAX_TOLD_OCTETS: usize = 1_024;
-/// The end of a diagnostic message that was cut.
-const CUT: &str = "...";
-
 impl From<StoreError> for OperationError {
     fn from(error: StoreError) -> Self {
         Self::of_store(&error)
@@ -163,19 +146,4 @@ pub enum OpenError {
     /// The service ends.
     #[error("{SHUTTING_DOWN}")]
     ShuttingDown,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_diagnostic_message_is_cut_at_a_characters_border() {
-        let told = |text: String| OperationError::new(ResultCode::OTHER, text).told().into_owned();
-        assert_eq!(told("x".repeat(1_024)), "x".repeat(1_024));
-        assert_eq!(told("x".repeat(1_025)), "x".repeat(1_021) + "...");
-        // 1,021 octets have room for 510 of them and a half.
-        assert_eq!(told("ü".repeat(10_000)), "ü".repeat(510) + "...");
-        assert_eq!(told("ü".repeat(512)), "ü".repeat(512));
-    }
 }

@@ -18,6 +18,7 @@ pub mod password;
 mod reactor;
 mod reconfigure;
 mod request;
+mod result;
 mod room;
 mod rules;
 mod sasl;
@@ -37,7 +38,7 @@ pub use backend::{
     configuration::Configuration,
     directory::Directory,
     external::{
-        Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalResult, ExternalSearch,
+        AnswerStream, Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalSearch,
     },
     in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration},
     ldif,
@@ -64,6 +65,7 @@ pub use request::{
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
     modification::{Authority, Modification, ModificationKind},
 };
+pub use result::OperationResult;
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
 pub use service::{IndexBuild, OpenOptions, Service};

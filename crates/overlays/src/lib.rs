@@ -13,6 +13,7 @@ pub mod refint;
 mod retcode;
 mod row;
 mod seqmod;
+mod sock;
 pub mod sssvlv;
 pub mod unique;
 mod valsort;
@@ -40,6 +41,7 @@ pub static OVERLAYS: &[Row] = &[
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,
+    sock::ROW,
 ];
 
 /// What a configuration may name: the server, databases, those of other crates among them, and these overlays.

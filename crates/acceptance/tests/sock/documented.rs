@@ -18,7 +18,7 @@ fn the_example_of_the_page_runs() {
     let code = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
     let lines: Vec<&str> = page
         .lines()
-        .skip_while(|line| !line.starts_with("    database"))
+        .skip_while(|line| !line.starts_with("    database   sock"))
         .take_while(|line| line.starts_with("    "))
         .collect();
     let settings = lines
@@ -57,6 +57,44 @@ fn the_example_of_the_page_runs() {
         deleted.stderr.contains("the list cannot be changed here"),
         "{deleted:?}"
     );
+}
+
+#[test]
+fn the_overlays_example_of_the_page_runs() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sock.md");
+    let page = fs::read_to_string(page).unwrap();
+    let page = page.split("## The overlay\n").nth(1).unwrap();
+    let code = page.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    let lines = page.lines().skip_while(|line| !line.starts_with("    overlay"));
+    let lines: Vec<&str> = lines.map_while(|line| line.strip_prefix("    ")).collect();
+    let settings = lines.join("\n");
+    let settings = settings.replace("/run/guard.sock", "{dir}/program.sock");
+    let text = format!("{}access to * by * write\n{settings}\n", Server::PEOPLE_CONFIG);
+    let mut server = Server::prepare(Flavor::Ironbark, &text).unwrap();
+    let unit =
+        |dn: &str, name: &str| format!("dn: {dn}dc=example,dc=com\nobjectClass: organizationalUnit\nou: {name}\n\n");
+    let domain = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\nuserPassword: x\n\n";
+    let units = [("ou=people,", "people"), ("ou=a,ou=people,", "a"), ("ou=b,", "b")];
+    let units = units.map(|(dn, name)| unit(dn, name));
+    server.slapadd(&format!("{domain}{}", units.concat())).unwrap();
+    server.launch().unwrap();
+    let script = server.layout().write("guard.py", code).unwrap();
+    let _program = Program::run(&server, &script, &[]);
+    let user = Credentials::Simple {
+        dn: "dc=example,dc=com",
+        password: "x",
+    };
+    let delete = |who: &Credentials<'_>, dn: &str| server.client("ldapdelete", who, &[dn], "").unwrap();
+    let refused = delete(&user, "ou=a,ou=people,dc=example,dc=com");
+    assert!(
+        refused.code() == Some(50) && refused.stderr.contains("ask the manager"),
+        "{refused:?}"
+    );
+    assert_eq!(
+        delete(&Credentials::ROOT, "ou=a,ou=people,dc=example,dc=com").code(),
+        Some(0)
+    );
+    assert_eq!(delete(&user, "ou=b,dc=example,dc=com").code(), Some(0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `database sock`: a program answers the requests of a database, and reads of either server the same octets.
+//! `database sock` and `overlay sock`: a program answers requests, and reads of either server the same octets.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,6 +7,8 @@
 
 mod documented;
 mod failures;
+mod overlay;
+mod overlay_failures;
 mod program;
 mod same;
 

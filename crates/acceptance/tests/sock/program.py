@@ -1,4 +1,5 @@
-"""A program behind `database sock`, for tests: notes each request as it comes, and answers as it is told.
+"""A program behind `database sock` and `overlay sock`, for tests: notes each request as it comes, and answers as it is
+told.
 
     program.py SOCKET NOTES REPLIES
 
@@ -15,6 +16,8 @@ import threading
 
 path, notes, replies = sys.argv[1:]
 lock = threading.Lock()
+# What has no answer. As a message of an overlay, RESULT has none.
+SILENT = (b"UNBIND\n", b"RESULT\n", b"ENTRY\n")
 
 
 def answer_to(request):
@@ -27,7 +30,8 @@ def answer_to(request):
     return b"RESULT\ncode: 0\n"
 
 
-def serve(connection):
+def read(connection):
+    """Requests are read, and noted, in the order in which they come."""
     request = b""
     while not request.endswith(b"\n\n"):
         octets = connection.recv(65536)
@@ -36,6 +40,10 @@ def serve(connection):
         request += octets
     with lock, open(notes, "ab") as file:
         file.write(request + b"-- end\n")
+    return request
+
+
+def serve(connection, request):
     answer = answer_to(request)
     try:
         if answer.startswith(b"!hang"):
@@ -45,7 +53,7 @@ def serve(connection):
         elif answer.startswith(b"!endless "):
             while True:
                 connection.sendall(answer[9:-1].replace(b"\\n", b"\n"))
-        elif not answer.startswith(b"!close") and not request.startswith(b"UNBIND\n"):
+        elif not answer.startswith(b"!close") and not request.startswith(SILENT):
             connection.sendall(answer)
     except OSError:
         with lock, open(notes, "ab") as file:
@@ -59,4 +67,4 @@ listener.listen(5)
 os.rename(path + ".new", path)
 while True:
     accepted, _ = listener.accept()
-    threading.Thread(target=serve, args=(accepted,), daemon=True).start()
+    threading.Thread(target=serve, args=(accepted, read(accepted)), daemon=True).start()

@@ -55,6 +55,18 @@ impl Program {
     }
 }
 
+impl Program {
+    /// What it has noted since the last call of [`Program::notes_with`].
+    pub(crate) fn notes(&self) -> String {
+        fs::read_to_string(&self.notes).unwrap_or_default()
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         // It may have ended by itself.

@@ -1,6 +1,6 @@
 //! What the program answers, as slapd reads it: paragraphs of lines, each an entry in LDIF or the result.
 
-use ironbark_directory::ExternalResult;
+use ironbark_directory::OperationResult;
 use ironbark_model::ResultCode;
 
 /// A part of an answer.
@@ -9,7 +9,7 @@ pub enum Part {
     /// An entry in LDIF.
     Entry(Vec<u8>),
     /// The result: what follows is not looked at.
-    Result(ExternalResult),
+    Result(OperationResult),
     /// `CONTINUE`: the operation goes on as if nobody had been asked. Only an overlay can do so.
     Continue,
 }
@@ -87,8 +87,8 @@ impl Reader {
 }
 
 /// Reads a result. What is no number is no code; lines that nobody knows are passed over.
-fn result(paragraph: &[u8]) -> ExternalResult {
-    let mut result = ExternalResult::new(ResultCode::OTHER, "");
+fn result(paragraph: &[u8]) -> OperationResult {
+    let mut result = OperationResult::new(ResultCode::OTHER, "");
     if !begins(paragraph, RESULT) {
         return result;
     }
@@ -104,7 +104,7 @@ fn result(paragraph: &[u8]) -> ExternalResult {
         } else if begins(line, b"matched") {
             result.matched_dn = text();
         } else if begins(line, b"info") {
-            result.text = text();
+            result.diagnostic_message = text().into();
         }
     }
     result

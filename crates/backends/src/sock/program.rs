@@ -4,14 +4,12 @@ use std::{
     future::Future,
     io,
     path::{Path, PathBuf},
-    pin::pin,
     sync::Arc,
-    task::Poll,
     thread::JoinHandle,
     time::Duration,
 };
 
-use ironbark_directory::ExternalResult;
+use ironbark_directory::OperationResult;
 use ironbark_model::ResultCode;
 use ironbark_runtime::spawn_named;
 use tokio::{
@@ -19,7 +17,7 @@ use tokio::{
     net::UnixStream,
     runtime::{Builder, Handle},
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use super::answer::{MOST_OCTETS, Part, Reader, TooLong};
@@ -91,6 +89,15 @@ impl Program {
         })
     }
 
+    /// Tells the program something that has no answer. A client that floods the server with it is not worth a word.
+    pub fn tell(&self, text: Vec<u8>) {
+        let Some(taken) = self.take(text) else { return };
+        self.spawn(async move {
+            // What went wrong is in the log.
+            let _ = timeout(LONGEST_TELLING, taken.begin()).await;
+        });
+    }
+
     /// Does something on the program's thread. It is dropped, wherever it is, when the program is.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(work);
@@ -115,12 +122,12 @@ impl Taken {
     ///
     /// # Errors
     /// The socket cannot be opened.
-    pub async fn begin(self) -> Result<Conversation, ExternalResult> {
-        let closed = || ExternalResult::new(ResultCode::UNAVAILABLE, "the database has been closed");
+    pub async fn begin(self) -> Result<Conversation, OperationResult> {
+        let closed = || OperationResult::new(ResultCode::UNAVAILABLE, "the database has been closed");
         let place = self.places.acquire_owned().await.map_err(|_| closed())?;
         let mut stream = connect(&self.path).await.map_err(|error| {
             tracing::warn!(target: "any", "socket connect({}) failed: {error}", self.path.display());
-            ExternalResult::new(ResultCode::OTHER, "could not open socket")
+            OperationResult::new(ResultCode::OTHER, "could not open socket")
         })?;
         // A program that has seen enough may answer without reading on.
         if let Err(error) = stream.write_all(&self.request).await {
@@ -141,12 +148,12 @@ impl Conversation {
     ///
     /// # Errors
     /// The answer is too long.
-    pub async fn part(&mut self) -> Result<Part, ExternalResult> {
+    pub async fn part(&mut self) -> Result<Part, OperationResult> {
         loop {
             let mut octets = self.buffer.get(self.left.clone()).unwrap_or_default();
             let part = self.reader.read(&mut octets).map_err(|TooLong| {
                 tracing::warn!(target: "any", "sock: the program's answer has a paragraph of more than {MOST_OCTETS} octets");
-                ExternalResult::new(ResultCode::OTHER, "the program's answer is too long")
+                OperationResult::new(ResultCode::OTHER, "the program's answer is too long")
             })?;
             self.left.start = self.left.end - octets.len();
             if let Some(part) = part {
@@ -178,16 +185,13 @@ async fn connect(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Whichever of both ends first.
-pub(super) async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
-    let (mut one, mut other) = (pin!(one), pin!(other));
-    std::future::poll_fn(|cx| match one.as_mut().poll(cx) {
-        Poll::Pending => other.as_mut().poll(cx),
-        ready @ Poll::Ready(_) => ready,
-    })
-    .await
+/// The result of a request that [`Program::take`] does not take.
+pub fn busy() -> OperationResult {
+    OperationResult::new(ResultCode::BUSY, "too many requests wait for the program")
 }
 
+/// How long a message without an answer may wait for the program.
+const LONGEST_TELLING: Duration = Duration::from_secs(10);
 /// Connections to one program at a time; further requests wait.
 const MOST_CONNECTIONS: usize = 64;
 /// Octets of requests that may wait for one program or be under way; past it the answer is `busy`.

@@ -7,10 +7,10 @@
 use std::io::Write as _;
 
 use ironbark_directory::{
-    ExternalAsker, ExternalOperation, ExternalSearch, Modification, ModificationKind, TreeChange,
+    ExternalAsker, ExternalOperation, ExternalSearch, Modification, ModificationKind, TreeChange, overlay::SentResult,
 };
 use ironbark_ldif::{Wrap, Writer};
-use ironbark_model::{Dn, Schema};
+use ironbark_model::{Dn, Entry, Schema};
 
 use super::settings::Extensions;
 
@@ -56,6 +56,29 @@ impl Preamble {
                 text.push(b'\n');
             }
         }
+        text
+    }
+
+    /// The result of a request, without suffixes.
+    pub fn result(&self, asker: &ExternalAsker, result: &SentResult<'_>) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.begin(&mut text, "RESULT", asker);
+        number(&mut text, "code", result.code.0);
+        if !result.matched_dn.is_empty() {
+            line(&mut text, "matched", result.matched_dn.as_bytes());
+        }
+        if !result.text.is_empty() {
+            line(&mut text, "info", result.text.as_bytes());
+        }
+        text.push(b'\n');
+        text
+    }
+
+    /// An entry that a search sends, without suffixes.
+    pub fn entry(&self, schema: &Schema, asker: &ExternalAsker, entry: &Entry) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.begin(&mut text, "ENTRY", asker);
+        Writer::default().entry(&mut text, schema, entry);
         text
     }
 

@@ -24,8 +24,7 @@ pub(super) const ROWS: &[Setting] = &[
         .since("2.4")
         .like(&["/run/program.sock"])
         .obeyed(database_handler!(SockConfig, set_socket, |settings, _| {
-            let path = settings.socket.to_string_lossy();
-            if path.is_empty() { Vec::new() } else { vec![path.into_owned()] }
+            settings.socket_text()
         })),
     Setting::new(SOCK, &["extensions"], &["olcDbSocketExtensions"])
         .olc("2.7.2", Form::Texts)
@@ -41,7 +40,11 @@ pub(super) const ROWS: &[Setting] = &[
         })),
 ];
 
-fn set_socket(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
+/// Obeys `socketpath`.
+///
+/// # Errors
+/// It cannot be the name of a local socket.
+pub fn set_socket(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let path = statement.one()?;
     if path.is_empty() || path.len() > MOST_SOCKET_OCTETS || path.contains('\0') {
         return Err(format!("\"{path}\" cannot be the name of a local socket").into());
@@ -50,7 +53,11 @@ fn set_socket(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<()
     Ok(())
 }
 
-fn add_extensions(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
+/// Obeys `extensions`.
+///
+/// # Errors
+/// A word is unknown.
+pub fn add_extensions(settings: &mut SockConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     for word in statement
         .some()?
         .iter()

@@ -40,7 +40,7 @@ impl Extensions {
     }
 
     /// The words that are set, in slapd's order.
-    pub(super) fn words(self) -> Vec<String> {
+    pub fn words(self) -> Vec<String> {
         let all = [
             ("binddn", self.bind_dn),
             ("peername", self.peer_name),
@@ -52,11 +52,28 @@ impl Extensions {
     }
 }
 
-impl DatabaseSettings for SockConfig {
-    fn check(&self, _: &DatabaseConfig) -> Result<(), SettingError> {
+impl SockConfig {
+    /// `socketpath` as it is printed: nothing before it is set.
+    pub fn socket_text(&self) -> Vec<String> {
+        let path = self.socket.to_string_lossy();
+        Some(path.into_owned())
+            .filter(|path| !path.is_empty())
+            .into_iter()
+            .collect()
+    }
+
+    /// # Errors
+    /// There is no socket.
+    pub fn require_socket(&self) -> Result<(), SettingError> {
         if self.socket.as_os_str().is_empty() {
             return Err("needs a socketpath".into());
         }
         Ok(())
+    }
+}
+
+impl DatabaseSettings for SockConfig {
+    fn check(&self, _: &DatabaseConfig) -> Result<(), SettingError> {
+        self.require_socket()
     }
 }

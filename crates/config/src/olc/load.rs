@@ -156,7 +156,7 @@ fn attribute_values(
     node: &Node,
     attribute: &str,
 ) -> Result<(), ConfigError> {
-    let Some(row) = registry.with_attribute(attribute) else {
+    let Some(row) = node.row(registry, attribute) else {
         return Ok(());
     };
     let Some(name) = row.attributes.iter().find(|name| !node.values(name).is_empty()) else {

@@ -54,7 +54,7 @@ fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'sta
         if !node.values(attribute).is_empty() {
             continue;
         }
-        let Some(row) = registry.with_attribute(attribute) else {
+        let Some(row) = node.row(registry, attribute) else {
             continue;
         };
         let mut found = values(row);

@@ -3,7 +3,11 @@
 use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
 
 use super::index;
-use crate::{olc_schema::classes, registry::Registry, setting::base_attribute};
+use crate::{
+    olc_schema::classes,
+    registry::Registry,
+    setting::{Setting, base_attribute},
+};
 
 /// The whole of cn=config.
 #[derive(Clone, PartialEq, Debug)]
@@ -161,6 +165,12 @@ impl Node {
         // The classes of overlays are in another crate. Only entries of overlays have this name.
         let is_overlay = || self.naming.eq_ignore_ascii_case(Kind::Overlay.naming());
         by_class.or_else(|| is_overlay().then_some(Kind::Overlay))
+    }
+
+    /// The row of one of its attributes.
+    pub(super) fn row(&self, registry: &Registry, attribute: &str) -> Option<&'static Setting> {
+        let overlay = (self.kind() == Some(Kind::Overlay)).then(|| self.index().1);
+        registry.with_attribute_of(overlay, attribute)
     }
 
     /// Number and rest of the RDN's value.

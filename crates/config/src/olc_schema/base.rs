@@ -1,6 +1,6 @@
 //! The schema of cn=config as definitions on top of the system schema.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ironbark_model::{
     Schema,
@@ -36,7 +36,8 @@ pub(crate) fn build(
     builder.build()
 }
 
-/// The rows that have an attribute: those of the server and of databases, then those of each overlay, by OID.
+/// The rows that have an attribute: those of the server and of databases, then those of each overlay, by OID. Of rows
+/// that share an attribute it is the first.
 fn attributes(
     overlays: &[&'static OverlayDescriptor],
     databases: &[&'static DatabaseDescriptor],
@@ -56,6 +57,8 @@ fn attributes(
         rows.sort_by_key(|row| (row.oid.starts_with('+'), place(row.oid)));
         own.extend(rows);
     }
+    let mut seen = BTreeSet::new();
+    own.retain(|row| seen.insert(row.oid));
     own
 }
 

@@ -66,6 +66,14 @@ impl Registry {
         self.settings().find(|row| row.has_attribute(name))
     }
 
+    /// The same in the entry of an overlay, or of anything else. Where an overlay shares an attribute with a database,
+    /// each has a row for it.
+    pub(crate) fn with_attribute_of(&self, overlay: Option<&str>, name: &str) -> Option<&'static Setting> {
+        let is_its = |level: Level| matches!((level, overlay), (Level::Overlay(its), Some(wanted)) if its.eq_ignore_ascii_case(wanted));
+        let its = self.settings().find(|row| is_its(row.level) && row.has_attribute(name));
+        its.or_else(|| self.with_attribute(name))
+    }
+
     /// The keyword most like an unknown one, if any is like it at all.
     pub(crate) fn suggestion(&self, keyword: &str) -> Option<&'static str> {
         let keyword = keyword.to_ascii_lowercase();

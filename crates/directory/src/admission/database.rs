@@ -38,7 +38,16 @@ impl NamingContext {
         }
         let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
         origin.drop_controls(dropped);
+        self.let_overlays_hear(origin);
         Ok(())
+    }
+
+    /// From here on, overlays hear of the responses to the request.
+    fn let_overlays_hear(&self, origin: &mut RequestContext) {
+        let responses = &self.overlays().responses;
+        if responses.is_some() {
+            origin.responses.clone_from(responses);
+        }
     }
 
     /// The same for a bind, which need not meet `require`.
@@ -60,6 +69,9 @@ impl NamingContext {
         self.check_operation(Operations::BIND)?;
         let dropped = configuration.admit(self, Subject::anonymous(origin), origin.critical_controls)?;
         origin.drop_controls(dropped);
+        if is_simple {
+            self.let_overlays_hear(origin);
+        }
         Ok(())
     }
 

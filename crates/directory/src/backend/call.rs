@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
 use ironbark_model::Entry;
 
-use super::configuration::Configuration;
+use super::{configuration::Configuration, external::AnswerStream};
 use crate::request::context::RequestContext;
 
 /// A request whose controls are decoded: the input of an operation.
@@ -20,7 +20,15 @@ pub(crate) struct Call<'c, 'm> {
     /// The message as received.
     pub(crate) pdu: &'c [u8],
     /// Entries that a search walks over instead of the entries of its database.
-    pub(crate) entries: Option<Arc<[Entry]>>,
+    pub(crate) entries: Option<GivenEntries>,
+}
+
+/// Entries that an overlay gives to a search.
+pub(crate) enum GivenEntries {
+    /// Parents first.
+    Memory(Arc<[Entry]>),
+    /// Entries from elsewhere, in their order of arrival.
+    External(AnswerStream),
 }
 
 impl Call<'_, '_> {

@@ -14,7 +14,7 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::tree_change::TreeChange;
-use crate::{OperationError, request::context::RequestContext};
+use crate::{OperationError, request::context::RequestContext, result::OperationResult};
 
 /// The answering side of a database whose entries are elsewhere. It ends when this value is dropped; requests under way
 /// are then answered with `unavailable`.
@@ -56,7 +56,8 @@ pub struct ExternalAsker {
 }
 
 impl ExternalAsker {
-    pub(crate) fn of(origin: &RequestContext) -> Self {
+    /// Who has sent a request.
+    pub fn of(origin: &RequestContext) -> Self {
         Self {
             message_id: origin.message_id,
             connection: origin.connection,
@@ -125,42 +126,6 @@ pub struct ExternalSearch {
     pub attributes: Vec<Vec<u8>>,
 }
 
-/// The result of a request, success included.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ExternalResult {
-    /// The result code.
-    pub code: ResultCode,
-    /// `matchedDN`; may be empty.
-    pub matched_dn: String,
-    /// `diagnosticMessage`; may be empty.
-    pub text: String,
-}
-
-impl ExternalResult {
-    /// A result with code and text.
-    pub fn new(code: ResultCode, text: impl Into<String>) -> Self {
-        Self {
-            code,
-            matched_dn: String::new(),
-            text: text.into(),
-        }
-    }
-
-    /// The result for the client. As in slapd, a referral without a URI becomes noSuchObject.
-    pub(crate) fn into_error(self) -> OperationError {
-        let Self { code, matched_dn, text } = self;
-        let code = if code == ResultCode::REFERRAL {
-            ResultCode::NO_SUCH_OBJECT
-        } else {
-            code
-        };
-        OperationError {
-            matched_dn,
-            ..OperationError::new(code, text)
-        }
-    }
-}
-
 /// The way of a request's answers to its client. If it is dropped before the end, the answer is `unavailable`.
 pub struct Answers(Option<Waiting>);
 
@@ -170,7 +135,7 @@ enum Waiting {
     Search {
         entries: mpsc::Sender<SentEntry>,
         room: Arc<Semaphore>,
-        end: oneshot::Sender<ExternalResult>,
+        end: oneshot::Sender<OperationResult>,
     },
     /// An operation that has only a result.
     Other(Box<dyn Recipient>),
@@ -179,7 +144,7 @@ enum Waiting {
 /// The receiver of the result of an operation that returns no entries.
 pub(crate) trait Recipient: Send {
     /// Answers the client.
-    fn answer(self: Box<Self>, result: ExternalResult);
+    fn answer(self: Box<Self>, result: OperationResult);
 
     /// Ready when the client is gone.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
@@ -192,11 +157,11 @@ pub(crate) struct SentEntry {
     _share: OwnedSemaphorePermit,
 }
 
-/// The receiving side of [`Answers`] for a search.
+/// The receiving side of [`Answers`] for a search. If it is dropped, the other side is told.
 #[derive(Debug)]
-pub(crate) struct AnswerStream {
+pub struct AnswerStream {
     pub(crate) entries: mpsc::Receiver<SentEntry>,
-    pub(crate) end: oneshot::Receiver<ExternalResult>,
+    pub(crate) end: oneshot::Receiver<OperationResult>,
     room: Arc<Semaphore>,
 }
 
@@ -209,7 +174,7 @@ impl Drop for AnswerStream {
 
 impl Answers {
     /// Makes the two sides for a search.
-    pub(crate) fn of_search() -> (Self, AnswerStream) {
+    pub fn of_search() -> (Self, AnswerStream) {
         let (entries, its_entries) = mpsc::channel(MOST_WAITING);
         let (end, its_end) = oneshot::channel();
         let room = Arc::new(Semaphore::new(ROOM_OCTETS as usize));
@@ -256,11 +221,12 @@ impl Answers {
     }
 
     /// Ends the request.
-    pub fn end(mut self, result: ExternalResult) {
+    pub fn end(mut self, result: OperationResult) {
         self.conclude(result);
     }
 
-    fn conclude(&mut self, result: ExternalResult) {
+    fn conclude(&mut self, result: OperationResult) {
+        let result = result.without_empty_referral();
         // The receiver may be gone.
         match self.0.take() {
             Some(Waiting::Search { end, entries, .. }) => {
@@ -277,7 +243,7 @@ impl Answers {
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        self.conclude(ExternalResult::new(
+        self.conclude(OperationResult::new(
             ResultCode::UNAVAILABLE,
             "the database has been closed",
         ));

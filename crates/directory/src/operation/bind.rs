@@ -121,19 +121,54 @@ fn with_password(
     }
 }
 
+/// Whether a simple bind may be tried at all. If not, [`start`] says why.
+pub(crate) fn may_try(
+    directory: &Directory,
+    configuration: &Configuration,
+    origin: &RequestContext,
+    request: &BindRequest<'_>,
+) -> bool {
+    checked_version(configuration, request.version).is_ok()
+        && !configuration.settings.disallow.contains(Disallow::BIND_SIMPLE)
+        && patience(directory, configuration, origin) != Patience::None
+}
+
+/// A simple bind has succeeded elsewhere: the connection gets its name as the client has spelt it.
+pub(crate) fn accept(
+    session: &mut Session,
+    configuration: &Configuration,
+    origin: &RequestContext,
+    request: &BindRequest<'_>,
+) {
+    session.bound_version = checked_version(configuration, request.version).ok();
+    if let Ok(dn) = Dn::parse(&configuration.schema, request.name) {
+        crate::outcome::log::bound(origin, dn.pretty(), SIMPLE, 0);
+        session.identity = Arc::new(Identity {
+            dn,
+            ..Identity::default()
+        });
+    }
+}
+
+/// What becomes of a bind by the failures of its source (`bind-failure-limit`).
+fn patience(directory: &Directory, configuration: &Configuration, origin: &RequestContext) -> Patience {
+    let limit = configuration.settings.bind_failure_limit.zip(origin.peer.address);
+    limit.map_or(Patience::Full, |(limit, address)| {
+        let now = directory.monotonic_micros();
+        directory.bind_failures().patience(limit, address, now)
+    })
+}
+
 /// Refuses binds from where too many have failed (`bind-failure-limit`), before anything is looked at.
 fn refuse_impatiently(
     directory: &Directory,
     configuration: &Configuration,
     origin: &RequestContext,
 ) -> Result<(), OperationError> {
-    let limit = configuration.settings.bind_failure_limit.zip(origin.peer.address);
-    let Some((limit, address)) = limit else { return Ok(()) };
-    let failures = directory.bind_failures();
-    if failures.patience(limit, address, directory.monotonic_micros()) != Patience::None {
+    if patience(directory, configuration, origin) != Patience::None {
         return Ok(());
     }
-    failures.record_refused();
+    directory.bind_failures().record_refused();
     let text = "too many binds from this address have failed";
     Err(OperationError::new(ResultCode::BUSY, text))
 }

@@ -81,13 +81,10 @@ fn outcome(
     let schema = &*configuration.schema;
     let dn = Dn::parse(schema, request.entry)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
-    let description = schema
-        .attribute_description(request.attribute)
-        .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     if !budget.spend(cost_of(request.value)) {
         return Ok(Compared::Here(false));
     }
-    let assertion = normalized_assertion(schema, &description, request.value)?;
+    let (description, assertion) = assertion_of(schema, request)?;
     let entry = frontend_entry(configuration, origin, &dn);
     let context = match entry {
         Some(_) => &configuration.frontend,
@@ -165,6 +162,21 @@ fn frontend_entry<'a>(configuration: &'a Configuration, origin: &RequestContext,
         .iter()
         .chain(configuration.subschema.iter())
         .find(|entry| entry.dn == *dn)
+}
+
+/// What is compared with: the attribute, and the value in normal form.
+///
+/// # Errors
+/// `undefinedAttributeType`, `inappropriateMatching`, `invalidAttributeSyntax`.
+pub(super) fn assertion_of(
+    schema: &Schema,
+    request: &CompareRequest<'_>,
+) -> Result<(AttributeDescription, Vec<u8>), OperationError> {
+    let description = schema
+        .attribute_description(request.attribute)
+        .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
+    let assertion = normalized_assertion(schema, &description, request.value)?;
+    Ok((description, assertion))
 }
 
 /// The assertion value in normal form.

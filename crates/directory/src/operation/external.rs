@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ironbark_config::access::Privileges;
+use ironbark_config::{access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::Operation;
 use ironbark_model::{Dn, Entry, ResultCode};
 
@@ -23,7 +23,7 @@ use crate::{
         identity::Identity,
         modification::{self, ModificationKind},
     },
-    search::time_limit,
+    search,
 };
 
 /// Who asks a database whose entries are elsewhere.
@@ -46,22 +46,21 @@ impl ExternalCall<'_> {
         dn: &Dn,
         password: &[u8],
     ) -> Result<Begun, OperationError> {
-        self.require(&Entry::new(dn.clone()), Privileges::AUTH)?;
+        let asked = self.asked_bind(dn, password)?;
         let identity = Identity {
             dn: dn.clone(),
             ..Identity::default()
         };
-        let asked = ExternalOperation::Bind {
+        let kind = (Operation::Bind, Some(Arc::new(identity)));
+        self.ask(directory, database, kind, dn, asked)
+    }
+
+    pub(super) fn asked_bind(self, dn: &Dn, password: &[u8]) -> Result<ExternalOperation, OperationError> {
+        self.require(&Entry::new(dn.clone()), Privileges::AUTH)?;
+        Ok(ExternalOperation::Bind {
             dn: dn.clone(),
             password: password.to_vec(),
-        };
-        self.ask(
-            directory,
-            database,
-            (Operation::Bind, Some(Arc::new(identity))),
-            dn,
-            asked,
-        )
+        })
     }
 
     /// Asks whether an entry has a value, which is given in normal form.
@@ -73,16 +72,24 @@ impl ExternalCall<'_> {
         directory: &Arc<Directory>,
         database: &dyn ExternalDatabase,
         dn: &Dn,
-        (attribute, value): (String, Vec<u8>),
+        assertion: (String, Vec<u8>),
     ) -> Result<Begun, OperationError> {
         refuse_controls(self.origin)?;
+        let asked = self.asked_compare(dn, assertion)?;
+        self.ask(directory, database, (Operation::Compare, None), dn, asked)
+    }
+
+    pub(super) fn asked_compare(
+        self,
+        dn: &Dn,
+        (attribute, value): (String, Vec<u8>),
+    ) -> Result<ExternalOperation, OperationError> {
         self.require(&Entry::new(dn.clone()), Privileges::COMPARE)?;
-        let asked = ExternalOperation::Compare {
+        Ok(ExternalOperation::Compare {
             dn: dn.clone(),
             attribute,
             value,
-        };
-        self.ask(directory, database, (Operation::Compare, None), dn, asked)
+        })
     }
 
     /// Hands an extended operation on, whose rights are the other program's matter, as in slapd.
@@ -97,10 +104,7 @@ impl ExternalCall<'_> {
         (oid, value): (&str, Option<&[u8]>),
     ) -> Result<Begun, OperationError> {
         refuse_controls(self.origin)?;
-        let asked = ExternalOperation::Extended {
-            oid: oid.to_owned(),
-            value: value.map(<[u8]>::to_vec),
-        };
+        let asked = asked_extended(oid, value);
         self.ask(directory, database, (Operation::Extended, None), dn, asked)
     }
 
@@ -110,32 +114,36 @@ impl ExternalCall<'_> {
     /// `insufficientAccessRights`, `unavailableCriticalExtension`, and what the schema forbids without any entry.
     pub(crate) fn write(self, change: &Change) -> Result<(ExternalOperation, Option<Duration>), OperationError> {
         refuse_controls(self.origin)?;
+        if let Change::Modify(_, modifications) = change
+            && modifications
+                .iter()
+                .any(|change| change.kind == ModificationKind::Increment)
+        {
+            let text = "modify/increment not supported in context";
+            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        }
+        let asked = self.tree_change(change)?;
+        self.require_change(&asked)?;
+        Ok((ExternalOperation::Write(asked), self.time(change.dn())))
+    }
+
+    /// A write as it is asked for.
+    ///
+    /// # Errors
+    /// What the schema forbids without any entry.
+    pub(super) fn tree_change(self, change: &Change) -> Result<TreeChange, OperationError> {
         let schema = &*self.configuration.schema;
-        let named = |dn: &Dn| Entry::new(dn.clone());
-        let asked = match change {
+        Ok(match change {
             Change::Add(dn, modifications) => {
                 let mut modifications = modifications.clone();
                 modification::check_permitted(schema, &mut modifications, false)?;
                 add::refuse_repetition(schema, &modifications)?;
-                let entry = add::entry_of(dn.clone(), &modifications);
-                self.require(&entry, Privileges::ADD)?;
-                TreeChange::Add(entry)
+                TreeChange::Add(add::entry_of(dn.clone(), &modifications))
             }
-            Change::Delete(dn) => {
-                self.require(&named(dn), Privileges::DELETE)?;
-                TreeChange::Delete { dn: dn.clone() }
-            }
+            Change::Delete(dn) => TreeChange::Delete { dn: dn.clone() },
             Change::Modify(dn, modifications) => {
                 let mut modifications = modifications.clone();
                 modification::check_permitted(schema, &mut modifications, false)?;
-                if modifications
-                    .iter()
-                    .any(|change| change.kind == ModificationKind::Increment)
-                {
-                    let text = "modify/increment not supported in context";
-                    return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
-                }
-                self.require(&named(dn), Privileges::WRITE)?;
                 TreeChange::Modify {
                     dn: dn.clone(),
                     modifications,
@@ -143,16 +151,26 @@ impl ExternalCall<'_> {
             }
             Change::ModifyDn(rename) => {
                 modify_dn::check_context(self.configuration, self.context, rename)?;
-                let moves = rename.new_superior().is_some();
-                let needed = if moves { Privileges::DELETE } else { Privileges::WRITE };
-                self.require(&named(rename.dn()), needed)?;
                 rename.in_memory(rename.dn().clone())
             }
-        };
-        Ok((ExternalOperation::Write(asked), self.time(change.dn())))
+        })
     }
 
-    fn require(&self, entry: &Entry, privileges: Privileges) -> Result<(), OperationError> {
+    pub(super) fn require_change(self, change: &TreeChange) -> Result<(), OperationError> {
+        let (dn, needed) = match change {
+            TreeChange::Add(entry) => return self.require(entry, Privileges::ADD),
+            TreeChange::Delete { dn } => (dn, Privileges::DELETE),
+            TreeChange::ModifyDn {
+                dn,
+                new_superior: Some(_),
+                ..
+            } => (dn, Privileges::DELETE),
+            TreeChange::Modify { dn, .. } | TreeChange::ModifyDn { dn, .. } => (dn, Privileges::WRITE),
+        };
+        self.require(&Entry::new(dn.clone()), needed)
+    }
+
+    fn require(self, entry: &Entry, privileges: Privileges) -> Result<(), OperationError> {
         let requester = Requester::of(self.configuration, self.context, self.origin);
         if WriteCheck::on_entry(requester, entry).permits(Target::Entry, privileges) {
             return Ok(());
@@ -161,7 +179,7 @@ impl ExternalCall<'_> {
     }
 
     fn ask(
-        &self,
+        self,
         directory: &Arc<Directory>,
         database: &dyn ExternalDatabase,
         kind: (Operation, Option<Arc<Identity>>),
@@ -172,8 +190,20 @@ impl ExternalCall<'_> {
     }
 
     /// As long as a search may take: no operation waits for ever.
-    fn time(&self, dn: &Dn) -> Option<Duration> {
-        let seconds = time_limit(self.configuration, self.context, &self.origin.identity, dn);
-        seconds.map(|seconds| Duration::from_secs(u64::from(seconds)))
+    pub(super) fn time(self, dn: &Dn) -> Option<Duration> {
+        let limits = self.limits(dn);
+        search::time_limit(limits, 0).map(|seconds| Duration::from_secs(u64::from(seconds)))
+    }
+
+    pub(super) fn limits(&self, dn: &Dn) -> Option<&SearchLimits> {
+        let governing = self.configuration.governing(self.context);
+        search::limits_of(self.configuration, governing, &self.origin.identity, dn)
+    }
+}
+
+pub(super) fn asked_extended(oid: &str, value: Option<&[u8]>) -> ExternalOperation {
+    ExternalOperation::Extended {
+        oid: oid.to_owned(),
+        value: value.map(<[u8]>::to_vec),
     }
 }

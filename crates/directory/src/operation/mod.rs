@@ -10,6 +10,7 @@ pub(crate) mod bind_policy;
 pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod delete;
+pub(crate) mod detached;
 mod entry_rules;
 pub(crate) mod extended;
 mod external;

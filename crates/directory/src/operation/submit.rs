@@ -87,12 +87,12 @@ pub(crate) fn submit(
 /// characters that stand for phrases, which may take twenty milliseconds.
 const LONG: u64 = TURN_STEPS;
 /// Characters that stand for phrases in one request; with more, the writer would take too long.
-const MOST_PHRASES: u64 = 100_000;
+pub(super) const MOST_PHRASES: u64 = 100_000;
 
 /// Lets the hashing pool read a request that takes long to read. A client that may write nothing is refused before.
 fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun, OperationError> {
     let (configuration, origin, pdu) = (call.configuration, &*call.origin, call.pdu);
-    if !may_be_anonymous(configuration, origin) {
+    if !may_write(configuration, origin) {
         return Err(needs_authentication());
     }
     if budget::phrases(pdu) > MOST_PHRASES {
@@ -228,13 +228,14 @@ fn verify_and_queue(
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
 fn refuse_anonymous(configuration: &Configuration, origin: &RequestContext, dn: &Dn) -> Result<(), OperationError> {
-    if may_be_anonymous(configuration, origin) || configuration.context_of(dn).is_none() {
+    if may_write(configuration, origin) || configuration.context_of(dn).is_none() {
         return Ok(());
     }
     Err(needs_authentication())
 }
 
-fn may_be_anonymous(configuration: &Configuration, origin: &RequestContext) -> bool {
+/// Whether a client may write at all.
+pub(crate) fn may_write(configuration: &Configuration, origin: &RequestContext) -> bool {
     !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON)
 }
 

@@ -6,7 +6,12 @@ use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 
 use super::log;
-use crate::{Directory, request::context::RequestContext, statistics::Shard};
+use crate::{
+    Directory, OperationError,
+    request::{context::RequestContext, responses::SentResult},
+    result::OperationResult,
+    statistics::Shard,
+};
 
 /// How an operation ended.
 #[derive(Clone, Copy)]
@@ -15,6 +20,7 @@ pub(crate) struct Outcome<'a> {
     pub(crate) code: ResultCode,
     /// Diagnostic message.
     pub(crate) text: &'a str,
+    pub(crate) matched_dn: &'a str,
     /// Entries returned by a search.
     pub(crate) entries: u32,
     /// Details for the slow log.
@@ -28,8 +34,25 @@ impl<'a> Outcome<'a> {
             operation,
             code,
             text,
+            matched_dn: "",
             entries: 0,
             detail: None,
+        }
+    }
+
+    /// The outcome of an operation that was refused.
+    pub(crate) fn of_refusal(operation: Operation, error: &'a OperationError) -> Self {
+        Self {
+            matched_dn: &error.matched_dn,
+            ..Self::new(operation, error.result_code, &error.diagnostic_message)
+        }
+    }
+
+    /// The outcome of an operation whose result something else has chosen.
+    pub(crate) fn of_result(operation: Operation, result: &'a OperationResult) -> Self {
+        Self {
+            matched_dn: &result.matched_dn,
+            ..Self::new(operation, result.code, &result.diagnostic_message)
         }
     }
 }
@@ -59,9 +82,25 @@ pub(crate) fn record_end(
     {
         directory.bind_failures().record(limit, address, now);
     }
+    if origin.responses.is_some() {
+        tell_overlays(origin, &outcome);
+    }
     shard.record_result(outcome.operation, outcome.code, micros);
     if slow_micros.is_some_and(|limit| micros >= limit) {
         log::slow(origin, &outcome, micros);
     }
     now
+}
+
+#[cold]
+fn tell_overlays(origin: &RequestContext, outcome: &Outcome<'_>) {
+    let is_bound = outcome.operation == Operation::Bind && outcome.code == ResultCode::SUCCESS;
+    if let Some(responses) = origin.responses.as_ref().filter(|_| !is_bound) {
+        let result = SentResult {
+            code: outcome.code,
+            matched_dn: outcome.matched_dn,
+            text: outcome.text,
+        };
+        responses.result(origin, &result);
+    }
 }

@@ -17,10 +17,9 @@ use super::{
 };
 use crate::{
     Directory, OperationError,
-    backend::external::{
-        Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalResult, Recipient,
-    },
+    backend::external::{Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, Recipient},
     request::{context::RequestContext, identity::Identity, stop::Stop},
+    result::OperationResult,
 };
 
 /// Who waits for the result of an operation that returns no entries.
@@ -43,7 +42,7 @@ impl Responder {
 }
 
 impl Recipient for Responder {
-    fn answer(self: Box<Self>, result: ExternalResult) {
+    fn answer(self: Box<Self>, result: OperationResult) {
         let Self {
             directory,
             origin,
@@ -52,7 +51,7 @@ impl Recipient for Responder {
             reply,
         } = *self;
         // The connection may be gone.
-        let _ = reply.send(completion(&directory, &origin, operation, identity, result));
+        let _ = reply.send(completion(&directory, &origin, operation, identity, &result));
     }
 
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -94,7 +93,7 @@ fn completion(
     origin: &RequestContext,
     operation: Operation,
     identity: Option<Arc<Identity>>,
-    result: ExternalResult,
+    result: &OperationResult,
 ) -> Completion {
     let mut response = Vec::new();
     let identity = identity.filter(|_| result.code == ResultCode::SUCCESS);
@@ -104,9 +103,8 @@ fn completion(
         if let Some(identity) = &identity {
             log::bound(origin, identity.dn.pretty(), "SIMPLE", 0);
         }
-        let answer = result.into_error();
-        respond::refusal(&mut response, origin.message_id, operation, &answer);
-        let outcome = Outcome::new(operation, answer.result_code, &answer.diagnostic_message);
+        respond::result(&mut response, origin.message_id, operation, result);
+        let outcome = Outcome::of_result(operation, result);
         record_end_elsewhere(directory, origin, outcome);
     }
     Completion {

@@ -1,18 +1,13 @@
 //! Answers of overlays that replace the result of an operation.
 
-use ironbark_model::ResultCode;
+use crate::result::OperationResult;
 
-/// An overlay's answer to a request, in place of the operation's. Success for a bind authenticates nobody.
+/// An overlay's answer to a request, in place of the operation's: a result, and how it is delivered. Success for a bind
+/// authenticates nobody.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// The result code.
-    pub code: ResultCode,
-    /// Text for people; may be empty.
-    pub diagnostic_message: String,
-    /// Name of an entry; may be empty.
-    pub matched_dn: String,
-    /// URIs, if the code is referral.
-    pub referrals: Vec<String>,
+    /// The result.
+    pub result: OperationResult,
     /// The answer is sent as an unsolicited notification; the request itself gets no response.
     pub unsolicited: Option<Unsolicited>,
     /// The connection is closed after the answer.
@@ -28,14 +23,11 @@ pub struct Unsolicited {
     pub value: Option<Vec<u8>>,
 }
 
-impl Answer {
-    /// A result code and nothing else.
-    pub fn code(code: ResultCode) -> Self {
+/// The response of the request.
+impl From<OperationResult> for Answer {
+    fn from(result: OperationResult) -> Self {
         Self {
-            code,
-            diagnostic_message: String::new(),
-            matched_dn: String::new(),
-            referrals: Vec::new(),
+            result,
             unsolicited: None,
             closes: false,
         }

@@ -15,6 +15,7 @@ use crate::{
     Directory, OperationError,
     backend::written::{BindEnd, Success},
     request::{context::RequestContext, stop::Stop},
+    result::{OperationResult, encode_refusal, told},
 };
 
 /// Appends the response of an operation that ended with this code and has nothing else to report.
@@ -25,51 +26,42 @@ pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, cod
 
 /// Appends the response of an operation that was refused.
 pub(crate) fn refusal(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
-    let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
-    let told = error.told();
-    let result = LdapResult {
-        code: error.result_code,
-        matched_dn: error.matched_dn.as_bytes(),
-        diagnostic_message: told.as_bytes(),
-        referrals: List::new(&referrals),
-    };
     let id = MessageId::new(message_id).unwrap_or_default();
-    if error.controls.is_empty() {
-        return encode_result(out, id, operation, &result, &[]);
-    }
     let controls = error.controls.iter();
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
-    encode_result(out, id, operation, &result, &controls);
+    encode_refusal(error, |result| encode_result(out, id, operation, &result, &controls));
+}
+
+/// Appends the response of an operation whose result something else has chosen.
+pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, result: &OperationResult) {
+    let id = MessageId::new(message_id).unwrap_or_default();
+    result.encode(|result| encode_result(out, id, operation, &result, &[]));
 }
 
 /// Appends the answer that an overlay has chosen.
 pub(crate) fn given(out: &mut Vec<u8>, message_id: i32, operation: Operation, answer: &Answer) {
-    let referrals: Vec<&[u8]> = answer.referrals.iter().map(String::as_bytes).collect();
-    let result = LdapResult {
-        code: answer.code,
-        matched_dn: answer.matched_dn.as_bytes(),
-        diagnostic_message: answer.diagnostic_message.as_bytes(),
-        referrals: List::new(&referrals),
-    };
     let Some(unsolicited) = &answer.unsolicited else {
-        let id = MessageId::new(message_id).unwrap_or_default();
-        return encode_result(out, id, operation, &result, &[]);
+        return result(out, message_id, operation, &answer.result);
     };
     let Some(name) = &unsolicited.name else {
-        return encode_result(out, MessageId::UNSOLICITED, operation, &result, &[]);
+        return result(out, MessageId::UNSOLICITED.value(), operation, &answer.result);
     };
-    let response = ExtendedResponse {
-        result,
-        name: Some(name.as_bytes()),
-        value: unsolicited.value.as_deref(),
-    };
-    encode_extended_response(out, MessageId::UNSOLICITED, &response, &[]);
+    answer.result.encode(|result| {
+        let response = ExtendedResponse {
+            result,
+            name: Some(name.as_bytes()),
+            value: unsolicited.value.as_deref(),
+        };
+        encode_extended_response(out, MessageId::UNSOLICITED, &response, &[]);
+    });
 }
 
 /// The response of a bind, with the mechanism's data for the client.
 fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     let refusal = end.verdict.as_ref().err();
-    let told = refusal.map(OperationError::told).unwrap_or_default();
+    let told = refusal
+        .map(|refusal| told(&refusal.diagnostic_message))
+        .unwrap_or_default();
     let result = LdapResult {
         code: refusal.map_or(ResultCode::SUCCESS, |refusal| refusal.result_code),
         matched_dn: &[],
@@ -103,7 +95,7 @@ pub(crate) fn write_completion(
     if origin.stop.stopped() == Some(Stop::Abandoned) {
         directory.statistics().shared().record_completed(operation);
     } else {
-        let (code, text) = match outcome {
+        let refused = match outcome {
             Ok(Success { bind: Some(end), .. }) => {
                 bind_result(&mut response, origin.message_id, &end);
                 identity = end.identity;
@@ -111,21 +103,22 @@ pub(crate) fn write_completion(
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
                     super::log::bound(origin, bound.pretty(), end.mechanism, 0);
                 }
-                match end.verdict {
-                    Ok(()) => (ResultCode::SUCCESS, String::new()),
-                    Err(refusal) => (refusal.result_code, refusal.diagnostic_message.into_owned()),
-                }
+                end.verdict.err()
             }
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
-                (ResultCode::SUCCESS, String::new())
+                None
             }
             Err(error) => {
                 refusal(&mut response, origin.message_id, operation, &error);
-                (error.result_code, error.diagnostic_message.into_owned())
+                Some(error)
             }
         };
-        record_end_elsewhere(directory, origin, Outcome::new(operation, code, &text));
+        let outcome = match &refused {
+            None => Outcome::new(operation, ResultCode::SUCCESS, ""),
+            Some(error) => Outcome::of_refusal(operation, error),
+        };
+        record_end_elsewhere(directory, origin, outcome);
     }
     Completion {
         message_id: origin.message_id,

@@ -7,6 +7,7 @@
 mod binds;
 mod computed;
 mod content;
+mod detached;
 mod effects;
 mod entries;
 mod execution;
@@ -21,6 +22,7 @@ mod requests;
 mod searches;
 mod sorting;
 mod timers;
+mod unbinds;
 mod warnings;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub use self::{
     binds::{BindAttempt, BindHooks},
     computed::{ComputedAttributes, EntryControls, FoundEntry},
     content::{ContentHooks, Renaming},
+    detached::{DetachedRequest, ExternalAnswer, ReadOutcome},
     effects::{Applied, EffectHooks},
     entries::Entries,
     execution::{Execution, Passwords},
@@ -43,12 +46,17 @@ pub use self::{
     searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
     timers::TimerHooks,
+    unbinds::UnbindHooks,
 };
 pub(crate) use self::{
+    detached::ReadRequest,
     execution::{AccessWork, Before, Requested},
     outcome::EntryState,
 };
-pub use crate::outcome::given::{Answer, Unsolicited};
+pub use crate::{
+    outcome::given::{Answer, Unsolicited},
+    request::responses::{ResponseHooks, ResponseWait, SentResult},
+};
 
 /// One overlay of one database, or of the frontend and so of all databases: its capabilities. A capability that is
 /// `None` is never called.
@@ -83,6 +91,10 @@ pub struct Overlay {
     pub extended: Option<Arc<dyn ExtendedHooks>>,
     /// Work at regular times.
     pub timer: Option<Arc<dyn TimerHooks>>,
+    /// What is sent to clients.
+    pub responses: Option<Arc<dyn ResponseHooks>>,
+    /// When a client says goodbye.
+    pub unbinds: Option<Arc<dyn UnbindHooks>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
     /// Request controls that exist because the overlay does.
@@ -106,6 +118,8 @@ impl Overlay {
             sort_limits: None,
             extended: None,
             timer: None,
+            responses: None,
+            unbinds: None,
             keeps_dynamic_entries: false,
             controls: ControlSet::NONE,
         }

@@ -7,9 +7,9 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks,
+    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks, UnbindHooks,
 };
-use crate::NamingContext;
+use crate::{NamingContext, request::responses::Responses};
 
 /// The overlays of a database. Each list has them in the order in which they act: last configured, first called, as in
 /// slapd.
@@ -31,6 +31,9 @@ pub struct Pipeline {
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
     pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
+    /// `None`: no overlay hears of responses.
+    pub(crate) responses: Option<Arc<Responses>>,
+    pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -52,6 +55,8 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     sort_limits: None,
     extended: Vec::new(),
     timers: Vec::new(),
+    responses: None,
+    unbinds: Vec::new(),
     controls: ControlSet::NONE,
     watched: Vec::new(),
 };
@@ -89,11 +94,14 @@ impl Pipeline {
             pipeline.searches.extend(overlay.searches.clone());
             pipeline.extended.extend(overlay.extended.clone());
             pipeline.timers.extend(overlay.timer.clone());
+            pipeline.unbinds.extend(overlay.unbinds.clone());
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.sort_limits.is_some() {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);
             }
         }
+        let responses = configured.iter().rev().filter_map(|overlay| overlay.responses.clone());
+        pipeline.responses = Responses::of(responses.collect());
         pipeline.effects.sort_by_key(|effects| effects.acts_last());
         let watched = pipeline.effects.iter().flat_map(|effects| effects.watched()).cloned();
         pipeline.watched = watched.collect();

@@ -8,12 +8,14 @@ use ironbark_model::{Dn, Entry, Filter, ResultCode, filter::Assertion};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
+use super::{DetachedRequest, ExternalAnswer, ReadRequest};
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Requester, assertion::check_assertion_on_record},
     backend::referral,
     outcome::given::Answer,
     request::context::RequestContext,
+    result::OperationResult,
 };
 
 /// Sees each request to a database before its operation begins, and decides about it. It does not see Unbind, Abandon,
@@ -32,6 +34,8 @@ pub enum Decision {
     /// A search continues over these entries instead of those of the database: parents first, complete
     /// ([`crate::backend::complete_entries`]). Access rules apply to them.
     Entries(Arc<[Entry]>),
+    /// Something else than the database has answered.
+    External(ExternalAnswer),
     /// The connection is closed without an answer.
     Close,
     /// The request is held for this time; then this decision applies.
@@ -43,9 +47,9 @@ pub enum Decision {
 /// A request whose database is known, and which that database admits.
 pub struct IncomingRequest<'a> {
     /// The configuration that it is answered under.
-    pub configuration: &'a Configuration,
+    pub configuration: &'a Arc<Configuration>,
     /// The database whose overlay is asked.
-    pub context: &'a NamingContext,
+    pub context: &'a Arc<NamingContext>,
     /// Which operation.
     pub operation: Operation,
     /// The request as it was read.
@@ -55,12 +59,27 @@ pub struct IncomingRequest<'a> {
     /// Its controls.
     pub controls: &'a RequestControls<'a>,
     pub(crate) origin: &'a RequestContext,
+    /// The message as it came in.
+    pub(crate) pdu: &'a [u8],
+    pub(crate) read: ReadRequest,
 }
 
 impl IncomingRequest<'_> {
     /// The operation, in the terms of settings such as `restrict`.
     pub fn kind(&self) -> Operations {
         self.origin.request.operation
+    }
+
+    /// A copy of the request, to be read on another thread.
+    pub fn detach(&self) -> DetachedRequest {
+        DetachedRequest {
+            configuration: Arc::clone(self.configuration),
+            context: Arc::clone(self.context),
+            origin: self.origin.clone(),
+            dn: self.dn.clone(),
+            pdu: self.pdu.into(),
+            read: self.read,
+        }
     }
 
     /// The request's entry, if it has an object class and the client may search for it by that class.
@@ -91,9 +110,9 @@ impl IncomingRequest<'_> {
         }
     }
 
-    /// The answer that refers the client to other servers: to `urls`, or to those of `referral` if there are none.
-    /// Without any, the answer is `other`, as in slapd.
-    pub fn referral(&self, urls: &[String]) -> Answer {
+    /// The result that refers the client to other servers: to `urls`, or to those of `referral` if there are none.
+    /// Without any, the code is `other`, as in slapd.
+    pub fn referral(&self, urls: &[String]) -> OperationResult {
         let urls = if urls.is_empty() {
             &self.configuration.settings.referrals
         } else {
@@ -105,14 +124,14 @@ impl IncomingRequest<'_> {
         } else {
             ResultCode::REFERRAL
         };
-        let diagnostic_message = match code {
-            ResultCode::OTHER => "bad referral object".to_owned(),
-            _ => String::new(),
+        let text = if code == ResultCode::OTHER {
+            "bad referral object"
+        } else {
+            ""
         };
-        Answer {
-            diagnostic_message,
+        OperationResult {
             referrals,
-            ..Answer::code(code)
+            ..OperationResult::new(code, text)
         }
     }
 }

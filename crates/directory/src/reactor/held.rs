@@ -6,19 +6,20 @@
 
 use std::{rc::Rc, sync::Arc, time::Duration};
 
-use ironbark_ldap_proto::{Authentication, Operation, Request, RequestMessage, controls::RequestControls};
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Authentication, Operation, Request, RequestMessage, Scope, controls::RequestControls};
 use ironbark_model::{Dn, ResultCode};
 use tokio::sync::oneshot;
 
 use super::worker::{Started, Worker};
 use crate::{
-    Configuration, OperationError,
+    Configuration, Directory, OperationError,
     admission::controls::policy,
-    backend::call::Call,
+    backend::call::{Call, GivenEntries},
     identity::session::Session,
-    operation::extended,
+    operation::{bind, detached, extended, submit},
     outcome::{end::Outcome, given::Answer, respond},
-    overlay::{Decision, IncomingRequest},
+    overlay::{Decision, ExternalAnswer, IncomingRequest},
     request::{
         context::RequestContext,
         stop::{Stop, StopFlag},
@@ -77,9 +78,13 @@ impl Worker {
         loop {
             let decision = match decided.take() {
                 Some(decision) => decision,
-                None => match ask(call, place) {
+                None => match ask(&self.directory, call, place) {
                     Ok(Some(decision)) => decision,
-                    Ok(None) => return self.begin_operation(session, call, out),
+                    Ok(None) => {
+                        // The operation may refuse what it reads before it asks the database.
+                        call.origin.responses = None;
+                        return self.begin_operation(session, call, out);
+                    }
                     Err(error) => return self.answer(call.origin, call.kind(), &error, out),
                 },
             };
@@ -89,10 +94,11 @@ impl Worker {
                     continue;
                 }
                 Decision::Entries(entries) => {
-                    call.entries = Some(entries);
+                    call.entries = Some(GivenEntries::Memory(entries));
                     return self.begin_operation(session, call, out);
                 }
-                Decision::Answer(answer) => return self.give(call.origin, call.kind(), &answer, out),
+                Decision::External(answer) => return self.give_external(session, call, answer, out),
+                Decision::Answer(answer) => return self.give(session, call, &answer, out),
                 Decision::Close => {
                     self.scratch.shard.record_completed(call.kind());
                     return Started::Disconnect("");
@@ -127,13 +133,24 @@ impl Worker {
             }
         }
         let configuration = Rc::clone(&self.configuration);
-        // Another configuration has other overlays. Then all of them are asked.
-        let is_same = Arc::ptr_eq(&held.configuration, &configuration);
-        if decision.is_none() {
+        let Some(decision) = decision else {
             let error = OperationError::new(ResultCode::OTHER, "internal error");
             return self.answer(&origin, held.kind, &error, out);
-        }
-        let (place, decided) = if is_same { (held.place, decision) } else { (0, None) };
+        };
+        // Under another configuration there are other overlays: all are asked, unless something has acted already.
+        let is_valid = Arc::ptr_eq(&held.configuration, &configuration)
+            || match decision {
+                Decision::External(ExternalAnswer::Result(_)) => true,
+                Decision::External(ExternalAnswer::Entries(_)) => {
+                    Arc::ptr_eq(&held.configuration.schema, &configuration.schema)
+                }
+                _ => false,
+            };
+        let (place, decided) = if is_valid {
+            (held.place, Some(decision))
+        } else {
+            (0, None)
+        };
         let limits = &configuration.decode_limits;
         let message = match RequestMessage::decode(&pdu, limits) {
             Ok(message) => message,
@@ -162,10 +179,44 @@ impl Worker {
         self.pass(session, &mut call, place, decided, out)
     }
 
-    /// Sends the answer that an overlay has chosen, logs it, counts it.
-    fn give(&mut self, origin: &RequestContext, kind: Operation, answer: &Answer, out: &mut Vec<u8>) -> Started {
+    /// Answers with what something else than the database has answered.
+    fn give_external(
+        &mut self,
+        session: &mut Session,
+        call: &mut Call<'_, '_>,
+        answer: ExternalAnswer,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        // As in slapd, overlays do not hear of what something else answers.
+        call.origin.responses = None;
+        match (answer, &call.message.operation) {
+            (ExternalAnswer::Entries(entries), Request::Search(_)) => {
+                call.entries = Some(GivenEntries::External(entries));
+                self.begin_operation(session, call, out)
+            }
+            (ExternalAnswer::Entries(_), _) => {
+                let error = OperationError::new(ResultCode::OTHER, "internal error");
+                self.answer(call.origin, call.kind(), &error, out)
+            }
+            (ExternalAnswer::Result(result), operation) => {
+                if let Request::Bind(request) = operation
+                    && result.code == ResultCode::SUCCESS
+                {
+                    bind::accept(session, call.configuration, call.origin, request);
+                }
+                self.give(session, call, &result.without_empty_referral().into(), out)
+            }
+        }
+    }
+
+    /// Answers with what an overlay has chosen, logs it, counts it.
+    fn give(&mut self, session: &mut Session, call: &Call<'_, '_>, answer: &Answer, out: &mut Vec<u8>) -> Started {
+        let (origin, kind) = (&*call.origin, call.kind());
+        if kind == Operation::Bind {
+            session.negotiation = None;
+        }
         respond::given(out, origin.message_id, kind, answer);
-        let started = self.answered(origin, Outcome::new(kind, answer.code, &answer.diagnostic_message));
+        let started = self.answered(origin, Outcome::of_result(kind, &answer.result));
         if answer.closes {
             return Started::Disconnect("");
         }
@@ -195,7 +246,7 @@ fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: Hel
 ///
 /// # Errors
 /// A restriction keeps the operation out of the database.
-fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
+fn ask(directory: &Directory, call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
     let configuration = call.configuration;
     let Some(dn) = subject(call) else { return Ok(None) };
     let Some(context) = configuration.context_of(&dn) else {
@@ -205,7 +256,12 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
         return Ok(None);
     };
     match &call.message.operation {
-        Request::Bind(_) => context.check_bind(configuration, true, call.origin)?,
+        Request::Bind(request) => {
+            if !bind::may_try(directory, configuration, call.origin, request) {
+                return Ok(None);
+            }
+            context.check_bind(configuration, true, call.origin)?;
+        }
         Request::Extended(request) => {
             let Some(row) = configuration.extended_operation(request.name) else {
                 return Ok(None);
@@ -213,8 +269,11 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
             context.check_extended(configuration, row, call.origin)?;
         }
         _ => {
-            let governing = configuration.governing(context);
             let kind = call.origin.request.operation;
+            if Operations::WRITE.contains(kind) && !submit::may_write(configuration, call.origin) {
+                return Ok(None);
+            }
+            let governing = configuration.governing(context);
             governing.check_restrictions(configuration, kind, call.origin)?;
         }
     }
@@ -227,6 +286,8 @@ fn ask(call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, Operat
         dn: &dn,
         controls: call.controls,
         origin: call.origin,
+        pdu: call.pdu,
+        read: detached::read,
     })))
 }
 
@@ -238,7 +299,15 @@ fn subject(call: &Call<'_, '_>) -> Option<Dn> {
             Authentication::Simple(password) if !password.is_empty() => request.name,
             _ => return None,
         },
-        Request::Search(request) => request.base,
+        Request::Search(request) => {
+            let settings = &call.configuration.settings;
+            match &settings.default_search_base {
+                Some(base) if request.base.is_empty() && request.scope != Scope::BaseObject => {
+                    return Some(base.clone());
+                }
+                _ => request.base,
+            }
+        }
         Request::Compare(request) => request.entry,
         Request::Add(request) => request.entry,
         Request::Delete(entry) => entry,

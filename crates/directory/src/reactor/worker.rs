@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
-    backend::{call::Call, external::ExternalAsker},
+    backend::call::Call,
     identity::session::Session,
     operation::{
         abandon, bind,
@@ -41,7 +41,7 @@ use crate::{
 
 /// The state that one reactor has of the directory. It is not shared.
 pub struct Worker {
-    directory: Arc<Directory>,
+    pub(super) directory: Arc<Directory>,
     /// The configuration at the last request.
     #[expect(
         clippy::redundant_allocation,
@@ -181,6 +181,7 @@ impl Worker {
             received_micros,
             taken_micros: received_micros,
             tracked: None,
+            responses: None,
         };
         session.next_operation += 1;
         if kind == Operation::Bind {
@@ -193,11 +194,7 @@ impl Worker {
         match message.operation {
             Request::Unbind => {
                 crate::outcome::log::unbind(&origin);
-                for context in &configuration.contexts {
-                    if let Some(database) = context.backend.external() {
-                        database.unbind(ExternalAsker::of(&origin));
-                    }
-                }
+                configuration.tell_unbind(&origin);
                 self.scratch.shard.record_completed(kind);
                 Started::Disconnect("")
             }
@@ -490,7 +487,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         respond::refusal(out, origin.message_id, kind, error);
-        self.answered(origin, Outcome::new(kind, error.result_code, &error.diagnostic_message))
+        self.answered(origin, Outcome::of_refusal(kind, error))
     }
 
     /// Logs and counts an operation whose response is in the output.

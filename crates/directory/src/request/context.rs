@@ -11,6 +11,7 @@ use ironbark_model::Dn;
 
 use super::{
     identity::{Identity, Peer, Strength, TlsChannel},
+    responses::Responses,
     stop::{Restriction, Sequence, StopFlag},
 };
 
@@ -51,6 +52,8 @@ pub struct RequestContext {
     pub taken_micros: u64,
     /// Text that the session tracking control adds to the lines of the log.
     pub(crate) tracked: Option<Box<str>>,
+    /// Overlays that hear of the responses, once the database of the request has admitted it.
+    pub(crate) responses: Option<Arc<Responses>>,
 }
 
 impl RequestContext {
@@ -86,6 +89,7 @@ impl RequestContext {
             received_micros: 0,
             taken_micros: 0,
             tracked: None,
+            responses: None,
         }
     }
 

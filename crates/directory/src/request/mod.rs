@@ -6,4 +6,5 @@ pub(crate) mod identity;
 pub(crate) mod modification;
 mod pretty;
 pub(crate) mod requested_change;
+pub(crate) mod responses;
 pub(crate) mod stop;

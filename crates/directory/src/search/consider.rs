@@ -209,7 +209,7 @@ impl SearchRun {
         record: &Record<'_>,
         step: &mut Step<'_>,
     ) -> Result<Option<Walked>, OperationError> {
-        let Step { scratch, out, .. } = step;
+        let Step { scratch, slice, out } = step;
         let PlannedWalk {
             context,
             view,
@@ -265,6 +265,9 @@ impl SearchRun {
         };
         encode::entry(self, &entry, with, out)?;
         if !view.is_exhausted() {
+            if self.origin.responses.is_some() {
+                self.tell_overlays(&entry, slice)?;
+            }
             self.count_sent();
         }
         Ok(None)
@@ -403,6 +406,9 @@ impl SearchRun {
         };
         encode::entry(self, &visible, with, out)?;
         if !budget.is_exhausted() {
+            if self.origin.responses.is_some() {
+                self.tell_overlays(&visible, slice)?;
+            }
             self.count_sent();
         }
         Ok(None)

@@ -216,7 +216,8 @@ impl SearchRun {
     ) -> Result<(), OperationError> {
         let schema = &configuration.schema;
         let is_exhausted = || budget.is_some_and(Budget::is_exhausted);
-        if context.backend.has_entries() {
+        let applies_filter = self.applies_filter(context);
+        if applies_filter {
             self.filter.compile_within(schema, &request.filter, budget);
         }
         if let (Some(extras), Some(control)) = (&mut self.extras, &controls.matched_values) {
@@ -229,7 +230,7 @@ impl SearchRun {
             return Ok(());
         }
         if let Some(control) = &controls.assertion
-            && context.backend.has_entries()
+            && applies_filter
         {
             // A request that is prepared at once has no assertion.
             let unlimited = Budget::new(u64::MAX);
@@ -241,6 +242,7 @@ impl SearchRun {
         }
         if request.scope != ironbark_ldap_proto::Scope::BaseObject
             && !self.options.manage_dsa_it
+            && applies_filter
             && self.has_referral_entries()?
         {
             let mut filter = CompiledFilter::default();

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source},
+    request::responses::ResponseWait,
 };
 
 /// Sends the sorted entries after the walk has ended. Does nothing for an unsorted search.
@@ -19,7 +20,7 @@ pub(super) fn emit(run: &mut SearchRun, step: &mut Step<'_>) -> Walked {
     match emit_all(run, step) {
         Ok(walked) => walked,
         Err(error) => {
-            run.verdict = Some(error);
+            run.verdict = Some(error.into());
             Walked::Finish
         }
     }
@@ -66,9 +67,8 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
             return Ok(Walked::Exhausted);
         }
         step.slice.has_advanced = true;
-        if !is_sent? {
-            continue;
-        }
+        let Emitted::Sent(wait) = is_sent? else { continue };
+        run.wait_for(wait, &mut step.slice);
         run.sent += 1;
         if run
             .extras
@@ -120,10 +120,10 @@ fn emit_entry(
     view: View<'_>,
     id: EntryId,
     step: &mut Step<'_>,
-) -> Result<bool, OperationError> {
+) -> Result<Emitted, OperationError> {
     let Step { scratch, out, .. } = step;
     let Some(record) = view.record(id)? else {
-        return Ok(false);
+        return Ok(Emitted::Gone);
     };
     let requester = Requester::of(&run.configuration, context, &run.origin);
     let standing = scratch.standing(&run.configuration, context, &run.origin);
@@ -133,7 +133,7 @@ fn emit_entry(
     let place = parts.names.place(view, &record)?;
     let check = access::check_remembered(requester, source, place, standing.as_ref());
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
-        return Ok(false);
+        return Ok(Emitted::Gone);
     };
     let with = EncodeWith {
         answers: parts.answers,
@@ -141,5 +141,16 @@ fn emit_entry(
         budget: view.budget(),
     };
     encode::entry(run, &entry, with, out)?;
-    Ok(true)
+    if view.is_exhausted() {
+        return Ok(Emitted::Gone);
+    }
+    Ok(Emitted::Sent(run.told(&entry)?))
+}
+
+/// What has become of a sorted entry.
+enum Emitted {
+    /// It is not there any more.
+    Gone,
+    /// It is sent; there may be something to wait for before the next one.
+    Sent(Option<ResponseWait>),
 }

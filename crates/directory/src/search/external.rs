@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
+use ironbark_config::limits::SearchLimits;
 use ironbark_ldap_proto::{DerefAliases, Scope, SearchRequest};
-use ironbark_model::{Dn, Entry, ResultCode, budget, filter::log::LogFilter};
+use ironbark_model::{Dn, Entry, Filter, ResultCode, budget, filter::log::LogFilter};
 
 use super::{
     external_walk::ExternalWalk,
@@ -22,34 +23,57 @@ use crate::{
     backend::{
         computed,
         external::{
-            Answers, ExternalAsker, ExternalOperation, ExternalRequest, ExternalSearch, ROOM_OCTETS, UNSUPPORTED,
-            refuse_controls,
+            AnswerStream, Answers, ExternalAsker, ExternalOperation, ExternalRequest, ExternalSearch, ROOM_OCTETS,
+            UNSUPPORTED, refuse_controls,
         },
     },
-    request::{context::RequestContext, identity::Identity},
+    request::context::RequestContext,
     scratch::{Scratch, TURN_STEPS},
 };
 
-/// Time limit of an operation about `dn` in seconds; `None`: no limit.
-pub(crate) fn time_limit(
-    configuration: &Configuration,
-    context: &NamingContext,
-    identity: &Identity,
-    dn: &Dn,
-) -> Option<u32> {
-    limits::time(limits::of(configuration, context, identity, dn), 0)
-}
-
-/// For a database whose entries are elsewhere: refuses critical controls that need the entries, and drops the others.
+/// Refuses critical controls that need the stored entries, and drops the others.
 ///
 /// # Errors
 /// `unavailableCriticalExtension`.
-pub(super) fn drop_controls(context: &NamingContext, origin: &mut RequestContext) -> Result<(), OperationError> {
-    if context.backend.external().is_some() {
-        refuse_controls(origin)?;
-        origin.drop_controls(origin.dropped_controls.and(UNSUPPORTED));
-    }
+pub(super) fn drop_controls(origin: &mut RequestContext) -> Result<(), OperationError> {
+    refuse_controls(origin)?;
+    origin.drop_controls(origin.dropped_controls.and(UNSUPPORTED));
     Ok(())
+}
+
+/// The search as another program is asked for it.
+///
+/// # Errors
+/// `adminLimitExceeded`: the request is too long to be written as text here.
+pub(crate) fn external_search(
+    configuration: &Configuration,
+    bounds: Option<&SearchLimits>,
+    (base, request, pdu): (&Dn, &SearchRequest<'_>, &[u8]),
+) -> Result<ExternalSearch, OperationError> {
+    if budget::cost_of(pdu) > MOST_TEXT_STEPS {
+        let text = "search takes too much work";
+        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+    }
+    Ok(ExternalSearch {
+        base: base.clone(),
+        scope: match request.scope {
+            Scope::BaseObject => 0,
+            Scope::SingleLevel => 1,
+            Scope::WholeSubtree => 2,
+            Scope::SubordinateSubtree => 3,
+        },
+        dereference: match request.deref_aliases {
+            DerefAliases::Never => 0,
+            DerefAliases::InSearching => 1,
+            DerefAliases::FindingBaseObject => 2,
+            DerefAliases::Always => 3,
+        },
+        size_limit: limits::size(bounds, request.size_limit),
+        time_limit: limits::time(bounds, request.time_limit),
+        filter: LogFilter::whole(&configuration.schema, &request.filter).to_string(),
+        types_only: request.types_only,
+        attributes: request.attributes.iter().map(<[u8]>::to_vec).collect(),
+    })
 }
 
 /// For a database whose entries are elsewhere: sends the request, and adds the walk over the answers.
@@ -67,31 +91,11 @@ pub(super) fn begin(
     let Some(database) = context.backend.external() else {
         return Ok(());
     };
-    if budget::cost_of(pdu) > MOST_TEXT_STEPS {
-        let text = "search takes too much work";
-        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
-    }
     let configuration = Arc::clone(&run.configuration);
     let bounds = limits::of(&configuration, context, &run.origin.identity, base);
     let search = ExternalSearch {
-        base: base.clone(),
-        scope: match request.scope {
-            Scope::BaseObject => 0,
-            Scope::SingleLevel => 1,
-            Scope::WholeSubtree => 2,
-            Scope::SubordinateSubtree => 3,
-        },
-        dereference: match request.deref_aliases {
-            DerefAliases::Never => 0,
-            DerefAliases::InSearching => 1,
-            DerefAliases::FindingBaseObject => 2,
-            DerefAliases::Always => 3,
-        },
         size_limit: run.limits.size,
-        time_limit: limits::time(bounds, request.time_limit),
-        filter: LogFilter::whole(&configuration.schema, &request.filter).to_string(),
-        types_only: request.types_only,
-        attributes: request.attributes.iter().map(<[u8]>::to_vec).collect(),
+        ..external_search(&configuration, bounds, (base, request, pdu))?
     };
     let (deadline, now) = (run.limits.deadline_micros, scratch.directory().monotonic_micros());
     let asked = ExternalRequest {
@@ -101,16 +105,32 @@ pub(super) fn begin(
     };
     let (answers, stream) = Answers::of_search();
     database.begin(asked, answers);
-    run.targets.push_back(Target {
-        context: Arc::clone(context),
-        walk: Walk::External(Box::new(ExternalWalk::new(stream))),
-    });
+    run.walk_over(context, stream);
     Ok(())
 }
 
 impl SearchRun {
+    /// Adds the walk over entries from elsewhere, which the other side has filtered.
+    pub(super) fn walk_over(&mut self, context: &Arc<NamingContext>, stream: AnswerStream) {
+        self.filter
+            .compile(&self.configuration.schema, &Filter::And(Vec::new()));
+        self.targets.push_back(Target {
+            context: Arc::clone(context),
+            walk: Walk::External(Box::new(ExternalWalk::new(stream))),
+        });
+    }
+
+    /// Whether the filter of the request is applied here.
+    pub(super) fn applies_filter(&self, context: &NamingContext) -> bool {
+        let is_external = |target: &Target| matches!(target.walk, Walk::External(_));
+        context.backend.has_entries() && !self.targets.front().is_some_and(is_external)
+    }
+
     /// Whether the search must wait for entries from elsewhere: see [`SearchRun::poll_ready`].
     pub fn is_waiting(&self) -> bool {
+        if self.waits_for_overlays() {
+            return true;
+        }
         match self.targets.front().map(|target| &target.walk) {
             Some(Walk::External(walk)) => self.deferred.is_none() && walk.is_waiting(),
             _ => false,
@@ -130,6 +150,15 @@ impl SearchRun {
 
     /// Ready when a step can be taken.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(extras) = &mut self.extras
+            && let Some(wait) = &mut extras.wait
+        {
+            if wait.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            extras.wait = None;
+            return Poll::Ready(());
+        }
         match self.targets.front_mut().map(|target| &mut target.walk) {
             Some(Walk::External(walk)) => walk.poll_ready(cx),
             _ => Poll::Ready(()),
@@ -154,11 +183,15 @@ impl SearchRun {
             let is_used_up = step.is_used_up();
             let Some(entry) = walk.next() else {
                 // The search continues when an entry has come.
-                return if walk.is_waiting() {
-                    Ok(Walked::SliceEnd)
-                } else {
-                    walk.result().map(|()| Walked::Through)
-                };
+                if walk.is_waiting() {
+                    return Ok(Walked::SliceEnd);
+                }
+                let result = walk.result();
+                if result.is_plain_success() {
+                    return Ok(Walked::Through);
+                }
+                self.verdict = Some(result);
+                return Ok(Walked::Finish);
             };
             if is_used_up {
                 return Ok(Walked::SliceEnd);

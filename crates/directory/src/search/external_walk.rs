@@ -6,8 +6,8 @@ use ironbark_model::{Entry, ResultCode};
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::{
-    OperationError,
-    backend::external::{AnswerStream, ExternalResult, SentEntry},
+    backend::external::{AnswerStream, SentEntry},
+    result::OperationResult,
 };
 
 /// A walk over entries that come from elsewhere.
@@ -61,16 +61,10 @@ impl ExternalWalk {
         self.next = None;
     }
 
-    /// The result from elsewhere, after all entries have come. A success with a text or a matched DN also counts as an
-    /// error, so that the client gets them.
-    pub(super) fn result(&mut self) -> Result<(), OperationError> {
-        let lost = |_| ExternalResult::new(ResultCode::OTHER, "internal error");
-        let result = self.answers.end.try_recv().unwrap_or_else(lost);
-        let is_plain = result.matched_dn.is_empty() && result.text.is_empty();
-        if result.code == ResultCode::SUCCESS && is_plain {
-            return Ok(());
-        }
-        Err(result.into_error())
+    /// The result from elsewhere, after all entries have come.
+    pub(super) fn result(&mut self) -> OperationResult {
+        let lost = |_| OperationResult::new(ResultCode::OTHER, "internal error");
+        self.answers.end.try_recv().unwrap_or_else(lost)
     }
 
     fn put(&mut self, found: Option<SentEntry>) {

@@ -21,6 +21,7 @@ mod null;
 mod page;
 mod paged;
 mod prepare;
+mod responses;
 mod run;
 mod selection;
 mod slice;
@@ -35,7 +36,8 @@ pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
     additions::computed_values,
     encode::entry_value,
-    external::time_limit,
+    external::external_search,
+    limits::{of as limits_of, time as time_limit},
     paged::OpenSearches,
     prepare::{invalid_base, prepare},
     selection::Selection,

@@ -30,8 +30,14 @@ use crate::{
         assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
         disclosure::{Disclosure, missing_in_memory},
     },
-    backend::{call::Call, naming_context::Backend, referral},
+    backend::{
+        call::{Call, GivenEntries},
+        external::AnswerStream,
+        naming_context::Backend,
+        referral,
+    },
     frontend::root_dse,
+    request::context::RequestContext,
     scratch::{DnCache, LastBase, Scratch},
     search::{OpenSearches, page::Page},
 };
@@ -93,22 +99,22 @@ fn prepare_below(
     request: &SearchRequest<'_>,
 ) -> Result<(), OperationError> {
     let (configuration, pdu) = (call.configuration, call.pdu);
-    let controls = &mut *call.controls;
     let scope = scope_of(request);
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
-    let page = page_asked_for(request, controls);
+    let page = page_asked_for(request, call.controls);
     let begun = page.and_then(|page| paged::configuration_of(searches, page.cookie));
     paged::check_rules(begun.as_deref(), configuration)?;
     let configuration = begun.as_ref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
     governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
-    external::drop_controls(context, &mut run.origin)?;
+    let stream = stream_of(call, context, &mut run.origin)?;
+    let controls = &mut *call.controls;
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
     // Only stored entries can be sorted.
-    let is_sorted = call.entries.is_none() && context.backend.is_stored();
+    let is_sorted = stream.is_none() && call.entries.is_none() && context.backend.is_stored();
     let view = ListView::asked_for(context, is_sorted, controls, page.is_some())?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     let work = Work::of(&run.origin.identity, bounds.is_none());
@@ -139,7 +145,7 @@ fn prepare_below(
         dereferences: dereferences_base(request),
         given: call.entries.as_ref(),
     };
-    add_targets(scratch, run, place)?;
+    add_targets(scratch, run, place, stream)?;
     if matches!(context.backend, Backend::Null { .. }) {
         refuse_assertion(controls.assertion.is_some())?;
     }
@@ -149,6 +155,28 @@ fn prepare_below(
         run.defer_request(context, pdu);
     }
     external::begin(run, context, base, request, pdu, scratch)
+}
+
+/// What comes from elsewhere in place of the entries of the database. Where entries come from elsewhere, controls that
+/// need them are refused or dropped.
+fn stream_of(
+    call: &mut Call<'_, '_>,
+    context: &NamingContext,
+    origin: &mut RequestContext,
+) -> Result<Option<AnswerStream>, OperationError> {
+    let is_given = matches!(call.entries, Some(GivenEntries::External(_)));
+    if is_given || context.backend.external().is_some() {
+        external::drop_controls(origin)?;
+    }
+    if !is_given {
+        return Ok(None);
+    }
+    // As in slapd, overlays do not hear of what something else answers.
+    origin.responses = None;
+    match call.entries.take() {
+        Some(GivenEntries::External(stream)) => Ok(Some(stream)),
+        _ => Ok(None),
+    }
 }
 
 fn scope_of(request: &SearchRequest<'_>) -> Scope {
@@ -302,7 +330,7 @@ struct SearchPlace<'a> {
     /// Whether aliases in the name of the base object are followed.
     dereferences: bool,
     /// Entries that replace the entries of the database.
-    given: Option<&'a Arc<[Entry]>>,
+    given: Option<&'a GivenEntries>,
 }
 
 impl<'a> SearchPlace<'a> {
@@ -313,7 +341,12 @@ impl<'a> SearchPlace<'a> {
 }
 
 /// Finds the base object, and adds the targets that the search walks over.
-fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_>) -> Result<(), OperationError> {
+fn add_targets(
+    scratch: &mut Scratch,
+    run: &mut SearchRun,
+    place: SearchPlace<'_>,
+    stream: Option<AnswerStream>,
+) -> Result<(), OperationError> {
     let SearchPlace {
         configuration,
         context,
@@ -322,7 +355,11 @@ fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_
         given,
         ..
     } = place;
-    if let Some(entries) = given {
+    if let Some(stream) = stream {
+        run.walk_over(context, stream);
+        return Ok(());
+    }
+    if let Some(GivenEntries::Memory(entries)) = given {
         let target = Target::memory(Arc::clone(context), Arc::clone(entries), base.clone(), scope);
         run.targets.push_back(target);
         return Ok(());
@@ -353,11 +390,8 @@ fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_
             }
             Ok(())
         }
-        // The filter accepts every entry that comes. The request is sent later, when nothing can fail any more.
-        Backend::External(_) => {
-            run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
-            Ok(())
-        }
+        // The request is sent later, when nothing can fail any more.
+        Backend::External(_) => Ok(()),
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
                 let standing = scratch.standing(configuration, context, &run.origin);

@@ -17,7 +17,11 @@ use super::{
     target::Target,
     work::Work,
 };
-use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
+use crate::{
+    Configuration, NamingContext,
+    request::{context::RequestContext, responses::ResponseWait},
+    result::OperationResult,
+};
 
 /// A filter of at most this size leaves its memory to the next search.
 const KEPT_NODES: usize = 64;
@@ -45,7 +49,7 @@ pub struct SearchRun {
     /// The cost so far.
     pub(crate) tally: Tally,
     /// The result at the end, if it is not success.
-    pub(crate) verdict: Option<OperationError>,
+    pub(crate) verdict: Option<OperationResult>,
 }
 
 /// The options of a search.
@@ -88,6 +92,8 @@ pub(crate) struct SearchExtras {
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
     /// The arrangements of values by overlays.
     pub(crate) arrangements: Arrangements,
+    /// Overlays must make room before more entries are sent.
+    pub(crate) wait: Option<ResponseWait>,
     /// The base, and the subtrees that aliases have added. No entry is returned twice.
     pub(crate) alias_bases: Vec<AliasBase>,
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, rc::Rc};
 
-use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
+use ironbark_ldap_proto::{EncodeControl, LdapResult, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::ResultCode;
 use smallvec::SmallVec;
 
@@ -17,6 +17,7 @@ use crate::{
     OperationError,
     outcome::end::{Outcome, record_end},
     request::stop::Stop,
+    result::OperationResult,
     scratch::Scratch,
 };
 
@@ -45,7 +46,7 @@ impl SearchRun {
 
     /// Ends the search with an error.
     pub(crate) fn refuse(&mut self, error: OperationError, scratch: &mut Scratch, out: &mut Vec<u8>) {
-        self.verdict = Some(error);
+        self.verdict = Some(error.into());
         self.targets.clear();
         self.finish(scratch, out);
     }
@@ -68,7 +69,7 @@ impl SearchRun {
             Ok(Walked::SliceEnd) => return Progress::More,
             Ok(Walked::Exhausted) => return self.exhausted(step),
             Err(error) => {
-                self.verdict = Some(error);
+                self.verdict = Some(error.into());
                 self.targets.clear();
             }
         }
@@ -77,6 +78,10 @@ impl SearchRun {
                 Walked::SliceEnd => return Progress::More,
                 Walked::Exhausted => return self.exhausted(step),
                 Walked::Through | Walked::Finish => {}
+            }
+            // The last entry is on its way to overlays.
+            if self.waits_for_overlays() {
+                return Progress::More;
             }
         }
         self.finish(step.scratch, step.out);
@@ -134,22 +139,15 @@ impl SearchRun {
                 );
                 (ResultCode::SUCCESS, "")
             }
-            Some(error) => {
-                let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
-                let told = error.told();
-                let result = LdapResult {
-                    code: error.result_code,
-                    matched_dn: error.matched_dn.as_bytes(),
-                    diagnostic_message: told.as_bytes(),
-                    referrals: List::new(&referrals),
-                };
-                encode_result(out, id, Operation::Search, &result, &controls);
-                (error.result_code, &*error.diagnostic_message)
+            Some(verdict) => {
+                verdict.encode(|result| encode_result(out, id, Operation::Search, &result, &controls));
+                (verdict.code, &*verdict.diagnostic_message)
             }
         };
         let detail = SearchDetail(self);
         let outcome = Outcome {
             entries: self.sent_now(),
+            matched_dn: self.verdict.as_ref().map_or("", |verdict| &verdict.matched_dn),
             detail: Some(&detail),
             ..Outcome::new(Operation::Search, code, text)
         };
@@ -160,7 +158,7 @@ impl SearchRun {
 
     /// Sets the verdict. The search ends with it after the entries sent so far.
     pub(super) fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
-        self.verdict = Some(OperationError::new(code, text));
+        self.verdict = Some(OperationResult::new(code, text));
         Walked::Finish
     }
 }

@@ -15,7 +15,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    NamingContext,
+    NamingContext, OperationResult,
     overlay::{Answer, Decision, IncomingRequest, Overlay, RequestHooks, Unsolicited},
 };
 use ironbark_ldap_proto::{Operation, Request, Scope};
@@ -112,17 +112,19 @@ impl Retcode {
         {
             return Decision::Entries(entries::of(&self.settings.items, parent, request.configuration));
         }
-        let unknown = |text: &str| Answer {
-            matched_dn: parent.pretty().to_owned(),
-            diagnostic_message: text.to_owned(),
-            ..Answer::code(ResultCode::NO_SUCH_OBJECT)
+        let unknown = |text: &'static str| {
+            let result = OperationResult {
+                matched_dn: parent.pretty().to_owned(),
+                ..OperationResult::new(ResultCode::NO_SUCH_OBJECT, text)
+            };
+            Decision::Answer(Box::new(result.into()))
         };
         if !request.dn.is_child_of(parent) {
-            return Decision::Answer(Box::new(unknown("")));
+            return unknown("");
         }
         let has_name = |item: &&Item| item.rdn.normalized() == request.dn.rdn(0).map_or(&[][..], |(_, normal)| normal);
         let Some(item) = self.settings.items.iter().find(has_name) else {
-            return Decision::Answer(Box::new(unknown("retcode not found")));
+            return unknown("retcode not found");
         };
         if !item.operations.contains(request.kind()) {
             return Decision::Continue;
@@ -133,16 +135,17 @@ impl Retcode {
         let referred = (item.code == ResultCode::REFERRAL.0).then(|| request.referral(&item.referrals));
         let is_bad = referred
             .as_ref()
-            .is_some_and(|answer| answer.code != ResultCode::REFERRAL);
-        let mut answer = referred.unwrap_or_else(|| Answer::code(ResultCode(item.code)));
+            .is_some_and(|result| result.code != ResultCode::REFERRAL);
+        let mut result = referred.unwrap_or_else(|| OperationResult::code(ResultCode(item.code)));
         if let Some(text) = item.text.clone().filter(|_| !is_bad) {
-            answer.diagnostic_message = text;
+            result.diagnostic_message = text.into();
         }
-        answer.matched_dn = item
+        result.matched_dn = item
             .matched
             .as_ref()
             .map(|dn| dn.pretty().to_owned())
             .unwrap_or_default();
+        let mut answer = Answer::from(result);
         // As in slapd, an extended operation has its own response.
         if request.operation != Operation::Extended {
             answer.unsolicited = item.notice.clone().map(unsolicited);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ironbark_config::SettingError;
 use ironbark_directory::{
-    OperationError,
+    OperationError, OperationResult,
     overlay::{
         Answer, ArrangedEntry, Arrangement, BeginningSearch, Decision, IncomingRequest, SearchHooks, Unsolicited,
     },
@@ -119,10 +119,7 @@ impl Stored {
                     self.of_entry(request, &values, after)
                 }
                 Ok(None) => Decision::Continue,
-                Err(error) => Decision::Answer(Box::new(Answer {
-                    diagnostic_message: error.diagnostic_message.into_owned(),
-                    ..Answer::code(error.result_code)
-                })),
+                Err(error) => Decision::Answer(Box::new(OperationResult::from(error).into())),
             },
         }
     }
@@ -148,16 +145,17 @@ impl Stored {
         if code == ResultCode::SUCCESS {
             return after(seconds, Decision::Continue);
         }
-        let mut answer = if code == ResultCode::REFERRAL {
+        let mut result = if code == ResultCode::REFERRAL {
             request.referral(&self.urls(values))
         } else {
-            Answer::code(code)
+            OperationResult::code(code)
         };
-        answer.closes = disconnect.is_some();
-        if answer.diagnostic_message.is_empty() {
-            answer.diagnostic_message = first(values, &self.text).unwrap_or_default();
+        if result.diagnostic_message.is_empty() {
+            result.diagnostic_message = first(values, &self.text).unwrap_or_default().into();
         }
-        answer.matched_dn = first(values, &self.matched).unwrap_or_default();
+        result.matched_dn = first(values, &self.matched).unwrap_or_default();
+        let mut answer = Answer::from(result);
+        answer.closes = disconnect.is_some();
         answer.unsolicited = first(values, &self.oid).map(|oid| Unsolicited {
             name: Some(oid).filter(|oid| oid != "0"),
             value: values(&self.data).into_iter().next(),

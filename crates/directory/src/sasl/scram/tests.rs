@@ -39,6 +39,7 @@ fn origin(channel: Option<TlsChannel>) -> RequestContext {
         received_micros: 0,
         taken_micros: 0,
         tracked: None,
+        responses: None,
     }
 }
 

@@ -1,0 +1,33 @@
+//! Clients that say goodbye.
+
+use ironbark_model::Dn;
+
+use crate::{Configuration, backend::external::ExternalAsker, request::context::RequestContext};
+
+/// Hears of each Unbind request, whatever database the connection has used. A connection that ends without one is not
+/// told of, as in slapd.
+pub trait UnbindHooks: Send + Sync {
+    /// A client says goodbye. `suffixes` are those of the overlay's database; an overlay of the frontend is told once,
+    /// with none. Runs on the reactor and must not wait.
+    fn unbind(&self, asker: &ExternalAsker, suffixes: &[Dn]);
+}
+
+impl Configuration {
+    /// Tells databases and overlays of an Unbind request. As in slapd, the overlay of a database that was configured
+    /// last keeps it to itself.
+    pub(crate) fn tell_unbind(&self, origin: &RequestContext) {
+        let global = &self.frontend.overlays().unbinds;
+        if let Some(hooks) = global.first() {
+            hooks.unbind(&ExternalAsker::of(origin), &[]);
+        }
+        for context in &self.contexts {
+            let mut own = context.overlays().unbinds.iter();
+            let own = own.find(|hooks| !global.iter().any(|other| std::sync::Arc::ptr_eq(other, hooks)));
+            if let Some(hooks) = own {
+                hooks.unbind(&ExternalAsker::of(origin), context.suffixes());
+            } else if let Some(database) = context.backend.external() {
+                database.unbind(ExternalAsker::of(origin));
+            }
+        }
+    }
+}

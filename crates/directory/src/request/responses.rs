@@ -1,0 +1,78 @@
+//! Overlays that hear of what a database answers.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
+
+use ironbark_model::{Entry, ResultCode};
+
+use super::context::RequestContext;
+
+/// Hears of the results that requests to a database end with, and of the entries that its searches send. Requests that
+/// are refused before they come to the database, successful binds, and what something else answers in place of the
+/// database are not told of, as in slapd.
+pub trait ResponseHooks: Send + Sync {
+    /// Whether it hears of results.
+    fn hears_results(&self) -> bool;
+
+    /// Whether it hears of entries.
+    fn hears_entries(&self) -> bool;
+
+    /// A request has ended. Runs on any thread and must not wait.
+    fn result(&self, origin: &RequestContext, result: &SentResult<'_>);
+
+    /// A search sends an entry, which is whole here, whatever the client sees of it. Runs on any thread and must not
+    /// wait; the search goes on when the returned future has ended.
+    fn entry(&self, origin: &RequestContext, entry: &Entry) -> Option<ResponseWait>;
+}
+
+/// What a search waits for before it sends more.
+pub type ResponseWait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The result of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SentResult<'a> {
+    /// The result code.
+    pub code: ResultCode,
+    /// May be empty.
+    pub matched_dn: &'a str,
+    /// Text for people; may be empty.
+    pub text: &'a str,
+}
+
+/// Those of one database, in the order in which they act.
+pub(crate) struct Responses(Vec<Arc<dyn ResponseHooks>>);
+
+impl Responses {
+    /// `None`: there are no hooks.
+    pub(crate) fn of(hooks: Vec<Arc<dyn ResponseHooks>>) -> Option<Arc<Self>> {
+        (!hooks.is_empty()).then(|| Arc::new(Self(hooks)))
+    }
+
+    pub(crate) fn result(&self, origin: &RequestContext, result: &SentResult<'_>) {
+        for hooks in self.0.iter().filter(|hooks| hooks.hears_results()) {
+            hooks.result(origin, result);
+        }
+    }
+
+    pub(crate) fn hears_entries(&self) -> bool {
+        self.0.iter().any(|hooks| hooks.hears_entries())
+    }
+
+    pub(crate) fn entry(&self, origin: &RequestContext, entry: &Entry) -> Option<ResponseWait> {
+        let hooks = self.0.iter().filter(|hooks| hooks.hears_entries());
+        let waits: Vec<_> = hooks.filter_map(|hooks| hooks.entry(origin, entry)).collect();
+        if waits.is_empty() {
+            return None;
+        }
+        Some(Box::pin(async move {
+            for wait in waits {
+                wait.await;
+            }
+        }))
+    }
+}
+
+impl fmt::Debug for Responses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Responses").field(&self.0.len()).finish()
+    }
+}
