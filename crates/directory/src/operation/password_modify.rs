@@ -20,7 +20,6 @@ use crate::{
     access::{Requester, Target, WriteCheck},
     backend::{
         call::Call,
-        in_memory::unsupported,
         naming_context::Backend,
         written::{Executed, ExtendedAnswer, Success},
     },
@@ -34,6 +33,7 @@ use crate::{
         password_checks::{self, Computed, hash},
     },
     password::{self, Cost, Scheme},
+    refusal::WriteRefusal,
     request::{
         context::RequestContext,
         modification::{Authority, Modification, ModificationKind},
@@ -118,7 +118,7 @@ impl WriteRequest for SetPassword {
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
         match on.served.context.backend {
             Backend::Null { .. } => Ok(null::set_password(on, self)),
-            _ => Err(unsupported()),
+            _ => Err(WriteRefusal::UnsupportedInContext.into()),
         }
     }
 }

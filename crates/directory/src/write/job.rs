@@ -13,7 +13,7 @@ use crate::{
     access::SetAnswers,
     backend::{
         external::ExternalDatabase,
-        in_memory::{Governor, unsupported},
+        in_memory::Governor,
         queue::{Outcome, Served, Unqueued, WriteTask},
         referral,
         written::{Executed, Refusal, Success, Wanted},
@@ -24,6 +24,7 @@ use crate::{
         hashing_pool, respond,
     },
     overlay::{AccessWork, Execution, Requested},
+    refusal::WriteRefusal,
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -71,7 +72,7 @@ impl Job {
         }
         match context.backend.queue_for(self.request.kind()) {
             Some(writer) => writer.submit(Box::new(self)),
-            None => Err((unsupported(), Some(Box::new(self)))),
+            None => Err((WriteRefusal::UnsupportedInContext.into(), Some(Box::new(self)))),
         }
     }
 

@@ -1,0 +1,13 @@
+//! Failures of the server itself.
+
+refusals! {
+    /// Why the server cannot execute a request, through no fault of the client. The log has the details.
+    pub(crate) enum Failure {
+        /// Details are in the log only.
+        Internal => OTHER, "internal error";
+        /// The request is of another kind than its task, or the task ended in a way that it cannot.
+        Unexpected => OTHER;
+        /// An entry is gone that the same transaction has seen.
+        EntryVanished => OTHER, "entry vanished";
+    }
+}
