@@ -30,7 +30,7 @@ use crate::{
         written::{Executed, Success},
     },
     overlay::record,
-    refusal::{AddRefusal, DeleteRefusal, ModifyDnRefusal, WriteRefusal},
+    refusal::{AddRefusal, ControlRefusal, DeleteRefusal, ModifyDnRefusal, WriteRefusal},
     request::{
         context::RequestContext,
         controls::{ReadEntry, WriteControls},
@@ -86,7 +86,7 @@ pub(crate) fn execute(
 }
 
 /// Refuses controls that trees do not support. The tree itself decides the name of an added or renamed entry.
-fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), WriteRefusal> {
+fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), ControlRefusal> {
     let critical = [
         controls.has_critical(ControlKind::PermissiveModify),
         controls.has_critical(ControlKind::TreeDelete),
@@ -94,7 +94,7 @@ fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), W
         !is_modify && controls.has_critical(ControlKind::PostRead),
     ];
     if critical.contains(&true) {
-        return Err(WriteRefusal::UnavailableControl);
+        return Err(ControlRefusal::Unavailable);
     }
     Ok(())
 }

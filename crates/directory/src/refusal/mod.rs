@@ -37,18 +37,22 @@ macro_rules! refusals {
 }
 
 mod add;
+mod admission;
 mod attribute;
 mod compare;
+mod control;
 mod delete;
 mod entry;
 mod failure;
+mod identity;
 mod modify;
 mod modify_dn;
 mod write;
 
 pub(crate) use {
-    add::AddRefusal, attribute::AttributeRefusal, compare::CompareRefusal, delete::DeleteRefusal, entry::EntryRefusal,
-    failure::Failure, modify::ModifyRefusal, modify_dn::ModifyDnRefusal, write::WriteRefusal,
+    add::AddRefusal, admission::AdmissionRefusal, attribute::AttributeRefusal, compare::CompareRefusal,
+    control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal, failure::Failure, identity::IdentityRefusal,
+    modify::ModifyRefusal, modify_dn::ModifyDnRefusal, write::WriteRefusal,
 };
 
 #[cfg(test)]

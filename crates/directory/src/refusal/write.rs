@@ -21,8 +21,6 @@ refusals! {
         TooFarAhead => UNWILLING_TO_PERFORM, "the change lies more than a day ahead of the clock";
         /// The resulting entry is bigger than `maxentrysize`.
         EntryTooBig => ADMIN_LIMIT_EXCEEDED, "entry is too big";
-        /// The database does not obey a critical control.
-        UnavailableControl => UNAVAILABLE_CRITICAL_EXTENSION, "critical control unavailable in context";
         /// A slow hash is missing. No client sees this: the write goes back to get it, and is executed again.
         UncomputedPassword => BUSY, "a password is still to be computed";
         /// The request has the no-op control, and would have succeeded.
