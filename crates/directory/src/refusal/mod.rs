@@ -39,6 +39,7 @@ macro_rules! refusals {
 mod add;
 mod admission;
 mod attribute;
+mod bind;
 mod compare;
 mod control;
 mod delete;
@@ -47,12 +48,14 @@ mod failure;
 mod identity;
 mod modify;
 mod modify_dn;
+mod sasl;
 mod write;
 
 pub(crate) use {
-    add::AddRefusal, admission::AdmissionRefusal, attribute::AttributeRefusal, compare::CompareRefusal,
-    control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal, failure::Failure, identity::IdentityRefusal,
-    modify::ModifyRefusal, modify_dn::ModifyDnRefusal, write::WriteRefusal,
+    add::AddRefusal, admission::AdmissionRefusal, attribute::AttributeRefusal, bind::BindRefusal,
+    compare::CompareRefusal, control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal, failure::Failure,
+    identity::IdentityRefusal, modify::ModifyRefusal, modify_dn::ModifyDnRefusal, sasl::SaslRefusal,
+    write::WriteRefusal,
 };
 
 #[cfg(test)]
