@@ -44,18 +44,20 @@ mod compare;
 mod control;
 mod delete;
 mod entry;
+mod extended;
 mod failure;
 mod identity;
 mod modify;
 mod modify_dn;
+mod password_modify;
 mod sasl;
 mod write;
 
 pub(crate) use {
     add::AddRefusal, admission::AdmissionRefusal, attribute::AttributeRefusal, bind::BindRefusal,
-    compare::CompareRefusal, control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal, failure::Failure,
-    identity::IdentityRefusal, modify::ModifyRefusal, modify_dn::ModifyDnRefusal, sasl::SaslRefusal,
-    write::WriteRefusal,
+    compare::CompareRefusal, control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal,
+    extended::ExtendedRefusal, failure::Failure, identity::IdentityRefusal, modify::ModifyRefusal,
+    modify_dn::ModifyDnRefusal, password_modify::PasswordModifyRefusal, sasl::SaslRefusal, write::WriteRefusal,
 };
 
 #[cfg(test)]
