@@ -7,7 +7,7 @@
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use ironbark_ldap_proto::{Authentication, Operation, Request, RequestMessage, controls::RequestControls};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 use tokio::sync::oneshot;
 
 use super::worker::{Started, Worker};
@@ -19,6 +19,7 @@ use crate::{
     operation::extended,
     outcome::{end::Outcome, given::Answer, respond},
     overlay::{Decision, IncomingRequest},
+    refusal::{Failure, RequestRefusal},
     request::{
         context::RequestContext,
         stop::{Stop, StopFlag},
@@ -122,7 +123,7 @@ impl Worker {
                 return Started::Answered;
             }
             Some(Stop::Canceled) => {
-                let error = OperationError::code(ResultCode::CANCELED);
+                let error = RequestRefusal::Canceled.into();
                 return self.answer(&origin, held.kind, &error, out);
             }
         }
@@ -130,7 +131,7 @@ impl Worker {
         // Another configuration has other overlays. Then all of them are asked.
         let is_same = Arc::ptr_eq(&held.configuration, &configuration);
         if decision.is_none() {
-            let error = OperationError::new(ResultCode::OTHER, "internal error");
+            let error = Failure::Internal.into();
             return self.answer(&origin, held.kind, &error, out);
         }
         let (place, decided) = if is_same { (held.place, decision) } else { (0, None) };
@@ -138,17 +139,14 @@ impl Worker {
         let message = match RequestMessage::decode(&pdu, limits) {
             Ok(message) => message,
             Err(error) => {
-                let fault = error.fault();
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.answer(&origin, held.kind, &error, out);
+                return self.answer(&origin, held.kind, &error.into(), out);
             }
         };
         let controls = RequestControls::decode(&message.controls, &message.operation, &policy(&configuration), limits);
         let mut controls = match controls {
             Ok(controls) => controls,
             Err(fault) => {
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.answer(&origin, held.kind, &error, out);
+                return self.answer(&origin, held.kind, &fault.into(), out);
             }
         };
         let mut call = Call {

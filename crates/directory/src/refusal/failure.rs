@@ -1,7 +1,7 @@
 //! Failures of the server itself.
 
 refusals! {
-    /// Why the server cannot execute a request, through no fault of the client. The log has the details.
+    /// Why the server cannot execute a request, through no fault of the client.
     pub(crate) enum Failure {
         /// Details are in the log only.
         Internal => OTHER, "internal error";
@@ -9,5 +9,11 @@ refusals! {
         Unexpected => OTHER;
         /// An entry is gone that the same transaction has seen.
         EntryVanished => OTHER, "entry vanished";
+        /// Memory is short.
+        NoMemory => ADMIN_LIMIT_EXCEEDED, "no memory is left for it";
+        /// A password cannot be hashed.
+        NotHashed => OTHER, "password hash failed";
+        /// The files of a database cannot be written.
+        NotFiled => OTHER, "internal error (the file of an entry cannot be written)";
     }
 }

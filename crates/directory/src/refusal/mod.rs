@@ -50,14 +50,32 @@ mod identity;
 mod modify;
 mod modify_dn;
 mod password_modify;
+mod queue;
+mod request;
 mod sasl;
+mod search;
 mod write;
 
 pub(crate) use {
-    add::AddRefusal, admission::AdmissionRefusal, attribute::AttributeRefusal, bind::BindRefusal,
-    compare::CompareRefusal, control::ControlRefusal, delete::DeleteRefusal, entry::EntryRefusal,
-    extended::ExtendedRefusal, failure::Failure, identity::IdentityRefusal, modify::ModifyRefusal,
-    modify_dn::ModifyDnRefusal, password_modify::PasswordModifyRefusal, sasl::SaslRefusal, write::WriteRefusal,
+    add::AddRefusal,
+    admission::AdmissionRefusal,
+    attribute::AttributeRefusal,
+    bind::BindRefusal,
+    compare::CompareRefusal,
+    control::ControlRefusal,
+    delete::DeleteRefusal,
+    entry::EntryRefusal,
+    extended::ExtendedRefusal,
+    failure::Failure,
+    identity::IdentityRefusal,
+    modify::ModifyRefusal,
+    modify_dn::ModifyDnRefusal,
+    password_modify::PasswordModifyRefusal,
+    queue::QueueRefusal,
+    request::RequestRefusal,
+    sasl::SaslRefusal,
+    search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
+    write::WriteRefusal,
 };
 
 #[cfg(test)]

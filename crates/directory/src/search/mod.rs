@@ -33,10 +33,6 @@ mod work;
 
 pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
-    additions::computed_values,
-    encode::entry_value,
-    external::time_limit,
-    paged::OpenSearches,
-    prepare::{invalid_base, prepare},
+    additions::computed_values, encode::entry_value, external::time_limit, paged::OpenSearches, prepare::prepare,
     selection::Selection,
 };
