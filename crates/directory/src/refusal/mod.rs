@@ -5,7 +5,9 @@
 //! matched DN, referrals) come from access control, by the constructors of `OperationError`.
 
 /// Makes an enum of refusals and its conversion to `OperationError`. A row is a variant, its result code, and its
-/// diagnostic message, which may use the fields of the variant. A row without a message has an empty one.
+/// diagnostic message, which may use the fields of the variant. A row without a message has an empty one. The
+/// crate that uses it depends on `ironbark_model`.
+#[macro_export]
 macro_rules! refusals {
     (
         $(#[$about:meta])*
@@ -26,7 +28,7 @@ macro_rules! refusals {
             fn from(refusal: $name) -> Self {
                 match refusal {
                     $($name::$variant $({ $($field),+ })? => {
-                        Self::new(ironbark_model::ResultCode::$code, refusals!(@message $($text)?))
+                        Self::new(ironbark_model::ResultCode::$code, $crate::refusals!(@message $($text)?))
                     })+
                 }
             }
