@@ -1,10 +1,10 @@
-//! The refusal of an operation: the parts of an LDAPResult, and the failure behind them.
+//! The error of an operation: the parts of an LDAPResult. Most are made from refusals, see [`crate::refusal`].
 
 use std::borrow::Cow;
 
 use ironbark_config::{ConfigError, SettingError};
-use ironbark_ldap_proto::{EncodeControl, controls::ControlValue};
-use ironbark_model::ResultCode;
+use ironbark_ldap_proto::{DecodeError, EncodeControl, Fault, controls::ControlValue};
+use ironbark_model::{ResultCode, schema::entry_check::EntryError};
 use ironbark_store::StoreError;
 
 /// An operation's negative outcome (RFC 4511 §4.1.9). Diagnostic texts are slapd's where slapd has one; they hold no
@@ -119,6 +119,24 @@ impl OperationError {
                 Self::new(ResultCode::OTHER, "internal error")
             }
         }
+    }
+}
+
+impl From<Fault> for OperationError {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.code, fault.diagnostic)
+    }
+}
+
+impl From<DecodeError> for OperationError {
+    fn from(error: DecodeError) -> Self {
+        (*error.fault()).into()
+    }
+}
+
+impl From<EntryError> for OperationError {
+    fn from(error: EntryError) -> Self {
+        Self::new(error.result_code, error.diagnostic_message)
     }
 }
 

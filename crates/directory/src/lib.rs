@@ -17,6 +17,7 @@ pub mod overlay;
 pub mod password;
 mod reactor;
 mod reconfigure;
+mod refusal;
 mod request;
 mod result;
 mod room;

@@ -1,9 +1,8 @@
 //! Memory for requests: if it is not available, the request gets an error and the server continues.
 
-use ironbark_model::ResultCode;
 use ironbark_store::spare;
 
-use crate::OperationError;
+use crate::refusal::Failure;
 
 /// Whether a new operation may begin: not while memory is short. Checks first whether memory is available again.
 pub(crate) fn may_begin() -> bool {
@@ -14,9 +13,9 @@ pub(crate) fn may_begin() -> bool {
 ///
 /// # Errors
 /// Memory is short: adminLimitExceeded.
-pub(crate) fn make<T>(list: &mut Vec<T>, more: usize) -> Result<(), OperationError> {
+pub(crate) fn make<T>(list: &mut Vec<T>, more: usize) -> Result<(), Failure> {
     if spare::is_short() || list.try_reserve(more).is_err() {
-        return Err(none());
+        return Err(Failure::NoMemory);
     }
     Ok(())
 }
@@ -25,10 +24,6 @@ pub(crate) fn make<T>(list: &mut Vec<T>, more: usize) -> Result<(), OperationErr
 ///
 /// # Errors
 /// It is not: adminLimitExceeded.
-pub(crate) fn passing<T>(count: usize) -> Result<(), OperationError> {
+pub(crate) fn passing<T>(count: usize) -> Result<(), Failure> {
     make(&mut Vec::<T>::new(), count)
-}
-
-fn none() -> OperationError {
-    OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "no memory is left for it")
 }

@@ -1,11 +1,11 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::{Budget, CompiledFilter, Entry, Filter, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
 use super::{requester::Requester, searchable::AnswerableEntries, write_check::WriteCheck};
-use crate::{Configuration, OperationError};
+use crate::{Configuration, OperationError, refusal::ControlRefusal};
 
 /// Checks the filter on an entry in memory, with computed attributes. Only attributes that the subject of `check` may
 /// search can answer; `check` belongs to that entry.
@@ -59,7 +59,7 @@ pub(crate) fn check_assertion_on_record(
 /// `assertionFailed`.
 pub(crate) fn refuse_assertion(is_asserted: bool) -> Result<(), OperationError> {
     if is_asserted {
-        return Err(OperationError::code(ResultCode::ASSERTION_FAILED));
+        return Err(ControlRefusal::AssertionFailed.into());
     }
     Ok(())
 }
@@ -73,6 +73,6 @@ fn compile(configuration: &Configuration, filter: &Filter<'_>, budget: Option<&B
 fn verdict(truth: Truth) -> Result<(), OperationError> {
     match truth {
         Truth::True => Ok(()),
-        Truth::False | Truth::Undefined => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
+        Truth::False | Truth::Undefined => Err(ControlRefusal::AssertionFailed.into()),
     }
 }

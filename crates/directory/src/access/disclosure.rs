@@ -4,7 +4,7 @@
 //! the answer names no superior; changes of it are refused by the access rules instead.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 use ironbark_store::{EntryId, Location, Record, Scope, View};
 
 use super::{requester::Requester, target::Target, write_check::WriteCheck};
@@ -101,7 +101,7 @@ impl Disclosure<'_> {
         scope: Option<Scope>,
     ) -> Result<OperationError, OperationError> {
         let Some((id, depth)) = self.disclosed(ancestor)? else {
-            return Ok(OperationError::code(ResultCode::NO_SUCH_OBJECT));
+            return Ok(OperationError::no_such_object(String::new()));
         };
         let name = self.view.dn(id)?.pretty().to_owned();
         Ok(match self.view.record(id)?.filter(Record::is_referral) {
@@ -116,7 +116,7 @@ impl Disclosure<'_> {
     /// The error for the name of an entry that the subject may not know about.
     pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<Scope>) -> OperationError {
         if !record.is_referral() {
-            return OperationError::code(ResultCode::NO_SUCH_OBJECT);
+            return OperationError::no_such_object(String::new());
         }
         match self.above(record.id, dn.depth()) {
             Ok(above) => self.missing(dn, above, scope),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ironbark_config::{Operations, access::Control};
 use ironbark_ldap_proto::controls::ControlSet;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 
 use super::{
     check::Check,
@@ -13,7 +13,8 @@ use super::{
     target::{Source, Value},
 };
 use crate::{
-    Configuration, OperationError,
+    Configuration,
+    refusal::AdmissionRefusal,
     rules::{
         Rules,
         access::Condition,
@@ -31,7 +32,7 @@ impl OperationRules {
         configuration: &Configuration,
         mut subject: Subject<'_>,
         critical: ControlSet,
-    ) -> Result<ControlSet, OperationError> {
+    ) -> Result<ControlSet, AdmissionRefusal> {
         let came = subject.request.controls;
         if subject.is_root {
             return Ok(ControlSet::NONE);
@@ -48,7 +49,7 @@ impl OperationRules {
         if is_allowed {
             Ok(came.minus(subject.request.controls))
         } else {
-            Err(rejected())
+            Err(AdmissionRefusal::Rejected)
         }
     }
 }
@@ -68,7 +69,7 @@ impl Rule {
         subject: &mut Subject<'_>,
         critical: ControlSet,
         is_allowed: &mut bool,
-    ) -> Result<Control, OperationError> {
+    ) -> Result<Control, AdmissionRefusal> {
         let nothing = Check::new(configuration, Rules::none(), *subject, Source::Memory(&NO_ENTRY));
         for clause in &self.by {
             let is_meant = |condition: &Condition| nothing.is(condition, &Matched::NOTHING, Value::None);
@@ -80,10 +81,10 @@ impl Rule {
                     *is_allowed = true;
                     return Ok(Control::Stop);
                 }
-                Some(Action::Reject) => return Err(rejected()),
+                Some(Action::Reject) => return Err(AdmissionRefusal::Rejected),
                 Some(Action::Drop(control)) if subject.request.controls.contains(control) => {
                     if critical.contains(control) {
-                        return Err(rejected());
+                        return Err(AdmissionRefusal::Rejected);
                     }
                     subject.request.controls = subject.request.controls.without(control);
                     *is_allowed = true;
@@ -97,10 +98,6 @@ impl Rule {
         // As in access rules, nothing continues behind the last clause.
         Ok(Control::Stop)
     }
-}
-
-fn rejected() -> OperationError {
-    OperationError::code(ResultCode::UNWILLING_TO_PERFORM)
 }
 
 /// The entry for conditions: none of them is about an entry.

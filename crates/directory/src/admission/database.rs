@@ -6,10 +6,12 @@ use ironbark_ldap_proto::{
     controls::{ControlKind, ControlSet, PasswordPolicyError, PasswordPolicyResponse},
     extended::{Descriptor, ExtendedOperation},
 };
-use ironbark_model::ResultCode;
 
 use super::security::{self, Purpose};
-use crate::{Configuration, NamingContext, OperationError, access::Subject, request::context::RequestContext};
+use crate::{
+    Configuration, NamingContext, OperationError, access::Subject, refusal::AdmissionRefusal,
+    request::context::RequestContext,
+};
 
 impl NamingContext {
     /// Refuses requests that `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, except binds.
@@ -75,17 +77,16 @@ impl NamingContext {
         Ok(())
     }
 
-    fn check_operation(&self, operation: Operations) -> Result<(), OperationError> {
+    fn check_operation(&self, operation: Operations) -> Result<(), AdmissionRefusal> {
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         let restricted = self.settings.restrict.operations;
         if restricted.contains(operation) || read_only {
             // slapd names reading operations when they are what is refused.
-            let text = if restricted == Operations::READ {
-                "read operations restricted"
+            return Err(if restricted == Operations::READ {
+                AdmissionRefusal::ReadRestricted
             } else {
-                "operation restricted"
-            };
-            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+                AdmissionRefusal::Restricted
+            });
         }
         Ok(())
     }
@@ -112,53 +113,36 @@ impl NamingContext {
             self.check_requirements(origin)?;
         }
         self.check_operation(Operations::EXTENDED)?;
-        let text = if self.settings.restrict.extended.iter().any(|oid| oid == row.oid) {
-            "extended operation restricted"
-        } else if self.settings.read_only && row.writes {
-            "operation restricted"
-        } else if is_start_tls {
-            return Ok(());
-        } else {
+        if self.settings.restrict.extended.iter().any(|oid| oid == row.oid) {
+            return Err(AdmissionRefusal::ExtendedRestricted.into());
+        }
+        if self.settings.read_only && row.writes {
+            return Err(AdmissionRefusal::Restricted.into());
+        }
+        if !is_start_tls {
             let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
             origin.drop_controls(dropped);
-            return Ok(());
-        };
-        Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text))
+        }
+        Ok(())
     }
 }
 
-/// The requirements of `require`, in slapd's order, and the answer if one is not met.
-const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
-    (
-        Require::STRONG,
-        ResultCode::STRONGER_AUTH_REQUIRED,
-        "strong(er) authentication required",
-    ),
-    (
-        Require::SASL,
-        ResultCode::STRONGER_AUTH_REQUIRED,
-        "SASL authentication required",
-    ),
-    (
-        Require::AUTHENTICATION,
-        ResultCode::UNWILLING_TO_PERFORM,
-        "authentication required",
-    ),
-    (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
-    (
-        Require::LDAP_V3,
-        ResultCode::OPERATIONS_ERROR,
-        "operation restricted to LDAPv3 clients",
-    ),
+/// The requirements of `require`, in slapd's order, and the refusal if one is not met.
+const REQUIREMENTS: [(Require, AdmissionRefusal); 5] = [
+    (Require::STRONG, AdmissionRefusal::NeedsStrongAuthentication),
+    (Require::SASL, AdmissionRefusal::NeedsSasl),
+    (Require::AUTHENTICATION, AdmissionRefusal::NeedsAuthentication),
+    (Require::BIND, AdmissionRefusal::NeedsBind),
+    (Require::LDAP_V3, AdmissionRefusal::NeedsLdapV3),
 ];
 
 impl NamingContext {
     /// Refuses requests that do not meet the conditions of `require`; binds and StartTLS are exempt.
-    pub(crate) fn check_requirements(&self, origin: &RequestContext) -> Result<(), OperationError> {
+    pub(crate) fn check_requirements(&self, origin: &RequestContext) -> Result<(), AdmissionRefusal> {
         if self.settings.require == Require::default() {
             return Ok(());
         }
-        for (requirement, code, text) in REQUIREMENTS {
+        for (requirement, refusal) in REQUIREMENTS {
             let is_met = match requirement {
                 // As in slapd, any authentication counts as strong as long as `security` asks for no more.
                 Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
@@ -168,7 +152,7 @@ impl NamingContext {
                 _ => false,
             };
             if self.settings.require.contains(requirement) && !is_met {
-                return Err(OperationError::new(code, text));
+                return Err(refusal);
             }
         }
         Ok(())
@@ -186,7 +170,7 @@ impl Configuration {
         context: &NamingContext,
         subject: Subject<'_>,
         critical: ControlSet,
-    ) -> Result<ControlSet, OperationError> {
+    ) -> Result<ControlSet, AdmissionRefusal> {
         let place = usize::try_from(context.number + 1).unwrap_or_default();
         match self.operation_rules.get(place) {
             Some(rules) if !rules.is_empty() => rules.admit(self, subject, critical),
@@ -197,10 +181,7 @@ impl Configuration {
 
 /// The refusal of any other operation while the password must be changed.
 pub fn restricted(origin: &RequestContext) -> OperationError {
-    let error = OperationError::new(
-        ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-        "Operations are restricted to bind/unbind/abandon/StartTLS/modify password",
-    );
+    let error = OperationError::from(AdmissionRefusal::PasswordMustBeChanged);
     if !origin.has_control(ControlKind::PasswordPolicy) {
         return error;
     }

@@ -1,9 +1,8 @@
 //! `security`: refuses requests over a connection that is not protected well enough.
 
 use ironbark_config::SecurityFactors;
-use ironbark_model::ResultCode;
 
-use crate::{OperationError, Strength};
+use crate::{Strength, refusal::AdmissionRefusal};
 
 /// What a connection is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +19,7 @@ pub(crate) enum Purpose {
 ///
 /// # Errors
 /// `confidentialityRequired`.
-pub(crate) fn check(demanded: &SecurityFactors, purpose: Purpose, strength: Strength) -> Result<(), OperationError> {
+pub(crate) fn check(demanded: &SecurityFactors, purpose: Purpose, strength: Strength) -> Result<(), AdmissionRefusal> {
     if *demanded == SecurityFactors::default() {
         return Ok(());
     }
@@ -35,7 +34,7 @@ pub(crate) fn check(demanded: &SecurityFactors, purpose: Purpose, strength: Stre
         (is_no_sasl_bind, strength.ssf, demanded.ssf, ""),
     ];
     for (applies, held, asked, kind) in rules {
-        refuse(applies && held < asked, held, kind, "")?;
+        refuse(applies && held < asked, held, kind, false)?;
     }
     let rules = [
         (strength.transport, demanded.update_transport, "transport "),
@@ -44,26 +43,32 @@ pub(crate) fn check(demanded: &SecurityFactors, purpose: Purpose, strength: Stre
         (strength.ssf, demanded.update_ssf, ""),
     ];
     for (held, asked, kind) in rules {
-        refuse(is_update && held < asked, held, kind, " for update")?;
+        refuse(is_update && held < asked, held, kind, true)?;
     }
     Ok(())
 }
 
-fn refuse(is_refused: bool, held: u32, kind: &str, purpose: &str) -> Result<(), OperationError> {
+fn refuse(is_refused: bool, held: u32, kind: &'static str, is_update: bool) -> Result<(), AdmissionRefusal> {
     if !is_refused {
         return Ok(());
     }
-    let stronger = if held == 0 { "" } else { "stronger " };
-    let text = format!("{stronger}{kind}confidentiality required{purpose}");
-    Err(OperationError::new(ResultCode::CONFIDENTIALITY_REQUIRED, text))
+    let has_some = held != 0;
+    Err(AdmissionRefusal::NeedsConfidentiality {
+        kind,
+        has_some,
+        is_update,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use ironbark_model::ResultCode;
+
     use super::*;
+    use crate::OperationError;
 
     fn refusal(demanded: SecurityFactors, purpose: Purpose, strength: Strength) -> Option<String> {
-        let error = check(&demanded, purpose, strength).err()?;
+        let error = OperationError::from(check(&demanded, purpose, strength).err()?);
         assert_eq!(error.result_code, ResultCode::CONFIDENTIALITY_REQUIRED);
         Some(error.diagnostic_message.to_string())
     }

@@ -1,7 +1,7 @@
 //! Mappings and authorization of a configuration that no server uses, for tools.
 
 use ironbark_ldap_proto::Operation;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
 use super::access::Appraisal;
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
         Asking, dn_of_authorization, dn_of_user, is_authorized, mapped,
         name::{mapped_text, normal},
     },
+    refusal::IdentityRefusal,
 };
 
 impl Appraisal {
@@ -35,7 +36,7 @@ impl Appraisal {
             return self.external(user);
         }
         let dn = dn_of_user(schema, user, realm, mechanism);
-        mapped(self.asking(), dn.ok_or_else(invalid)?).map(Some)
+        mapped(self.asking(), dn.ok_or(IdentityRefusal::InvalidName)?).map(Some)
     }
 
     /// The DN that EXTERNAL has for a client: mapped directly, or read as an authorization identity or a DN.
@@ -61,13 +62,14 @@ impl Appraisal {
             let kind = identity.split_once(':').map_or("", |(kind, _)| kind);
             kind.eq_ignore_ascii_case("u") || kind.eq_ignore_ascii_case("dn")
         };
-        dn.ok_or_else(|| {
+        let refusal = || {
             if has_form() {
-                invalid()
+                IdentityRefusal::InvalidName
             } else {
-                OperationError::code(ResultCode::INAPPROPRIATE_AUTHENTICATION)
+                IdentityRefusal::NoForm
             }
-        })
+        };
+        Ok(dn.ok_or_else(refusal)?)
     }
 
     /// Whether `authz-policy` lets `own` act for `other`.
@@ -86,8 +88,4 @@ impl Appraisal {
             look_through: None,
         }
     }
-}
-
-fn invalid() -> OperationError {
-    OperationError::code(ResultCode::INVALID_ATTRIBUTE_SYNTAX)
 }

@@ -14,7 +14,7 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::tree_change::TreeChange;
-use crate::{OperationError, request::context::RequestContext, result::OperationResult};
+use crate::{OperationError, refusal::ControlRefusal, request::context::RequestContext, result::OperationResult};
 
 /// The answering side of a database whose entries are elsewhere. It ends when this value is dropped; requests under way
 /// are then answered with `unavailable`.
@@ -263,10 +263,7 @@ impl std::fmt::Debug for Answers {
 pub(crate) fn refuse_controls(origin: &RequestContext) -> Result<(), OperationError> {
     let kept = origin.critical_controls.minus(origin.dropped_controls);
     if kept.meets(UNSUPPORTED) {
-        return Err(OperationError::new(
-            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-            "critical control unavailable in context",
-        ));
+        return Err(ControlRefusal::Unavailable.into());
     }
     Ok(())
 }

@@ -6,11 +6,15 @@
 use std::sync::Arc;
 
 use ironbark_config::{Operations, Restrict};
-use ironbark_model::{Entry, ResultCode};
+use ironbark_model::Entry;
 use ironbark_runtime::Randomness;
 
 use super::{configuration::Configuration, tree_change::TreeChange};
-use crate::{OpenError, OperationError, stamp::Stamp};
+use crate::{
+    OpenError, OperationError,
+    refusal::{Failure, WriteRefusal},
+    stamp::Stamp,
+};
 
 /// A naming context whose entries are in memory.
 pub trait InMemoryTree: Send + Sync {
@@ -37,7 +41,7 @@ pub trait InMemoryTree: Send + Sync {
     /// The change is refused, or fails. Nothing has been changed then.
     fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let _ = (change, by);
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 }
 
@@ -92,7 +96,7 @@ impl ChangeAuthor<'_> {
     pub fn entry_uuid(&self) -> Result<String, OperationError> {
         let uuid = self.randomness.uuid_v4().map_err(|error| {
             tracing::error!(target: "any", "making an entryUUID: {error}");
-            OperationError::new(ResultCode::OTHER, "internal error")
+            Failure::Internal
         })?;
         Ok(uuid.to_string())
     }
@@ -105,12 +109,4 @@ impl std::fmt::Debug for ChangeAuthor<'_> {
             .field("stamp", &self.stamp)
             .finish_non_exhaustive()
     }
-}
-
-/// slapd's answer to a kind of write that the backend does not support.
-pub(crate) fn unsupported() -> OperationError {
-    OperationError::new(
-        ResultCode::UNWILLING_TO_PERFORM,
-        "operation not supported within namingContext",
-    )
 }

@@ -10,7 +10,6 @@ use std::sync::{
     mpsc::{Receiver, SendError, Sender, channel},
 };
 
-use ironbark_model::ResultCode;
 use ironbark_store::WriteTransaction;
 
 use super::{
@@ -19,7 +18,7 @@ use super::{
     naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
 };
-use crate::{OperationError, error::SHUTTING_DOWN};
+use crate::{OperationError, refusal::QueueRefusal};
 
 /// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
 /// is always taken.
@@ -109,7 +108,7 @@ pub struct WriterHandle {
     /// Octets of the requests that have not ended.
     waiting: Arc<AtomicUsize>,
     /// The reason why the queue takes nothing more.
-    closed: Arc<RwLock<Option<&'static str>>>,
+    closed: Arc<RwLock<Option<QueueRefusal>>>,
 }
 
 /// A command to a writer.
@@ -208,7 +207,7 @@ impl WriterHandle {
         Self {
             queue,
             waiting: Arc::default(),
-            closed: Arc::new(RwLock::new(Some(SHUTTING_DOWN))),
+            closed: Arc::new(RwLock::new(Some(QueueRefusal::ShuttingDown))),
         }
     }
 
@@ -218,13 +217,12 @@ impl WriterHandle {
     /// `busy`, `unavailable`.
     pub(crate) fn submit(&self, task: Box<dyn WriteTask>) -> Result<(), Unqueued> {
         let Some(share) = Share::of(task.octets(), &self.waiting) else {
-            let busy = OperationError::new(ResultCode::BUSY, "too many writes are waiting");
-            return Err((busy, Some(task)));
+            return Err((QueueRefusal::Full.into(), Some(task)));
         };
         // This lock is held until the write is queued, so that no write comes after the command to close.
         let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(reason) = *closed {
-            return Err((unavailable(reason), Some(task)));
+            return Err((reason.into(), Some(task)));
         }
         let queued = Queued {
             task,
@@ -233,8 +231,8 @@ impl WriterHandle {
         self.queue
             .send(WriterCommand::Task(queued))
             .map_err(|SendError(order)| match order {
-                WriterCommand::Task(queued) => (unavailable(SHUTTING_DOWN), Some(queued.task)),
-                WriterCommand::Pause(_) | WriterCommand::Close => (unavailable(SHUTTING_DOWN), None),
+                WriterCommand::Task(queued) => (QueueRefusal::ShuttingDown.into(), Some(queued.task)),
+                WriterCommand::Pause(_) | WriterCommand::Close => (QueueRefusal::ShuttingDown.into(), None),
             })
     }
 
@@ -251,7 +249,7 @@ impl WriterHandle {
     }
 
     /// Ends the writer after everything that it has been given. Later writes are refused with `reason`.
-    pub(crate) fn close(&self, reason: &'static str) {
+    pub(crate) fn close(&self, reason: QueueRefusal) {
         {
             let mut closed = self.closed.write().unwrap_or_else(PoisonError::into_inner);
             if closed.is_some() {
@@ -264,9 +262,6 @@ impl WriterHandle {
     }
 }
 
-/// Text for writes to a database that is gone.
-pub(crate) const REMOVED: &str = "database is no longer served";
-
 /// Makes a queue and its writer's side.
 pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
     let (queue, orders) = channel();
@@ -276,8 +271,4 @@ pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
         closed: Arc::default(),
     };
     (handle, orders)
-}
-
-fn unavailable(reason: &'static str) -> OperationError {
-    OperationError::new(ResultCode::UNAVAILABLE, reason)
 }

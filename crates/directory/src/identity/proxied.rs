@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ironbark_config::Allow;
 use ironbark_ldap_proto::controls::RequestControls;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
 use super::authorization::{Asking, dn_of_authorization, is_authorized};
 use crate::{
     Configuration, OperationError,
     access::Subject,
+    refusal::ControlRefusal,
     request::{context::RequestContext, identity::Identity},
 };
 
@@ -30,25 +31,24 @@ pub(crate) fn authorize(
     let Some(control) = &controls.proxied_authorization else {
         return Ok(());
     };
-    let refuse = |text| OperationError::new(ResultCode::AUTHORIZATION_DENIED, text);
     let own = Arc::clone(&origin.identity);
     if own.is_anonymous() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
-        return Err(refuse("anonymous proxied authorization not allowed"));
+        return Err(ControlRefusal::AnonymousProxy.into());
     }
     let asking = Asking {
         configuration,
         subject: Subject::unplaced(origin),
         look_through: Some(LOOK_THROUGH),
     };
-    let text = std::str::from_utf8(control.value.0).map_err(|_| refuse("authzId mapping failed"))?;
+    let text = std::str::from_utf8(control.value.0).map_err(|_| ControlRefusal::UnknownProxy)?;
     let dn = if text.is_empty() {
         Dn::root()
     } else {
         let dn = dn_of_authorization(asking, text, None, own.mechanism)?;
-        dn.ok_or_else(|| refuse("authzId mapping failed"))?
+        dn.ok_or(ControlRefusal::UnknownProxy)?
     };
     if !is_authorized(asking, &own.dn, &dn)? {
-        return Err(refuse("not authorized to assume identity"));
+        return Err(ControlRefusal::DeniedProxy.into());
     }
     crate::outcome::log::proxied(origin, dn.pretty());
     origin.identity = Arc::new(Identity {

@@ -1,7 +1,7 @@
 //! From a claim to an identity: verifies the proof, then the authorization.
 
 use ironbark_config::Disallow;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
 use super::{
     authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
@@ -11,9 +11,10 @@ use crate::{
     OperationError,
     backend::hashing_pool::HashingPool,
     outcome::log,
+    refusal::{BindRefusal, SaslRefusal},
     request::{context::RequestContext, identity::Identity},
     sasl::{
-        Proof, SecurityLayer, failure,
+        Proof, SecurityLayer,
         mechanism::Mechanism,
         step::{Claim, User},
     },
@@ -63,7 +64,7 @@ pub(crate) fn verify(
         User::Dn(dn) => (dn.pretty().to_owned(), mapped(asking, dn)?),
         User::Name(name) => {
             let dn = dn_of_user(&asking.configuration.schema, &name, realm, Some(mechanism.name));
-            let dn = mapped(asking, dn.ok_or_else(failure::unauthenticated)?)?;
+            let dn = mapped(asking, dn.ok_or(SaslRefusal::Unauthenticated)?)?;
             (name, dn)
         }
     };
@@ -110,9 +111,9 @@ fn authorize(
         None => None,
         Some(wanted) => {
             let dn = dn_of_authorization(asking, wanted, realm, Some(mechanism.name))?;
-            let dn = dn.ok_or_else(failure::unauthorized)?;
+            let dn = dn.ok_or(SaslRefusal::Unauthorized)?;
             if !is_authorized(asking, own, &dn)? {
-                return Err(failure::unauthorized());
+                return Err(SaslRefusal::Unauthorized.into());
             }
             Some(dn)
         }
@@ -132,12 +133,9 @@ fn authorize(
     })
 }
 
-fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {
+fn refuse_anonymous(asking: Asking<'_>) -> Result<(), BindRefusal> {
     if asking.configuration.settings.disallow.contains(Disallow::BIND_ANON) {
-        return Err(OperationError::new(
-            ResultCode::INAPPROPRIATE_AUTHENTICATION,
-            "anonymous bind disallowed",
-        ));
+        return Err(BindRefusal::AnonymousDisallowed);
     }
     Ok(())
 }
@@ -163,6 +161,6 @@ impl Proof {
             }
             Self::Scram(proof) => proof.answer().map(Some),
         };
-        proven.ok_or_else(failure::unauthenticated)
+        Ok(proven.ok_or(SaslRefusal::Unauthenticated)?)
     }
 }

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::AddRequest;
-use ironbark_model::{
-    Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
-};
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema, schema::entry_check::CheckedAttribute};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
 use super::{
@@ -20,6 +18,7 @@ use crate::{
     access::{Target, WriteCheck, assertion, disclosure::Ancestor},
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
+    refusal::{AddRefusal, Failure},
     request::modification::{self, Modification, ModificationKind, normal_form},
 };
 
@@ -29,10 +28,7 @@ use crate::{
 /// `protocolError`, and those of [`Modification::requested`].
 pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Result<Vec<Modification>, OperationError> {
     if request.attributes.is_empty() {
-        return Err(OperationError::new(
-            ResultCode::PROTOCOL_ERROR,
-            "no attributes provided",
-        ));
+        return Err(AddRefusal::NoAttributes.into());
     }
     request
         .attributes
@@ -118,7 +114,7 @@ fn require_rights(
     }
     completed?;
     place(execution, &mut draft, modifications)?;
-    Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+    Err(AddRefusal::NoAccess.into())
 }
 
 fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
@@ -169,7 +165,7 @@ pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
 }
 
 /// slapd merges repeated attributes first and refuses them after its other checks.
-pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), OperationError> {
+pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), AddRefusal> {
     let mut seen: Vec<&AttributeDescription> = modifications
         .iter()
         .map(|modification| &modification.description)
@@ -181,13 +177,9 @@ pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification])
     });
     match repeated {
         None => Ok(()),
-        Some(description) => {
-            let text = format!(
-                "attribute '{}' provided more than once",
-                schema.description_text(description)
-            );
-            Err(OperationError::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text))
-        }
+        Some(description) => Err(AddRefusal::RepeatedAttribute {
+            attribute: schema.description_text(description),
+        }),
     }
 }
 
@@ -224,11 +216,8 @@ fn add_naming_values(
             }
         };
         if conflict {
-            let text = format!(
-                "value of single-valued naming attribute '{}' conflicts with value present in entry",
-                schema.description_text(&description)
-            );
-            return Err(OperationError::new(ResultCode::NAMING_VIOLATION, text));
+            let attribute = schema.description_text(&description);
+            return Err(AddRefusal::NamingValueConflict { attribute }.into());
         }
     }
     Ok(added)
@@ -281,7 +270,7 @@ fn add_operational(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(
     if entry.attribute(&known.entry_uuid).is_none() {
         let uuid = execution.directory.randomness().uuid_v4().map_err(|error| {
             tracing::error!(target: "any", "making an entryUUID: {error}");
-            OperationError::new(ResultCode::OTHER, "internal error")
+            Failure::Internal
         })?;
         add_if_absent(entry, &known.entry_uuid, uuid.to_string().into_bytes());
     }
@@ -370,13 +359,12 @@ fn place(
         let check = WriteCheck::on_entry(requester, entry).within(view);
         assertion::check_assertion(requester.configuration, &check, entry, filter)?;
     }
-    let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
     let place = Place::find(execution, view, &entry.dn)?;
     // Otherwise only a client that may add an entry there learns that one exists.
     if let Some(id) = place.occupant
         && execution.disclosure().discloses_entry(id)?
     {
-        return Err(occupied());
+        return Err(AddRefusal::Exists.into());
     }
     if let Superior::Missing(ancestor) = place.superior {
         return Err(match ancestor {
@@ -384,7 +372,7 @@ fn place(
             Some(_) => execution.missing(&entry.dn, ancestor),
         });
     }
-    require(place.is_granted(execution, view), "no write access to parent")?;
+    require(place.is_granted(execution, view), AddRefusal::NoAccessToParent)?;
     if let Superior::Entry(record) = &place.superior {
         let name = view.dn(record.id)?;
         check_superior(execution, record, &entry.dn, &name)?;
@@ -392,7 +380,7 @@ fn place(
     }
     check_rights(execution, entry, modifications)?;
     if place.is_occupied {
-        return Err(occupied());
+        return Err(AddRefusal::Exists.into());
     }
     write_checks::refuse_used_uuid(execution, modifications, None)
 }
@@ -407,13 +395,13 @@ fn check_rights(
     let check = WriteCheck::on_entry(requester, entry).within(execution.view());
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::ADD)),
-        "no write access to entry",
+        AddRefusal::NoAccessToEntry,
     )?;
     let attributes_granted = !requester.context.settings.add_content_acl
         || modifications
             .iter()
             .all(|modification| is_granted(&check, modification));
-    require(attributes_granted, "no write access to attribute")
+    require(attributes_granted, AddRefusal::NoAccessToAttribute)
 }
 
 fn check_superior(
@@ -423,13 +411,10 @@ fn check_superior(
     name: &Dn,
 ) -> Result<(), OperationError> {
     if record.is_subentry() {
-        return Err(OperationError::new(
-            ResultCode::OBJECT_CLASS_VIOLATION,
-            "parent is a subentry",
-        ));
+        return Err(AddRefusal::ParentIsSubentry.into());
     }
     if record.is_alias() {
-        return Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "parent is an alias"));
+        return Err(AddRefusal::ParentIsAlias.into());
     }
     if record.is_referral() {
         return Err(execution.missing(dn, Some((record.id, name.depth()))));

@@ -24,6 +24,7 @@ use crate::{
     },
     overlay::password_checks::Computed,
     password::{self, Cost},
+    refusal::BindRefusal,
     request::{context::RequestContext, identity::Identity, stop::Restriction},
     scratch::{Parts, Scratch, dn_cache::Found},
 };
@@ -45,10 +46,7 @@ pub(crate) fn start(
     let password = match request.authentication {
         Authentication::Simple(password) => password,
         Authentication::Sasl { .. } if version < 3 => {
-            return Err(OperationError::new(
-                ResultCode::PROTOCOL_ERROR,
-                "SASL bind requires LDAPv3",
-            ));
+            return Err(BindRefusal::SaslNeedsV3.into());
         }
         Authentication::Sasl { mechanism, credentials } => {
             let step = sasl_bind::Step {
@@ -59,10 +57,7 @@ pub(crate) fn start(
             return sasl_bind::start(scratch, session, configuration, origin, step, out);
         }
         Authentication::Other { .. } => {
-            return Err(OperationError::new(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                "unknown authentication method",
-            ));
+            return Err(BindRefusal::UnknownMethod.into());
         }
     };
     if dn.depth() == 0 || password.is_empty() {
@@ -164,13 +159,12 @@ fn refuse_impatiently(
     directory: &Directory,
     configuration: &Configuration,
     origin: &RequestContext,
-) -> Result<(), OperationError> {
+) -> Result<(), BindRefusal> {
     if patience(directory, configuration, origin) != Patience::None {
         return Ok(());
     }
     directory.bind_failures().record_refused();
-    let text = "too many binds from this address have failed";
-    Err(OperationError::new(ResultCode::BUSY, text))
+    Err(BindRefusal::TooManyFailures)
 }
 
 /// The log's name for a bind without SASL.
@@ -206,13 +200,12 @@ struct JudgedBind {
     context: Arc<NamingContext>,
 }
 
-fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, OperationError> {
-    let refuse = |text| Err(OperationError::new(ResultCode::PROTOCOL_ERROR, text));
+fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, BindRefusal> {
     match version {
         3 => Ok(3),
         2 if configuration.settings.allow.contains(Allow::BIND_V2) => Ok(2),
-        2 => refuse("historical protocol version requested, use LDAPv3 instead"),
-        _ => refuse("requested protocol version not supported"),
+        2 => Err(BindRefusal::HistoricalVersion),
+        _ => Err(BindRefusal::UnknownVersion),
     }
 }
 
@@ -225,19 +218,13 @@ fn anonymous(
 ) -> Result<(), OperationError> {
     let settings = &configuration.settings;
     if dn.depth() > 0 && !settings.allow.contains(Allow::BIND_ANON_DN) {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "unauthenticated bind (DN with no password) disallowed",
-        ));
+        return Err(BindRefusal::UnauthenticatedDisallowed.into());
     }
     if dn.depth() == 0 && !password.is_empty() && !settings.allow.contains(Allow::BIND_ANON_CRED) {
-        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+        return Err(BindRefusal::InvalidCredentials.into());
     }
     if settings.disallow.contains(Disallow::BIND_ANON) {
-        return Err(OperationError::new(
-            ResultCode::INAPPROPRIATE_AUTHENTICATION,
-            "anonymous bind disallowed",
-        ));
+        return Err(BindRefusal::AnonymousDisallowed.into());
     }
     // As in slapd: the bind sends nothing that needs protection, and later requests are checked.
     configuration.frontend.check_bind(configuration, false, origin)
@@ -252,10 +239,7 @@ fn check_name(
     password: &[u8],
 ) -> Result<Verdict, OperationError> {
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "unwilling to perform simple authentication",
-        ));
+        return Err(BindRefusal::SimpleDisallowed.into());
     }
     if let Some(context) = configuration.context_of(dn) {
         context.check_bind(configuration, true, origin)?;
@@ -271,19 +255,20 @@ fn check_name(
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
         let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;
-        return decide(name, stored, password);
+        return Ok(decide(name, stored, password)?);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
-        return decide(name, vec![root_password], password);
+        return Ok(decide(name, vec![root_password], password)?);
     }
     // The rootdn may have an entry, whose password is accepted too.
-    match entry_passwords(scratch, configuration, origin, dn) {
+    let (name, stored) = match entry_passwords(scratch, configuration, origin, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
-            decide(name, stored, password)
+            (name, stored)
         }
-        Err(_) => decide(name, vec![root_password], password),
-    }
+        Err(_) => (name, vec![root_password]),
+    };
+    Ok(decide(name, stored, password)?)
 }
 
 /// The stored name of an entry, and its passwords with `auth` access.
@@ -293,9 +278,8 @@ fn entry_passwords(
     origin: &RequestContext,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
-    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
-    let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
+    let context = configuration.context_of(dn).ok_or(BindRefusal::InvalidCredentials)?;
+    let snapshot = scratch.take_snapshot(context)?.ok_or(BindRefusal::InvalidCredentials)?;
     let requester = Requester {
         configuration,
         context,
@@ -312,13 +296,12 @@ fn passwords_of(
     parts: Parts<'_>,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
-    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let Parts { names, dn: text, .. } = parts;
     let Found::Entry(record) = names.find(view, dn)? else {
-        return Err(invalid());
+        return Err(BindRefusal::InvalidCredentials.into());
     };
     if record.is_alias() || record.is_subentry() || record.is_referral() {
-        return Err(invalid());
+        return Err(BindRefusal::InvalidCredentials.into());
     }
     let stored = usable_passwords(requester, view, &record)?;
     names.write_dn(view, &record, text)?;
@@ -336,7 +319,7 @@ fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)
     Some((dn.clone(), stored))
 }
 
-fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
+fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, BindRefusal> {
     let (cheap, slow): (Vec<_>, Vec<_>) = stored
         .into_iter()
         .partition(|value| password::cost(value) == Cost::Cheap);
@@ -347,7 +330,7 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
         }));
     }
     if slow.is_empty() {
-        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+        return Err(BindRefusal::InvalidCredentials);
     }
     Ok(Verdict::Slow(SlowCheck {
         dn,
@@ -386,7 +369,7 @@ fn usable_passwords(
     if values.is_empty() {
         // An entry without a password gets the same answer as a wrong password (RFC 4513 §6.3.1 leaves it open; slapd
         // does the same).
-        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+        return Err(BindRefusal::InvalidCredentials.into());
     }
     Ok(values)
 }

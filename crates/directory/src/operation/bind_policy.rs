@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::Operation;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
@@ -20,6 +20,7 @@ use crate::{
     backend::written::{BindEnd, Success},
     outcome::completion::{Begun, Completion},
     overlay::{BindAttempt, Execution, password_checks::Computed},
+    refusal::BindRefusal,
     request::{
         context::RequestContext,
         identity::Identity,
@@ -211,7 +212,7 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
     let verdict = if judgement.is_verified {
         Ok(())
     } else {
-        Err(OperationError::code(ResultCode::INVALID_CREDENTIALS))
+        Err(BindRefusal::InvalidCredentials.into())
     };
     let Location::Entry(id) = execution.view().locate(&judgement.dn)? else {
         // The rootdn need not have an entry.

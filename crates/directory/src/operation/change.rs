@@ -2,11 +2,12 @@
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, Request};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
 use super::{add, modify_dn, write_checks};
 use crate::{
     Configuration, OperationError,
+    refusal::{AddRefusal, DeleteRefusal, Failure, ModifyDnRefusal, ModifyRefusal},
     request::modification::{self, Modification},
 };
 
@@ -41,7 +42,7 @@ impl Change {
                 Self::Modify(dn, modification::of_request(schema, request.changes)?)
             }
             Request::ModifyDn(request) => Self::ModifyDn(Box::new(modify_dn::read(schema, request)?)),
-            _ => return Err(OperationError::code(ResultCode::OTHER)),
+            _ => return Err(Failure::Unexpected.into()),
         })
     }
 
@@ -79,24 +80,14 @@ pub(crate) fn refuse_frontend_entries(
     kind: Operations,
 ) -> Result<(), OperationError> {
     let is_subschema = configuration.subschema.first().is_some_and(|entry| entry.dn == *dn);
-    let refuse = |code, text| Err(OperationError::new(code, text));
     match (dn.depth() == 0, is_subschema, kind) {
-        (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
-        // slapd's text is the same for both.
-        (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => {
-            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE")
-        }
-        (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
-        (true, _, Operations::MODIFY) => refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "modify upon the root DSE not supported",
-        ),
-        (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
-        (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
-        (_, true, Operations::MODIFY) => refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "modification of subschema subentry not supported",
-        ),
+        (true, _, Operations::ADD) => Err(AddRefusal::RootDseExists.into()),
+        (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => Err(DeleteRefusal::FrontendEntry.into()),
+        (true, _, Operations::RENAME) => Err(ModifyDnRefusal::RootDse.into()),
+        (true, _, Operations::MODIFY) => Err(ModifyRefusal::RootDse.into()),
+        (_, true, Operations::ADD) => Err(AddRefusal::SubschemaExists.into()),
+        (_, true, Operations::RENAME) => Err(ModifyDnRefusal::Subschema.into()),
+        (_, true, Operations::MODIFY) => Err(ModifyRefusal::Subschema.into()),
         _ => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::CompareRequest;
 use ironbark_model::{
-    AttributeDescription, Budget, Dn, Entry, Filter, ResultCode, Schema,
+    AttributeDescription, Budget, Dn, Entry, Filter, Schema,
     budget::cost_of,
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
@@ -20,6 +20,7 @@ use crate::{
     frontend::root_dse,
     outcome::completion::Begun,
     overlay::Entries,
+    refusal::CompareRefusal,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
     search::computed_values,
@@ -50,8 +51,7 @@ pub(crate) fn compare(
     let outcome = outcome(scratch, &budget, call, request);
     scratch.turn_left = scratch.turn_left.saturating_sub(COMPARE_STEPS - budget.left());
     if budget.is_exhausted() {
-        let text = "comparison takes too much work";
-        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+        return Err(CompareRefusal::TooMuchWork.into());
     }
     outcome
 }
@@ -79,8 +79,7 @@ fn outcome(
     let configuration = &**call.configuration;
     let (origin, controls) = (&mut *call.origin, &mut *call.controls);
     let schema = &*configuration.schema;
-    let dn = Dn::parse(schema, request.entry)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    let dn = Dn::parse(schema, request.entry).map_err(|_| CompareRefusal::InvalidDn)?;
     if !budget.spend(cost_of(request.value)) {
         return Ok(Compared::Here(false));
     }
@@ -111,13 +110,13 @@ fn outcome(
         Backend::External(database) => {
             return comparison.elsewhere(scratch.directory(), context, &**database);
         }
-        Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
+        Backend::Frontend => Err(CompareRefusal::NoSuchEntry.into()),
         Backend::InMemory { tree, .. } => {
             let entries = tree.entries(configuration);
             let entry = entries
                 .iter()
                 .find(|entry| entry.dn == comparison.dn)
-                .ok_or_else(|| OperationError::no_such_object(String::new()))?;
+                .ok_or(CompareRefusal::NoSuchEntry)?;
             comparison.with_alone(context, entry)
         }
         Backend::Null { .. } => {
@@ -125,7 +124,7 @@ fn outcome(
         }
         Backend::Stored { .. } => {
             let Some(snapshot) = scratch.take_snapshot(context)? else {
-                return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
+                return Err(CompareRefusal::NoSuchEntry.into());
             };
             let names = scratch.parts(context).names;
             let manages_dsa = controls.manage_dsa_it.is_some();
@@ -174,7 +173,7 @@ pub(super) fn assertion_of(
 ) -> Result<(AttributeDescription, Vec<u8>), OperationError> {
     let description = schema
         .attribute_description(request.attribute)
-        .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
+        .map_err(|_| CompareRefusal::UndefinedAttribute)?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
     Ok((description, assertion))
 }
@@ -184,18 +183,14 @@ fn normalized_assertion(
     schema: &Schema,
     description: &AttributeDescription,
     value: &[u8],
-) -> Result<Vec<u8>, OperationError> {
+) -> Result<Vec<u8>, CompareRefusal> {
     let rule = schema
         .attribute_type(description.attribute_type)
         .equality
-        .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "inappropriate matching request"))?;
+        .ok_or(CompareRefusal::NoEqualityRule)?;
     let mut normalized = Vec::new();
-    rule.assertion(schema, value, &mut normalized).map_err(|_| {
-        OperationError::new(
-            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
-            "value does not conform to assertion syntax",
-        )
-    })?;
+    rule.assertion(schema, value, &mut normalized)
+        .map_err(|_| CompareRefusal::InvalidValue)?;
     Ok(normalized)
 }
 
@@ -294,7 +289,7 @@ impl Comparison<'_> {
             }
             attribute.for_each(&mut |value| found.look(schema, rule, &self.assertion, &answers, value))?;
         }
-        found.conclude()
+        Ok(found.conclude()?)
     }
 
     /// Compares with an entry that stands alone: without `disclose` it is hidden from the subject.
@@ -305,7 +300,7 @@ impl Comparison<'_> {
             if check.permits(Target::Entry, Privileges::DISCLOSE) {
                 error
             } else {
-                OperationError::code(ResultCode::NO_SUCH_OBJECT)
+                CompareRefusal::NoSuchEntry.into()
             }
         })
     }
@@ -336,15 +331,15 @@ impl Comparison<'_> {
                 .iter()
                 .try_for_each(|value| found.look(schema, rule, &self.assertion, &answers, value));
         }
-        found.conclude()
+        Ok(found.conclude()?)
     }
 
-    fn require_compare(&self, check: &WriteCheck<'_>) -> Result<(), OperationError> {
+    fn require_compare(&self, check: &WriteCheck<'_>) -> Result<(), CompareRefusal> {
         let target = Target::Attribute(&self.description, Some(self.value));
         if check.permits(target, Privileges::COMPARE) {
             return Ok(());
         }
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        Err(CompareRefusal::NoAccess)
     }
 }
 
@@ -379,11 +374,11 @@ impl Found {
         }
     }
 
-    fn conclude(&self) -> Result<bool, OperationError> {
+    fn conclude(&self) -> Result<bool, CompareRefusal> {
         if self.holds || self.is_there {
             Ok(self.holds)
         } else {
-            Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+            Err(CompareRefusal::NoSuchAttribute)
         }
     }
 }

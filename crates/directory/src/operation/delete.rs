@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
@@ -15,6 +15,7 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::written::Success,
     overlay::{Before, Execution},
+    refusal::DeleteRefusal,
 };
 
 /// Maximum number of entries that one tree delete removes; beyond it the answer is `adminLimitExceeded`.
@@ -55,17 +56,14 @@ fn check(
     let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::DELETE)),
-        "no write access to entry",
+        DeleteRefusal::NoAccessToEntry,
     )?;
     write_checks::refuse_referral(execution, view, &record)?;
     let pre_read = read_entry::pre_read(execution, view, &record)?;
     let tree = if execution.controls.has(ControlKind::TreeDelete) {
         subordinates(execution, view, &check, id)?
     } else if view.has_subordinates(id)? {
-        return Err(OperationError::new(
-            ResultCode::NOT_ALLOWED_ON_NON_LEAF,
-            "subordinate objects must be deleted first",
-        ));
+        return Err(DeleteRefusal::HasSubordinates.into());
     } else {
         Vec::new()
     };
@@ -86,18 +84,18 @@ fn check_parent(
         let check = WriteCheck::on_record(requester, &parent, view);
         return require(
             check.permits(Target::Children, Privileges::DELETE),
-            "no write access to parent",
+            DeleteRefusal::NoAccessToParent,
         );
     }
     if requester.subject.is_root {
         return Ok(());
     }
     if !requester.context.is_suffix(&Dn::root()) || dn.is_root() {
-        return require(false, "");
+        return Err(DeleteRefusal::NoParent.into());
     }
     require(
         grants_on_root(execution, Privileges::DELETE),
-        "no write access to parent",
+        DeleteRefusal::NoAccessToParent,
     )
 }
 
@@ -109,7 +107,6 @@ fn subordinates(
     id: EntryId,
 ) -> Result<Vec<EntryId>, OperationError> {
     let requester = execution.requester();
-    let refused = "no write access to a subordinate";
     let needed = execution.needed_on_entry(Privileges::DELETE);
     // Superiors first; reversed at the end.
     let mut found = Vec::new();
@@ -118,10 +115,7 @@ fn subordinates(
         let room = TREE_LIMIT - found.len();
         let children = view.children(superior)?.take(room + 1).collect::<Result<Vec<_>, _>>()?;
         if children.len() > room {
-            return Err(OperationError::new(
-                ResultCode::ADMIN_LIMIT_EXCEEDED,
-                "too many subordinates",
-            ));
+            return Err(DeleteRefusal::TooManySubordinates.into());
         }
         if children.is_empty() {
             continue;
@@ -132,11 +126,14 @@ fn subordinates(
             let record = write_checks::record_of(view, superior)?;
             WriteCheck::on_record(requester, &record, view).permits(Target::Children, Privileges::DELETE)
         };
-        require(may_remove_children, refused)?;
+        require(may_remove_children, DeleteRefusal::NoAccessToSubordinate)?;
         for child in children {
             let record = write_checks::record_of(view, child)?;
             let check = WriteCheck::on_record(requester, &record, view);
-            require(check.permits(Target::Entry, needed), refused)?;
+            require(
+                check.permits(Target::Entry, needed),
+                DeleteRefusal::NoAccessToSubordinate,
+            )?;
             found.push(child);
             open.push(child);
         }
@@ -178,7 +175,7 @@ impl Execution<'_, '_> {
             return Err(OperationError::no_such_object(String::new()));
         };
         if self.view().has_subordinates(id)? {
-            return Err(OperationError::code(ResultCode::NOT_ALLOWED_ON_NON_LEAF));
+            return Err(DeleteRefusal::InternalHasSubordinates.into());
         }
         remove(self, id, None)
     }

@@ -2,7 +2,7 @@
 //! one place.
 
 use ironbark_model::{
-    AttributeDescription, Dn, ResultCode, Schema,
+    AttributeDescription, Dn, Schema,
     schema::{
         ClassNumber,
         entry_check::{CheckedAttribute, EntryCheck},
@@ -10,7 +10,7 @@ use ironbark_model::{
 };
 use ironbark_store::StoreError;
 
-use crate::{OperationError, request::modification::normal_form};
+use crate::{OperationError, refusal::EntryRefusal, request::modification::normal_form};
 
 /// An entry under check.
 pub(crate) struct Checked<'a> {
@@ -57,44 +57,41 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
         collective_allowed: is_collective_subentry,
         relax: entry.relax,
     };
-    check
-        .check(schema, entry.classes.iter().map(Vec::as_slice), entry.attributes)
-        .map_err(|error| OperationError::new(error.result_code, error.diagnostic_message))
+    Ok(check.check(schema, entry.classes.iter().map(Vec::as_slice), entry.attributes)?)
 }
 
 /// The structural class that an existing entry has.
-fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, OperationError> {
+fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, EntryRefusal> {
     let Former::Entry(former) = entry.former else {
         return Ok(None);
     };
     if entry.classes.is_empty() {
-        return refuse("no objectClass attribute".to_owned());
+        return Err(EntryRefusal::NoObjectClass);
     }
-    let name = former
-        .ok_or_else(|| OperationError::new(ResultCode::OTHER, "no structuralObjectClass operational attribute"))?;
+    let name = former.ok_or(EntryRefusal::NoStructuralClass)?;
     match schema.find_object_class(name) {
         Some(class) => Ok(Some(class.number)),
-        None => refuse(format!(
-            "unrecognized structuralObjectClass '{}'",
-            String::from_utf8_lossy(name)
-        )),
+        None => Err(EntryRefusal::UnknownStructuralClass {
+            class: String::from_utf8_lossy(name).into_owned(),
+        }),
     }
 }
 
 /// Every value of the RDN must be in the entry (RFC 4512 §2.3.1).
 fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
     for (description, value) in name.leaf_assertions(schema) {
-        let text = schema.description_text(&description);
         check_naming_attribute(schema, &description, entry.relax)?;
         if !entry
             .attributes
             .iter()
             .any(|attribute| *attribute.description == description)
         {
-            return naming(format!("naming attribute '{text}' is not present in entry"));
+            let attribute = schema.description_text(&description);
+            return Err(EntryRefusal::NoNamingAttribute { attribute }.into());
         }
         if !holds(&description, &normal_form(schema, &description, &value))? {
-            return naming(format!("value of naming attribute '{text}' is not present in entry"));
+            let attribute = schema.description_text(&description);
+            return Err(EntryRefusal::NoNamingValue { attribute }.into());
         }
     }
     Ok(())
@@ -104,12 +101,9 @@ fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>
 ///
 /// # Errors
 /// `undefinedAttributeType`.
-pub(crate) fn check_naming_types(schema: &Schema, name: &Dn) -> Result<(), OperationError> {
+pub(crate) fn check_naming_types(schema: &Schema, name: &Dn) -> Result<(), EntryRefusal> {
     if name.has_unknown_leaf_type(schema) {
-        return Err(OperationError::new(
-            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
-            "attribute type undefined (in RDN)",
-        ));
+        return Err(EntryRefusal::UndefinedNamingType);
     }
     Ok(())
 }
@@ -122,11 +116,13 @@ pub(crate) fn check_naming_attribute(
     schema: &Schema,
     description: &AttributeDescription,
     relax: bool,
-) -> Result<(), OperationError> {
+) -> Result<(), EntryRefusal> {
     let attribute_type = schema.attribute_type(description.attribute_type);
-    let text = schema.description_text(description);
     match attribute_type.naming_fault(relax) {
-        Some(fault) => naming(format!("naming attribute '{text}' {fault}")),
+        Some(fault) => Err(EntryRefusal::NotNaming {
+            attribute: schema.description_text(description),
+            fault,
+        }),
         None => Ok(()),
     }
 }
@@ -178,7 +174,7 @@ const DYNAMIC_OBJECT: &str = "1.3.6.1.4.1.1466.101.119.2";
 const SUBSCHEMA: &str = "2.5.20.1";
 const COLLECTIVE_SUBENTRY: &str = "2.5.17.2";
 
-fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationError> {
+fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
     let is = |class| has_class(schema, entry.classes, class);
     for attribute in entry.attributes {
         let attribute_type = schema.attribute_type(attribute.description.attribute_type);
@@ -188,35 +184,42 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
         let Some((_, place)) = PLACES.iter().find(|(name, _)| attribute_type.name() == *name) else {
             continue;
         };
-        let fault = match place {
-            Place::RootDse => "only allowed in the root DSE",
-            Place::Subentry if !is(SUBENTRY) => "only allowed in the subentry",
-            Place::Alias if !is(ALIAS) => "only allowed in the alias",
-            Place::Referral if !is(REFERRAL) => "only allowed in the referral",
-            Place::Nowhere => "not supported!",
-            Place::Dynamic if !entry.may_be_dynamic => "not supported in context",
-            Place::Subentry | Place::Alias | Place::Referral | Place::Dynamic => continue,
+        let attribute = || schema.description_text(attribute.description);
+        let misplaced = |place| EntryRefusal::MisplacedAttribute {
+            attribute: attribute(),
+            place,
         };
-        return refuse(format!(
-            "attribute \"{}\" {fault}",
-            schema.description_text(attribute.description)
-        ));
+        return Err(match place {
+            Place::RootDse => misplaced("root DSE"),
+            Place::Subentry if !is(SUBENTRY) => misplaced("subentry"),
+            Place::Alias if !is(ALIAS) => misplaced("alias"),
+            Place::Referral if !is(REFERRAL) => misplaced("referral"),
+            Place::Nowhere => EntryRefusal::UnsupportedAttribute { attribute: attribute() },
+            Place::Dynamic if !entry.may_be_dynamic => EntryRefusal::AttributeNotInContext { attribute: attribute() },
+            Place::Subentry | Place::Alias | Place::Referral | Place::Dynamic => continue,
+        });
     }
-    let class_fault = |oid: &str, fault: &str| {
-        let name = schema
+    let class_name = |oid: &str| {
+        schema
             .find_object_class(oid.as_bytes())
-            .map_or(oid, |class| class.name());
-        refuse(format!("objectClass \"{name}\" {fault}"))
+            .map_or(oid, |class| class.name())
+            .to_owned()
+    };
+    let misplaced = |oid, place| EntryRefusal::MisplacedClass {
+        class: class_name(oid),
+        place,
     };
     if lists_class(schema, entry.classes, ROOT_DSE) {
-        return class_fault(ROOT_DSE, "only allowed in the root DSE");
+        return Err(misplaced(ROOT_DSE, "the root DSE"));
     }
     if lists_class(schema, entry.classes, DYNAMIC_OBJECT) && !entry.may_be_dynamic {
-        return class_fault(DYNAMIC_OBJECT, "not supported in context");
+        return Err(EntryRefusal::ClassNotInContext {
+            class: class_name(DYNAMIC_OBJECT),
+        });
     }
     for class in [SUBSCHEMA, COLLECTIVE_SUBENTRY] {
         if lists_class(schema, entry.classes, class) && !is(SUBENTRY) {
-            return class_fault(class, "only allowed in subentries");
+            return Err(misplaced(class, "subentries"));
         }
     }
     Ok(())
@@ -239,12 +242,4 @@ fn lists_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
         .iter()
         .filter_map(|name| schema.find_object_class(name))
         .any(|class| &*class.oid == oid)
-}
-
-fn refuse<T>(text: String) -> Result<T, OperationError> {
-    Err(OperationError::new(ResultCode::OBJECT_CLASS_VIOLATION, text))
-}
-
-fn naming<T>(text: String) -> Result<T, OperationError> {
-    Err(OperationError::new(ResultCode::NAMING_VIOLATION, text))
 }

@@ -18,6 +18,7 @@ use crate::{
         completion::Begun,
         end::{Outcome, record_end_elsewhere},
     },
+    refusal::ExtendedRefusal,
     request::{context::RequestContext, stop::Cancellation},
 };
 
@@ -30,8 +31,8 @@ pub(crate) fn start(
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);
-    let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
-    let row = configuration.extended_operation(request.name).ok_or_else(unsupported)?;
+    let row = configuration.extended_operation(request.name);
+    let row = row.ok_or(ExtendedRefusal::Unsupported)?;
     match row.operation {
         // As in slapd, the database of the identity decides.
         ExtendedOperation::WhoAmI => {
@@ -75,29 +76,22 @@ fn start_tls(
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
-    let refuse = |code, text| Err(OperationError::new(code, text));
     let disallow = configuration.settings.disallow;
     if request.value.is_some() {
-        return refuse(ResultCode::PROTOCOL_ERROR, "no request data expected");
+        return Err(ExtendedRefusal::UnexpectedValue.into());
     }
     if session.is_tls {
-        return refuse(ResultCode::OPERATIONS_ERROR, "TLS already started");
+        return Err(ExtendedRefusal::TlsStarted.into());
     }
     if session.strength.sasl != 0 {
-        return refuse(
-            ResultCode::OPERATIONS_ERROR,
-            "cannot start TLS under a SASL security layer",
-        );
+        return Err(ExtendedRefusal::TlsUnderSaslLayer.into());
     }
     if session.in_flight.keys().any(|id| *id != origin.message_id) {
-        return refuse(
-            ResultCode::OPERATIONS_ERROR,
-            "cannot start TLS when operations are outstanding",
-        );
+        return Err(ExtendedRefusal::TlsDuringOperations.into());
     }
     let stays_bound = disallow.contains(Disallow::TLS_2_ANON) && !session.identity.is_anonymous();
     if stays_bound && disallow.contains(Disallow::TLS_AUTHC) {
-        return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS after authentication");
+        return Err(ExtendedRefusal::TlsAfterAuthentication.into());
     }
     if !stays_bound && !session.identity.is_anonymous() {
         session.identity = Arc::default();
@@ -115,10 +109,7 @@ fn who_am_i(
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
     if request.value.is_some() {
-        return Err(OperationError::new(
-            ResultCode::PROTOCOL_ERROR,
-            "no request data expected",
-        ));
+        return Err(ExtendedRefusal::UnexpectedValue.into());
     }
     let identity = &origin.identity;
     let authorization_id = if identity.is_anonymous() {
@@ -138,19 +129,15 @@ fn cancel(
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
-    let target =
-        cancel::decode_request(request.value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    let target = cancel::decode_request(request.value)?;
     let flag = session
         .in_flight
         .get(&target.value())
-        .ok_or_else(|| OperationError::new(ResultCode::NO_SUCH_OPERATION, "message ID not found"))?;
+        .ok_or(ExtendedRefusal::NoSuchOperation)?;
     match flag.cancel() {
         Cancellation::Accepted => Ok(succeed(directory, origin, None, out)),
-        Cancellation::Already => Err(OperationError::new(
-            ResultCode::OPERATIONS_ERROR,
-            "message ID already being cancelled",
-        )),
-        Cancellation::TooLate => Err(OperationError::code(ResultCode::TOO_LATE)),
+        Cancellation::Already => Err(ExtendedRefusal::CancelUnderWay.into()),
+        Cancellation::TooLate => Err(ExtendedRefusal::TooLateToCancel.into()),
     }
 }
 

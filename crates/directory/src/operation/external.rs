@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use ironbark_config::{access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::Operation;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 
 use super::{add, change::Change, modify_dn};
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
         tree_change::TreeChange,
     },
     outcome::{completion::Begun, external::submit},
+    refusal::ExternalRefusal,
     request::{
         context::RequestContext,
         identity::Identity,
@@ -119,8 +120,7 @@ impl ExternalCall<'_> {
                 .iter()
                 .any(|change| change.kind == ModificationKind::Increment)
         {
-            let text = "modify/increment not supported in context";
-            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+            return Err(ExternalRefusal::Increment.into());
         }
         let asked = self.tree_change(change)?;
         self.require_change(&asked)?;
@@ -175,7 +175,7 @@ impl ExternalCall<'_> {
         if WriteCheck::on_entry(requester, entry).permits(Target::Entry, privileges) {
             return Ok(());
         }
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        Err(ExternalRefusal::NoAccess.into())
     }
 
     fn ask(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 use ironbark_store::{ChangeKind, change::RequestedChange};
 
 use super::{
@@ -23,13 +23,14 @@ use crate::{
     Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
-        in_memory::{ChangeAuthor, Governor, InMemoryTree, unsupported},
+        in_memory::{ChangeAuthor, Governor, InMemoryTree},
         queue::Served,
         referral,
         tree_change::TreeChange,
         written::{Executed, Success},
     },
     overlay::record,
+    refusal::{AddRefusal, ControlRefusal, DeleteRefusal, ModifyDnRefusal, WriteRefusal},
     request::{
         context::RequestContext,
         controls::{ReadEntry, WriteControls},
@@ -64,7 +65,7 @@ pub(crate) fn execute(
         origin,
     } = on;
     let context = &*served.context;
-    let tree = context.backend.tree().ok_or_else(unsupported)?;
+    let tree = context.backend.tree().ok_or(WriteRefusal::UnsupportedInContext)?;
     refuse_controls(controls, matches!(change, Change::Modify(..)))?;
     let execution = Execution {
         directory,
@@ -85,7 +86,7 @@ pub(crate) fn execute(
 }
 
 /// Refuses controls that trees do not support. The tree itself decides the name of an added or renamed entry.
-fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), OperationError> {
+fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), ControlRefusal> {
     let critical = [
         controls.has_critical(ControlKind::PermissiveModify),
         controls.has_critical(ControlKind::TreeDelete),
@@ -93,10 +94,7 @@ fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), O
         !is_modify && controls.has_critical(ControlKind::PostRead),
     ];
     if critical.contains(&true) {
-        return Err(OperationError::new(
-            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-            "critical control unavailable in context",
-        ));
+        return Err(ControlRefusal::Unavailable);
     }
     Ok(())
 }
@@ -112,23 +110,23 @@ impl Execution<'_> {
         let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
         require(
             self.check(superior).permits(Target::Children, Privileges::ADD),
-            "no write access to parent",
+            AddRefusal::NoAccessToParent,
         )?;
         let check = self.check(&entry);
         require(
             check.permits(Target::Entry, Privileges::ADD),
-            "no write access to entry",
+            AddRefusal::NoAccessToEntry,
         )?;
         let attributes_granted = !self.context.settings.add_content_acl
             || modifications
                 .iter()
                 .all(|modification| super::modify::is_granted(&check, modification));
-        require(attributes_granted, "no write access to attribute")?;
+        require(attributes_granted, AddRefusal::NoAccessToAttribute)?;
         drop(check);
         // A client that may not add the entry does not learn whether one exists.
         self.check_assertion(&entry)?;
         if self.find(dn).is_some() {
-            return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
+            return Err(AddRefusal::Exists.into());
         }
         let requested = add::requested(&self.served.configuration.schema, &entry);
         let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), requested)?;
@@ -137,11 +135,11 @@ impl Execution<'_> {
 
     fn delete(&self, dn: &Dn) -> Result<(Success, Executed), OperationError> {
         let entry = self.locate(dn)?;
-        self.check_superior_of(entry, Privileges::DELETE, "no write access to parent")?;
+        self.check_superior_of(entry, Privileges::DELETE, DeleteRefusal::NoAccessToParent)?;
         self.check_assertion(entry)?;
         require(
             self.check(entry).permits(Target::Entry, Privileges::DELETE),
-            "no write access to entry",
+            DeleteRefusal::NoAccessToEntry,
         )?;
         let success = self.pre_read(entry)?;
         let requested = RequestedChange::Delete {
@@ -172,19 +170,17 @@ impl Execution<'_> {
         let dn = rename.dn();
         modify_dn::check_context(&self.served.configuration, self.context, rename)?;
         let entry = self.locate(dn)?;
-        self.check_superior_of(entry, rename.needed_above(), "no write access to parent's children")?;
+        self.check_superior_of(entry, rename.needed_above(), ModifyDnRefusal::NoAccessToParent)?;
         self.check_assertion(entry)?;
         require(
             self.check(entry).permits(Target::Entry, modify_dn::RENAME),
-            "no write access to old entry",
+            ModifyDnRefusal::NoAccessToEntry,
         )?;
         if let Some(wanted) = rename.new_superior() {
-            let superior = self
-                .find(wanted)
-                .ok_or_else(|| OperationError::new(ResultCode::NO_SUCH_OBJECT, "new superior not found"))?;
+            let superior = self.find(wanted).ok_or(ModifyDnRefusal::NoNewSuperior)?;
             require(
                 self.check(superior).permits(Target::Children, Privileges::ADD),
-                "no write access to new superior's children",
+                ModifyDnRefusal::NoAccessToNewSuperior,
             )?;
         }
         let success = self.pre_read(entry)?;
@@ -201,7 +197,7 @@ impl Execution<'_> {
         requested: RequestedChange,
     ) -> Result<Executed, OperationError> {
         if self.controls.has(ControlKind::NoOp) {
-            return Err(OperationError::code(ResultCode::NO_OPERATION));
+            return Err(WriteRefusal::NoOperation.into());
         }
         let stamp = self.directory.next_stamp();
         let mut record = record::begin(self.directory, self.context, self.origin, &stamp, kind);
@@ -252,14 +248,14 @@ impl Execution<'_> {
         &self,
         entry: &Entry,
         privileges: Privileges,
-        text: &'static str,
+        refusal: impl Into<OperationError>,
     ) -> Result<(), OperationError> {
         let superior = entry.dn.parent().and_then(|dn| self.find(&dn));
         let granted = match superior {
             Some(superior) => self.check(superior).permits(Target::Children, privileges),
             None => self.requester().subject.is_root,
         };
-        require(granted, text)
+        require(granted, refusal)
     }
 
     fn check_assertion(&self, entry: &Entry) -> Result<(), OperationError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::ModifyDnRequest;
-use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
+use ironbark_model::{AttributeDescription, Dn, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
 use super::{
@@ -18,6 +18,7 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::{referral, tree_change::TreeChange, written::Success},
     overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
+    refusal::ModifyDnRefusal,
     request::modification::{Authority, Modification, ModificationKind, normal_form},
 };
 
@@ -86,14 +87,13 @@ impl Rename {
     ///
     /// # Errors
     /// `unwillingToPerform`.
-    pub(crate) fn check_loops(&self) -> Result<(), OperationError> {
-        let refuse = |text| Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+    pub(crate) fn check_loops(&self) -> Result<(), ModifyDnRefusal> {
         let (dn, target) = (&self.dn, &self.target);
         if target != dn && target.is_within(dn) {
-            return refuse("cannot place an entry below itself");
+            return Err(ModifyDnRefusal::BelowItself);
         }
         if target != dn && dn.is_within(target) {
-            return refuse("cannot place an entry above itself");
+            return Err(ModifyDnRefusal::AboveItself);
         }
         Ok(())
     }
@@ -147,15 +147,14 @@ impl Rename {
 /// # Errors
 /// `invalidDNSyntax`, `namingViolation`.
 pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
-    let invalid = |text| OperationError::new(ResultCode::INVALID_DN_SYNTAX, text);
     let dn = write_checks::parse_dn(schema, request.entry)?;
-    let new_rdn = Dn::parse(schema, request.new_rdn).map_err(|_| invalid("invalid new RDN"))?;
+    let new_rdn = Dn::parse(schema, request.new_rdn).map_err(|_| ModifyDnRefusal::InvalidNewRdn)?;
     if new_rdn.depth() != 1 {
-        return Err(invalid("invalid new RDN"));
+        return Err(ModifyDnRefusal::InvalidNewRdn.into());
     }
     let new_superior = request
         .new_superior
-        .map(|name| Dn::parse(schema, name).map_err(|_| invalid("invalid newSuperior")))
+        .map(|name| Dn::parse(schema, name).map_err(|_| ModifyDnRefusal::InvalidNewSuperior))
         .transpose()?;
     let parent = dn.parent().unwrap_or_default();
     let target = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
@@ -193,10 +192,7 @@ fn modifications_of(
     entry_rules::check_naming_types(schema, new_rdn)?;
     for (description, value) in new_rdn.leaf_assertions(schema) {
         if schema.attribute_type(description.attribute_type).equality.is_none() {
-            return Err(OperationError::new(
-                ResultCode::NAMING_VIOLATION,
-                "naming attribute has no equality matching rule",
-            ));
+            return Err(ModifyDnRefusal::NoEqualityRule.into());
         }
         modifications.push(change(ModificationKind::AddIfAbsent, &description, value));
     }
@@ -215,16 +211,15 @@ pub(super) fn check_context(
     configuration: &Configuration,
     context: &NamingContext,
     rename: &Rename,
-) -> Result<(), OperationError> {
-    let refuse = |code, text| Err(OperationError::new(code, text));
+) -> Result<(), ModifyDnRefusal> {
     let destination = configuration
         .context_of(&rename.target)
         .map(|context| Arc::as_ref(context).number);
     if destination != Some(context.number) {
-        return refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, "cannot rename between DSAs");
+        return Err(ModifyDnRefusal::OtherContext);
     }
     if context.is_suffix(&rename.dn) {
-        return refuse(ResultCode::NAMING_VIOLATION, "cannot rename suffix entry");
+        return Err(ModifyDnRefusal::Suffix);
     }
     Ok(())
 }
@@ -245,7 +240,7 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
                 let check = WriteCheck::on_record(execution.requester(), &parent, view);
                 require(
                     check.permits(Target::Children, rename.needed_above()),
-                    "no write access to parent's children",
+                    ModifyDnRefusal::NoAccessToParent,
                 )?;
             }
             Err(execution.missing(dn, ancestor))
@@ -264,7 +259,7 @@ fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), 
         return Ok(());
     }
     prepare(execution, id, rename, &rename.modifications)?;
-    Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+    Err(ModifyDnRefusal::NoAccess.into())
 }
 
 /// Whether the access rules grant all that the client asks for.
@@ -302,7 +297,7 @@ fn prepare(
     let old_name = view.dn(id)?;
     require(
         grants_above(execution, view, &record, rename.needed_above())?,
-        "no write access to parent's children",
+        ModifyDnRefusal::NoAccessToParent,
     )?;
     if let Some(filter) = execution.controls.assertion() {
         assertion::check_assertion_on_record(requester, &record, view, filter)?;
@@ -310,13 +305,13 @@ fn prepare(
     let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(RENAME)),
-        "no write access to old entry",
+        ModifyDnRefusal::NoAccessToEntry,
     )?;
     write_checks::refuse_referral(execution, view, &record)?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {
-        Location::Entry(other) if other != id => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
+        Location::Entry(other) if other != id => return Err(ModifyDnRefusal::Exists.into()),
         Location::Entry(_) | Location::Missing { .. } => {}
     }
     let pre_read = read_entry::pre_read(execution, view, &record)?;
@@ -419,12 +414,11 @@ fn destination(
     rename: &Rename,
 ) -> Result<Dn, OperationError> {
     let Some(destination) = Destination::find(execution, view, old_name, rename)? else {
-        let text = "new superior not found";
-        return Err(OperationError::new(ResultCode::NO_SUCH_OBJECT, text));
+        return Err(ModifyDnRefusal::NoNewSuperior.into());
     };
     require(
         destination.is_granted(execution, view),
-        "no write access to new superior's children",
+        ModifyDnRefusal::NoAccessToNewSuperior,
     )?;
     let record = match destination {
         Destination::Same(parent) => return Ok(parent),
@@ -432,13 +426,10 @@ fn destination(
         Destination::Other(record) => record,
     };
     if record.is_alias() {
-        return Err(OperationError::new(
-            ResultCode::ALIAS_PROBLEM,
-            "new superior is an alias",
-        ));
+        return Err(ModifyDnRefusal::NewSuperiorIsAlias.into());
     }
     if record.is_referral() {
-        return Err(OperationError::new(ResultCode::OTHER, "new superior is a referral"));
+        return Err(ModifyDnRefusal::NewSuperiorIsReferral.into());
     }
     Ok(view.dn(record.id)?)
 }

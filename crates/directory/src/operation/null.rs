@@ -4,7 +4,7 @@
 //! `readonly`.
 
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 use ironbark_store::{ChangeKind, change::RequestedChange};
 
 use super::{add, change::Change, modify_dn, password_modify::SetPassword, read_entry};
@@ -16,6 +16,7 @@ use crate::{
         written::{Executed, Success},
     },
     overlay::record,
+    refusal::WriteRefusal,
     request::{context::RequestContext, controls::WriteControls, modification, requested_change::of_modifications},
     write::request::OnTree,
 };
@@ -63,7 +64,7 @@ pub(crate) fn execute(
     refuse_assertion(controls.has(ControlKind::Assertion))?;
     let success = read_nothing(served, origin, change.dn(), kind, controls)?;
     if controls.has(ControlKind::NoOp) {
-        return Err(OperationError::code(ResultCode::NO_OPERATION));
+        return Err(WriteRefusal::NoOperation.into());
     }
     let mut executed = nothing(directory, context, origin, kind);
     if context.is_followed() {

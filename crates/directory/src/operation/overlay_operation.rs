@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{ExtendedRequest, Operation, extended::Descriptor};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
@@ -15,6 +15,7 @@ use crate::{
     },
     outcome::completion::Begun,
     overlay::{Execution, ExtendedHooks, ExtendedWrite, password_checks::Computed},
+    refusal::ExtendedRefusal,
     request::context::RequestContext,
     write::{job::enqueue, request::WriteRequest},
 };
@@ -41,7 +42,9 @@ pub(crate) fn start(
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);
     let mut all = configuration.contexts.iter();
-    let reader = all.find_map(|context| hooks(context, row)).ok_or_else(unwilling)?;
+    let reader = all
+        .find_map(|context| hooks(context, row))
+        .ok_or(ExtendedRefusal::NotInDatabase)?;
     let request = reader.read(&configuration.schema, value)?;
     let context = configuration
         .context_of(request.dn())
@@ -49,7 +52,7 @@ pub(crate) fn start(
     context.check_extended(configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
     if hooks(context, row).is_none() {
-        return Err(unwilling());
+        return Err(ExtendedRefusal::NotInDatabase.into());
     }
     let operation = OverlayOperation {
         row,
@@ -70,13 +73,6 @@ pub(crate) fn subject(configuration: &Configuration, request: &ExtendedRequest<'
 
 fn hooks<'c>(context: &'c NamingContext, row: &Descriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {
     context.overlays().extended.iter().find(|hooks| hooks.oid() == row.oid)
-}
-
-fn unwilling() -> OperationError {
-    OperationError::new(
-        ResultCode::UNWILLING_TO_PERFORM,
-        "operation not supported by this database",
-    )
 }
 
 impl WriteRequest for OverlayOperation {
@@ -108,7 +104,7 @@ impl WriteRequest for OverlayOperation {
         let context = configuration.context_of(self.request.dn());
         let hooks = context
             .and_then(|context| hooks(context, self.row))
-            .ok_or_else(unwilling)?;
+            .ok_or(ExtendedRefusal::NotInDatabase)?;
         Ok(Box::new(Self {
             row: self.row,
             value: self.value.clone(),
@@ -124,7 +120,8 @@ impl WriteRequest for OverlayOperation {
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         context.check_extended(configuration, self.row, origin)?;
-        hooks(context, self.row).map(|_| ()).ok_or_else(unwilling)
+        hooks(context, self.row).ok_or(ExtendedRefusal::NotInDatabase)?;
+        Ok(())
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {

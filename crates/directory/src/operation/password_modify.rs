@@ -11,7 +11,7 @@ use ironbark_ldap_proto::{
         password_modify::{PasswordModifyRequest, encode_generated_password},
     },
 };
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 use ironbark_store::Location;
 
 use super::{external::ExternalCall, modify, null, write_checks};
@@ -20,7 +20,6 @@ use crate::{
     access::{Requester, Target, WriteCheck},
     backend::{
         call::Call,
-        in_memory::unsupported,
         naming_context::Backend,
         written::{Executed, ExtendedAnswer, Success},
     },
@@ -34,6 +33,7 @@ use crate::{
         password_checks::{self, Computed, hash},
     },
     password::{self, Cost, Scheme},
+    refusal::{PasswordModifyRefusal, WriteRefusal},
     request::{
         context::RequestContext,
         modification::{Authority, Modification, ModificationKind},
@@ -118,7 +118,7 @@ impl WriteRequest for SetPassword {
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
         match on.served.context.backend {
             Backend::Null { .. } => Ok(null::set_password(on, self)),
-            _ => Err(unsupported()),
+            _ => Err(WriteRefusal::UnsupportedInContext.into()),
         }
     }
 }
@@ -137,13 +137,9 @@ pub(crate) fn start(
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);
     if origin.identity.is_anonymous() {
-        return Err(OperationError::new(
-            ResultCode::STRONGER_AUTH_REQUIRED,
-            "only authenticated users may change passwords",
-        ));
+        return Err(PasswordModifyRefusal::NeedsAuthentication.into());
     }
-    let request =
-        PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    let request = PasswordModifyRequest::decode(value)?;
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     context.check_extended(configuration, row, origin)?;
@@ -193,38 +189,35 @@ fn target(
     configuration: &Configuration,
     origin: &RequestContext,
     identity: Option<&[u8]>,
-) -> Result<Dn, OperationError> {
+) -> Result<Dn, PasswordModifyRefusal> {
     let Some(identity) = identity.filter(|identity| !identity.is_empty()) else {
         return Ok(origin.identity.dn.clone());
     };
     let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
-    let dn = Dn::parse(&configuration.schema, name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "Invalid DN"))?;
+    let dn = Dn::parse(&configuration.schema, name).map_err(|_| PasswordModifyRefusal::InvalidUser)?;
     if dn.is_root() {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "no password is associated with the Root DSE",
-        ));
+        return Err(PasswordModifyRefusal::RootDse);
     }
     Ok(dn)
 }
 
-fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<NamingContext>, OperationError> {
+fn context_of(
+    configuration: &Configuration,
+    dn: &Dn,
+    has_old: bool,
+) -> Result<Arc<NamingContext>, PasswordModifyRefusal> {
     match configuration.context_of(dn) {
         Some(context) => Ok(Arc::clone(context)),
-        None if has_old => Err(unverified()),
-        None => Err(OperationError::new(ResultCode::OTHER, "no authz backend")),
+        None if has_old => Err(PasswordModifyRefusal::UnverifiedOldPassword),
+        None => Err(PasswordModifyRefusal::NoContext),
     }
 }
 
 /// Only databases with entries have passwords to change.
-fn refuse_unsupported(context: &NamingContext) -> Result<(), OperationError> {
+fn refuse_unsupported(context: &NamingContext) -> Result<(), PasswordModifyRefusal> {
     match &context.backend {
         Backend::Stored { .. } | Backend::Null { .. } => Ok(()),
-        _ => Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "operation not supported for current user",
-        )),
+        _ => Err(PasswordModifyRefusal::UnsupportedInContext),
     }
 }
 
@@ -235,30 +228,28 @@ fn old_values(
     origin: &RequestContext,
     dn: &Dn,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
-    let database = context.database().ok_or_else(unverified)?;
+    let database = context.database().ok_or(PasswordModifyRefusal::UnverifiedOldPassword)?;
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
     let Location::Entry(id) = view.locate(dn)? else {
-        return Err(unverified());
+        return Err(PasswordModifyRefusal::UnverifiedOldPassword.into());
     };
-    let record = view.record(id)?.ok_or_else(unverified)?;
+    let record = view.record(id)?.ok_or(PasswordModifyRefusal::UnverifiedOldPassword)?;
     let description = &configuration.well_known.user_password;
     let requester = Requester::of(configuration, context, origin);
     let check = WriteCheck::on_record(requester, &record, view);
-    let attribute = record.values(description).ok_or_else(unverified)?;
+    let attribute = record
+        .values(description)
+        .ok_or(PasswordModifyRefusal::UnverifiedOldPassword)?;
     let mut values = attribute.to_attribute()?.values;
     values.retain(|value| check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH));
     Ok(values)
 }
 
-fn unverified() -> OperationError {
-    OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "unwilling to verify old password")
-}
-
-fn generate(directory: &Directory) -> Result<Vec<u8>, OperationError> {
+fn generate(directory: &Directory) -> Result<Vec<u8>, PasswordModifyRefusal> {
     let random: [u8; GENERATED_LENGTH] = directory.randomness().bytes().map_err(|error| {
         tracing::error!(target: "any", "making a password: {error}");
-        OperationError::new(ResultCode::OTHER, "password generation failed")
+        PasswordModifyRefusal::NotGenerated
     })?;
     Ok(random
         .iter()
@@ -349,7 +340,7 @@ impl Work {
         if let Some((presented, stored)) = &self.old
             && !stored.iter().any(|value| pool.verify(value, presented))
         {
-            return Err(unverified());
+            return Err(PasswordModifyRefusal::UnverifiedOldPassword.into());
         }
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {

@@ -1,6 +1,6 @@
 //! Pre-read and post-read (RFC 4527): the target entry before or after the change, as the client may read it.
 
-use ironbark_model::{Entry, ResultCode};
+use ironbark_model::Entry;
 use ironbark_store::{EntryId, Record, View};
 
 use super::write_checks;
@@ -8,6 +8,7 @@ use crate::{
     Configuration, OperationError,
     access::{self, Requester, Source, VisibleEntry},
     overlay::Execution,
+    refusal::WriteRefusal,
     request::controls::ReadEntry,
     search::{Selection, entry_value},
 };
@@ -52,7 +53,7 @@ fn read(
     let check = access::check(execution.requester(), source);
     let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
         return if asked.is_critical {
-            Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+            Err(WriteRefusal::EntryUnreadable.into())
         } else {
             Ok(None)
         };
@@ -71,7 +72,7 @@ pub(crate) fn read_in_memory(
     let check = access::check(requester, source);
     let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
         return if asked.is_critical {
-            Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+            Err(WriteRefusal::EntryUnreadable.into())
         } else {
             Ok(None)
         };

@@ -14,8 +14,9 @@ use crate::{
         end::{Outcome, record_end, record_end_elsewhere},
         hashing_pool, respond,
     },
+    refusal::{BindRefusal, SaslRefusal},
     request::{context::RequestContext, stop::Restriction},
-    sasl::{Exchange, Mechanism, Negotiation, SecurityLayer, Situation, failure},
+    sasl::{Exchange, Mechanism, Negotiation, SecurityLayer, Situation},
     scratch::Scratch,
 };
 
@@ -47,17 +48,14 @@ pub(crate) fn start(
         under_way,
     } = step;
     if name.is_empty() {
-        return Err(OperationError::new(
-            ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-            "no SASL mechanism provided",
-        ));
+        return Err(BindRefusal::NoMechanism.into());
     }
     configuration.frontend.check_bind(configuration, false, origin)?;
     let situation = Situation::of(configuration, origin);
-    let mechanism = Mechanism::find(name).ok_or_else(failure::no_mechanism)?;
+    let mechanism = Mechanism::find(name).ok_or(SaslRefusal::NoMechanism)?;
     mechanism.check(configuration, situation)?;
     if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
-        return Err(failure::malformed("message too long"));
+        return Err(SaslRefusal::malformed("message too long").into());
     }
     session.restriction = Restriction::new();
     let under_way = under_way.filter(|negotiation| std::ptr::eq(negotiation.mechanism, mechanism));

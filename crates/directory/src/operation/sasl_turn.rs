@@ -17,9 +17,10 @@ use crate::{
         verify::{self, Verified},
     },
     outcome::log,
+    refusal::SaslRefusal,
     request::{context::RequestContext, identity::Identity, stop::Restriction},
     sasl::{
-        Exchange, Negotiation, Proof, SecurityLayer, anonymous, cram_md5, digest_md5, external, failure, login,
+        Exchange, Negotiation, Proof, SecurityLayer, anonymous, cram_md5, digest_md5, external, login,
         mechanism::{Kind, Mechanism, Situation},
         plain,
         scram::{self, Secret, Terms},
@@ -233,7 +234,7 @@ impl Turn {
     fn nonce(&self) -> Result<String, OperationError> {
         let octets: [u8; NONCE_LENGTH] = self.directory.randomness().bytes().map_err(|error| {
             tracing::error!(target: "any", "making a nonce: {error}");
-            failure::failed()
+            SaslRefusal::Failed
         })?;
         Ok(digest_md5::hex(&octets))
     }

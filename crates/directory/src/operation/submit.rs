@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ironbark_config::{Allow, Operations};
 use ironbark_ldap_proto::{Operation, RequestMessage};
-use ironbark_model::{Dn, ResultCode, budget};
+use ironbark_model::{Dn, budget};
 use tokio::sync::oneshot;
 
 use super::{
@@ -31,6 +31,7 @@ use crate::{
         Execution,
         password_checks::{self, Computed},
     },
+    refusal::WriteRefusal,
     request::{
         context::RequestContext,
         controls::{OwnedControls, WriteControls},
@@ -93,13 +94,10 @@ pub(super) const MOST_PHRASES: u64 = 100_000;
 fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun, OperationError> {
     let (configuration, origin, pdu) = (call.configuration, &*call.origin, call.pdu);
     if !may_write(configuration, origin) {
-        return Err(needs_authentication());
+        return Err(WriteRefusal::NeedsAuthentication.into());
     }
     if budget::phrases(pdu) > MOST_PHRASES {
-        return Err(OperationError::new(
-            ResultCode::ADMIN_LIMIT_EXCEEDED,
-            "operation takes too much work",
-        ));
+        return Err(WriteRefusal::TooMuchWork.into());
     }
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
     let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
@@ -108,7 +106,7 @@ fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun,
     let submitted = hashing_pool::submit(directory, origin, operation, pdu.len(), move |reply| {
         let (directory, mut origin) = (for_pool, its_origin);
         let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
-            .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+            .map_err(OperationError::from)
             .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu, controls));
         match read {
             Ok(prepared) => {
@@ -227,23 +225,16 @@ fn verify_and_queue(
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
-fn refuse_anonymous(configuration: &Configuration, origin: &RequestContext, dn: &Dn) -> Result<(), OperationError> {
+fn refuse_anonymous(configuration: &Configuration, origin: &RequestContext, dn: &Dn) -> Result<(), WriteRefusal> {
     if may_write(configuration, origin) || configuration.context_of(dn).is_none() {
         return Ok(());
     }
-    Err(needs_authentication())
+    Err(WriteRefusal::NeedsAuthentication)
 }
 
 /// Whether a client may write at all.
 pub(crate) fn may_write(configuration: &Configuration, origin: &RequestContext) -> bool {
     !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON)
-}
-
-fn needs_authentication() -> OperationError {
-    OperationError::new(
-        ResultCode::STRONGER_AUTH_REQUIRED,
-        "modifications require authentication",
-    )
 }
 
 /// The database that holds `dn`, if it takes this kind of write.
@@ -257,7 +248,7 @@ pub(crate) fn writable_context<'a>(
         let error = referral::default_referral(configuration, dn, None);
         // slapd answers a write to no database in this way if it has no superior server to name.
         return Err(if error.referrals.is_empty() {
-            OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "no global superior knowledge")
+            WriteRefusal::NoSuperiorKnowledge.into()
         } else {
             error
         });
@@ -350,6 +341,5 @@ impl WriteRequest for Message {
 
 /// Decodes the PDU again.
 fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMessage<'p>, OperationError> {
-    RequestMessage::decode(pdu, &configuration.decode_limits)
-        .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+    Ok(RequestMessage::decode(pdu, &configuration.decode_limits)?)
 }

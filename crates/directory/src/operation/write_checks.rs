@@ -1,9 +1,7 @@
 //! The common parts of write operations: names, referrals, timestamps.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth, filter::Assertion,
-};
+use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, filter::Assertion};
 use ironbark_store::{EntryId, Record, Scope, View};
 
 use crate::{
@@ -11,6 +9,7 @@ use crate::{
     access::{Target, WriteCheck},
     backend::referral,
     overlay::Execution,
+    refusal::{Failure, WriteRefusal},
     request::{
         identity::Identity,
         modification::{Modification, ModificationKind},
@@ -21,8 +20,8 @@ use crate::{
 ///
 /// # Errors
 /// `invalidDNSyntax`.
-pub(crate) fn parse_dn(schema: &Schema, text: &[u8]) -> Result<Dn, OperationError> {
-    Dn::parse(schema, text).map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))
+pub(crate) fn parse_dn(schema: &Schema, text: &[u8]) -> Result<Dn, WriteRefusal> {
+    Dn::parse(schema, text).map_err(|_| WriteRefusal::InvalidDn)
 }
 
 /// Without the `ManageDsaIT` control a write to a referral entry is answered with its URIs (RFC 3296 §5).
@@ -60,8 +59,7 @@ pub(crate) fn refuse_used_uuid(
     };
     for value in modifications.iter().filter(brings).flat_map(|change| &change.values) {
         if is_uuid_used(execution.view(), known, value, own)? {
-            let text = "entryUUID: value is that of another entry";
-            return Err(OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text));
+            return Err(WriteRefusal::UsedUuid.into());
         }
     }
     Ok(())
@@ -139,13 +137,9 @@ pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<
 /// Refuses the operation if the access rules do not grant it.
 ///
 /// # Errors
-/// `insufficientAccessRights`.
-pub(crate) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
-    if granted {
-        Ok(())
-    } else {
-        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
-    }
+/// The refusal.
+pub(crate) fn require(granted: bool, refusal: impl Into<OperationError>) -> Result<(), OperationError> {
+    if granted { Ok(()) } else { Err(refusal.into()) }
 }
 
 /// Whether the access rules grant something on the children of the DIT's root, which is no entry.
@@ -158,6 +152,5 @@ pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileg
 
 /// A record that is known to exist in the transaction's current state.
 pub(crate) fn record_of(view: View<'_>, id: EntryId) -> Result<Record<'_>, OperationError> {
-    view.record(id)?
-        .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))
+    view.record(id)?.ok_or_else(|| Failure::EntryVanished.into())
 }

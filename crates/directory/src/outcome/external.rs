@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Directory, OperationError,
     backend::external::{Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, Recipient},
+    refusal::RequestRefusal,
     request::{context::RequestContext, identity::Identity, stop::Stop},
     result::OperationResult,
 };
@@ -70,7 +71,7 @@ pub(crate) fn submit(
     (operation, time): (ExternalOperation, Option<Duration>),
 ) -> Result<Begun, OperationError> {
     if !origin.stop.begin() {
-        return Err(OperationError::code(ResultCode::CANCELED));
+        return Err(RequestRefusal::Canceled.into());
     }
     let (reply, receiver) = oneshot::channel();
     let responder = Responder {

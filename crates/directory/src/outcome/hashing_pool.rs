@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::Operation;
-use ironbark_model::ResultCode;
 use ironbark_runtime::Claimant;
 use tokio::sync::oneshot;
 
@@ -14,7 +13,10 @@ use super::{
     completion::{Begun, Completion, Submitted},
     respond,
 };
-use crate::{Directory, OperationError, backend::hashing_pool::PoolTask, request::context::RequestContext};
+use crate::{
+    Directory, OperationError, backend::hashing_pool::PoolTask, refusal::RequestRefusal,
+    request::context::RequestContext,
+};
 
 /// Where an operation is answered.
 pub(crate) type Reply = oneshot::Sender<Completion>;
@@ -46,7 +48,7 @@ pub(crate) fn submit(
     let (reply, receiver) = oneshot::channel();
     if let Err(work) = submit_work(directory, origin, operation, octets, reply, Box::new(compute)) {
         work.withdraw();
-        return Err(busy());
+        return Err(RequestRefusal::TooMuchWork.into());
     }
     Ok(Begun::Submitted(Submitted {
         receiver,
@@ -90,10 +92,6 @@ fn submit_work(
     directory.hashing_pool().submit(claimant, Box::new(work))
 }
 
-fn busy() -> OperationError {
-    OperationError::new(ResultCode::BUSY, "too much work is waiting")
-}
-
 impl Work {
     fn answer(&self, reply: Reply, error: OperationError) {
         let completion = respond::write_completion(&self.directory, &self.origin, self.operation, Err(error));
@@ -116,14 +114,14 @@ impl PoolTask for Work {
             return;
         };
         if self.origin.stop.stopped().is_some() {
-            return self.answer(reply, OperationError::code(ResultCode::CANCELED));
+            return self.answer(reply, RequestRefusal::Canceled.into());
         }
         compute(reply);
     }
 
     fn refuse(mut self: Box<Self>) {
         if let Some((reply, _)) = self.pending.take() {
-            self.answer(reply, busy());
+            self.answer(reply, RequestRefusal::TooMuchWork.into());
         }
     }
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema};
+use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema};
 use ironbark_store::{
     ChangeKind, ChangeRecord, Effect, EntryId, Location, RecordedEffect, ValueChange, View, WriteTransaction,
     change::{Marks, RequestedChange},
@@ -30,6 +30,7 @@ use crate::{
         written::{Executed, Wanted},
     },
     password::{self, Cost, Scheme},
+    refusal::{Failure, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
 };
@@ -185,9 +186,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// The entry at a location in memory, with its DN.
     pub fn entry(&self, id: EntryId) -> Result<Entry, OperationError> {
         let view = self.view();
-        let record = view
-            .record(id)?
-            .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))?;
+        let record = view.record(id)?.ok_or(Failure::EntryVanished)?;
         Ok(record.to_entry(view.dn(id)?)?)
     }
 
@@ -282,7 +281,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
         if scheme.cost() == Cost::Slow && self.may_return() {
             self.want(Wanted::Hash(scheme, clear.to_vec()));
-            return Err(still_to_be_computed());
+            return Err(WriteRefusal::UncomputedPassword.into());
         }
         password_checks::hash(self.directory, scheme, clear)
     }
@@ -298,7 +297,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// A result is missing.
     pub(crate) fn check_computed(&self) -> Result<(), OperationError> {
         if self.is_in_vain() {
-            return Err(still_to_be_computed());
+            return Err(WriteRefusal::UncomputedPassword.into());
         }
         Ok(())
     }
@@ -348,7 +347,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         before: Before<'_>,
     ) -> Result<EntryId, OperationError> {
         if self.controls.has(ControlKind::NoOp) {
-            return Err(OperationError::code(ResultCode::NO_OPERATION));
+            return Err(WriteRefusal::NoOperation.into());
         }
         self.record.kind = kind;
         let id = self.transaction.apply_effect(&effect);
@@ -390,10 +389,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             None => 0,
         };
         if size as u64 > limit {
-            return Err(OperationError::new(
-                ResultCode::ADMIN_LIMIT_EXCEEDED,
-                "entry is too big",
-            ));
+            return Err(WriteRefusal::EntryTooBig.into());
         }
         Ok(())
     }
@@ -459,9 +455,4 @@ fn touches_csn(effect: &Effect) -> bool {
             .any(|attribute| attribute.eq_ignore_ascii_case("entryCSN")),
         Effect::Add { .. } | Effect::Delete { .. } => true,
     }
-}
-
-/// This error is never sent.
-fn still_to_be_computed() -> OperationError {
-    OperationError::new(ResultCode::BUSY, "a password is still to be computed")
 }

@@ -8,13 +8,14 @@
 
 use std::sync::Arc;
 
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 use ironbark_store::Location;
 
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{hashing_pool::HashingPool, written::Wanted},
     password::{self, Cost, Scheme},
+    refusal::Failure,
 };
 
 /// Results that were computed for an operation.
@@ -131,7 +132,7 @@ pub(crate) fn hash(directory: &Directory, scheme: Scheme, clear: &[u8]) -> Resul
     };
     match hashed {
         Ok(value) if !failed => Ok(value),
-        _ => Err(OperationError::new(ResultCode::OTHER, "password hash failed")),
+        _ => Err(Failure::NotHashed.into()),
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     operation::{bind, detached, extended, submit},
     outcome::{end::Outcome, given::Answer, respond},
     overlay::{Decision, ExternalAnswer, IncomingRequest},
+    refusal::{Failure, RequestRefusal},
     request::{
         context::RequestContext,
         stop::{Stop, StopFlag},
@@ -128,13 +129,13 @@ impl Worker {
                 return Started::Answered;
             }
             Some(Stop::Canceled) => {
-                let error = OperationError::code(ResultCode::CANCELED);
+                let error = RequestRefusal::Canceled.into();
                 return self.answer(&origin, held.kind, &error, out);
             }
         }
         let configuration = Rc::clone(&self.configuration);
         let Some(decision) = decision else {
-            let error = OperationError::new(ResultCode::OTHER, "internal error");
+            let error = Failure::Internal.into();
             return self.answer(&origin, held.kind, &error, out);
         };
         // Under another configuration there are other overlays: all are asked, unless something has acted already.
@@ -155,17 +156,14 @@ impl Worker {
         let message = match RequestMessage::decode(&pdu, limits) {
             Ok(message) => message,
             Err(error) => {
-                let fault = error.fault();
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.answer(&origin, held.kind, &error, out);
+                return self.answer(&origin, held.kind, &error.into(), out);
             }
         };
         let controls = RequestControls::decode(&message.controls, &message.operation, &policy(&configuration), limits);
         let mut controls = match controls {
             Ok(controls) => controls,
             Err(fault) => {
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.answer(&origin, held.kind, &error, out);
+                return self.answer(&origin, held.kind, &fault.into(), out);
             }
         };
         let mut call = Call {
@@ -195,7 +193,7 @@ impl Worker {
                 self.begin_operation(session, call, out)
             }
             (ExternalAnswer::Entries(_), _) => {
-                let error = OperationError::new(ResultCode::OTHER, "internal error");
+                let error = Failure::Internal.into();
                 self.answer(call.origin, call.kind(), &error, out)
             }
             (ExternalAnswer::Result(result), operation) => {

@@ -30,6 +30,7 @@ use crate::{
         respond,
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches},
+    refusal::{RequestRefusal, SearchRefusal},
     request::{
         context::{RequestContext, RequestKind},
         stop::StopFlag,
@@ -203,12 +204,9 @@ impl Worker {
                 self.scratch.shard.record_completed(kind);
                 Started::Answered
             }
-            _ if session.in_flight.contains_key(&origin.message_id) => self.answer(
-                &origin,
-                kind,
-                &OperationError::new(ResultCode::PROTOCOL_ERROR, "message ID is in use"),
-                out,
-            ),
+            _ if session.in_flight.contains_key(&origin.message_id) => {
+                self.answer(&origin, kind, &RequestRefusal::MessageIdInUse.into(), out)
+            }
             _ => self.start_controlled(session, &configuration, &mut origin, &message, pdu, out),
         }
     }
@@ -225,8 +223,7 @@ impl Worker {
     ) -> Started {
         let kind = message.operation.operation();
         if !crate::room::may_begin() {
-            let error = OperationError::new(ResultCode::BUSY, "no memory is left; try again later");
-            return self.answer(origin, kind, &error, out);
+            return self.answer(origin, kind, &RequestRefusal::NoMemory.into(), out);
         }
         let mut controls = match RequestControls::decode(
             &message.controls,
@@ -237,8 +234,7 @@ impl Worker {
             Ok(controls) => controls,
             Err(fault) => {
                 crate::outcome::log::request(configuration, origin, &message.operation);
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.refuse_controls(session, configuration, origin, message, error, out);
+                return self.refuse_controls(session, configuration, origin, message, fault.into(), out);
             }
         };
         origin.tracked = controls
@@ -257,8 +253,7 @@ impl Worker {
             origin.request.extended = configuration.extended_operation(request.name).map(|row| row.oid);
         }
         if session.negotiation.is_some() && kind != Operation::Bind {
-            let error = OperationError::new(ResultCode::OPERATIONS_ERROR, "SASL bind in progress");
-            return self.answer(origin, kind, &error, out);
+            return self.answer(origin, kind, &RequestRefusal::NegotiationUnderWay.into(), out);
         }
         if let Err(error) = crate::identity::proxied::authorize(configuration, origin, &controls) {
             return self.refuse_controls(session, configuration, origin, message, error, out);
@@ -313,7 +308,7 @@ impl Worker {
     ) -> Started {
         match &message.operation {
             Request::Search(request) if Dn::parse(&configuration.schema, request.base).is_err() => {
-                error = search::invalid_base();
+                error = SearchRefusal::InvalidBase.into();
             }
             // This bind has ended the SASL negotiation that was under way.
             Request::Bind(_) => session.negotiation = None,
@@ -411,8 +406,7 @@ impl Worker {
         match self.long_searches.submit(&self.directory, run) {
             Ok(receiver) => Some(HandedOver::new(receiver, stop)),
             Err(mut run) => {
-                let error = OperationError::new(ResultCode::BUSY, "too many long searches are waiting");
-                run.refuse(error, &mut self.scratch, out);
+                run.refuse(RequestRefusal::TooManyLongSearches.into(), &mut self.scratch, out);
                 self.conclude(session, &mut run);
                 None
             }
@@ -507,8 +501,7 @@ impl Worker {
                     session.begin_bind();
                     session.negotiation = None;
                 }
-                let error = OperationError::new(fault.code, fault.diagnostic);
-                respond::refusal(out, id.value(), *operation, &error);
+                respond::refusal(out, id.value(), *operation, &(*fault).into());
                 self.scratch.shard.record_initiated(*operation);
                 self.scratch.shard.record_result(*operation, fault.code, 0);
                 Started::Answered

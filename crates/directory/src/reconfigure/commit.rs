@@ -12,8 +12,9 @@ use crate::{
     Configuration, Directory,
     backend::{
         in_memory::PreparedConfiguration,
-        queue::{Pausing, REMOVED, Served},
+        queue::{Pausing, Served},
     },
+    refusal::QueueRefusal,
 };
 
 /// A configuration with all its parts open, while all writers wait. See [`Service::prepare`](crate::Service::prepare).
@@ -77,7 +78,7 @@ impl Prepared<'_> {
             writer.wait();
         }
         for running in gone {
-            running.writer.close(REMOVED);
+            running.writer.close(QueueRefusal::Removed);
             state.closed.push((running.place.clone(), running.database.closed()));
             running.end();
         }

@@ -15,10 +15,10 @@ use crate::{
         external::ExternalDatabase,
         in_memory::InMemoryTree,
         ldif::{LdifFiles, LdifLock},
-        queue::{REMOVED, Served, WriterHandle},
+        queue::{Served, WriterHandle},
     },
-    error::SHUTTING_DOWN,
     overlay::Pipeline,
+    refusal::QueueRefusal,
 };
 
 /// The parts that run for the configuration in force.
@@ -99,7 +99,7 @@ impl RunningState {
     pub(crate) fn close(&mut self) {
         self.has_ended = true;
         for running in &self.running {
-            running.writer.close(SHUTTING_DOWN);
+            running.writer.close(QueueRefusal::ShuttingDown);
         }
         for running in self.running.drain(..) {
             running.end();
@@ -129,7 +129,7 @@ impl RunningDatabase {
 impl Drop for NewDatabases {
     fn drop(&mut self) {
         for new in self.0.drain(..) {
-            new.writer.close(REMOVED);
+            new.writer.close(QueueRefusal::Removed);
             new.end();
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use ironbark_ldap_proto::{Modifications, ModifyOperation, ValueSet};
-use ironbark_model::{AttributeDescription, ResultCode, Schema, schema::AttributeType, syntax::oid};
+use ironbark_model::{AttributeDescription, Schema, schema::AttributeType, syntax::oid};
 
 use super::pretty;
-use crate::OperationError;
+use crate::{OperationError, refusal::AttributeRefusal};
 
 /// What a [`Modification`] does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,10 +88,7 @@ impl Modification {
         let description = resolve(schema, &name)?;
         let attribute_type = schema.attribute_type(description.attribute_type);
         if kind == ModificationKind::Increment && attribute_type.syntax.oid != oid::INTEGER {
-            return refuse(
-                ResultCode::CONSTRAINT_VIOLATION,
-                format!("{name}: attribute syntax inappropriate for increment"),
-            );
+            return Err(AttributeRefusal::NotIncrementable { name }.into());
         }
         let mut modification = Self {
             kind,
@@ -110,14 +107,14 @@ impl Modification {
         schema: &Schema,
         attribute_type: &AttributeType,
         values: ValueSet<'_>,
-    ) -> Result<(), OperationError> {
+    ) -> Result<(), AttributeRefusal> {
         for (index, value) in values.iter().enumerate() {
             // A class must be known: slapd treats an unknown one as a syntax error.
             let is_class = &*attribute_type.oid == OBJECT_CLASS;
             let class = is_class.then(|| schema.find_object_class(value)).flatten();
             if (is_class && class.is_none()) || (attribute_type.syntax.validate)(schema, value).is_err() {
-                let text = format!("{}: value #{index} invalid per syntax", self.name);
-                return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
+                let name = self.name.clone();
+                return Err(AttributeRefusal::InvalidValue { name, index });
             }
             // Classes are stored under their first name, even if the client wrote another one.
             let stored = match class.and_then(|class| class.names.first()) {
@@ -128,26 +125,21 @@ impl Modification {
         }
         let adds = matches!(self.kind, ModificationKind::Add | ModificationKind::Replace);
         if adds && self.values.len() > 1 && attribute_type.single_value {
-            return refuse(
-                ResultCode::CONSTRAINT_VIOLATION,
-                format!("{}: multiple values provided", self.name),
-            );
+            let name = self.name.clone();
+            return Err(AttributeRefusal::MultipleValues { name });
         }
         for (index, value) in self.values.iter().enumerate() {
             let Some(normal) = try_normal_form(schema, attribute_type, value) else {
-                let text = format!("{}: value #{index} normalization failed", self.name);
-                return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
+                let name = self.name.clone();
+                return Err(AttributeRefusal::NotNormalizable { name, index });
             };
             self.normalized.push(normal);
         }
         if self.kind != ModificationKind::Delete
             && let Some(index) = first_duplicate(&self.normalized)
         {
-            let text = format!(
-                "{}: value #{index} provided more than once",
-                schema.description_text(&self.description)
-            );
-            return refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text);
+            let attribute = schema.description_text(&self.description);
+            return Err(AttributeRefusal::RepeatedValue { attribute, index });
         }
         Ok(())
     }
@@ -186,12 +178,12 @@ pub(crate) fn check_permitted(
     schema: &Schema,
     modifications: &mut [Modification],
     relax: bool,
-) -> Result<(), OperationError> {
+) -> Result<(), AttributeRefusal> {
     for modification in modifications.iter() {
         let attribute_type = schema.attribute_type(modification.description.attribute_type);
         if !relax && attribute_type.obsolete && !modification.only_removes_attribute() {
-            let text = format!("{}: attribute is obsolete", modification.name);
-            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            let name = modification.name.clone();
+            return Err(AttributeRefusal::Obsolete { name });
         }
     }
     for modification in modifications {
@@ -200,12 +192,12 @@ pub(crate) fn check_permitted(
             continue;
         }
         if !relax {
-            let text = format!("{}: no user modification allowed", modification.name);
-            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            let name = modification.name.clone();
+            return Err(AttributeRefusal::NoUserModification { name });
         }
         if !MANAGEABLE.contains(&&*attribute_type.oid) {
-            let text = format!("{}: no-user-modification attribute not manageable", modification.name);
-            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+            let name = modification.name.clone();
+            return Err(AttributeRefusal::NotManageable { name });
         }
         modification.authority = Authority::Manager;
     }
@@ -234,19 +226,17 @@ const MANAGEABLE: &[&str] = &[
 
 const OBJECT_CLASS: &str = "2.5.4.0";
 
-fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, OperationError> {
-    let undefined = |text: &dyn std::fmt::Display| {
-        OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{name}: {text}"))
-    };
+fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, AttributeRefusal> {
+    let owned = || name.to_owned();
     let description = schema
         .attribute_description(name.as_bytes())
-        .map_err(|error| undefined(&error))?;
+        .map_err(|error| AttributeRefusal::Undefined { name: owned(), error })?;
     let needs_binary = schema.attribute_type(description.attribute_type).syntax.binary_transfer;
     if needs_binary && !description.is_binary() {
-        return Err(undefined(&"requires ;binary transfer"));
+        return Err(AttributeRefusal::NeedsBinary { name: owned() });
     }
     if description.is_range() {
-        return Err(undefined(&"inappropriate use of tag range option"));
+        return Err(AttributeRefusal::RangeOption { name: owned() });
     }
     Ok(description)
 }
@@ -276,8 +266,4 @@ fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
         .iter()
         .enumerate()
         .find_map(|(index, normal)| seen.insert(normal, index))
-}
-
-fn refuse<T>(code: ResultCode, text: String) -> Result<T, OperationError> {
-    Err(OperationError::new(code, text))
 }

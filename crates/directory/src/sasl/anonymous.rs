@@ -1,9 +1,7 @@
 //! ANONYMOUS (RFC 4505).
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
+use super::step::{Claim, Step, StepResult, User};
+use crate::refusal::SaslRefusal;
 
 /// The longest trace information, in characters.
 const MAX_TRACE: usize = 255;
@@ -15,7 +13,7 @@ pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), ()> {
     };
     let is_text = std::str::from_utf8(trace).is_ok_and(|text| text.chars().count() <= MAX_TRACE);
     if !is_text {
-        return Err(failure::malformed("trace information"));
+        return Err(SaslRefusal::malformed("trace information").into());
     }
     Ok(Step::Claim(Claim {
         user: User::Anonymous,

@@ -3,10 +3,8 @@
 use hmac::{Hmac, KeyInit, Mac};
 use subtle::ConstantTimeEq as _;
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
+use super::step::{Claim, Step, StepResult, User};
+use crate::refusal::SaslRefusal;
 
 /// The challenge that was sent.
 pub(crate) struct Exchange(String);
@@ -20,7 +18,7 @@ pub(crate) struct Proof {
 /// The server speaks first. `nonce` has not been used before.
 pub(crate) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResult<Exchange, Proof> {
     if message.is_some_and(|message| !message.is_empty()) {
-        return Err(failure::malformed("CRAM-MD5 does not accept initial data"));
+        return Err(SaslRefusal::malformed("CRAM-MD5 does not accept initial data").into());
     }
     let challenge = format!("<{nonce}@{host}>");
     Ok(Step::Challenge(challenge.clone().into_bytes(), Exchange(challenge)))
@@ -31,9 +29,9 @@ pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exc
     // A name may contain blanks.
     let (user, response) = text
         .and_then(|text| text.rsplit_once(' '))
-        .ok_or_else(|| failure::malformed("a name and a digest expected"))?;
+        .ok_or_else(|| SaslRefusal::malformed("a name and a digest expected"))?;
     if user.is_empty() || user.contains('\0') {
-        return Err(failure::unauthenticated());
+        return Err(SaslRefusal::Unauthenticated.into());
     }
     Ok(Step::Claim(Claim {
         user: User::Name(user.to_owned()),

@@ -5,11 +5,8 @@ use std::fmt::Write as _;
 use md5::{Digest as _, Md5};
 use subtle::ConstantTimeEq as _;
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
-use crate::OperationError;
+use super::step::{Claim, Step, StepResult, User};
+use crate::refusal::SaslRefusal;
 
 /// The challenge that was sent.
 pub(crate) struct Exchange {
@@ -53,9 +50,9 @@ pub(crate) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step<
 pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Box<Proof>> {
     let text = message.filter(|message| message.len() <= MAX_RESPONSE);
     let text = text.and_then(|message| std::str::from_utf8(message).ok());
-    let proof = read(text.ok_or_else(|| failure::malformed("no digest-response"))?)?;
+    let proof = read(text.ok_or_else(|| SaslRefusal::malformed("no digest-response"))?)?;
     if proof.user.is_empty() || proof.cnonce.is_empty() {
-        return Err(failure::malformed("a directive is missing"));
+        return Err(SaslRefusal::malformed("a directive is missing").into());
     }
     let is_ours = proof.nonce == exchange.nonce && (proof.realm.is_empty() || proof.realm == exchange.realm);
     let is_for_ldap = proof
@@ -63,7 +60,7 @@ pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Ex
         .get(..5)
         .is_some_and(|service| service.eq_ignore_ascii_case("ldap/"));
     if !is_ours || !is_for_ldap {
-        return Err(failure::unauthenticated());
+        return Err(SaslRefusal::Unauthenticated.into());
     }
     Ok(Step::Claim(Claim {
         user: User::Name(proof.user.clone()),
@@ -73,7 +70,7 @@ pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Ex
 }
 
 /// Reads the directives of a digest-response. None may occur twice.
-fn read(text: &str) -> Result<Proof, OperationError> {
+fn read(text: &str) -> Result<Proof, SaslRefusal> {
     let mut proof = Proof::default();
     let mut seen: Vec<String> = Vec::new();
     let mut rest = text;
@@ -81,7 +78,7 @@ fn read(text: &str) -> Result<Proof, OperationError> {
         rest = after;
         let name = name.to_ascii_lowercase();
         if seen.contains(&name) {
-            return Err(failure::malformed("a directive occurs twice"));
+            return Err(SaslRefusal::malformed("a directive occurs twice"));
         }
         let is_permitted = match &*name {
             "qop" => value == "auth",
@@ -90,7 +87,7 @@ fn read(text: &str) -> Result<Proof, OperationError> {
             _ => true,
         };
         if !is_permitted {
-            return Err(failure::malformed("qop, nc or charset"));
+            return Err(SaslRefusal::malformed("qop, nc or charset"));
         }
         match &*name {
             "username" => proof.user = value,
@@ -108,13 +105,13 @@ fn read(text: &str) -> Result<Proof, OperationError> {
     if seen.iter().any(|name| name == "nc") {
         Ok(proof)
     } else {
-        Err(failure::malformed("nc is missing"))
+        Err(SaslRefusal::malformed("nc is missing"))
     }
 }
 
 /// The first directive of a comma-separated list, and what follows it.
-fn directive(text: &str) -> Result<Option<(&str, String, &str)>, OperationError> {
-    let malformed = || failure::malformed("directive");
+fn directive(text: &str) -> Result<Option<(&str, String, &str)>, SaslRefusal> {
+    let malformed = || SaslRefusal::malformed("directive");
     let text = text.trim_start_matches([',', ' ', '\t', '\r', '\n']);
     if text.is_empty() {
         return Ok(None);

@@ -1,13 +1,10 @@
 //! EXTERNAL (RFC 4422 appendix A): the client's identity comes from its certificate, or on ldapi:// from the kernel's
 //! information about its process.
 
-use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_model::{Dn, Schema};
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
-use crate::{OperationError, request::context::RequestContext};
+use super::step::{Claim, Step, StepResult, User};
+use crate::{refusal::SaslRefusal, request::context::RequestContext};
 
 /// Whether the connection identifies the client.
 pub(crate) fn is_available(origin: &RequestContext) -> bool {
@@ -24,17 +21,14 @@ pub(crate) fn step(schema: &Schema, origin: &RequestContext, message: Option<&[u
         // slapd keeps only the normal form of such names.
         (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
             .and_then(|dn| Dn::parse(schema, dn.normalized()))
-            .map_err(|_| {
-                OperationError::new(ResultCode::INVALID_CREDENTIALS, "the certificate's subject is no name")
-            })?,
+            .map_err(|_| SaslRefusal::InvalidSubject)?,
         (None, Some((user, group))) => {
             let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
-            Dn::parse(schema, name.as_bytes())
-                .map_err(|_| OperationError::new(ResultCode::OTHER, "the schema lacks uidNumber or gidNumber"))?
+            Dn::parse(schema, name.as_bytes()).map_err(|_| SaslRefusal::UnnamedPeer)?
         }
-        (None, None) => return Err(failure::no_mechanism()),
+        (None, None) => return Err(SaslRefusal::NoMechanism.into()),
     };
-    let authorization = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| failure::unauthorized())?;
+    let authorization = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| SaslRefusal::Unauthorized)?;
     Ok(Step::Claim(Claim {
         user: User::Dn(dn),
         authorization: Some(authorization.to_owned()).filter(|text| !text.is_empty()),

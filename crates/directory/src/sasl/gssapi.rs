@@ -13,11 +13,10 @@ use libgssapi::{
 };
 
 use super::{
-    failure,
     layer::{LayerError, SecurityLayer},
     step::{Claim, Step, StepResult, User},
 };
-use crate::OperationError;
+use crate::refusal::SaslRefusal;
 
 /// The server's conditions for a negotiation.
 #[derive(Clone, Copy)]
@@ -45,6 +44,7 @@ enum State {
 }
 
 /// The layers that the client may choose, and the strength of those that encrypt.
+#[derive(Clone, Copy)]
 struct Offer {
     layers: u8,
     strength: u32,
@@ -76,7 +76,7 @@ pub(crate) type GssapiResult = StepResult<Box<Exchange>, Option<Box<dyn Security
 pub(crate) fn begin(terms: Terms<'_>, host: &str, message: Option<&[u8]>) -> GssapiResult {
     let credentials = credentials(host).map_err(|error| {
         tracing::error!(target: "any", "GSSAPI: the key of ldap@{host}: {error}");
-        failure::failed()
+        SaslRefusal::Failed
     })?;
     let exchange = Exchange {
         context: ServerCtx::new(Some(credentials)),
@@ -145,7 +145,7 @@ impl Exchange {
                 }
             }
             State::Established if message.is_empty() => self.offer(terms),
-            State::Established => Err(failure::malformed("a token too many")),
+            State::Established => Err(SaslRefusal::malformed("a token too many").into()),
             State::Offered(offer) => self.choose(terms, offer, message),
         }
     }
@@ -171,7 +171,7 @@ impl Exchange {
             }
         }
         if layers == 0 {
-            return Err(failure::too_weak("GSSAPI"));
+            return Err(SaslRefusal::TooWeak { mechanism: "GSSAPI" }.into());
         }
         let token = token.to_vec();
         self.state = State::Offered(Offer { layers, strength });
@@ -183,21 +183,21 @@ impl Exchange {
         let choice = self.context.unwrap(message).map_err(refused)?;
         let (size, authorization) = choice
             .split_at_checked(4)
-            .ok_or_else(|| failure::malformed("no choice of a security layer"))?;
+            .ok_or_else(|| SaslRefusal::malformed("no choice of a security layer"))?;
         let [chosen, high, middle, low] = *size else {
-            return Err(failure::malformed("no choice of a security layer"));
+            return Err(SaslRefusal::malformed("no choice of a security layer").into());
         };
         if !chosen.is_power_of_two() || chosen & layers == 0 {
-            return Err(failure::malformed("a security layer that was not offered"));
+            return Err(SaslRefusal::malformed("a security layer that was not offered").into());
         }
-        let authorization = std::str::from_utf8(authorization).map_err(|_| failure::unauthorized())?;
+        let authorization = std::str::from_utf8(authorization).map_err(|_| SaslRefusal::Unauthorized)?;
         let authorization = Some(authorization.to_owned()).filter(|text| !text.is_empty());
         let name = self.client().map_err(refused)?;
-        let name = String::from_utf8(name).map_err(|_| failure::unauthenticated())?;
+        let name = String::from_utf8(name).map_err(|_| SaslRefusal::Unauthenticated)?;
         let max_sent = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
         let max_content = max_sent.min(MAX_PACKET_SENT).saturating_sub(OVERHEAD);
         if chosen != NOTHING && max_content == 0 {
-            return Err(failure::malformed("the client's buffer is too small"));
+            return Err(SaslRefusal::malformed("the client's buffer is too small").into());
         }
         let proof: Option<Box<dyn SecurityLayer>> = if chosen == NOTHING {
             None
@@ -235,9 +235,9 @@ fn default_realm() -> Result<Vec<u8>, Error> {
 }
 
 /// The reason is logged, and hidden from clients.
-fn refused(error: Error) -> OperationError {
+fn refused(error: Error) -> SaslRefusal {
     tracing::info!(target: "stats", "GSSAPI: {error}");
-    failure::unauthenticated()
+    SaslRefusal::Unauthenticated
 }
 
 /// Packets are tokens of `GSS_Wrap`.

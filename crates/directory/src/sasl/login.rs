@@ -1,9 +1,7 @@
 //! LOGIN (draft-murchison-sasl-login): asks for a name, then for a password. For old clients.
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
+use super::step::{Claim, Step, StepResult, User};
+use crate::refusal::SaslRefusal;
 
 /// The item that the server has asked for.
 pub(crate) enum Exchange {
@@ -25,10 +23,10 @@ pub(crate) fn begin(message: Option<&[u8]>) -> StepResult<Exchange, Vec<u8>> {
 pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Vec<u8>> {
     let message = message
         .filter(|message| !message.is_empty())
-        .ok_or_else(failure::unauthenticated)?;
+        .ok_or(SaslRefusal::Unauthenticated)?;
     match exchange {
         Exchange::Name => {
-            let name = String::from_utf8(message.to_vec()).map_err(|_| failure::malformed("not UTF-8"))?;
+            let name = String::from_utf8(message.to_vec()).map_err(|_| SaslRefusal::malformed("not UTF-8"))?;
             Ok(Step::Challenge(PASSWORD.to_vec(), Exchange::Password(name)))
         }
         Exchange::Password(name) => Ok(Step::Claim(Claim {

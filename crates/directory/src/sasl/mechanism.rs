@@ -2,8 +2,8 @@
 
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
-use super::{external, failure};
-use crate::{Configuration, OperationError, password::scram::Hash, request::context::RequestContext};
+use super::external;
+use crate::{Configuration, password::scram::Hash, refusal::SaslRefusal, request::context::RequestContext};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -133,14 +133,14 @@ impl Mechanism {
     ///
     /// # Errors
     /// The reason, in Cyrus SASL's order and words.
-    pub(crate) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
+    pub(crate) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), SaslRefusal> {
         let permitted = configuration.settings.sasl.mechanisms;
         if permitted.is_some_and(|set| !set.contains(self.named)) {
-            return Err(failure::no_mechanism());
+            return Err(SaslRefusal::NoMechanism);
         }
         let properties = &configuration.settings.sasl.properties;
         if self.layer_ssf < properties.min_ssf.saturating_sub(situation.ssf) {
-            return Err(failure::too_weak(self.name));
+            return Err(SaslRefusal::TooWeak { mechanism: self.name });
         }
         let is_possible = match self.kind {
             Kind::External => situation.tells_client,
@@ -148,7 +148,7 @@ impl Mechanism {
             _ => true,
         };
         if !is_possible {
-            return Err(failure::no_mechanism());
+            return Err(SaslRefusal::NoMechanism);
         }
         let mut demanded = properties.flags;
         // On a protected connection, nothing is sent in the clear.
@@ -158,9 +158,9 @@ impl Mechanism {
         if self.provides.contains(demanded) {
             Ok(())
         } else if demanded.contains(SecurityFlags::NO_PLAIN) && !self.provides.contains(SecurityFlags::NO_PLAIN) {
-            Err(failure::in_the_clear())
+            Err(SaslRefusal::InTheClear)
         } else {
-            Err(failure::no_mechanism())
+            Err(SaslRefusal::NoMechanism)
         }
     }
 }

@@ -9,7 +9,6 @@ pub(crate) mod anonymous;
 pub(crate) mod cram_md5;
 pub(crate) mod digest_md5;
 pub(crate) mod external;
-pub(crate) mod failure;
 #[cfg(feature = "gssapi")]
 pub(crate) mod gssapi;
 pub(crate) mod layer;

@@ -1,9 +1,7 @@
 //! PLAIN (RFC 4616): authorization identity, name and password, with NUL between them.
 
-use super::{
-    failure,
-    step::{Claim, Step, StepResult, User},
-};
+use super::step::{Claim, Step, StepResult, User};
+use crate::refusal::SaslRefusal;
 
 pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), Vec<u8>> {
     let Some(message) = message else {
@@ -13,12 +11,12 @@ pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), Vec<u8>> {
     let (Some(authorization), Some(user), Some(password), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return Err(failure::malformed("three parts expected"));
+        return Err(SaslRefusal::malformed("three parts expected").into());
     };
-    let text = |octets: &[u8]| String::from_utf8(octets.to_vec()).map_err(|_| failure::malformed("not UTF-8"));
+    let text = |octets: &[u8]| String::from_utf8(octets.to_vec()).map_err(|_| SaslRefusal::malformed("not UTF-8"));
     let (authorization, user) = (text(authorization)?, text(user)?);
     if user.is_empty() || password.is_empty() {
-        return Err(failure::unauthenticated());
+        return Err(SaslRefusal::Unauthenticated.into());
     }
     Ok(Step::Claim(Claim {
         user: User::Name(user),

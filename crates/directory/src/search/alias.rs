@@ -4,11 +4,11 @@ use ironbark_model::Filter;
 use ironbark_model::filter::Assertion;
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
-use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
+use ironbark_model::{CompiledFilter, Dn, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::target::Target;
-use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure};
+use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure, refusal::SearchRefusal};
 
 /// Aliases that one search may follow below its base. Beyond that the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
@@ -73,13 +73,13 @@ pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Fo
         let target = match found {
             Found::Entry => return Ok(current),
             Found::Alias(target) => target,
-            Found::BrokenAlias => return Err(problem(view, id, "alias dereferences to an invalid name")),
+            Found::BrokenAlias => return Err(problem(view, id, SearchRefusal::InvalidAlias)),
         };
         if name.is_within(&target) && name.depth() == depth && *name == target {
-            return Err(problem(view, id, "circular alias"));
+            return Err(problem(view, id, SearchRefusal::CircularAlias));
         }
         if leads_nowhere(configuration, view, &target)? {
-            return Err(problem(view, id, NOT_FOUND));
+            return Err(problem(view, id, SearchRefusal::AliasToNothing));
         }
         // The RDNs below the alias are carried over to its target.
         let target_depth = target.depth();
@@ -97,10 +97,7 @@ pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Fo
             target_depth,
         });
     }
-    Err(OperationError::new(
-        ResultCode::ALIAS_PROBLEM,
-        "maximum deref depth exceeded",
-    ))
+    Err(SearchRefusal::AliasesTooDeep.into())
 }
 
 /// The kind of an entry on the way to another.
@@ -146,16 +143,17 @@ pub(super) fn leads_to_nothing(
         Location::Entry(id) => Some((id, dn.depth())),
         Location::Missing { ancestor } => ancestor,
     };
-    let code = || OperationError::code(ResultCode::NO_SUCH_OBJECT);
-    Ok((alias.map_or_else(code, |(id, _)| problem(view, id, NOT_FOUND)), alias))
+    let nothing = || SearchRefusal::NoSuchBase.into();
+    Ok((
+        alias.map_or_else(nothing, |(id, _)| problem(view, id, SearchRefusal::AliasToNothing)),
+        alias,
+    ))
 }
 
-const NOT_FOUND: &str = "aliasedObject not found";
-
-fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
+fn problem(view: View<'_>, id: EntryId, refusal: SearchRefusal) -> OperationError {
     OperationError {
         matched_dn: view.dn(id).map(|dn| dn.pretty().to_owned()).unwrap_or_default(),
-        ..OperationError::new(ResultCode::ALIAS_PROBLEM, text)
+        ..refusal.into()
     }
 }
 
@@ -197,10 +195,7 @@ pub(super) fn expand(
                 return Ok(bases);
             }
             if followed > ALIAS_LIMIT {
-                return Err(OperationError::new(
-                    ResultCode::ADMIN_LIMIT_EXCEEDED,
-                    "too many aliases",
-                ));
+                return Err(SearchRefusal::TooManyAliases.into());
             }
             let Some(target) = resolve(disclosure, alias)? else {
                 continue;

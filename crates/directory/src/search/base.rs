@@ -13,6 +13,7 @@ use crate::{
     Configuration, NamingContext, OperationError,
     access::{Requester, SubjectDecisions, Target, WriteCheck, disclosure::Disclosure},
     backend::referral,
+    refusal::SearchRefusal,
 };
 
 /// The answer under the domain scope control: the client wants no referrals.
@@ -95,7 +96,7 @@ pub(super) fn require_search(
     if check.permits(Target::Entry, Privileges::SEARCH) {
         Ok(())
     } else if check.discloses_base() {
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        Err(SearchRefusal::NoAccess.into())
     } else {
         Err(hidden())
     }
@@ -115,10 +116,7 @@ pub(super) fn refuse_referral(
         return Ok(());
     };
     if view.is_exhausted() {
-        return Err(OperationError::new(
-            ResultCode::ADMIN_LIMIT_EXCEEDED,
-            "search takes too much work",
-        ));
+        return Err(SearchRefusal::TooMuchWork.into());
     }
     let dn = base.dn();
     let urls = referral::urls_below(configuration, &record, dn, dn, Some(base.scope));

@@ -4,7 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::{Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::{Entry, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
@@ -19,6 +19,7 @@ use crate::{
     access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Requester, Source, Subject, SubjectDecisions},
     backend::referral,
     outcome::log,
+    refusal::SearchRefusal,
     request::{
         context::RequestKind,
         identity::{Identity, Peer, Strength},
@@ -131,7 +132,7 @@ impl SearchRun {
             && plan.exceeds(view, limit)?
             && !step.is_exhausted()
         {
-            return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
+            return Err(SearchRefusal::UncheckedLimit.into());
         }
         let walk = PlannedWalk {
             context,
@@ -199,8 +200,7 @@ impl SearchRun {
 
     pub(super) fn time_is_up(&mut self, scratch: &Scratch) -> Option<Walked> {
         let deadline = self.limits.deadline_micros?;
-        (scratch.directory().monotonic_micros() >= deadline)
-            .then(|| self.stop_with(ResultCode::TIME_LIMIT_EXCEEDED, ""))
+        (scratch.directory().monotonic_micros() >= deadline).then(|| self.stop_with(SearchRefusal::TimeLimit))
     }
 
     fn consider(
@@ -419,8 +419,7 @@ impl SearchRun {
         if self.page_is_full() {
             return Some(Walked::Finish);
         }
-        self.size_is_reached()
-            .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
+        self.size_is_reached().then(|| self.stop_with(SearchRefusal::SizeLimit))
     }
 
     pub(super) fn size_is_reached(&self) -> bool {

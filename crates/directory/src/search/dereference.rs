@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
     Attribute, List,
     controls::{Control, DereferenceRequest, DereferenceResult, EncodedDereferences, RequestControls},
 };
-use ironbark_model::{Budget, Dn, ResultCode, Schema, budget::cost, syntax};
+use ironbark_model::{Budget, Dn, Schema, budget::cost, syntax};
 use ironbark_store::{HeldSnapshot, Location, View};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -15,6 +15,7 @@ use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source, VisibleEntry},
+    refusal::DereferenceRefusal,
 };
 
 /// DNs that are looked up for one entry. Further DNs are left out.
@@ -44,26 +45,23 @@ fn specifications(
     schema: &Schema,
     control: &Control<DereferenceRequest<'_>>,
     budget: Option<&Budget>,
-) -> Result<Vec<DereferenceSpecification>, OperationError> {
-    let malformed = |text| OperationError::new(ResultCode::PROTOCOL_ERROR, text);
+) -> Result<Vec<DereferenceSpecification>, DereferenceRefusal> {
     let mut specifications: Vec<DereferenceSpecification> = Vec::new();
     let mut known = FxHashSet::default();
     for specification in &control.value.0 {
         let attribute = schema
             .attribute_description(specification.attribute)
-            .map_err(|_| malformed("Dereference control: derefAttr decoding error"))?;
+            .map_err(|_| DereferenceRefusal::UndefinedAttribute)?;
         let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
         if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
             if control.critical {
-                return Err(malformed("Dereference control: derefAttr syntax not distinguishedName"));
+                return Err(DereferenceRefusal::NoDnSyntax);
             }
             return Ok(Vec::new());
         }
         // Thus each value is followed once.
         if !known.insert(attribute.clone()) {
-            return Err(malformed(
-                "Dereference control: derefAttr must be unique within control",
-            ));
+            return Err(DereferenceRefusal::RepeatedAttribute);
         }
         let mut selection = Selection::default();
         selection.resolve(schema, specification.attributes.iter(), budget);
@@ -72,7 +70,7 @@ fn specifications(
         }
         let mut names = specification.attributes.iter();
         if names.any(|name| schema.attribute_description(name).is_err()) {
-            return Err(malformed("Dereference control: attribute decoding error"));
+            return Err(DereferenceRefusal::UndefinedResult);
         }
         specifications.push(DereferenceSpecification {
             attribute,
@@ -178,7 +176,7 @@ impl Gathering {
             attributes: List::new(&attributes),
         };
         result.append(&mut self.encoded);
-        self.check_room(0)
+        Ok(self.check_room(0)?)
     }
 
     /// The requested attributes of the entry with this name, if the subject may read them.
@@ -253,13 +251,10 @@ impl Gathering {
     }
 
     /// Checks that `more` octets fit the limit.
-    fn check_room(&self, more: usize) -> Result<(), OperationError> {
+    fn check_room(&self, more: usize) -> Result<(), DereferenceRefusal> {
         if self.encoded.len().saturating_add(more) <= MOST_OCTETS {
             return Ok(());
         }
-        Err(OperationError::new(
-            ResultCode::ADMIN_LIMIT_EXCEEDED,
-            "too much to dereference",
-        ))
+        Err(DereferenceRefusal::TooMuch)
     }
 }

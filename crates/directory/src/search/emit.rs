@@ -1,6 +1,5 @@
 //! The end of a sorted search: orders the collected entries and sends them.
 
-use ironbark_model::ResultCode;
 use ironbark_store::{EntryId, View};
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source},
+    refusal::SearchRefusal,
     request::responses::ResponseWait,
 };
 
@@ -43,7 +43,7 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
         }
         if is_cut {
             if run.verdict.is_none() {
-                run.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, "");
+                run.stop_with(SearchRefusal::SizeLimit);
             }
             break;
         }

@@ -9,7 +9,7 @@ use std::{
 
 use ironbark_config::limits::SearchLimits;
 use ironbark_ldap_proto::{DerefAliases, Scope, SearchRequest};
-use ironbark_model::{Dn, Entry, Filter, ResultCode, budget, filter::log::LogFilter};
+use ironbark_model::{Dn, Entry, Filter, budget, filter::log::LogFilter};
 
 use super::{
     external_walk::ExternalWalk,
@@ -27,6 +27,7 @@ use crate::{
             UNSUPPORTED, refuse_controls,
         },
     },
+    refusal::SearchRefusal,
     request::context::RequestContext,
     scratch::{Scratch, TURN_STEPS},
 };
@@ -51,8 +52,7 @@ pub(crate) fn external_search(
     (base, request, pdu): (&Dn, &SearchRequest<'_>, &[u8]),
 ) -> Result<ExternalSearch, OperationError> {
     if budget::cost_of(pdu) > MOST_TEXT_STEPS {
-        let text = "search takes too much work";
-        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+        return Err(SearchRefusal::TooMuchWork.into());
     }
     Ok(ExternalSearch {
         base: base.clone(),

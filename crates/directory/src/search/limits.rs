@@ -3,9 +3,14 @@
 use ironbark_config::limits::{
     DnPattern, HardLimit, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit,
 };
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::Dn;
 
-use crate::{Configuration, NamingContext, OperationError, access::Lookup, request::identity::Identity};
+use crate::{
+    Configuration, NamingContext,
+    access::Lookup,
+    refusal::{PageRefusal, SearchRefusal},
+    request::identity::Identity,
+};
 
 /// The limits for an identity on a database. `None`: the identity is the rootdn, which has no limits.
 ///
@@ -88,9 +93,9 @@ pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Option<u32>
 ///
 /// # Errors
 /// `adminLimitExceeded`: this identity may not search at all.
-pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, OperationError> {
+pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, SearchRefusal> {
     match limits.map_or(UncheckedLimit::Unlimited, |limits| limits.unchecked) {
-        UncheckedLimit::Disabled => Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED)),
+        UncheckedLimit::Disabled => Err(SearchRefusal::UncheckedLimit),
         UncheckedLimit::At(most) => Ok(Some(u64::from(most))),
         UncheckedLimit::Unlimited => Ok(None),
     }
@@ -105,14 +110,13 @@ pub(crate) fn page(
     limits: Option<&SearchLimits>,
     page: PageRequest,
     requested: u32,
-) -> Result<Option<u32>, OperationError> {
+) -> Result<Option<u32>, PageRefusal> {
     let before = page.before;
     let Some(limits) = limits else {
         return Ok(positive(requested).map(|most| most.saturating_sub(before)));
     };
-    let refused = |text| Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
     let total = match limits.page_total {
-        PageTotal::Disabled => return refused("pagedResults control not allowed"),
+        PageTotal::Disabled => return Err(PageRefusal::NotAllowed),
         PageTotal::Hard => match limits.size_hard {
             HardLimit::Soft => limits.size_soft,
             HardLimit::At(most) => Some(most),
@@ -122,7 +126,7 @@ pub(crate) fn page(
         PageTotal::Unlimited => None,
     };
     let largest = match limits.page_size {
-        PageSize::At(most) if page.size > most => return refused("illegal pagedResults page size"),
+        PageSize::At(most) if page.size > most => return Err(PageRefusal::TooLarge),
         PageSize::At(most) => Some(most),
         PageSize::Unset | PageSize::Unlimited => None,
     };
@@ -143,7 +147,9 @@ pub(crate) fn page(
         },
     };
     match (requested, allowed) {
-        (Some(asked), Some(allowed)) if allowed > 0 && asked.saturating_sub(before) > allowed => refused(""),
+        (Some(asked), Some(allowed)) if allowed > 0 && asked.saturating_sub(before) > allowed => {
+            Err(PageRefusal::TooManyEntries)
+        }
         (Some(asked), None) => Ok(Some(asked)),
         (_, allowed) => Ok(allowed),
     }
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn pages_have_the_smallest_limit() {
         let of = |limits: &SearchLimits, size, before, requested| {
-            page(Some(limits), PageRequest { size, before }, requested).map_err(|error| error.diagnostic_message)
+            page(Some(limits), PageRequest { size, before }, requested)
         };
         let limits = SearchLimits {
             page_size: PageSize::At(4),
@@ -208,8 +214,8 @@ mod tests {
         };
         assert_eq!(of(&limits, 4, 0, 0), Ok(Some(5)));
         assert_eq!(of(&limits, 4, 8, 0), Ok(Some(2)));
-        assert_eq!(of(&limits, 5, 0, 0).unwrap_err(), "illegal pagedResults page size");
-        assert_eq!(of(&limits, 2, 0, 9).unwrap_err(), "");
+        assert_eq!(of(&limits, 5, 0, 0), Err(PageRefusal::TooLarge));
+        assert_eq!(of(&limits, 2, 0, 9), Err(PageRefusal::TooManyEntries));
         let limits = SearchLimits {
             page_total: PageTotal::Unlimited,
             ..SearchLimits::default()

@@ -10,7 +10,10 @@ use ironbark_ldap_proto::controls::{ListTarget, RequestControls, VirtualListView
 use ironbark_model::{Budget, ResultCode, Schema};
 
 use super::sort::{PlaceError, Sorting};
-use crate::{NamingContext, OperationError};
+use crate::{
+    NamingContext, OperationError,
+    refusal::{ControlRefusal, ListViewRefusal},
+};
 
 /// A client's request for a part of a list, and the response.
 #[derive(Debug)]
@@ -43,19 +46,18 @@ impl ListView {
             return Ok(None);
         };
         if !is_sorted || context.overlays().sort_limits.is_none() {
-            return if control.critical { Err(unavailable()) } else { Ok(None) };
+            return if control.critical {
+                Err(ControlRefusal::Unavailable.into())
+            } else {
+                Ok(None)
+            };
         }
         if controls.server_side_sort.is_none() {
-            return Err(
-                OperationError::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, "Sort control is required with VLV")
-                    .with_control(&response(0, 0, ResultCode::SORT_CONTROL_MISSING)),
-            );
+            let missing = response(0, 0, ResultCode::SORT_CONTROL_MISSING);
+            return Err(OperationError::from(ListViewRefusal::Unsorted).with_control(&missing));
         }
         if is_paged {
-            return Err(OperationError::new(
-                ResultCode::UNWILLING_TO_PERFORM,
-                "VLV incompatible with PagedResults",
-            ));
+            return Err(ListViewRefusal::Paged.into());
         }
         Ok(Some(Self::of(&control.value)))
     }
@@ -84,22 +86,21 @@ impl ListView {
     ) -> Result<Option<Range<usize>>, OperationError> {
         let count = sorting.len();
         let located = match &self.target {
-            &Target::Offset { offset, content_count } => {
-                position(offset, content_count, count).ok_or(ResultCode::OFFSET_RANGE_ERROR)
-            }
+            &Target::Offset { offset, content_count } => position(offset, content_count, count)
+                .ok_or((ResultCode::OFFSET_RANGE_ERROR, ListViewRefusal::OffsetTooLarge)),
             Target::Value(value) => match sorting.place_of(schema, value, budget) {
                 Ok(Some(place)) => Ok(place + 1),
                 Ok(None) => return Ok(None),
-                Err(PlaceError::Value) => Err(ResultCode::INAPPROPRIATE_MATCHING),
+                Err(PlaceError::Value) => Err((ResultCode::INAPPROPRIATE_MATCHING, ListViewRefusal::InvalidValue)),
                 Err(PlaceError::Operation(error)) => return Err(error),
             },
         };
         let position = match located {
             _ if count == 0 => 0,
             Ok(position) => position,
-            Err(code) => {
+            Err((code, refusal)) => {
                 self.response = Some(response(0, count, code));
-                return Err(refusal(code));
+                return Err(refusal.into());
             }
         };
         self.response = Some(response(position, count, ResultCode::SUCCESS));
@@ -149,22 +150,6 @@ fn response(position: usize, count: usize, code: ResultCode) -> VirtualListViewR
         code,
         context_id: None,
     }
-}
-
-fn refusal(code: ResultCode) -> OperationError {
-    let text = match code {
-        ResultCode::OFFSET_RANGE_ERROR => "VLV offset is behind the end of the list",
-        _ => "VLV value does not conform to the ordering rule",
-    };
-    OperationError::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, text)
-}
-
-/// The refusal of a critical control that cannot be obeyed.
-pub(super) fn unavailable() -> OperationError {
-    OperationError::new(
-        ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-        "critical control unavailable in context",
-    )
 }
 
 #[cfg(test)]

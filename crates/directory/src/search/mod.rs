@@ -39,6 +39,6 @@ pub(crate) use self::{
     external::external_search,
     limits::{of as limits_of, time as time_limit},
     paged::OpenSearches,
-    prepare::{invalid_base, prepare},
+    prepare::prepare,
     selection::Selection,
 };

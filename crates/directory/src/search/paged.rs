@@ -3,10 +3,9 @@
 use std::sync::{Arc, atomic::AtomicU32};
 
 use ironbark_ldap_proto::controls::PagedResults;
-use ironbark_model::ResultCode;
 
 use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
-use crate::{Configuration, OperationError, request::context::RequestContext};
+use crate::{Configuration, OperationError, refusal::PageRefusal, request::context::RequestContext};
 
 /// Paged searches that one connection may keep. Beyond that the oldest is dropped.
 const CURSORS_PER_CONNECTION: usize = 16;
@@ -125,19 +124,11 @@ pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option
 ///
 /// # Errors
 /// `unwillingToPerform`: the rules have changed.
-pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), OperationError> {
+pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), PageRefusal> {
     match begun {
-        Some(begun) if !begun.has_rules_of(configuration) => Err(old_cookie()),
+        Some(begun) if !begun.has_rules_of(configuration) => Err(PageRefusal::OldCookie),
         _ => Ok(()),
     }
-}
-
-/// The error for a cookie without a search.
-fn old_cookie() -> OperationError {
-    OperationError::new(
-        ResultCode::UNWILLING_TO_PERFORM,
-        "paged results cookie is invalid or old",
-    )
 }
 
 /// Entries that the search with this cookie has sent on earlier pages.
@@ -156,13 +147,13 @@ pub(crate) fn resume(
     asked: PagedResults<'_>,
     origin: &RequestContext,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
-    let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
-    let cookie = u64::from_be_bytes(asked.cookie.try_into().map_err(malformed)?);
+    let cookie = asked.cookie.try_into().map_err(|_| PageRefusal::MalformedCookie)?;
+    let cookie = u64::from_be_bytes(cookie);
     let place = searches
         .paged
         .iter()
         .position(|cursor| cursor.cookie == cookie)
-        .ok_or_else(old_cookie)?;
+        .ok_or(PageRefusal::OldCookie)?;
     let mut run = searches.paged.remove(place).run;
     if asked.size == 0 {
         // A size of 0 abandons the rest (RFC 2696 §3).

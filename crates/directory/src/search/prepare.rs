@@ -15,7 +15,7 @@ use super::{
     alias::{self, FoundBase},
     base as search_base, deferred, external,
     limits::{self, PageRequest},
-    list_view::{self, ListView},
+    list_view::ListView,
     null, paged,
     run::{RunLimits, SearchOptions, SearchRun},
     sort::Sorting,
@@ -37,6 +37,7 @@ use crate::{
         referral,
     },
     frontend::root_dse,
+    refusal::{ControlRefusal, SearchRefusal},
     request::context::RequestContext,
     scratch::{DnCache, LastBase, Scratch},
     search::{OpenSearches, page::Page},
@@ -69,7 +70,7 @@ fn read_base(
     base.is_read = false;
     base.dn
         .parse_into(&configuration.schema, request.base)
-        .map_err(|_| invalid_base())?;
+        .map_err(|_| SearchRefusal::InvalidBase)?;
     if base.dn.is_root()
         && scope != Scope::Base
         && let Some(default) = &configuration.settings.default_search_base
@@ -82,11 +83,6 @@ fn read_base(
     // The meaning of the empty name depends on the scope.
     base.is_read = !base.dn.is_root();
     Ok(())
-}
-
-/// The error for an invalid name of a base object.
-pub(crate) fn invalid_base() -> OperationError {
-    OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN")
 }
 
 /// The body of [`prepare`]. `base` is memory for the name of the base object.
@@ -308,7 +304,7 @@ fn prepare_extras(
             let extras = run.extras.get_or_insert_default();
             (extras.sort, extras.view) = (Some(sorting), view);
         } else if control.critical {
-            return Err(list_view::unavailable());
+            return Err(ControlRefusal::Unavailable.into());
         }
     }
     // Matched-values filters are compiled together with the search filter, and names of the dereference control are
@@ -422,7 +418,7 @@ fn memory_target(run: &SearchRun, place: SearchPlace<'_>, entries: &Arc<[Entry]>
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !requester.reads_everything() {
             let check = WriteCheck::on_entry(requester, entry);
-            search_base::require_search(&check, || OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
+            search_base::require_search(&check, || SearchRefusal::NoSuchBase.into())?;
         }
         return Ok(Target::memory(
             Arc::clone(context),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_model::{Budget, ResultCode, Watch};
+use ironbark_model::{Budget, Watch};
 use ironbark_runtime::Clock;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     work::{LONG_SLICE_STEPS, SLICE_CANDIDATES, SLICE_OCTETS, Slice, Step},
 };
 use crate::{
-    OperationError,
+    refusal::SearchRefusal,
     request::stop::StopFlag,
     scratch::{Scratch, TURN_STEPS},
 };
@@ -61,12 +61,11 @@ impl SearchRun {
         }
         let now = scratch.directory().monotonic_micros();
         if self.limits.deadline_micros.is_some_and(|deadline| now >= deadline) {
-            self.refuse(OperationError::code(ResultCode::TIME_LIMIT_EXCEEDED), scratch, out);
+            self.refuse(SearchRefusal::TimeLimit.into(), scratch, out);
             return Progress::Done;
         }
         if slice.given >= self.work.left {
-            let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "search takes too much work");
-            self.refuse(error, scratch, out);
+            self.refuse(SearchRefusal::TooMuchWork.into(), scratch, out);
             return Progress::Done;
         }
         if !slice.has_advanced && slice.is_whole_turn {

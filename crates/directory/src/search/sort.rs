@@ -19,6 +19,7 @@ use super::sort_limits::{self, SortPlace};
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Readable, VisibleEntry},
+    refusal::SortRefusal,
 };
 
 pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
@@ -80,15 +81,14 @@ impl Sorting {
             best: Vec::new(),
         };
         for key in &control.value.0 {
-            match resolve_key(schema, key, control.critical) {
+            match resolve_key(schema, key, control.critical).map_err(OperationError::from) {
                 // A repeated key decides nothing.
                 Ok(key) if sorting.keys.iter().any(|known| known.is_like(&key)) => {}
                 Ok(key) => sorting.keys.push(key),
                 Err(error) if control.critical || is_needed => {
-                    return Err(error.clone().with_control(&SortResponse {
-                        code: error.result_code,
-                        attribute: Some(key.attribute),
-                    }));
+                    let code = error.result_code;
+                    let attribute = Some(key.attribute);
+                    return Err(error.with_control(&SortResponse { code, attribute }));
                 }
                 Err(error) => {
                     sorting.keys.clear();
@@ -264,13 +264,10 @@ impl Key {
     }
 }
 
-fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key, OperationError> {
-    let attribute = schema.attribute_description(key.attribute).map_err(|_| {
-        OperationError::new(
-            ResultCode::NO_SUCH_ATTRIBUTE,
-            "serverSort control: Unrecognized attribute type in sort key",
-        )
-    })?;
+fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key, SortRefusal> {
+    let attribute = schema
+        .attribute_description(key.attribute)
+        .map_err(|_| SortRefusal::UndefinedAttribute)?;
     let attribute_type = schema.attribute_type(attribute.attribute_type);
     let rule = match key.ordering_rule {
         // Normal forms of equality rules have an order too.
@@ -280,12 +277,7 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
             .ordering
             .or_else(|| attribute_type.equality.filter(|_| !critical)),
     };
-    let rule = rule.ok_or_else(|| {
-        OperationError::new(
-            ResultCode::INAPPROPRIATE_MATCHING,
-            "serverSort control: No ordering rule",
-        )
-    })?;
+    let rule = rule.ok_or(SortRefusal::NoOrderingRule)?;
     Ok(Key {
         attribute,
         rule,

@@ -6,9 +6,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use ironbark_model::ResultCode;
-
-use crate::{Configuration, NamingContext, OperationError, overlay::SortLimits};
+use crate::{Configuration, NamingContext, overlay::SortLimits, refusal::SortRefusal};
 
 /// The place of a sorted search in the counts of its overlay and of its connection. Dropping it gives the place back.
 #[derive(Debug)]
@@ -28,16 +26,13 @@ impl Drop for SortPlace {
 ///
 /// # Errors
 /// `unwillingToPerform`: there are too many.
-pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), OperationError> {
+pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), SortRefusal> {
     let limits = context.overlays().sort_limits.as_ref();
     let most = limits.map_or(SortLimits::DEFAULT_KEYS, |limits| limits.max_keys);
     if u32::try_from(keys).is_ok_and(|keys| keys <= most) {
         return Ok(());
     }
-    Err(OperationError::new(
-        ResultCode::UNWILLING_TO_PERFORM,
-        "Too many sort keys",
-    ))
+    Err(SortRefusal::TooManyKeys)
 }
 
 /// Admits a sorted search. `None`: the number of sorted searches is not limited.
@@ -48,18 +43,17 @@ pub(super) fn admit(
     of_connection: &mut Option<Arc<AtomicU32>>,
     configuration: &Configuration,
     context: &NamingContext,
-) -> Result<Option<SortPlace>, OperationError> {
+) -> Result<Option<SortPlace>, SortRefusal> {
     let Some(limits) = &context.overlays().sort_limits else {
         return Ok(None);
     };
-    let busy = || OperationError::new(ResultCode::BUSY, "Other sort requests already in progress");
     let of_connection = of_connection.get_or_insert_default();
     if !take(&limits.under_way, limits.maximum(configuration.settings.threads)) {
-        return Err(busy());
+        return Err(SortRefusal::TooManySearches);
     }
     if !take(of_connection, limits.max_per_connection) {
         limits.under_way.fetch_sub(1, Ordering::Relaxed);
-        return Err(busy());
+        return Err(SortRefusal::TooManySearches);
     }
     Ok(Some(SortPlace {
         counts: [Arc::clone(&limits.under_way), Arc::clone(of_connection)],

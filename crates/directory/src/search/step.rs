@@ -16,8 +16,8 @@ use super::{
 use crate::{
     OperationError,
     outcome::end::{Outcome, record_end},
+    refusal::{RequestRefusal, SearchRefusal},
     request::stop::Stop,
-    result::OperationResult,
     scratch::Scratch,
 };
 
@@ -39,7 +39,7 @@ impl SearchRun {
     pub(super) fn stopped(&mut self, stop: Stop, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
         match stop {
             Stop::Abandoned => scratch.shard().record_completed(Operation::Search),
-            Stop::Canceled => self.refuse(OperationError::code(ResultCode::CANCELED), scratch, out),
+            Stop::Canceled => self.refuse(RequestRefusal::Canceled.into(), scratch, out),
         }
         Progress::Done
     }
@@ -157,8 +157,8 @@ impl SearchRun {
     }
 
     /// Sets the verdict. The search ends with it after the entries sent so far.
-    pub(super) fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
-        self.verdict = Some(OperationResult::new(code, text));
+    pub(super) fn stop_with(&mut self, refusal: SearchRefusal) -> Walked {
+        self.verdict = Some(OperationError::from(refusal).into());
         Walked::Finish
     }
 }

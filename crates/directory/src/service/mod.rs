@@ -17,9 +17,9 @@ use crate::{
         in_memory::{Governor, PreparedConfiguration},
         queue,
     },
-    error::SHUTTING_DOWN,
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
     reconfigure::{self, Factories, Prepared, RunningState},
+    refusal::QueueRefusal,
     write,
 };
 
@@ -192,10 +192,10 @@ impl Service {
 
     /// Ends the writers after the writes that they have. A later write is answered with `unavailable`.
     pub fn refuse_writes(&self) {
-        self.directory.trees().close(SHUTTING_DOWN);
+        self.directory.trees().close(QueueRefusal::ShuttingDown);
         for context in &self.configuration().contexts {
             if let Some(writer) = context.backend.own_writer() {
-                writer.close(SHUTTING_DOWN);
+                writer.close(QueueRefusal::ShuttingDown);
             }
         }
     }

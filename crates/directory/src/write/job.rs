@@ -13,7 +13,7 @@ use crate::{
     access::SetAnswers,
     backend::{
         external::ExternalDatabase,
-        in_memory::{Governor, unsupported},
+        in_memory::Governor,
         queue::{Outcome, Served, Unqueued, WriteTask},
         referral,
         written::{Executed, Refusal, Success, Wanted},
@@ -24,6 +24,7 @@ use crate::{
         hashing_pool, respond,
     },
     overlay::{AccessWork, Execution, Requested},
+    refusal::{QueueRefusal, RequestRefusal, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -71,7 +72,7 @@ impl Job {
         }
         match context.backend.queue_for(self.request.kind()) {
             Some(writer) => writer.submit(Box::new(self)),
-            None => Err((unsupported(), Some(Box::new(self)))),
+            None => Err((WriteRefusal::UnsupportedInContext.into(), Some(Box::new(self)))),
         }
     }
 
@@ -139,7 +140,7 @@ impl Job {
     /// `canceled`.
     fn begin(&self) -> Result<(), OperationError> {
         if self.origin.sequence.has_ended_before(self.origin.operation) || !self.origin.stop.begin() {
-            return Err(OperationError::code(ResultCode::CANCELED));
+            return Err(RequestRefusal::Canceled.into());
         }
         Ok(())
     }
@@ -161,8 +162,7 @@ impl Job {
         let request = read_again.as_deref().unwrap_or(&*self.request);
         let holder = configuration.context_of(request.dn());
         if holder.map(|holder| holder.number) != Some(context.number) {
-            let text = "naming contexts have changed; try again";
-            return Err(OperationError::new(ResultCode::BUSY, text));
+            return Err(QueueRefusal::ContextsChanged.into());
         }
         let mut origin = self.origin.clone();
         request.check_restrictions(configuration, context, &mut origin)?;
@@ -292,7 +292,7 @@ pub(super) fn execute_one(
     let (error, dirty) = match act(&mut execution) {
         // Decisions that were made without remaining steps cannot be trusted.
         _ if work.budget.is_exhausted() => {
-            let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");
+            let error = WriteRefusal::TooMuchWork.into();
             (error, execution.is_dirty())
         }
         Ok(success) => match execution.finish() {

@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
-use ironbark_model::ResultCode;
 use ironbark_store::{Applied, ChangeRecord, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
-        in_memory::{Governor, unsupported},
+        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
+    refusal::{Failure, WriteRefusal},
     stamp::Ahead,
 };
 
@@ -45,7 +45,7 @@ impl Directory {
         context: &NamingContext,
         record: ChangeRecord,
     ) -> Result<oneshot::Receiver<Replayed>, OperationError> {
-        let writer = context.backend.own_writer().ok_or_else(unsupported)?;
+        let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
         let (reply, receiver) = oneshot::channel();
         let task = Replay {
             directory: Arc::clone(self),
@@ -66,8 +66,7 @@ impl WriteTask for Replay {
 
     fn execute(&self, _: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         if self.directory.observe_csn(self.record.csn) == Ahead::TooFar {
-            let text = "the change lies more than a day ahead of the clock";
-            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text).into());
+            return Err(OperationError::from(WriteRefusal::TooFarAhead).into());
         }
         let applied = transaction
             .apply(&self.record)
@@ -84,11 +83,11 @@ impl WriteTask for Replay {
     }
 
     fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn refused(&self, _: &OperationError) {}
@@ -98,7 +97,7 @@ impl WriteTask for Replay {
             Outcome::Done(_, executed) if executed.record.position.sequence == 0 => Ok(Applied::Before),
             Outcome::Done(..) => Ok(Applied::Now),
             Outcome::Refused(error) => Err(error),
-            Outcome::Returned(_) => Err(OperationError::code(ResultCode::OTHER)),
+            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
         };
         // The caller may be gone; the change stays valid.
         let _ = self.reply.send(replayed);

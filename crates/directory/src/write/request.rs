@@ -10,11 +10,12 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
         external::ExternalOperation,
-        in_memory::{Governor, unsupported},
+        in_memory::Governor,
         queue::Served,
         written::{Executed, Success},
     },
     overlay::{Execution, password_checks::Computed},
+    refusal::WriteRefusal,
     request::{context::RequestContext, controls::OwnedControls},
 };
 
@@ -82,7 +83,7 @@ pub(crate) trait WriteRequest: Send {
         origin: &RequestContext,
     ) -> Result<(ExternalOperation, Option<Duration>), OperationError> {
         let _ = (configuration, context, origin);
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     /// Executes a write to a tree in memory. It is in force when this returns.
@@ -91,7 +92,7 @@ pub(crate) trait WriteRequest: Send {
     /// `unwillingToPerform`: trees do not support it; or it is refused.
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
         let _ = on;
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 }
 

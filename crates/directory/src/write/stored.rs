@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use ironbark_model::ResultCode;
 use ironbark_store::{Database, LogMode, WriteTransaction};
 
 use super::{context, flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
@@ -23,6 +22,7 @@ use crate::{
         written::Refusal,
     },
     overlay::Pipeline,
+    refusal::Failure,
 };
 
 /// The served configuration, the database, and its followers.
@@ -311,10 +311,7 @@ fn write_files(
         if let Outcome::Done(_, executed) = outcome {
             files.write(&transaction.view(), &executed.record).map_err(|error| {
                 tracing::error!(target: "any", "writing the files of a database: {error}");
-                OperationError::new(
-                    ResultCode::OTHER,
-                    "internal error (the file of an entry cannot be written)",
-                )
+                Failure::NotFiled
             })?;
         }
     }

@@ -18,11 +18,12 @@ use super::job::execute_one;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
-        in_memory::{Governor, unsupported},
+        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
     overlay::{Requested, TimerHooks, password_checks::Computed},
+    refusal::WriteRefusal,
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -141,11 +142,11 @@ impl WriteTask for TimerTask {
     }
 
     fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(unsupported())
+        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn refused(&self, _: &OperationError) {

@@ -7,10 +7,10 @@ use ironbark_directory::{
     overlay::{Execution, TimerHooks},
     stamp::generalized_time,
 };
-use ironbark_model::{Budget, CompiledFilter, Filter, ResultCode, Truth, filter::Assertion};
+use ironbark_model::{Budget, CompiledFilter, Filter, Truth, filter::Assertion};
 use ironbark_store::{EntryId, Location, Scope};
 
-use super::Dds;
+use super::{Dds, refusal::DdsRefusal};
 
 /// Seconds between two searches for expired entries, unless a setting says otherwise.
 const INTERVAL_S: u64 = 3_600;
@@ -88,8 +88,7 @@ impl Dds {
             let mut candidates = view.candidates(&plan, 0)?;
             while let Some(id) = candidates.next_id()? {
                 if !view.spend(1) {
-                    let text = "dds: looking for entries takes too much work: index entryExpireTimestamp";
-                    return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+                    return Err(DdsRefusal::TooMuchWork.into());
                 }
                 let Some(record) = view.record(id)? else { continue };
                 if record.evaluate_planned(&plan, &compiled, &mut scratch) == Truth::True && !visit(execution, id)? {

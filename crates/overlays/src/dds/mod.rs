@@ -6,6 +6,7 @@
 
 mod expire;
 mod refresh;
+mod refusal;
 mod rows;
 mod settings;
 mod write;

@@ -6,10 +6,10 @@ use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Execution, ExtendedHooks, ExtendedWrite},
 };
-use ironbark_ldap_proto::extended::refresh::{self, INVALID_TTL, RefreshRequest};
-use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_ldap_proto::extended::refresh::{self, RefreshRequest};
+use ironbark_model::{Dn, Schema};
 
-use super::{Dds, write::expiry};
+use super::{Dds, refusal::DdsRefusal, write::expiry};
 
 /// The operation.
 pub(super) struct Refresh(pub(super) Arc<Dds>);
@@ -27,10 +27,8 @@ impl ExtendedHooks for Refresh {
     }
 
     fn read(&self, schema: &Schema, value: Option<&[u8]>) -> Result<Box<dyn ExtendedWrite>, OperationError> {
-        let request =
-            RefreshRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
-        let dn = Dn::parse(schema, request.entry)
-            .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+        let request = RefreshRequest::decode(value)?;
+        let dn = Dn::parse(schema, request.entry).map_err(|_| DdsRefusal::InvalidDn)?;
         Ok(Box::new(Request {
             dds: Arc::clone(&self.0),
             dn,
@@ -47,21 +45,19 @@ impl ExtendedWrite for Request {
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Option<Vec<u8>>, OperationError> {
         let settings = &self.dds.settings;
         if self.ttl_s == 0 {
-            return Err(OperationError::new(ResultCode::PROTOCOL_ERROR, INVALID_TTL));
+            return Err(DdsRefusal::InvalidTtl.into());
         }
         if self.ttl_s > settings.max_ttl_s {
-            let text = "time-to-live for dynamicObject exceeds limit";
-            return Err(OperationError::new(ResultCode::SIZE_LIMIT_EXCEEDED, text));
+            return Err(DdsRefusal::RefreshOverLimit.into());
         }
         let ttl_s = self.ttl_s.max(settings.min_ttl_s.unwrap_or_default());
         let id = execution.locate_known(&self.dn)?;
         let entry = execution.entry(id)?;
         if !entry.is_of_class(execution.schema(), self.dds.class) {
-            let text = "refresh operation only applies to dynamic objects";
-            return Err(OperationError::new(ResultCode::OBJECT_CLASS_VIOLATION, text));
+            return Err(DdsRefusal::StaticEntry.into());
         }
         if !execution.may_manage_attribute(&entry, &self.dds.ttl) {
-            return Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
+            return Err(DdsRefusal::NoAccess.into());
         }
         let replace = |name, value| {
             let kind = ModificationKind::Replace;

@@ -5,15 +5,10 @@ use ironbark_directory::{
     overlay::{ContentHooks, Execution, Renaming},
     stamp::generalized_time,
 };
-use ironbark_ldap_proto::extended::refresh::INVALID_TTL;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, Entry};
 use ironbark_store::Location;
 
-use super::{Dds, settings::MAX_TTL_S};
-
-fn refuse<T>(code: ResultCode, text: &'static str) -> Result<T, OperationError> {
-    Err(OperationError::new(code, text))
-}
+use super::{Dds, refusal::DdsRefusal, settings::MAX_TTL_S};
 
 /// The end of a life that begins now.
 pub(super) fn expiry(execution: &Execution<'_, '_>, ttl_s: u64) -> Vec<u8> {
@@ -47,18 +42,15 @@ impl Dds {
     }
 
     /// The time to live that a modification asks for.
-    fn asked_ttl_s(&self, value: &[u8]) -> Result<u64, OperationError> {
+    fn asked_ttl_s(&self, value: &[u8]) -> Result<u64, DdsRefusal> {
         let number = std::str::from_utf8(value)
             .ok()
             .and_then(|text| text.parse::<u64>().ok());
         match number {
-            Some(ttl_s) if ttl_s > MAX_TTL_S => refuse(ResultCode::PROTOCOL_ERROR, INVALID_TTL),
+            Some(ttl_s) if ttl_s > MAX_TTL_S => Err(DdsRefusal::InvalidTtl),
             Some(ttl_s) if (1..=self.settings.max_ttl_s).contains(&ttl_s) => Ok(ttl_s),
-            Some(_) => refuse(
-                ResultCode::SIZE_LIMIT_EXCEEDED,
-                "time-to-live for dynamicObject exceeds administrative limit",
-            ),
-            None => refuse(ResultCode::PROTOCOL_ERROR, INVALID_TTL),
+            Some(_) => Err(DdsRefusal::TtlOverLimit),
+            None => Err(DdsRefusal::InvalidTtl),
         }
     }
 
@@ -66,7 +58,7 @@ impl Dds {
     fn check_number(&self, execution: &Execution<'_, '_>) -> Result<(), OperationError> {
         let most = self.settings.max_objects;
         if most > 0 && self.number_up_to(execution, most)? >= most {
-            return refuse(ResultCode::UNWILLING_TO_PERFORM, "too many dynamicObjects in context");
+            return Err(DdsRefusal::TooManyEntries.into());
         }
         Ok(())
     }
@@ -80,23 +72,17 @@ impl ContentHooks for Dds {
             class.is_some_and(|class| entry.is_of_class(&self.schema, class.number))
         };
         if is_dynamic && is_of(b"referral") {
-            return refuse(
-                ResultCode::OBJECT_CLASS_VIOLATION,
-                "a referral cannot be a dynamicObject",
-            );
+            return Err(DdsRefusal::Referral.into());
         }
         if is_dynamic && is_of(b"alias") {
-            return refuse(ResultCode::OBJECT_CLASS_VIOLATION, "an alias cannot be a dynamicObject");
+            return Err(DdsRefusal::Alias.into());
         }
         let superior = entry.dn.parent().filter(|_| !execution.context.is_suffix(&entry.dn));
         if let Some(superior) = superior
             && !is_dynamic
             && self.is_dynamic(execution, &superior)? == Some(true)
         {
-            return refuse(
-                ResultCode::CONSTRAINT_VIOLATION,
-                "no static subordinate entries allowed for dynamicObject",
-            );
+            return Err(DdsRefusal::StaticSubordinate.into());
         }
         if is_dynamic {
             self.check_number(execution)?;
@@ -137,14 +123,8 @@ impl ContentHooks for Dds {
             }
         }
         match (was_dynamic, is_dynamic) {
-            (true, false) => refuse(
-                ResultCode::OBJECT_CLASS_VIOLATION,
-                "objectClass modification cannot turn dynamicObject into static entry",
-            ),
-            (false, true) => refuse(
-                ResultCode::OBJECT_CLASS_VIOLATION,
-                "objectClass modification cannot turn static entry into dynamicObject",
-            ),
+            (true, false) => Err(DdsRefusal::BecomesStatic),
+            (false, true) => Err(DdsRefusal::BecomesDynamic),
             _ => Ok(()),
         }?;
         if let Some(values) = expires {
@@ -166,10 +146,7 @@ impl ContentHooks for Dds {
         if self.is_dynamic(execution, renaming.dn)? == Some(false)
             && self.is_dynamic(execution, &superior)? == Some(true)
         {
-            return refuse(
-                ResultCode::CONSTRAINT_VIOLATION,
-                "static entry cannot have dynamicObject as newSuperior",
-            );
+            return Err(DdsRefusal::DynamicNewSuperior.into());
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Filter, ResultCode, Truth,
+    AttributeDescription, CompiledFilter, Dn, Filter, Truth,
     filter::{Assertion, Guard},
     ldap_url::{LdapUrl, UrlScope},
 };
@@ -15,6 +15,7 @@ use super::{Asking, name::normal};
 use crate::{
     NamingContext, OperationError,
     access::{AnswerableEntries, Target, WriteCheck},
+    refusal::IdentityRefusal,
 };
 
 /// Nesting of filters in URLs.
@@ -132,7 +133,7 @@ fn search(
     while let Some(record) = candidates.next_record()? {
         read += 1;
         if asking.look_through.is_some_and(|limit| read > limit) {
-            return Err(too_many());
+            return Err(IdentityRefusal::TooManyEntries.into());
         }
         if record.is_referral()
             || !record.is_in_scope(id, scope)?
@@ -149,13 +150,6 @@ fn search(
         }
     }
     Ok(())
-}
-
-fn too_many() -> OperationError {
-    OperationError::new(
-        ResultCode::ADMIN_LIMIT_EXCEEDED,
-        "authz-regexp: too many entries to look through; the filter of its URL needs an index",
-    )
 }
 
 /// Whether a URL finds an entry.

@@ -5,27 +5,19 @@
 
 use std::cmp::Ordering;
 
-use ironbark_model::ResultCode;
-
-use crate::OperationError;
+use crate::refusal::ModifyRefusal;
 
 /// Each value with the increment added; `None` when the increment is zero.
 ///
 /// # Errors
 /// `invalidAttributeSyntax` if a value is no number.
-pub(super) fn incremented(values: &[Vec<u8>], increment: &[u8]) -> Result<Option<Vec<Vec<u8>>>, OperationError> {
-    let refuse = |what: &str| {
-        OperationError::new(
-            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
-            format!("modify/increment: invalid syntax of {what}"),
-        )
-    };
-    let increment = Number::read(increment).ok_or_else(|| refuse("increment"))?;
+pub(super) fn incremented(values: &[Vec<u8>], increment: &[u8]) -> Result<Option<Vec<Vec<u8>>>, ModifyRefusal> {
+    let increment = Number::read(increment).ok_or(ModifyRefusal::InvalidIncrement)?;
     if increment.digits.is_empty() {
         return Ok(None);
     }
     let add = |value: &Vec<u8>| {
-        let value = Number::read(value).ok_or_else(|| refuse("original value"))?;
+        let value = Number::read(value).ok_or(ModifyRefusal::InvalidOriginal)?;
         Ok(value.plus(increment))
     };
     values.iter().map(add).collect::<Result<_, _>>().map(Some)

@@ -6,7 +6,7 @@ mod plan;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Attribute, Dn, ResultCode};
+use ironbark_model::{Attribute, Dn};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record};
 
 use super::{read_entry, write_checks};
@@ -15,6 +15,7 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
+    refusal::ModifyRefusal,
     request::{
         modification::{self, Authority, Modification, ModificationKind},
         requested_change::of_modifications,
@@ -100,7 +101,7 @@ fn require_rights(
     };
     // The operation may fail for a reason that comes before the rights: a referral, an assertion.
     prepare(execution, id, modifications, Rights::Unknown)?;
-    Err(refusal)
+    Err(refusal.into())
 }
 
 struct Prepared {
@@ -158,11 +159,11 @@ fn prepare(
 ///
 /// # Errors
 /// `insufficientAccessRights`.
-pub(crate) fn check_access(check: &WriteCheck<'_>, modifications: &[Modification]) -> Result<(), OperationError> {
+pub(crate) fn check_access(check: &WriteCheck<'_>, modifications: &[Modification]) -> Result<(), ModifyRefusal> {
     if modifications.iter().all(|modification| is_granted(check, modification)) {
         Ok(())
     } else {
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        Err(ModifyRefusal::NoAccess)
     }
 }
 

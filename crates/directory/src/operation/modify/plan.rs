@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use ironbark_model::{
-    Attribute, AttributeDescription, Budget, Dn, ResultCode, Schema, budget::cost,
-    schema::entry_check::CheckedAttribute,
+    Attribute, AttributeDescription, Budget, Dn, Schema, budget::cost, schema::entry_check::CheckedAttribute,
 };
 use ironbark_store::{Record, ValueChange};
 
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     Configuration, OperationError,
     operation::entry_rules,
+    refusal::ModifyRefusal,
     request::modification::{Modification, ModificationKind, normal_form},
 };
 
@@ -130,8 +130,8 @@ impl Planner<'_, '_> {
                     values.push(value.clone());
                     normals.push(normal.clone());
                 } else if !lenient {
-                    let text = format!("modify/add: {}: value #{index} already exists", self.text(description));
-                    return Err(OperationError::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text));
+                    let attribute = self.text(description);
+                    return Err(ModifyRefusal::ValueExists { attribute, index }.into());
                 }
             }
         } else {
@@ -161,7 +161,7 @@ impl Planner<'_, '_> {
         if self.permissive {
             Ok(())
         } else {
-            Err(self.missing("delete", description, "no such attribute"))
+            Err(self.missing("delete", description).into())
         }
     }
 
@@ -172,7 +172,7 @@ impl Planner<'_, '_> {
             return if self.permissive {
                 Ok(())
             } else {
-                Err(self.missing("delete", description, "no such attribute"))
+                Err(self.missing("delete", description).into())
             };
         }
         let (mut values, mut normals, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
@@ -184,7 +184,8 @@ impl Planner<'_, '_> {
                     normals.push(normal.clone());
                 }
             } else if !self.permissive {
-                return Err(self.missing("delete", description, "no such value"));
+                let attribute = self.text(description);
+                return Err(ModifyRefusal::NoSuchValue { attribute }.into());
             }
         }
         if !values.is_empty() {
@@ -219,7 +220,7 @@ impl Planner<'_, '_> {
             return if self.permissive {
                 self.add(modification, true)
             } else {
-                Err(self.missing("increment", description, "no such attribute"))
+                Err(self.missing("increment", description).into())
             };
         }
         let old = self.draft.values(description)?;
@@ -232,13 +233,12 @@ impl Planner<'_, '_> {
     }
 
     /// Each increment has a few octets but changes all values: each value is deleted and added.
-    fn spend_on(&self, values: &[Vec<u8>]) -> Result<(), OperationError> {
+    fn spend_on(&self, values: &[Vec<u8>]) -> Result<(), ModifyRefusal> {
         let Some(budget) = self.budget else { return Ok(()) };
         if values.iter().all(|value| budget.spend(2 * cost(value.len()))) {
             return Ok(());
         }
-        let text = "operation takes too much work";
-        Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
+        Err(ModifyRefusal::TooMuchWork)
     }
 
     /// Replaces old values by new ones, in their order. The attribute never becomes empty, so it keeps its place in the
@@ -323,7 +323,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    fn require_equality(&self, what: &str, description: &AttributeDescription) -> Result<(), OperationError> {
+    fn require_equality(&self, change: &'static str, description: &AttributeDescription) -> Result<(), ModifyRefusal> {
         if self
             .schema
             .attribute_type(description.attribute_type)
@@ -332,13 +332,13 @@ impl Planner<'_, '_> {
         {
             return Ok(());
         }
-        let text = format!("modify/{what}: {}: no equality matching rule", self.text(description));
-        Err(OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, text))
+        let attribute = self.text(description);
+        Err(ModifyRefusal::NoEqualityRule { change, attribute })
     }
 
-    fn missing(&self, what: &str, description: &AttributeDescription, reason: &str) -> OperationError {
-        let text = format!("modify/{what}: {}: {reason}", self.text(description));
-        OperationError::new(ResultCode::NO_SUCH_ATTRIBUTE, text)
+    fn missing(&self, change: &'static str, description: &AttributeDescription) -> ModifyRefusal {
+        let attribute = self.text(description);
+        ModifyRefusal::NoSuchAttribute { change, attribute }
     }
 
     fn text(&self, description: &AttributeDescription) -> String {

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use crate::{OperationError, sasl::failure::malformed};
+use crate::refusal::SaslRefusal;
 
 /// The client's statement about channel binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,32 +44,36 @@ const MAX_NONCE: usize = 1_024;
 impl<'m> First<'m> {
     /// # Errors
     /// It is malformed, or has extensions that must be understood.
-    pub(crate) fn parse(text: &'m str) -> Result<Self, OperationError> {
-        let (flag, rest) = text.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
+    pub(crate) fn parse(text: &'m str) -> Result<Self, SaslRefusal> {
+        let (flag, rest) = text
+            .split_once(',')
+            .ok_or_else(|| SaslRefusal::malformed("GS2 header"))?;
         let flag = match flag {
             "n" => Flag::Unable,
             "y" => Flag::Unbound,
             bound => Flag::Bound(
                 bound
                     .strip_prefix("p=")
-                    .ok_or_else(|| malformed("channel binding flag"))?,
+                    .ok_or_else(|| SaslRefusal::malformed("channel binding flag"))?,
             ),
         };
-        let (authorization, bare) = rest.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
+        let (authorization, bare) = rest
+            .split_once(',')
+            .ok_or_else(|| SaslRefusal::malformed("GS2 header"))?;
         let authorization = match authorization.strip_prefix("a=") {
             Some(name) => Some(sasl_name(name)?),
             None if authorization.is_empty() => None,
-            None => return Err(malformed("authorization identity")),
+            None => return Err(SaslRefusal::malformed("authorization identity")),
         };
         let gs2_header = text.get(..text.len() - bare.len()).unwrap_or_default();
         // `m=`, an extension that must be understood, would come first.
-        let user = bare.strip_prefix("n=").ok_or_else(|| malformed("name"))?;
-        let (user, rest) = user.split_once(',').ok_or_else(|| malformed("name"))?;
-        let nonce = rest.strip_prefix("r=").ok_or_else(|| malformed("nonce"))?;
+        let user = bare.strip_prefix("n=").ok_or_else(|| SaslRefusal::malformed("name"))?;
+        let (user, rest) = user.split_once(',').ok_or_else(|| SaslRefusal::malformed("name"))?;
+        let nonce = rest.strip_prefix("r=").ok_or_else(|| SaslRefusal::malformed("nonce"))?;
         let nonce = nonce.split(',').next().unwrap_or_default();
         let is_printable = nonce.bytes().all(|octet| octet.is_ascii_graphic());
         if nonce.is_empty() || nonce.len() > MAX_NONCE || !is_printable {
-            return Err(malformed("nonce"));
+            return Err(SaslRefusal::malformed("nonce"));
         }
         Ok(Self {
             flag,
@@ -85,13 +89,13 @@ impl<'m> First<'m> {
 impl<'m> Final<'m> {
     /// # Errors
     /// It is malformed.
-    pub(crate) fn parse(text: &'m str) -> Result<Self, OperationError> {
-        let (without_proof, proof) = text.rsplit_once(",p=").ok_or_else(|| malformed("proof"))?;
+    pub(crate) fn parse(text: &'m str) -> Result<Self, SaslRefusal> {
+        let (without_proof, proof) = text.rsplit_once(",p=").ok_or_else(|| SaslRefusal::malformed("proof"))?;
         let mut parts = without_proof.split(',');
         let mut part = |prefix: &str| parts.next().and_then(|part| part.strip_prefix(prefix));
-        let binding = part("c=").ok_or_else(|| malformed("channel binding"))?;
-        let nonce = part("r=").ok_or_else(|| malformed("nonce"))?;
-        let decoded = |text: &str| STANDARD.decode(text).map_err(|_| malformed("base64"));
+        let binding = part("c=").ok_or_else(|| SaslRefusal::malformed("channel binding"))?;
+        let nonce = part("r=").ok_or_else(|| SaslRefusal::malformed("nonce"))?;
+        let decoded = |text: &str| STANDARD.decode(text).map_err(|_| SaslRefusal::malformed("base64"));
         Ok(Self {
             binding: decoded(binding)?,
             nonce,
@@ -102,7 +106,7 @@ impl<'m> Final<'m> {
 }
 
 /// `saslname`: `=2C` and `=3D` for comma and equals sign.
-fn sasl_name(text: &str) -> Result<String, OperationError> {
+fn sasl_name(text: &str) -> Result<String, SaslRefusal> {
     let mut name = String::with_capacity(text.len());
     let mut parts = text.split('=');
     name.push_str(parts.next().unwrap_or_default());
@@ -110,13 +114,13 @@ fn sasl_name(text: &str) -> Result<String, OperationError> {
         let (character, rest) = match (part.strip_prefix("2C"), part.strip_prefix("3D")) {
             (Some(rest), _) => (',', rest),
             (None, Some(rest)) => ('=', rest),
-            (None, None) => return Err(malformed("name")),
+            (None, None) => return Err(SaslRefusal::malformed("name")),
         };
         name.push(character);
         name.push_str(rest);
     }
     if name.is_empty() || name.contains('\0') {
-        Err(malformed("name"))
+        Err(SaslRefusal::malformed("name"))
     } else {
         Ok(name)
     }

@@ -9,13 +9,13 @@ use subtle::ConstantTimeEq as _;
 
 use self::message::{Final, First, Flag};
 use super::{
-    failure,
     mechanism::Binding,
     step::{Claim, Step, StepResult, User},
 };
 use crate::{
     OperationError,
     password::scram::{Hash, Keys, ROUNDS},
+    refusal::SaslRefusal,
     request::context::RequestContext,
 };
 
@@ -72,7 +72,7 @@ pub(crate) fn begin(
     let Some(message) = message else {
         return Ok(Step::Challenge(Vec::new(), None));
     };
-    let text = std::str::from_utf8(message).map_err(|_| failure::malformed("not UTF-8"))?;
+    let text = std::str::from_utf8(message).map_err(|_| SaslRefusal::malformed("not UTF-8"))?;
     let first = First::parse(text)?;
     let data = binding_data(terms, first.flag)?;
     let (secret, salt) = look_up(&first.user)?;
@@ -97,15 +97,15 @@ pub(crate) fn begin(
 }
 
 /// The channel binding data that follow the GS2 header.
-fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, OperationError> {
+fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, SaslRefusal> {
     let kind = match (terms.binding, flag) {
         (Binding::Unbound, Flag::Unable) => return Ok(Cow::Borrowed(&[])),
         // An attacker has removed the mechanism with channel binding from the list that the client saw.
-        (Binding::Unbound, Flag::Unbound) if terms.is_binding_offered => return Err(failure::unauthenticated()),
+        (Binding::Unbound, Flag::Unbound) if terms.is_binding_offered => return Err(SaslRefusal::Unauthenticated),
         (Binding::Unbound, Flag::Unbound) => return Ok(Cow::Borrowed(&[])),
         // libldap uses channel binding with both mechanisms.
         (_, Flag::Bound(kind)) if terms.is_binding_offered => kind,
-        _ => return Err(failure::malformed("channel binding")),
+        _ => return Err(SaslRefusal::malformed("channel binding")),
     };
     let channel = terms.origin.channel.as_deref();
     let (endpoint, exporter) = channel.map_or((None, None), |channel| {
@@ -118,19 +118,19 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, O
         "ldap" => endpoint.map(|hash| Cow::Owned([b"tls-server-end-point:", hash].concat())),
         _ => None,
     };
-    data.ok_or_else(|| failure::malformed("channel binding type"))
+    data.ok_or_else(|| SaslRefusal::malformed("channel binding type"))
 }
 
 impl Exchange {
     /// Reads the client's final message.
     pub(crate) fn step(self, message: Option<&[u8]>) -> StepResult<Option<Box<Self>>, Box<Proof>> {
-        let text = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| failure::malformed("not UTF-8"))?;
+        let text = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| SaslRefusal::malformed("not UTF-8"))?;
         let last = Final::parse(text)?;
         if last.nonce != self.nonce {
-            return Err(failure::unauthenticated());
+            return Err(SaslRefusal::Unauthenticated.into());
         }
         if !bool::from(last.binding.ct_eq(&self.binding)) {
-            return Err(failure::unauthenticated());
+            return Err(SaslRefusal::Unauthenticated.into());
         }
         let (message, presented) = (format!("{},{}", self.messages, last.without_proof), last.proof);
         Ok(Step::Claim(Claim {

@@ -1,10 +1,14 @@
 //! The entries of a sorted search with their keys. All keys lie in one block of memory, so that large amounts are
 //! reserved, counted and freed at once.
 
-use ironbark_model::{Budget, ResultCode};
+use ironbark_model::Budget;
 use ironbark_store::EntryId;
 
-use crate::{OperationError, room};
+use crate::{
+    OperationError,
+    refusal::{Failure, SortRefusal},
+    room,
+};
 
 #[cfg(test)]
 mod tests;
@@ -80,7 +84,7 @@ impl Collected {
     ///
     /// # Errors
     /// Memory is short.
-    pub(super) fn make_room_to_order(&self) -> Result<(), OperationError> {
+    pub(super) fn make_room_to_order(&self) -> Result<(), Failure> {
         room::passing::<Keyed>(self.entries.len())
     }
 
@@ -173,7 +177,7 @@ impl EntryKeys<'_> {
         let length = key.map_or(0, Vec::len);
         // Escapes at most double the length.
         if self.collected.octets().saturating_add(length.saturating_mul(2)) > LIMIT {
-            return Err(too_much());
+            return Err(SortRefusal::TooMuch.into());
         }
         let keys = &mut self.collected.keys;
         room::make(keys, 2 * length + 1 + END.len())?;
@@ -224,10 +228,7 @@ impl EntryKeys<'_> {
     pub(super) fn finish(mut self, context: i32, id: EntryId) -> Result<(), OperationError> {
         let Collected { entries, keys } = &mut *self.collected;
         if entries.len() >= ENTRY_LIMIT {
-            return Err(OperationError::new(
-                ResultCode::ADMIN_LIMIT_EXCEEDED,
-                "too many entries to sort",
-            ));
+            return Err(SortRefusal::TooManyEntries.into());
         }
         room::make(entries, 1)?;
         entries.push(Keyed {
@@ -249,10 +250,6 @@ impl Drop for EntryKeys<'_> {
     }
 }
 
-fn offset(at: usize) -> Result<u32, OperationError> {
-    u32::try_from(at).map_err(|_| too_much())
-}
-
-fn too_much() -> OperationError {
-    OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too much to sort")
+fn offset(at: usize) -> Result<u32, SortRefusal> {
+    u32::try_from(at).map_err(|_| SortRefusal::TooMuch)
 }

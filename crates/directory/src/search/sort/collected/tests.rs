@@ -1,6 +1,8 @@
 //! The order of keys as octets, and the limits of memory.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
+use ironbark_model::ResultCode;
+
 use super::*;
 
 type Keys<'k> = &'k [(Option<&'k [u8]>, bool)];
