@@ -255,10 +255,10 @@ fn check_name(
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
         let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;
-        return Ok(decide(name, stored, password)?);
+        return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
-        return Ok(decide(name, vec![root_password], password)?);
+        return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password is accepted too.
     let (name, stored) = match entry_passwords(scratch, configuration, origin, dn) {
@@ -268,7 +268,7 @@ fn check_name(
         }
         Err(_) => (name, vec![root_password]),
     };
-    Ok(decide(name, stored, password)?)
+    decide(name, stored, password)
 }
 
 /// The stored name of an entry, and its passwords with `auth` access.
@@ -319,7 +319,7 @@ fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)
     Some((dn.clone(), stored))
 }
 
-fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, BindRefusal> {
+fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
     let (cheap, slow): (Vec<_>, Vec<_>) = stored
         .into_iter()
         .partition(|value| password::cost(value) == Cost::Cheap);
@@ -330,7 +330,7 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Bind
         }));
     }
     if slow.is_empty() {
-        return Err(BindRefusal::InvalidCredentials);
+        return Err(BindRefusal::InvalidCredentials.into());
     }
     Ok(Verdict::Slow(SlowCheck {
         dn,
