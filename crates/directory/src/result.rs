@@ -54,7 +54,8 @@ impl OperationResult {
     /// Calls `encode` with the result as a client is sent it.
     pub(crate) fn encode(&self, encode: impl FnOnce(LdapResult<'_>)) {
         encode_parts(
-            (self.code, &self.matched_dn),
+            self.code,
+            &self.matched_dn,
             &self.diagnostic_message,
             &self.referrals,
             encode,
@@ -77,7 +78,8 @@ impl From<OperationError> for OperationResult {
 /// Calls `encode` with a refusal as a client is sent it.
 pub(crate) fn encode_refusal(error: &OperationError, encode: impl FnOnce(LdapResult<'_>)) {
     encode_parts(
-        (error.result_code, &error.matched_dn),
+        error.result_code,
+        &error.matched_dn,
         &error.diagnostic_message,
         &error.referrals,
         encode,
@@ -94,7 +96,8 @@ pub(crate) fn told(text: &str) -> Cow<'_, str> {
 }
 
 fn encode_parts(
-    (code, matched_dn): (ResultCode, &str),
+    code: ResultCode,
+    matched_dn: &str,
     text: &str,
     referrals: &[String],
     encode: impl FnOnce(LdapResult<'_>),

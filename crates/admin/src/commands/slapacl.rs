@@ -260,7 +260,7 @@ impl Question<'_> {
 
     fn granted(&self, attribute: &str, value: Option<&[u8]>) -> Option<Granted> {
         self.appraisal
-            .granted_to(self.number, &self.asker, &self.entry, (attribute, value))
+            .granted_to(self.number, &self.asker, &self.entry, attribute, value)
     }
 
     fn show(&self, attribute: &str, value: Option<&[u8]>, shown: &str) {

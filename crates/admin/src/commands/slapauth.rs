@@ -54,8 +54,13 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
         realm,
         mechanism,
     };
-    let given = (authenticated.as_deref(), authorized.as_deref());
-    check(&names, &configuration.schema, given, &options.operands)?;
+    check(
+        &names,
+        &configuration.schema,
+        authenticated.as_deref(),
+        authorized.as_deref(),
+        &options.operands,
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,7 +68,8 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
 fn check(
     names: &Names<'_>,
     schema: &Schema,
-    (authenticated, authorized): (Option<&str>, Option<&str>),
+    authenticated: Option<&str>,
+    authorized: Option<&str>,
     ids: &[String],
 ) -> Result<(), String> {
     let somebody = |id: &str| {
@@ -73,16 +79,16 @@ fn check(
     };
     let other = authorized.map(somebody).transpose()?.flatten();
     let Some(own) = authenticated else {
-        return ids.iter().try_for_each(|id| one((names, schema), id, other.as_ref()));
+        return ids.iter().try_for_each(|id| one(names, schema, id, other.as_ref()));
     };
     if ids.is_empty() {
-        return one((names, schema), own, other.as_ref());
+        return one(names, schema, own, other.as_ref());
     }
     ids.iter()
-        .try_for_each(|id| one((names, schema), own, somebody(id)?.as_ref()))
+        .try_for_each(|id| one(names, schema, own, somebody(id)?.as_ref()))
 }
 
-fn one((names, schema): (&Names<'_>, &Schema), id: &str, other: Option<&Dn>) -> Result<(), String> {
+fn one(names: &Names<'_>, schema: &Schema, id: &str, other: Option<&Dn>) -> Result<(), String> {
     let own = names.authenticated(id).map_err(|error| format!("ID: <{id}> {error}"))?;
     let shown = own.as_ref().map_or_else(|| id.to_owned(), |own| normal(schema, own));
     let Some(other) = other else {

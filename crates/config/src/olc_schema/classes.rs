@@ -184,17 +184,18 @@ fn of_rows(class: &'static OwnClass) -> ClassRow {
 /// The class of an overlay, made from its settings; `None`: it has no class of its own.
 fn of_overlay(overlay: &OverlayDescriptor) -> Option<ClassRow> {
     let class = overlay.class?;
-    Some(of_settings(class.names, (class.oid, OVERLAY), overlay.settings))
+    Some(of_settings(class.names, class.oid, OVERLAY, overlay.settings))
 }
 
 /// The class of a type of database that stands in another crate.
 fn of_database(database: &DatabaseDescriptor) -> ClassRow {
-    of_settings(database.class, (database.oid, DATABASE), database.settings)
+    of_settings(database.class, database.oid, DATABASE, database.settings)
 }
 
 fn of_settings(
     names: &'static [&'static str],
-    (oid, kind): (&'static str, &'static str),
+    oid: &'static str,
+    kind: &'static str,
     settings: &'static [Setting],
 ) -> ClassRow {
     let attributes = |is_required: bool| {

@@ -117,7 +117,8 @@ impl Appraisal {
         number: usize,
         asker: &Asker,
         entry: &Entry,
-        (attribute, value): (&str, Option<&[u8]>),
+        attribute: &str,
+        value: Option<&[u8]>,
     ) -> Option<Granted> {
         let subject = Subject {
             dn: &asker.dn,

@@ -151,7 +151,7 @@ impl Comparison<'_> {
             origin: self.origin,
         };
         let name = self.configuration.schema.description_text(&self.description);
-        let begun = call.compare(directory, database, &self.dn, (name, self.assertion));
+        let begun = call.compare(directory, database, &self.dn, name, self.assertion);
         begun.map(Compared::Elsewhere)
     }
 }

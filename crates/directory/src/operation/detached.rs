@@ -54,7 +54,7 @@ fn asked(
     let asked = match &message.operation {
         Request::Search(request) => {
             let limits = call.limits(dn);
-            let searched = search::external_search(call.configuration, limits, (dn, request, pdu));
+            let searched = search::external_search(call.configuration, limits, dn, request, pdu);
             // As in a search that begins here, no time is a second.
             let time = search::time_limit(limits, request.time_limit);
             let time = time.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
@@ -66,7 +66,7 @@ fn asked(
         },
         Request::Compare(request) if cost_of(request.value) <= TURN_STEPS => {
             let (description, value) = compare::assertion_of(schema, request).ok()?;
-            call.asked_compare(dn, (schema.description_text(&description), value))
+            call.asked_compare(dn, schema.description_text(&description), value)
         }
         Request::Extended(request) => {
             let row = call.configuration.extended_operation(request.name)?;

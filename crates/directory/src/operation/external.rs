@@ -52,8 +52,16 @@ impl ExternalCall<'_> {
             dn: dn.clone(),
             ..Identity::default()
         };
-        let kind = (Operation::Bind, Some(Arc::new(identity)));
-        self.ask(directory, database, kind, dn, asked)
+        let time = self.time(dn);
+        submit(
+            directory,
+            self.origin,
+            database,
+            Operation::Bind,
+            Some(Arc::new(identity)),
+            asked,
+            time,
+        )
     }
 
     pub(super) fn asked_bind(self, dn: &Dn, password: &[u8]) -> Result<ExternalOperation, OperationError> {
@@ -73,17 +81,19 @@ impl ExternalCall<'_> {
         directory: &Arc<Directory>,
         database: &dyn ExternalDatabase,
         dn: &Dn,
-        assertion: (String, Vec<u8>),
+        attribute: String,
+        value: Vec<u8>,
     ) -> Result<Begun, OperationError> {
         refuse_controls(self.origin)?;
-        let asked = self.asked_compare(dn, assertion)?;
-        self.ask(directory, database, (Operation::Compare, None), dn, asked)
+        let asked = self.asked_compare(dn, attribute, value)?;
+        self.ask(directory, database, Operation::Compare, dn, asked)
     }
 
     pub(super) fn asked_compare(
         self,
         dn: &Dn,
-        (attribute, value): (String, Vec<u8>),
+        attribute: String,
+        value: Vec<u8>,
     ) -> Result<ExternalOperation, OperationError> {
         self.require(&Entry::new(dn.clone()), Privileges::COMPARE)?;
         Ok(ExternalOperation::Compare {
@@ -102,11 +112,12 @@ impl ExternalCall<'_> {
         directory: &Arc<Directory>,
         database: &dyn ExternalDatabase,
         dn: &Dn,
-        (oid, value): (&str, Option<&[u8]>),
+        oid: &str,
+        value: Option<&[u8]>,
     ) -> Result<Begun, OperationError> {
         refuse_controls(self.origin)?;
         let asked = asked_extended(oid, value);
-        self.ask(directory, database, (Operation::Extended, None), dn, asked)
+        self.ask(directory, database, Operation::Extended, dn, asked)
     }
 
     /// A write as it is asked for, and how long it may take.
@@ -182,11 +193,11 @@ impl ExternalCall<'_> {
         self,
         directory: &Arc<Directory>,
         database: &dyn ExternalDatabase,
-        kind: (Operation, Option<Arc<Identity>>),
+        operation: Operation,
         dn: &Dn,
         asked: ExternalOperation,
     ) -> Result<Begun, OperationError> {
-        submit((directory, self.origin), database, kind, (asked, self.time(dn)))
+        submit(directory, self.origin, database, operation, None, asked, self.time(dn))
     }
 
     /// As long as a search may take: no operation waits for ever.

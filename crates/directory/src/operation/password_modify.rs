@@ -150,7 +150,7 @@ pub(crate) fn start(
             context: &context,
             origin,
         };
-        return call.extended(directory, database, &dn, (row.oid, value));
+        return call.extended(directory, database, &dn, row.oid, value);
     }
     refuse_unsupported(&context)?;
     let stored = if request.old_password.is_some() {

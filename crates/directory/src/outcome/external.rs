@@ -61,14 +61,18 @@ impl Recipient for Responder {
 }
 
 /// Begins an operation that returns no entries and goes to no writer. From here on it cannot be canceled.
+/// `identity` is that of the connection after a bind that succeeds.
 ///
 /// # Errors
 /// `canceled`.
 pub(crate) fn submit(
-    (directory, origin): (&Arc<Directory>, &RequestContext),
+    directory: &Arc<Directory>,
+    origin: &RequestContext,
     database: &dyn ExternalDatabase,
-    (kind, identity): (Operation, Option<Arc<Identity>>),
-    (operation, time): (ExternalOperation, Option<Duration>),
+    operation: Operation,
+    identity: Option<Arc<Identity>>,
+    asked: ExternalOperation,
+    time: Option<Duration>,
 ) -> Result<Begun, OperationError> {
     if !origin.stop.begin() {
         return Err(RequestRefusal::Canceled.into());
@@ -77,14 +81,14 @@ pub(crate) fn submit(
     let responder = Responder {
         directory: Arc::clone(directory),
         origin: origin.clone(),
-        operation: kind,
+        operation,
         identity,
         reply,
     };
-    responder.ask(database, operation, time);
+    responder.ask(database, asked, time);
     Ok(Begun::Submitted(Submitted {
         receiver,
-        blocks_connection: kind == Operation::Bind,
+        blocks_connection: operation == Operation::Bind,
     }))
 }
 

@@ -49,7 +49,9 @@ pub(super) fn drop_controls(origin: &mut RequestContext) -> Result<(), Operation
 pub(crate) fn external_search(
     configuration: &Configuration,
     bounds: Option<&SearchLimits>,
-    (base, request, pdu): (&Dn, &SearchRequest<'_>, &[u8]),
+    base: &Dn,
+    request: &SearchRequest<'_>,
+    pdu: &[u8],
 ) -> Result<ExternalSearch, OperationError> {
     if budget::cost_of(pdu) > MOST_TEXT_STEPS {
         return Err(SearchRefusal::TooMuchWork.into());
@@ -95,7 +97,7 @@ pub(super) fn begin(
     let bounds = limits::of(&configuration, context, &run.origin.identity, base);
     let search = ExternalSearch {
         size_limit: run.limits.size,
-        ..external_search(&configuration, bounds, (base, request, pdu))?
+        ..external_search(&configuration, bounds, base, request, pdu)?
     };
     let (deadline, now) = (run.limits.deadline_micros, scratch.directory().monotonic_micros());
     let asked = ExternalRequest {

@@ -61,7 +61,8 @@ pub(crate) fn append(
     tables: &Tables,
     log: &LogTables,
     txn: &mut RwTxn<'_>,
-    (last, row): (u64, &[u8]),
+    last: u64,
+    row: &[u8],
 ) -> Result<(), StoreError> {
     let waiting = tables.meta(txn, MetaRow::RecentRows)?.unwrap_or_default();
     if waiting.len() + row.len() < FULL {
@@ -73,7 +74,7 @@ pub(crate) fn append(
         return tables.put_meta(txn, MetaRow::RecentRows, &all);
     }
     settle(tables, log, txn)?;
-    put(log, txn, (last, row))
+    put(log, txn, last, row)
 }
 
 /// Moves the rows that wait to `changes`.
@@ -82,12 +83,13 @@ pub(crate) fn settle(tables: &Tables, log: &LogTables, txn: &mut RwTxn<'_>) -> R
         return Ok(());
     };
     for row in RecentRows(&waiting) {
-        put(log, txn, row?)?;
+        let (last, row) = row?;
+        put(log, txn, last, row)?;
     }
     tables.delete_meta(txn, MetaRow::RecentRows)
 }
 
-fn put(log: &LogTables, txn: &mut RwTxn<'_>, (last, row): (u64, &[u8])) -> Result<(), StoreError> {
+fn put(log: &LogTables, txn: &mut RwTxn<'_>, last: u64, row: &[u8]) -> Result<(), StoreError> {
     let key = varint::Key::new(last);
     Ok(log
         .changes

@@ -337,7 +337,7 @@ impl WriteTransaction<'_> {
             let checksum = hash::checksum(last, &row);
             row.extend_from_slice(&checksum);
         }
-        recent::append(self.tables(), &log, &mut self.txn, (last, &row))?;
+        recent::append(self.tables(), &log, &mut self.txn, last, &row)?;
         self.logged.bytes += row.len() as u64;
         self.scratch.row = row;
         Ok(())
