@@ -68,8 +68,9 @@ fn connections_beyond_the_limit_of_open_files_wait_until_others_close() {
     let taken: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
     assert!((16..48).contains(&taken), "{line}");
     assert!(wait::until(|| (answered(&streams) == taken).then_some(())).is_some());
-    let open = descriptors(process.id());
-    assert!(open <= 64 - 12, "{open} descriptors are open, none is left for files");
+    // The server itself may be reading a file just now.
+    let has_room = || (descriptors(process.id()) <= 64 - 12).then_some(());
+    assert!(wait::until(has_room).is_some(), "no descriptor is left for files");
     assert_waits_quietly(process.id(), &mut streams[0]);
     assert_eq!(answered(&streams), taken - 1);
     assert_answered_in_turn(streams.split_off(1));
