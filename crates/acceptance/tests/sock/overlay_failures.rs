@@ -287,3 +287,38 @@ c.abandon(waiting)
     assert_eq!(outcome.code(), Some(0), "{outcome:?}");
     assert_eq!(search(&server, "(cn=bob)").0, Some(0));
 }
+
+#[test]
+fn no_request_comes_past_the_program() {
+    let (server, program) = start(
+        &overlay("sockops compare modify"),
+        &[("^COMPARE", "RESULT\ncode: 53"), ("^MODIFY", "RESULT\ncode: 53")],
+    );
+    // A value that takes long to normalize, and a change that only the relax rules allow.
+    let script = r"
+import ldap, os
+from ldap.controls import RequestControl
+c = ldap.initialize(os.environ['LDAP_URL'])
+c.simple_bind_s('cn=Manager,dc=example,dc=com', 'secret')
+bob = 'cn=bob,dc=example,dc=com'
+relax = RequestControl('1.3.6.1.4.1.4203.666.5.12', True)
+time = [(ldap.MOD_REPLACE, 'createTimestamp', [b'20000101000000Z'])]
+def code(step):
+    try:
+        return step()
+    except ldap.LDAPError as error:
+        return error.args[0]['result']
+def compare(value):
+    return code(lambda: c.compare_s(bob, 'description', value.encode()))
+print([compare('x'), compare('\u00e9' * 30000), compare('\u00e9' * 120000)])
+print([code(lambda: c.modify_ext_s(bob, time, serverctrls=[relax])), code(lambda: c.modify_s(bob, time))])
+";
+    let outcome = server.python(script).unwrap();
+    // What the server itself refuses is not asked: adminLimitExceeded, constraintViolation.
+    assert_eq!(outcome.stdout, "[53, 53, 11]\n[53, 19]\n", "{}", outcome.stderr);
+    let notes = program.notes();
+    assert_eq!(
+        (notes.matches("COMPARE").count(), notes.matches("MODIFY").count()),
+        (2, 1)
+    );
+}

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Steps that a comparison may take: about ten milliseconds. The reactor waits meanwhile.
-const COMPARE_STEPS: u64 = 100_000;
+pub(super) const COMPARE_STEPS: u64 = 100_000;
 
 /// How a comparison was begun.
 pub(crate) enum Compared {

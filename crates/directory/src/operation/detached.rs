@@ -1,9 +1,10 @@
-//! Requests that an overlay has something else asked about, read apart from their connection. What an operation refuses
-//! by itself, before it asks a database, is left to it.
+//! Requests that an overlay has something else asked about, read apart from their connection.
 
 use std::time::Duration;
 
-use ironbark_ldap_proto::{Authentication, Request, RequestMessage};
+use ironbark_ldap_proto::{
+    Authentication, Request, RequestMessage, controls::ControlKind, extended::ExtendedOperation,
+};
 use ironbark_model::{
     Dn,
     budget::{self, cost_of},
@@ -18,74 +19,82 @@ use super::{
 use crate::{
     OperationError,
     backend::external::{ExternalAsker, ExternalOperation, ExternalRequest},
-    overlay::{DetachedRequest, ReadOutcome},
-    scratch::TURN_STEPS,
+    overlay::DetachedRequest,
+    refusal::{BindRefusal, CompareRefusal, ExtendedRefusal, PasswordModifyRefusal, WriteRefusal},
     search,
 };
 
 /// Reads a request that an overlay has something else asked about.
-pub(crate) fn read(detached: &DetachedRequest, message: &RequestMessage<'_>) -> ReadOutcome {
+///
+/// # Errors
+/// What the operation itself refuses before it asks a database, or the access rules. Such a request never goes on: it
+/// would come to the database without the other program.
+pub(crate) fn read(
+    detached: &DetachedRequest,
+    message: &RequestMessage<'_>,
+) -> Result<ExternalRequest, OperationError> {
     let call = ExternalCall {
         configuration: &detached.configuration,
         context: &detached.context,
         origin: &detached.origin,
     };
-    let Some(asked) = asked(call, &detached.dn, message, &detached.pdu) else {
-        return ReadOutcome::Unfit;
-    };
-    match asked {
-        Ok((operation, time)) => ReadOutcome::Request(Box::new(ExternalRequest {
-            asker: ExternalAsker::of(call.origin),
-            operation,
-            time,
-        })),
-        Err(error) => ReadOutcome::Refused(error.into()),
-    }
+    let (operation, time) = asked(call, &detached.dn, message, &detached.pdu)?;
+    Ok(ExternalRequest {
+        asker: ExternalAsker::of(call.origin),
+        operation,
+        time,
+    })
 }
 
-/// What is asked, and how long it may take; `None`: the operation refuses it before it asks a database.
+/// What is asked, and how long it may take.
 fn asked(
     call: ExternalCall<'_>,
     dn: &Dn,
     message: &RequestMessage<'_>,
     pdu: &[u8],
-) -> Option<Result<(ExternalOperation, Option<Duration>), OperationError>> {
+) -> Result<(ExternalOperation, Option<Duration>), OperationError> {
     let schema = &*call.configuration.schema;
     let asked = match &message.operation {
         Request::Search(request) => {
             let limits = call.limits(dn);
-            let searched = search::external_search(call.configuration, limits, dn, request, pdu);
+            let search = search::external_search(call.configuration, limits, dn, request, pdu)?;
             // As in a search that begins here, no time is a second.
             let time = search::time_limit(limits, request.time_limit);
             let time = time.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
-            return Some(searched.map(|search| (ExternalOperation::Search(search), time)));
+            return Ok((ExternalOperation::Search(search), time));
         }
         Request::Bind(request) => match request.authentication {
-            Authentication::Simple(password) => call.asked_bind(dn, password),
-            _ => return None,
+            Authentication::Simple(password) => call.asked_bind(dn, password)?,
+            _ => return Err(BindRefusal::UnknownMethod.into()),
         },
-        Request::Compare(request) if cost_of(request.value) <= TURN_STEPS => {
-            let (description, value) = compare::assertion_of(schema, request).ok()?;
-            call.asked_compare(dn, schema.description_text(&description), value)
+        Request::Compare(request) => {
+            if cost_of(request.value) > compare::COMPARE_STEPS {
+                return Err(CompareRefusal::TooMuchWork.into());
+            }
+            let (description, value) = compare::assertion_of(schema, request)?;
+            call.asked_compare(dn, schema.description_text(&description), value)?
         }
         Request::Extended(request) => {
-            let row = call.configuration.extended_operation(request.name)?;
-            // Those that are passed on act for somebody.
-            if call.origin.identity.is_anonymous() {
-                return None;
+            let row = call.configuration.extended_operation(request.name);
+            let row = row.ok_or(ExtendedRefusal::Unsupported)?;
+            if row.operation == ExtendedOperation::PasswordModify && call.origin.identity.is_anonymous() {
+                return Err(PasswordModifyRefusal::NeedsAuthentication.into());
             }
-            Ok(asked_extended(row.oid, request.value))
+            asked_extended(row.oid, request.value)
         }
-        operation if budget::phrases(pdu) <= MOST_PHRASES => {
-            let change = Change::read(call.configuration, operation).ok()?;
-            refuse_frontend_entries(call.configuration, dn, change.kind()).ok()?;
+        operation => {
+            if budget::phrases(pdu) > MOST_PHRASES {
+                return Err(WriteRefusal::TooMuchWork.into());
+            }
+            let change = Change::read(call.configuration, operation)?;
+            refuse_frontend_entries(call.configuration, dn, change.kind())?;
             if let Change::ModifyDn(rename) = &change {
-                rename.check_loops().ok()?;
+                rename.check_loops()?;
             }
-            let change = call.tree_change(&change).ok()?;
-            call.require_change(&change).map(|()| ExternalOperation::Write(change))
+            let change = call.tree_change(&change, call.origin.has_control(ControlKind::RelaxRules))?;
+            call.require_change(&change)?;
+            ExternalOperation::Write(change)
         }
-        _ => return None,
     };
-    Some(asked.map(|asked| (asked, call.time(dn))))
+    Ok((asked, call.time(dn)))
 }

@@ -133,28 +133,28 @@ impl ExternalCall<'_> {
         {
             return Err(ExternalRefusal::Increment.into());
         }
-        let asked = self.tree_change(change)?;
+        let asked = self.tree_change(change, false)?;
         self.require_change(&asked)?;
         Ok((ExternalOperation::Write(asked), self.time(change.dn())))
     }
 
-    /// A write as it is asked for.
+    /// A write as it is asked for; `is_relaxed`: with the relax rules control.
     ///
     /// # Errors
     /// What the schema forbids without any entry.
-    pub(super) fn tree_change(self, change: &Change) -> Result<TreeChange, OperationError> {
+    pub(super) fn tree_change(self, change: &Change, is_relaxed: bool) -> Result<TreeChange, OperationError> {
         let schema = &*self.configuration.schema;
         Ok(match change {
             Change::Add(dn, modifications) => {
                 let mut modifications = modifications.clone();
-                modification::check_permitted(schema, &mut modifications, false)?;
+                modification::check_permitted(schema, &mut modifications, is_relaxed)?;
                 add::refuse_repetition(schema, &modifications)?;
                 TreeChange::Add(add::entry_of(dn.clone(), &modifications))
             }
             Change::Delete(dn) => TreeChange::Delete { dn: dn.clone() },
             Change::Modify(dn, modifications) => {
                 let mut modifications = modifications.clone();
-                modification::check_permitted(schema, &mut modifications, false)?;
+                modification::check_permitted(schema, &mut modifications, is_relaxed)?;
                 TreeChange::Modify {
                     dn: dn.clone(),
                     modifications,

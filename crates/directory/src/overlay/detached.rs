@@ -6,7 +6,7 @@ use ironbark_ldap_proto::RequestMessage;
 use ironbark_model::{Dn, Schema};
 
 use crate::{
-    Configuration, NamingContext,
+    Configuration, NamingContext, OperationError,
     backend::external::{AnswerStream, ExternalRequest},
     request::context::RequestContext,
     result::OperationResult,
@@ -25,17 +25,7 @@ pub struct DetachedRequest {
 }
 
 /// Reads a detached request.
-pub(crate) type ReadRequest = fn(&DetachedRequest, &RequestMessage<'_>) -> ReadOutcome;
-
-/// What a detached request is when it has been read.
-pub enum ReadOutcome {
-    /// The client may ask this. Names are in pretty form.
-    Request(Box<ExternalRequest>),
-    /// Access rules refuse it.
-    Refused(OperationResult),
-    /// The operation itself refuses it, before it asks a database.
-    Unfit,
-}
+pub(crate) type ReadRequest = fn(&DetachedRequest, &RequestMessage<'_>) -> Result<ExternalRequest, OperationError>;
 
 /// What something else than the database answers. Overlays do not arrange its entries.
 pub enum ExternalAnswer {
@@ -52,12 +42,14 @@ impl DetachedRequest {
     }
 
     /// Reads the request, and asks the access rules as of a `database sock`: about an entry of which only the name is
-    /// known, or the entry that is added. The cost is in proportion to the length of the request.
-    pub fn read(&self) -> ReadOutcome {
-        match RequestMessage::decode(&self.pdu, &self.configuration.decode_limits) {
-            Ok(message) => (self.read)(self, &message),
-            // It was decoded before.
-            Err(_) => ReadOutcome::Unfit,
-        }
+    /// known, or the entry that is added. Names in it are in pretty form. The cost is in proportion to the length of
+    /// the request.
+    ///
+    /// # Errors
+    /// The operation itself refuses the request before it asks a database, or the access rules do. It must not go on
+    /// then: nothing has been asked about it.
+    pub fn read(&self) -> Result<ExternalRequest, OperationError> {
+        let message = RequestMessage::decode(&self.pdu, &self.configuration.decode_limits)?;
+        (self.read)(self, &message)
     }
 }

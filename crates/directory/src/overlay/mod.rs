@@ -33,7 +33,7 @@ pub use self::{
     binds::{BindAttempt, BindHooks},
     computed::{ComputedAttributes, EntryControls, FoundEntry},
     content::{ContentHooks, Renaming},
-    detached::{DetachedRequest, ExternalAnswer, ReadOutcome},
+    detached::{DetachedRequest, ExternalAnswer},
     effects::{Applied, EffectHooks},
     entries::Entries,
     execution::{Execution, Passwords},

@@ -21,8 +21,8 @@ use ironbark_config::{
 use ironbark_directory::{
     Answers, ExternalAsker, OperationResult, RequestContext,
     overlay::{
-        Decision, DetachedRequest, ExternalAnswer, IncomingRequest, Overlay, ReadOutcome, RequestHooks, ResponseHooks,
-        ResponseWait, SentResult, UnbindHooks,
+        Decision, DetachedRequest, ExternalAnswer, IncomingRequest, Overlay, RequestHooks, ResponseHooks, ResponseWait,
+        SentResult, UnbindHooks,
     },
 };
 use ironbark_ldap_proto::Operation;
@@ -148,9 +148,9 @@ impl ResponseHooks for Sock {
 /// Reads a request and asks the program about it.
 async fn ask(program: &Program, request: &DetachedRequest, preamble: &Preamble, mut listener: Listener) {
     let asked = match request.read() {
-        ReadOutcome::Request(asked) => asked,
-        ReadOutcome::Refused(result) => return listener.end(Ending::Result(result)),
-        ReadOutcome::Unfit => return listener.end(Ending::Continue),
+        Ok(asked) => asked,
+        // It does not go on: the program has not been asked.
+        Err(refusal) => return listener.end(Ending::Result(refusal.into())),
     };
     let schema = request.schema();
     let text = preamble.request(schema, &asked.asker, &asked.operation);
