@@ -23,7 +23,7 @@ pub static BACKENDS: &[Row] = &[sock::ROW];
 /// # Errors
 /// It is of a type that is not in the table, or what it needs cannot be had.
 pub fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError> {
-    let row = BACKENDS.iter().find(|row| row.descriptor.name == config.kind.name());
-    let row = row.ok_or_else(|| format!("a {} database cannot be made here", config.kind.name()))?;
+    let row = BACKENDS.iter().find(|row| &row.descriptor == config.kind);
+    let row = row.ok_or_else(|| format!("a {} database cannot be made here", config.kind.name))?;
     (row.make)(config, schema)
 }

@@ -27,8 +27,6 @@ pub enum ConfigClass {
     Berkeley,
     /// olcLdifConfig: `database ldif`.
     Ldif,
-    /// olcNullConfig: `database null`.
-    Null,
     /// olcMdbConfig: `database mdb`.
     Mdb,
 }

@@ -11,12 +11,12 @@
 pub mod access;
 mod class;
 pub mod database;
-mod database_kind;
 pub mod entry_files;
 mod error;
 mod form;
 pub mod fuzz;
 mod global;
+pub mod kinds;
 pub mod limits;
 mod load;
 mod log_level;
@@ -44,8 +44,8 @@ mod words;
 
 pub use class::{ClassPlace, ConfigClass};
 pub use database::{
-    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
-    Require, Restrict, Secret, SecurityFactors, Subordinate,
+    Checkpoint, DatabaseConfig, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Require, Restrict, Secret,
+    SecurityFactors, Subordinate,
 };
 pub use error::{ConfigError, Notice, NoticeKind, SettingError, Subject};
 pub use global::{

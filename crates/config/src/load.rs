@@ -5,12 +5,13 @@ use std::{cell::RefCell, sync::Arc};
 use ironbark_model::{Dn, Schema, schema::Source};
 
 use crate::{
-    ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
-    SettingError, Subject,
+    ConfigError, DatabaseConfig, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig, SettingError, Subject,
     access::AccessRule,
+    database::{DatabaseDescriptor, EntryPlace, SuffixRule},
     error::Complain,
+    kinds::CONFIG,
     overlay::{self, Occurrence},
-    parts::{PartKind, Parts},
+    parts::PartKind,
     reader::{self, Line},
     registry::{Place, Registry},
     schema_lines::{build_schema, schema_statements},
@@ -42,7 +43,7 @@ pub struct Configuration {
     /// The parts that it may name.
     pub registry: Registry,
     /// `backend` sections: settings without meaning here.
-    pub(crate) backends: Vec<(DatabaseKind, Kept)>,
+    pub(crate) backends: Vec<(&'static DatabaseDescriptor, Kept)>,
     /// Notices for the log.
     pub notices: Vec<Notice>,
 }
@@ -97,7 +98,7 @@ pub(crate) struct Loading {
     /// `None` until it is declared.
     config: Option<DatabaseConfig>,
     databases: Vec<DatabaseConfig>,
-    backends: Vec<(DatabaseKind, Kept)>,
+    backends: Vec<(&'static DatabaseDescriptor, Kept)>,
     section: Section,
     notices: Vec<Notice>,
     /// The result for each statement, if errors are skipped.
@@ -108,7 +109,7 @@ pub(crate) struct Loading {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Global,
-    Backend(DatabaseKind),
+    Backend(&'static DatabaseDescriptor),
     /// `database frontend`.
     Frontend,
     /// `database config`.
@@ -274,8 +275,8 @@ impl Loading {
         };
         let own = database.map(overlays).unwrap_or_default();
         let place = match (self.section, database) {
-            (Section::Backend(kind), _) => Place::Backend(kind),
-            (_, Some(database)) => Place::Database(database.kind, &own),
+            (Section::Backend(kind), _) => Place::Backend(kind.name),
+            (_, Some(database)) => Place::Database(database.kind.name, &own),
             _ => Place::Global,
         };
         let row = self.registry.find(&line.keyword, place, &global);
@@ -308,22 +309,21 @@ impl Loading {
     }
 
     fn database(&mut self, name: &str, line: &Line) -> Result<(), SettingError> {
-        let kind = database_kind(self.registry.parts(), name)?;
-        if kind == DatabaseKind::Frontend {
+        let kind = database_kind(&self.registry, name)?;
+        if kind.entries == EntryPlace::Frontend {
             self.section = Section::Frontend;
             return Ok(());
         }
-        let is_there = match kind {
-            DatabaseKind::Config => self.config.is_some(),
-            DatabaseKind::Monitor => self.databases.iter().any(|database| database.kind == kind),
-            _ => false,
-        };
-        if is_there {
-            return Err(format!("only one {} database is allowed", kind.name()).into());
+        let is_there = self
+            .config
+            .iter()
+            .chain(&self.databases)
+            .any(|database| database.kind == kind);
+        if is_there && matches!(kind.suffix, SuffixRule::Fixed(_)) {
+            return Err(format!("only one {} database is allowed", kind.name).into());
         }
-        let mut database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
-        database.begin(&self.registry);
-        if kind == DatabaseKind::Config {
+        let database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
+        if kind == &CONFIG {
             self.config = Some(database);
             self.section = Section::Config;
         } else {
@@ -347,7 +347,7 @@ impl Loading {
         if self.config.is_some() || !self.databases.is_empty() {
             return Err(misplaced("must occur before any database declaration"));
         }
-        let kind = database_kind(self.registry.parts(), name)?;
+        let kind = database_kind(&self.registry, name)?;
         self.section = Section::Backend(kind);
         if !self.backends.iter().any(|(known, _)| *known == kind) {
             self.backends.push((kind, Kept::default()));
@@ -434,7 +434,7 @@ impl Loading {
         let mut config = match self.config.take() {
             Some(config) => config,
             None => DatabaseConfig::new(
-                DatabaseKind::Config,
+                &CONFIG,
                 DatabaseConfig::frontend().location,
                 &self.frontend,
                 &self.schema,
@@ -477,17 +477,18 @@ impl Loading {
     }
 }
 
-fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, SettingError> {
+fn database_kind(registry: &Registry, name: &str) -> Result<&'static DatabaseDescriptor, SettingError> {
     // `{1}mdb` is how cn=config numbers databases.
     let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
         Some((_, rest)) => rest,
         None => name,
     };
-    match parts.database(name).map(|part| part.kind) {
-        Some(PartKind::Database(Some(kind))) => Ok(kind),
-        Some(_) => Err(SettingError::MissingPart(format!("\"{name}\""))),
-        None => Err(SettingError::UnknownPart(format!("database type \"{name}\""))),
-    }
+    registry
+        .database(name)
+        .ok_or_else(|| match registry.parts().database(name) {
+            Some(_) => SettingError::MissingPart(format!("\"{name}\"")),
+            None => SettingError::UnknownPart(format!("database type \"{name}\"")),
+        })
 }
 
 /// The error for a keyword that no setting has at this place, as in slapd, with a guess at the intended one.
@@ -516,10 +517,9 @@ fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
 fn right_place(level: Level) -> String {
     match level {
         Level::DatabaseOf(kinds) => {
-            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
             format!("only allowed within {} database declaration", kinds.join(" or "))
         }
-        Level::Backend(kind) => format!("only allowed within {} backend declaration", kind.name()),
+        Level::Backend(kind) => format!("only allowed within {kind} backend declaration"),
         Level::Overlay(name) => format!("only allowed after overlay {name}"),
         Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database => "is not allowed here".to_owned(),
     }
@@ -537,18 +537,16 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     if database.suffixes.is_empty() {
         return refused("needs a suffix".to_owned());
     }
-    if database.kind == DatabaseKind::Ldif && database.directory.as_os_str().is_empty() {
+    if database.kind.entries == EntryPlace::Files && database.directory.as_os_str().is_empty() {
         return refused("needs a directory".to_owned());
     }
     if database.kind.is_external() && database.subordinate.is_some() {
-        return refused(format!("a {} database cannot be subordinate", database.kind.name()));
+        return refused(format!("a {} database cannot be subordinate", database.kind.name));
     }
-    if let Some(own) = &database.own {
-        own.check(database)
+    if let Some(settings) = &database.kind_settings {
+        settings
+            .check(database)
             .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
-    }
-    if database.null.do_search && database.subordinate.is_some() {
-        return refused("a subordinate database cannot have dosearch".to_owned());
     }
     for other in before.iter().filter(|other| !other.disabled) {
         if shares_files(database, other) {
@@ -563,7 +561,7 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
         }
         for suffix in &database.suffixes {
             if other.suffixes.iter().any(|earlier| suffix.is_within(earlier)) {
-                let kind = other.kind.name();
+                let kind = other.kind.name;
                 let name = suffix.pretty();
                 return refused(format!(
                     "namingContext \"{name}\" already served by a preceding {kind} database"
@@ -579,7 +577,7 @@ fn shares_files(one: &DatabaseConfig, other: &DatabaseConfig) -> bool {
     one.kind == other.kind
         && one.kind.is_stored()
         && one.directory == other.directory
-        && (one.kind == DatabaseKind::Mdb || one.suffixes == other.suffixes)
+        && (one.kind.entries == EntryPlace::Store || one.suffixes == other.suffixes)
 }
 
 #[cfg(test)]

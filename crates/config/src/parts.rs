@@ -1,8 +1,6 @@
 //! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and which of them are
 //! supported here.
 
-use crate::database_kind::DatabaseKind;
-
 /// One part.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
@@ -18,8 +16,10 @@ pub struct Part {
 /// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// A database type; `None`: not built.
-    Database(Option<DatabaseKind>),
+    /// A database type that is built.
+    Database,
+    /// A database type that is not built.
+    MissingDatabase,
     /// An overlay that is built.
     Overlay,
     /// An overlay whose work is always done here; the log gives the reason.
@@ -32,13 +32,12 @@ pub enum PartKind {
     MissingModule,
 }
 
-/// Every part that there is: those of [`OTHERS`], and the overlays and types of databases of other crates.
+/// Every part that there is: those of [`OTHERS`], and the overlays and types of databases that are built.
 #[derive(Clone, Debug)]
 pub struct Parts(Vec<Part>);
 
 impl Parts {
-    /// With overlays and types of databases that stand in other crates: the name of each, and further names of its
-    /// module.
+    /// With overlays and types of databases, by names and further names of their modules.
     pub(crate) fn new(
         overlays: impl Iterator<Item = (&'static str, &'static [&'static str])>,
         databases: impl Iterator<Item = (&'static str, &'static [&'static str])>,
@@ -51,20 +50,21 @@ impl Parts {
         let databases = databases.map(|(name, modules)| Part {
             name,
             modules,
-            kind: PartKind::Database(Some(DatabaseKind::External(name))),
+            kind: PartKind::Database,
         });
-        Self(overlays.chain(OTHERS.iter().copied()).chain(databases).collect())
+        Self(overlays.chain(databases).chain(OTHERS.iter().copied()).collect())
     }
 
-    /// Every part; first overlays, last types of databases that stand in other crates.
+    /// Every part; first overlays, then types of databases that are built.
     pub fn iter(&self) -> impl Iterator<Item = &Part> {
         self.0.iter()
     }
 
     /// A database type by the name in `database`.
     pub fn database(&self, name: &str) -> Option<&Part> {
-        self.iter()
-            .find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
+        self.iter().find(|part| {
+            matches!(part.kind, PartKind::Database | PartKind::MissingDatabase) && part.name.eq_ignore_ascii_case(name)
+        })
     }
 
     /// An overlay by the name in `overlay`.
@@ -85,7 +85,9 @@ impl Parts {
         self.iter().find(|part| {
             part.modules.contains(&name.as_str())
                 || match part.kind {
-                    PartKind::Database(_) => name.strip_prefix("back-").is_some_and(|name| name == part.name),
+                    PartKind::Database | PartKind::MissingDatabase => {
+                        name.strip_prefix("back-").is_some_and(|name| name == part.name)
+                    }
                     _ => name == part.name,
                 }
         })
@@ -95,9 +97,8 @@ impl Parts {
 /// Whether the part that `moduleload` names is supported.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
-        PartKind::Database(kind) => kind.is_some(),
-        PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords => true,
-        PartKind::MissingOverlay | PartKind::MissingModule => false,
+        PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords => true,
+        PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule => false,
     }
 }
 
@@ -112,19 +113,11 @@ pub fn module_name(argument: &str) -> String {
     stem.to_ascii_lowercase().replace('_', "-")
 }
 
-const fn built(name: &'static str, kind: DatabaseKind) -> Part {
-    Part {
-        name,
-        modules: &[],
-        kind: PartKind::Database(Some(kind)),
-    }
-}
-
 const fn missing_database(name: &'static str) -> Part {
     Part {
         name,
         modules: &[],
-        kind: PartKind::Database(None),
+        kind: PartKind::MissingDatabase,
     }
 }
 
@@ -152,16 +145,8 @@ const fn missing_module(name: &'static str) -> Part {
     }
 }
 
-/// Every part but what stands in other crates. A test holds that those are not among them.
+/// Every part but overlays and types of databases that are built. A test holds that those are not among them.
 const OTHERS: &[Part] = &[
-    built("mdb", DatabaseKind::Mdb),
-    built("hdb", DatabaseKind::Mdb),
-    built("bdb", DatabaseKind::Mdb),
-    built("monitor", DatabaseKind::Monitor),
-    built("ldif", DatabaseKind::Ldif),
-    built("null", DatabaseKind::Null),
-    built("config", DatabaseKind::Config),
-    built("frontend", DatabaseKind::Frontend),
     missing_database("asyncmeta"),
     missing_database("dnssrv"),
     missing_database("ldap"),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    DatabaseKind, reader,
+    reader,
     registry::Registry,
     setting::{Fate, Level, OWN, Setting},
 };
@@ -65,10 +65,8 @@ fn section(level: Level) -> String {
     match level {
         Level::Global | Level::BeforeDatabases => "Server".to_owned(),
         Level::Inherited | Level::Database => "Databases".to_owned(),
-        Level::DatabaseOf([kind @ (DatabaseKind::Null | DatabaseKind::External(_))]) => {
-            format!("Database {}", kind.name())
-        }
-        Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif".to_owned(),
+        Level::DatabaseOf(["mdb", ..]) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif".to_owned(),
+        Level::DatabaseOf(kinds) => format!("Database {}", kinds.join(" and ")),
         Level::Overlay(name) => format!("Overlay {name}"),
     }
 }
@@ -77,9 +75,7 @@ fn section(level: Level) -> String {
 fn introduction(registry: &Registry, level: Level) -> &'static str {
     match level {
         Level::Overlay(name) => registry.overlay(name).map_or("", |overlay| overlay.introduction),
-        Level::DatabaseOf([DatabaseKind::External(name)]) => {
-            registry.database(name).map_or("", |database| database.introduction)
-        }
+        Level::DatabaseOf([name]) => registry.database(name).map_or("", |database| database.introduction),
         _ => "",
     }
 }
@@ -145,11 +141,8 @@ fn place(level: Level) -> String {
         Level::BeforeDatabases => "before the first database".to_owned(),
         Level::Inherited => "in the global section or in a database".to_owned(),
         Level::Database => "in a database".to_owned(),
-        Level::DatabaseOf(kinds) => {
-            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-            format!("in a database of type {}", kinds.join(" or "))
-        }
-        Level::Backend(kind) => format!("after `backend {}`", kind.name()),
+        Level::DatabaseOf(kinds) => format!("in a database of type {}", kinds.join(" or ")),
+        Level::Backend(kind) => format!("after `backend {kind}`"),
         Level::Overlay(name) => format!("after `overlay {name}`"),
     }
 }

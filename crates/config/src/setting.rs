@@ -5,8 +5,8 @@
 use ironbark_model::Schema;
 
 use crate::{
-    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, SettingError, class::ClassPlace,
-    schema_statement::SchemaKind, statement::Statement, value::parse_bool,
+    DatabaseConfig, GlobalConfig, OverlayConfig, SettingError, class::ClassPlace, schema_statement::SchemaKind,
+    statement::Statement, value::parse_bool,
 };
 
 pub use crate::form::Form;
@@ -76,10 +76,10 @@ pub enum Level {
     Inherited,
     /// In any database.
     Database,
-    /// In databases of these kinds.
-    DatabaseOf(&'static [DatabaseKind]),
-    /// In a `backend` section.
-    Backend(DatabaseKind),
+    /// In databases of these types, by their usual names.
+    DatabaseOf(&'static [&'static str]),
+    /// In the `backend` section of this type.
+    Backend(&'static str),
     /// After `overlay` with this name.
     Overlay(&'static str),
 }

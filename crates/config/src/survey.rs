@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use crate::{
-    ConfigError, Configuration, DatabaseConfig, DatabaseKind, Fate, FileSource, GlobalConfig, Handler, Setting,
+    ConfigError, Configuration, DatabaseConfig, Fate, FileSource, GlobalConfig, Handler, Setting,
     error::Complain,
+    kinds::CONFIG,
     load::{self, Loading},
     reader::{self, Line},
     registry::Registry,
@@ -172,7 +173,7 @@ fn nothing(registry: &Registry) -> Configuration {
     let location = frontend.location.clone();
     Configuration {
         global: GlobalConfig::default(),
-        config: DatabaseConfig::new(DatabaseKind::Config, location, &frontend, &schema),
+        config: DatabaseConfig::new(&CONFIG, location, &frontend, &schema),
         frontend,
         databases: Vec::new(),
         schema,

@@ -12,7 +12,7 @@ mod harness;
 use std::sync::{Arc, Mutex};
 
 use harness::Site;
-use ironbark_config::{DatabaseKind, Operations};
+use ironbark_config::{Operations, kinds::CONFIG};
 use ironbark_directory::{
     ChangeAuthor, Configuration, InMemoryTree, ModificationKind, OperationError, TreeChange, complete_entries,
 };
@@ -147,7 +147,7 @@ fn site(access: &str) -> (Site, Arc<Notes>) {
     let tree = Arc::clone(&notes);
     let settings = format!("database config\nrootdn {ADMIN}\nrootpw x\n{access}");
     let mut site = Site::open_with_trees(&settings, "", move |settings| {
-        (settings.kind == DatabaseKind::Config).then(|| Arc::new(Handle(Arc::clone(&tree))) as Arc<dyn InMemoryTree>)
+        (settings.kind == &CONFIG).then(|| Arc::new(Handle(Arc::clone(&tree))) as Arc<dyn InMemoryTree>)
     });
     site.populate();
     site.become_(ADMIN);
@@ -323,7 +323,7 @@ fn a_tree_that_takes_no_writes_says_so_before_anything_is_looked_up() {
         }
     }
     let mut site = Site::open_with_trees("database config\nrootpw x", "", |settings| {
-        let is_config = settings.kind == DatabaseKind::Config;
+        let is_config = settings.kind == &CONFIG;
         is_config.then(|| Arc::new(Still(Handle(Notes::new()))) as Arc<dyn InMemoryTree>)
     });
     site.become_("cn=config");

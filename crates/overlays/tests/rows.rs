@@ -10,8 +10,11 @@
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use ironbark_config::{
-    DatabaseConfig, DatabaseKind, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Presence, Setting,
-    SettingError, Statement, fuzz,
+    DatabaseConfig, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Presence, Setting, SettingError,
+    Statement,
+    database::DatabaseDescriptor,
+    fuzz,
+    kinds::MDB,
     parts::PartKind,
     reader::{self, quote},
     statement_text,
@@ -131,7 +134,6 @@ impl Bench {
         let schema = schema();
         let location = location();
         let mut database = DatabaseConfig::new(kind_of(row), location.clone(), &DatabaseConfig::frontend(), &schema);
-        database.begin(&registry());
         if row.name() != "suffix" {
             database.suffixes.push(Dn::parse(&schema, b"dc=bench").unwrap());
         }
@@ -198,11 +200,11 @@ impl Bench {
     }
 }
 
-/// The database that a row stands in.
-fn kind_of(row: &Setting) -> DatabaseKind {
+/// The type of database that a row stands in.
+fn kind_of(row: &Setting) -> &'static DatabaseDescriptor {
     match row.level {
-        Level::DatabaseOf(&[kind @ DatabaseKind::External(_)]) => kind,
-        _ => DatabaseKind::Mdb,
+        Level::DatabaseOf(&[name]) => registry().database(name).unwrap(),
+        _ => &MDB,
     }
 }
 
@@ -358,7 +360,7 @@ fn every_overlay_has_a_name_and_a_class_of_its_own() {
         assert_eq!(of_name.next().map(|part| part.kind), Some(PartKind::Overlay));
         // A type of database may have the same name.
         assert!(
-            of_name.all(|part| matches!(part.kind, PartKind::Database(_))),
+            of_name.all(|part| part.kind == PartKind::Database),
             "{} is built, and said to be missing",
             overlay.name
         );

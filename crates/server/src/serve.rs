@@ -2,7 +2,11 @@
 
 use std::{convert::Infallible, error::Error, io, process::ExitCode, sync::Arc, time::Duration};
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, GlobalConfig, parts::PartKind};
+use ironbark_config::{
+    DatabaseConfig, GlobalConfig,
+    kinds::{CONFIG, MONITOR},
+    parts::PartKind,
+};
 use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
@@ -294,13 +298,10 @@ fn open_directory(
     let own_server_id = OwnServerId::new(listener_urls);
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn InMemoryTree>> {
-        if settings.kind == DatabaseKind::Config {
+        if settings.kind == &CONFIG {
             return Some(Arc::<ConfigTree>::clone(&config_tree));
         }
-        let suffix = settings
-            .suffixes
-            .first()
-            .filter(|_| settings.kind == DatabaseKind::Monitor)?;
+        let suffix = settings.suffixes.first().filter(|_| settings.kind == &MONITOR)?;
         Some(Arc::new(Monitor::new(
             suffix.clone(),
             its_log.clone(),

@@ -1,6 +1,6 @@
 //! The same requests to either server: the program reads the same, and clients are answered the same.
 
-use ironbark_testkit::{Credentials, Server, Transcript, assert_same};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Transcript, assert_same};
 
 use super::{ROOT, config, program::Program};
 
@@ -87,6 +87,39 @@ fn every_operation_is_the_same_octets() {
         client("ldappasswd", &ROOT, &["-s", "new", "cn=x,o=second"], "");
         client("ldappasswd", &ROOT, &["-a", "old", "-s", "new", "cn=x,o=second"], "");
     });
+}
+
+#[test]
+fn monitor_shows_the_type_when_its_module_is_loaded() {
+    let config = config("").replace("moduleload back_sock", "moduleload back_monitor\nmoduleload back_sock");
+    let config = config + "database monitor\n";
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let server = Server::start(flavor, &config)?;
+        let mut found = String::new();
+        for base in ["cn=Backends,cn=Monitor", "cn=Databases,cn=Monitor"] {
+            found += &server
+                .search(&["-LLL", "-b", base, "-s", "one", "(monitoredInfo=sock)", "*", "+"])?
+                .success()?
+                .stdout;
+        }
+        // The servers count types of databases in different orders.
+        let is_numbered = |line: &&str| line.contains("Backend ");
+        let found = NormalizedLdif::new(&found)
+            .without(&NormalizedLdif::VOLATILE)
+            .to_string();
+        Ok(found
+            .lines()
+            .filter(|line| !is_numbered(line))
+            .collect::<Vec<_>>()
+            .join("\n"))
+    });
+    let without = config.replace("moduleload back_sock", "");
+    let without = &without[..without.find("database sock").unwrap()];
+    let server = Server::start(Flavor::Ironbark, &format!("{without}database monitor\n")).unwrap();
+    let found = server
+        .search(&["-LLL", "-b", "cn=Backends,cn=Monitor", "(monitoredInfo=sock)", "1.1"])
+        .unwrap();
+    assert_eq!(found.success().unwrap().stdout.trim(), "");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, database::EntryPlace};
 use ironbark_directory::open;
 use ironbark_store::{
     Database, StoreError,
@@ -66,10 +66,10 @@ impl Backup {
 /// The chosen database, if it has a file to back up.
 pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
     let (_, settings) = chosen.databases().next().ok_or("no database")?;
-    match settings.kind {
-        DatabaseKind::Mdb => Ok(settings),
-        DatabaseKind::Ldif => Err("the files of an ldif database are their own backup: copy the directory".to_owned()),
-        kind => Err(format!("database {} has no files", kind.name())),
+    match settings.kind.entries {
+        EntryPlace::Store => Ok(settings),
+        EntryPlace::Files => Err("the files of an ldif database are their own backup: copy the directory".to_owned()),
+        _ => Err(format!("database {} has no files", settings.kind.name)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind};
+use ironbark_config::{Configuration, DatabaseConfig, database::DatabaseDescriptor};
 use ironbark_model::{Dn, Schema};
 
 use ironbark_server::Loaded;
@@ -89,7 +89,7 @@ pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Optio
 }
 
 /// Whether a tool works on such a database, even if it finds nothing there.
-fn is_for(program: &str, kind: DatabaseKind) -> bool {
+fn is_for(program: &str, kind: &DatabaseDescriptor) -> bool {
     match program {
         // Only the store has indexes.
         "slapindex" => kind.has_indexes(),

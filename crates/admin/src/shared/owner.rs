@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, database::EntryPlace};
 
 /// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
 ///
@@ -36,9 +36,9 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
 /// Does this for the files of a database, in folders or not. If it fails, the user of `program` is told.
 pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
     let directory = &settings.directory;
-    let adopted = match settings.kind {
-        DatabaseKind::Mdb => adopt(directory),
-        DatabaseKind::Ldif => adopt_folder(directory),
+    let adopted = match settings.kind.entries {
+        EntryPlace::Store => adopt(directory),
+        EntryPlace::Files => adopt_folder(directory),
         _ => Ok(()),
     };
     if let Err(error) = adopted {

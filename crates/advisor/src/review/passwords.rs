@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironbark_config::{
-    Allow, Configuration, DatabaseConfig, DatabaseKind, Operations, Require, SurveyedSection,
+    Allow, Configuration, DatabaseConfig, Operations, Require, SurveyedSection,
     access::{DnPattern, NameScope, Privileges},
+    kinds::CONFIG,
 };
 use ironbark_directory::Appraisal;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
@@ -76,7 +77,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     };
     let all = std::iter::once(&configuration.config).chain(&configuration.databases);
     for (number, database) in all.enumerate() {
-        if database.disabled || !matches!(database.kind, DatabaseKind::Mdb | DatabaseKind::Config) {
+        if database.disabled || !(database.kind.has_indexes() || database.kind == &CONFIG) {
             continue;
         }
         // If a rule is missing, the effect of the others is unknown.

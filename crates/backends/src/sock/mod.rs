@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use ironbark_config::{
     DatabaseConfig, SettingError,
-    database::{DatabaseDescriptor, OwnSettings},
+    database::{ClassAttributes, DatabaseClass, DatabaseDescriptor, EntryPlace, SuffixRule},
 };
 use ironbark_directory::{Answers, ExternalAsker, ExternalDatabase, ExternalRequest, OperationResult};
 use ironbark_model::{ResultCode, Schema};
@@ -26,11 +26,18 @@ use crate::Row;
 pub(crate) const ROW: Row = Row {
     descriptor: DatabaseDescriptor {
         name: "sock",
+        aliases: &[],
         modules: &[],
-        class: &["olcDbSocketConfig"],
-        oid: "2.7.1",
-        settings: rows::ROWS,
-        fresh: OwnSettings::of::<SockConfig>,
+        entries: EntryPlace::Elsewhere,
+        suffix: SuffixRule::Many,
+        classes: &[DatabaseClass {
+            names: &["olcDbSocketConfig"],
+            oid: "2.7.1",
+            attributes: ClassAttributes::OfSettings,
+        }],
+        backend_class: None,
+        settings: &[rows::ROWS],
+        begin: DatabaseConfig::begin::<SockConfig>,
         introduction: "A program of your own answers all requests: see [sock.md](sock.md).",
     },
     make,
@@ -44,7 +51,7 @@ struct Sock {
 }
 
 fn make(config: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Arc<dyn ExternalDatabase>, SettingError> {
-    let settings: &SockConfig = config.own()?;
+    let settings: &SockConfig = config.settings()?;
     let suffixes = config.suffixes.iter().map(|suffix| suffix.pretty().to_owned());
     let preamble = Preamble {
         extensions: settings.extensions,

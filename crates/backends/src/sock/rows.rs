@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{DatabaseKind, Form, Level, Setting, SettingError, Statement, database_handler};
+use ironbark_config::{Form, Level, Setting, SettingError, Statement, database_handler};
 
 use super::settings::SockConfig;
 
-const SOCK: Level = Level::DatabaseOf(&[DatabaseKind::External("sock")]);
+const SOCK: Level = Level::DatabaseOf(&["sock"]);
 
 /// Octets that the name of a local socket may have.
 const MOST_SOCKET_OCTETS: usize = 107;

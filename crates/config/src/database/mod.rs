@@ -1,12 +1,10 @@
-//! Settings of one database, and their rows.
+//! What a type of database tells of itself, and the settings of one database.
 
 pub(crate) mod conditions;
-mod descriptor;
 pub(crate) mod index;
 pub(crate) mod mdb;
-pub(crate) mod null;
-mod own;
 pub(crate) mod security;
+mod settings;
 
 use std::path::PathBuf;
 
@@ -14,26 +12,154 @@ use ironbark_model::{Dn, Schema, schema::Source};
 
 use crate::{
     access::{AccessRule, OperationRule},
+    class::ConfigClass,
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
+    setting::Setting,
     statement::Kept,
 };
 
-pub use crate::database_kind::DatabaseKind;
 pub use conditions::{Require, Restrict};
-pub use descriptor::DatabaseDescriptor;
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
-pub use null::NullConfig;
-pub use own::{DatabaseGetter, DatabaseSetter, DatabaseSettings, OwnSettings};
 pub use security::SecurityFactors;
+pub use settings::{DatabaseGetter, DatabaseSetter, DatabaseSettings};
+pub(crate) use settings::{KindSettings, database_handler};
+
+/// All that configuration needs to know of a type of database. It is written in a file of its own: for those of this
+/// crate in [`kinds`](crate::kinds), for others beside the struct of its settings.
+#[derive(Debug)]
+pub struct DatabaseDescriptor {
+    /// The usual name in `database`. Its rows have the level [`Level::DatabaseOf`](crate::Level) with this name.
+    pub name: &'static str,
+    /// Further names in `database`.
+    pub aliases: &'static [&'static str],
+    /// Further names that `moduleload` may use, in the form of [`crate::parts::module_name`]. Each name with `back-`
+    /// need not be repeated.
+    pub modules: &'static [&'static str],
+    /// Where the entries are.
+    pub entries: EntryPlace,
+    /// Which naming contexts it has.
+    pub suffix: SuffixRule,
+    /// Object classes of its entry in cn=config, the usual one first; none: it is an olcDatabaseConfig.
+    pub classes: &'static [DatabaseClass],
+    /// The object class of the entry of its `backend` section; `None`: it is an olcBackendConfig.
+    pub backend_class: Option<DatabaseClass>,
+    /// The groups of its settings. If its class has [`ClassAttributes::OfSettings`], they are in the order of the
+    /// class.
+    pub settings: &'static [&'static [Setting]],
+    /// Gives a new database what only its type has, before any statement. [`DatabaseConfig::begin`] gives settings.
+    pub begin: fn(&mut DatabaseConfig),
+    /// What the reference page says before its settings, in full sentences; may be empty.
+    pub introduction: &'static str,
+}
+
+/// Where the entries of a database are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryPlace {
+    /// In the store: one file of LMDB, with indexes.
+    Store,
+    /// In a file for each entry.
+    Files,
+    /// Nowhere: what is written is lost.
+    Nowhere,
+    /// In memory, where the server makes them.
+    Memory,
+    /// Outside this server. No tool reaches them.
+    Elsewhere,
+    /// There is no database: the frontend, whose settings all databases inherit.
+    Frontend,
+}
+
+/// Which naming contexts a database has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SuffixRule {
+    /// None.
+    No,
+    /// This one, which is not configured. So there is at most one database of the type.
+    Fixed(&'static str),
+    /// One, by `suffix`.
+    One,
+    /// One or more, by `suffix`.
+    Many,
+}
+
+/// An object class of cn=config.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseClass {
+    /// Names, the usual one first.
+    pub names: &'static [&'static str],
+    /// The part of the OID behind the arc of slapd's object classes of cn=config, for example `2.7.1`.
+    pub oid: &'static str,
+    /// Its attributes.
+    pub attributes: ClassAttributes,
+}
+
+/// The attributes of an object class of cn=config.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClassAttributes {
+    /// Those of the settings of its type of database.
+    OfSettings,
+    /// Those that say themselves that they belong to this class.
+    Of(ConfigClass),
+}
+
+/// A type equals only itself. Its name is its own.
+impl PartialEq for DatabaseDescriptor {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DatabaseDescriptor {}
+
+impl DatabaseDescriptor {
+    /// Whether it keeps entries that clients and tools write.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.entries, EntryPlace::Store | EntryPlace::Files)
+    }
+
+    /// Whether it is a file of LMDB with indexes.
+    pub fn has_indexes(&self) -> bool {
+        self.entries == EntryPlace::Store
+    }
+
+    /// Whether its naming contexts are configured.
+    pub fn has_suffix(&self) -> bool {
+        matches!(self.suffix, SuffixRule::One | SuffixRule::Many)
+    }
+
+    /// Whether its entries are elsewhere, and no tool reaches them.
+    pub fn is_external(&self) -> bool {
+        self.entries == EntryPlace::Elsewhere
+    }
+
+    /// Its names in `database`, the usual one first.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// `database frontend`: no database, but what all databases inherit.
+pub static FRONTEND: DatabaseDescriptor = DatabaseDescriptor {
+    name: "frontend",
+    aliases: &[],
+    modules: &[],
+    entries: EntryPlace::Frontend,
+    suffix: SuffixRule::No,
+    classes: &[],
+    backend_class: None,
+    settings: &[],
+    begin: |_| {},
+    introduction: "",
+};
 
 /// One database, or the frontend.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
 pub struct DatabaseConfig {
     /// Its type.
-    pub kind: DatabaseKind,
+    pub kind: &'static DatabaseDescriptor,
     /// Its `database` line; line 0 for the frontend that nothing declared.
     pub location: Source,
     /// `suffix`: its naming context, exactly one. Fixed for monitor and config; none for the frontend.
@@ -84,10 +210,8 @@ pub struct DatabaseConfig {
     pub directory: PathBuf,
     /// Settings of the store alone.
     pub mdb: MdbConfig,
-    /// Settings of the null database alone.
-    pub null: NullConfig,
-    /// What only a database has whose type stands in another crate.
-    pub(crate) own: Option<OwnSettings>,
+    /// Settings that only its type has.
+    pub(crate) kind_settings: Option<KindSettings>,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
     /// Settings without meaning here.
@@ -115,7 +239,7 @@ impl DatabaseConfig {
     /// The frontend with slapd's defaults.
     pub fn frontend() -> Self {
         Self {
-            kind: DatabaseKind::Frontend,
+            kind: &FRONTEND,
             location: Source {
                 file: "built-in".into(),
                 line: 0,
@@ -144,35 +268,30 @@ impl DatabaseConfig {
             schema_dn: None,
             directory: PathBuf::from("/var/lib/ldap"),
             mdb: MdbConfig::default(),
-            null: NullConfig::default(),
-            own: None,
+            kind_settings: None,
             overlays: Vec::new(),
             kept: Kept::default(),
         }
     }
 
     /// A database that inherits the frontend's settings at this point of the file.
-    pub fn new(kind: DatabaseKind, location: Source, frontend: &Self, schema: &Schema) -> Self {
-        let suffix = kind
-            .fixed_suffix()
-            .and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
-        Self {
+    pub fn new(kind: &'static DatabaseDescriptor, location: Source, frontend: &Self, schema: &Schema) -> Self {
+        let suffix = match kind.suffix {
+            SuffixRule::Fixed(name) => Dn::parse(schema, name.as_bytes()).ok(),
+            _ => None,
+        };
+        let mut database = Self {
             kind,
             location,
-            root_dn: suffix.clone().filter(|_| kind == DatabaseKind::Config),
             suffixes: suffix.into_iter().collect(),
-            add_content_acl: kind == DatabaseKind::Config,
             require: frontend.require,
             security: frontend.security,
             search_limits: frontend.search_limits.clone(),
             inherited_limits: frontend.search_limits.clone(),
-            directory: match kind {
-                // slapd has no default for it.
-                DatabaseKind::Ldif => PathBuf::new(),
-                _ => Self::frontend().directory,
-            },
             ..Self::frontend()
-        }
+        };
+        (kind.begin)(&mut database);
+        database
     }
 
     /// Adds the frontend's restrictions. They apply to every database, even if they stand later in the file, and a

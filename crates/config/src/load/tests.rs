@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::{Configuration, load};
 use crate::{
-    Allow, ConfigError, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, SettingError,
-    Subordinate,
+    Allow, ConfigError, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, SettingError, Subordinate,
     access::{AccessLevel, GrantKind, NameCondition, Who},
+    kinds::{LDIF, MDB, MONITOR, NULL, NullConfig},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
     test_overlay::{Sample, Single, registry},
     test_schema::with_schema,
@@ -60,7 +60,7 @@ fn a_plain_server_loads() {
     let [mdb, monitor] = &configuration.databases[..] else {
         panic!("two databases")
     };
-    assert_eq!((mdb.kind, monitor.kind), (DatabaseKind::Mdb, DatabaseKind::Monitor));
+    assert_eq!((mdb.kind, monitor.kind), (&MDB, &MONITOR));
     assert_eq!(mdb.suffixes[0].pretty(), "dc=example,dc=com");
     assert_eq!(mdb.root_password.as_ref().unwrap().0, b"secret");
     assert_eq!(format!("{:?}", mdb.root_password), "Some(Secret(***))");
@@ -512,9 +512,10 @@ fn databases_without_a_store_load() {
          database ldif\nsuffix dc=c\ndirectory x\ndatabase ldif\nsuffix dc=d\ndirectory x\n",
     );
     let kinds: Vec<_> = read.databases.iter().map(|database| database.kind).collect();
-    assert_eq!(kinds, [DatabaseKind::Null, DatabaseKind::Ldif, DatabaseKind::Ldif]);
+    assert_eq!(kinds, [&NULL, &LDIF, &LDIF]);
     assert_eq!(read.databases[0].suffixes.len(), 2);
-    assert!(read.databases[0].null.bind && !read.databases[0].null.do_search);
+    let null: &NullConfig = read.databases[0].settings().unwrap();
+    assert!(null.bind && !null.do_search);
     assert_eq!(read.databases[2].directory, PathBuf::from("x"));
     let notices: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
     assert_eq!(

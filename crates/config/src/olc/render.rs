@@ -15,8 +15,12 @@ use super::{
     tree::{Node, Tree},
 };
 use crate::{
-    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Presence, Setting, reader::whole_value,
-    registry::Registry, schema_statement::SchemaKind, statement::Kept,
+    Configuration, DatabaseConfig, Fate, Handler, OverlayConfig, Presence, Setting,
+    database::{DatabaseDescriptor, EntryPlace},
+    reader::whole_value,
+    registry::Registry,
+    schema_statement::SchemaKind,
+    statement::Kept,
 };
 
 /// The tree of a configuration.
@@ -32,7 +36,7 @@ pub fn render(configuration: &Configuration) -> Tree {
     }
     root.children.push(schema_node(configuration, &here));
     for (number, (kind, kept)) in configuration.backends.iter().enumerate() {
-        root.children.push(backend(registry, number, *kind, kept, &here));
+        root.children.push(backend(registry, number, kind, kept, &here));
     }
     root.children
         .push(database(schema, -1, &configuration.frontend, configuration));
@@ -209,51 +213,44 @@ fn bytes<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).collect()
 }
 
-fn backend(registry: &Registry, number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Node {
-    let name = format!("{{{number}}}{}", kind.name());
-    let class = if kind == DatabaseKind::Mdb {
-        "olcMdbBkConfig"
-    } else {
-        "olcBackendConfig"
-    };
-    let classes: &[&str] = if class == "olcBackendConfig" {
-        &["olcBackendConfig"]
-    } else {
-        &["olcBackendConfig", class]
-    };
-    let mut node = Node::new("olcBackend", name, classes, here.clone());
-    fill(registry, &mut node, class, &|row| kept.of(row.name()));
+fn backend(registry: &Registry, number: usize, kind: &DatabaseDescriptor, kept: &Kept, here: &Source) -> Node {
+    let name = format!("{{{number}}}{}", kind.name);
+    let class = kind.backend_class.and_then(|class| class.names.first().copied());
+    let classes: Vec<&str> = ["olcBackendConfig"].into_iter().chain(class).collect();
+    let mut node = Node::new("olcBackend", name, &classes, here.clone());
+    for class in classes {
+        fill(registry, &mut node, class, &|row| kept.of(row.name()));
+    }
     node
 }
 
 fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configuration: &Configuration) -> Node {
-    let name = format!("{{{number}}}{}", settings.kind.name());
-    let own = match settings.kind {
-        DatabaseKind::Mdb => Some("olcMdbConfig"),
-        DatabaseKind::Ldif => Some("olcLdifConfig"),
-        DatabaseKind::Null => Some("olcNullConfig"),
-        DatabaseKind::Frontend => Some("olcFrontendConfig"),
-        DatabaseKind::Monitor | DatabaseKind::Config => None,
-        DatabaseKind::External(name) => {
-            let descriptor = configuration.registry.database(name);
-            descriptor.and_then(|descriptor| descriptor.class.first().copied())
-        }
+    let name = format!("{{{number}}}{}", settings.kind.name);
+    let own = match settings.kind.entries {
+        EntryPlace::Frontend => Some("olcFrontendConfig"),
+        // The server makes these entries: as slapd does, it shows them as of the common class.
+        EntryPlace::Memory => None,
+        _ => settings
+            .kind
+            .classes
+            .first()
+            .and_then(|class| class.names.first().copied()),
     };
     let classes: Vec<&str> = ["olcDatabaseConfig"].into_iter().chain(own).collect();
     let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
     let values = |row: &'static Setting| match row.fate {
         // Only a store has figures to show.
-        _ if row.attributes == ["olcMonitoring"] && settings.kind != DatabaseKind::Mdb => vec!["FALSE".to_owned()],
+        _ if row.attributes == ["olcMonitoring"] && !settings.kind.has_indexes() => vec!["FALSE".to_owned()],
         Fate::Obeyed(Handler::Database { get, .. }) => {
             let found = get(settings, schema);
-            let is_inherited = settings.kind != DatabaseKind::Frontend
+            let is_inherited = settings.kind.entries != EntryPlace::Frontend
                 && matches!(row.attributes, ["olcSizeLimit" | "olcTimeLimit"])
                 && found == get(&configuration.frontend, schema);
             if is_inherited { Vec::new() } else { found }
         }
         Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
         Fate::Meaningless(_) => {
-            let global = settings.kind == DatabaseKind::Frontend;
+            let global = settings.kind.entries == EntryPlace::Frontend;
             let mut found = settings.kept.of(row.name());
             if global && found.is_empty() {
                 found = configuration.global.kept.of(row.name());

@@ -7,8 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Configuration, DatabaseKind, Fate, Handler, Level, Memory, load as load_file, test_overlay::registry,
-    test_schema::with_schema,
+    Configuration, Fate, Handler, Level, Memory, load as load_file, test_overlay::registry, test_schema::with_schema,
 };
 
 fn stamps() -> Stamps {
@@ -178,6 +177,22 @@ fn a_tree_says_what_the_file_said() {
 }
 
 #[test]
+fn an_entry_may_name_the_class_of_its_type_alone() {
+    let text = "backend mdb\nidlexp 18\ndatabase null\nsuffix \"\"\nbind on\n";
+    let before = of_text(text);
+    let mut tree = render(&before);
+    for (class, kind) in [("olcMdbBkConfig", Kind::Backend), ("olcNullConfig", Kind::Database)] {
+        let mut nodes = tree.root.children.iter_mut();
+        let node = nodes
+            .find(|node| node.texts("objectClass").any(|named| named == class))
+            .unwrap();
+        node.set("objectClass", vec![class.into()]);
+        assert_eq!(node.kind(), Some(kind));
+    }
+    same_meaning(&before, &load(&tree).unwrap(), text);
+}
+
+#[test]
 fn a_suffix_that_is_the_root_is_a_value() {
     let text = "database null\nsuffix \"\"\n";
     let before = of_text(text);
@@ -192,7 +207,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
         }
         let kinds = match row.level {
             Level::DatabaseOf(kinds) => kinds,
-            _ => &[DatabaseKind::Mdb],
+            _ => &["mdb"],
         };
         for (example, kind) in row
             .examples
@@ -211,8 +226,8 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
                 Level::Overlay(name) => format!("{DATABASE}overlay {name}\n{line}"),
                 Level::Database | Level::DatabaseOf(_) => match (row.name(), *kind) {
                     ("suffix", _) => format!("database mdb\n{line}directory /srv/d\n"),
-                    ("directory", _) | (_, DatabaseKind::Null) => {
-                        format!("database {}\nsuffix dc=example,dc=com\n{line}", kind.name())
+                    ("directory", _) | (_, "null") => {
+                        format!("database {kind}\nsuffix dc=example,dc=com\n{line}")
                     }
                     _ => format!("{DATABASE}{line}"),
                 },

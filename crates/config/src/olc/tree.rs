@@ -4,7 +4,6 @@ use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
 
 use super::index;
 use crate::{
-    olc_schema::classes,
     registry::Registry,
     setting::{Setting, base_attribute},
 };
@@ -63,9 +62,10 @@ impl Kind {
         }
     }
 
-    /// Found by the structural class, or one above it; `None` also for the class of an overlay.
-    pub(super) fn of_class(class: &str) -> Option<Self> {
-        [
+    /// Found by one of the classes that are not of a type of database or of an overlay.
+    fn of_class(class: &str) -> Option<Self> {
+        let named = |name: &str| name.eq_ignore_ascii_case(class);
+        let kinds = [
             ("olcGlobal", Self::Global),
             ("olcIncludeFile", Self::Include),
             ("olcModuleList", Self::Module),
@@ -73,18 +73,16 @@ impl Kind {
             ("olcBackendConfig", Self::Backend),
             ("olcDatabaseConfig", Self::Database),
             ("olcOverlayConfig", Self::Overlay),
-        ]
-        .into_iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(class))
-        .map(|(_, kind)| kind)
-        .or_else(|| {
-            let superior = classes::own_superclass(class)?;
-            if superior == "olcConfig" || superior == "top" {
-                None
-            } else {
-                Self::of_class(superior)
-            }
-        })
+        ];
+        kinds.into_iter().find(|(name, _)| named(name)).map(|(_, kind)| kind)
+    }
+
+    /// Found by the attribute of the RDN, where only one kind has it.
+    fn of_naming(naming: &str) -> Option<Self> {
+        let kinds = [Self::Backend, Self::Database, Self::Overlay];
+        kinds
+            .into_iter()
+            .find(|kind| kind.naming().eq_ignore_ascii_case(naming))
     }
 }
 
@@ -162,9 +160,8 @@ impl Node {
     /// Its kind; `None` if it is no entry of a configuration.
     pub fn kind(&self) -> Option<Kind> {
         let by_class = self.texts("objectClass").find_map(Kind::of_class);
-        // The classes of overlays are in another crate. Only entries of overlays have this name.
-        let is_overlay = || self.naming.eq_ignore_ascii_case(Kind::Overlay.naming());
-        by_class.or_else(|| is_overlay().then_some(Kind::Overlay))
+        // It may name only the class of its overlay or its type of database.
+        by_class.or_else(|| Kind::of_naming(&self.naming))
     }
 
     /// The row of one of its attributes.

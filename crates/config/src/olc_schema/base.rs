@@ -43,7 +43,11 @@ fn attributes(
     databases: &[&'static DatabaseDescriptor],
 ) -> Vec<&'static Setting> {
     let own = rows::global::ROWS.iter().chain(rows::database::ROWS).copied().flatten();
-    let external = databases.iter().flat_map(|database| database.settings);
+    let external = databases
+        .iter()
+        .flat_map(|database| database.settings)
+        .copied()
+        .flatten();
     let mut own: Vec<_> = own.chain(external).filter(|row| !row.attributes.is_empty()).collect();
     own.sort_by_key(|row| place(row.oid));
     let mut overlays = overlays.to_vec();

@@ -1,8 +1,8 @@
 //! The object classes of cn=config. Their attributes are those of the rows of the settings.
 
 use crate::{
-    class::ConfigClass,
-    database::DatabaseDescriptor,
+    class::{ClassPlace, ConfigClass},
+    database::{ClassAttributes, DatabaseClass, DatabaseDescriptor},
     overlay::OverlayDescriptor,
     rows,
     setting::{Presence, Setting},
@@ -31,7 +31,7 @@ const BACKEND: &str = "SUP olcBackendConfig STRUCTURAL";
 const DATABASE: &str = "SUP olcDatabaseConfig STRUCTURAL";
 const OVERLAY: &str = "SUP olcOverlayConfig STRUCTURAL";
 
-/// A class of the server or of its databases.
+/// A class of the server or of all databases.
 struct OwnClass {
     name: &'static str,
     oid: &'static str,
@@ -85,49 +85,6 @@ const OWN: &[OwnClass] = &[
         Naming::Setting,
     ),
     own("olcModuleList", "0.8", CONFIG, Some(ConfigClass::Module), Naming::Cn),
-    own(
-        "olcMdbBkConfig",
-        "1.12.1",
-        BACKEND,
-        Some(ConfigClass::MdbBackend),
-        Naming::Setting,
-    ),
-    own(
-        "olcBdbConfig",
-        "2.1.1",
-        DATABASE,
-        Some(ConfigClass::Berkeley),
-        Naming::Setting,
-    ),
-    own(
-        "olcHdbConfig",
-        "2.1.2",
-        DATABASE,
-        Some(ConfigClass::Berkeley),
-        Naming::Setting,
-    ),
-    own(
-        "olcLdifConfig",
-        "2.2.1",
-        DATABASE,
-        Some(ConfigClass::Ldif),
-        Naming::Setting,
-    ),
-    own("olcMonitorConfig", "2.4.1", DATABASE, None, Naming::Setting),
-    own(
-        "olcNullConfig",
-        "2.8.1",
-        DATABASE,
-        Some(ConfigClass::Null),
-        Naming::Setting,
-    ),
-    own(
-        "olcMdbConfig",
-        "2.12.1",
-        DATABASE,
-        Some(ConfigClass::Mdb),
-        Naming::Setting,
-    ),
 ];
 
 const fn own(
@@ -148,59 +105,86 @@ const fn own(
 
 /// Every class, by OID.
 pub(crate) fn all(overlays: &[&'static OverlayDescriptor], databases: &[&'static DatabaseDescriptor]) -> Vec<ClassRow> {
-    let of_databases = databases.iter().map(|database| of_database(database));
+    let places = Places::of(databases);
+    let own = OWN.iter().map(|class| of_server(class, &places));
+    let of_databases = databases.iter().flat_map(|database| {
+        let classes = database.classes.iter().map(|class| (class, DATABASE));
+        let classes = classes.chain(database.backend_class.iter().map(|class| (class, BACKEND)));
+        classes.map(|(class, kind)| of_database(database, class, kind, &places))
+    });
     let of_overlays = overlays.iter().filter_map(|overlay| of_overlay(overlay));
-    let own = OWN.iter().map(of_rows);
     let mut rows: Vec<ClassRow> = own.chain(of_databases).chain(of_overlays).collect();
     rows.sort_by_key(|row| numbers(row.oid));
     rows
 }
 
-/// A class of the server or of its databases, made from the rows that belong to it.
-fn of_rows(class: &'static OwnClass) -> ClassRow {
-    let groups = rows::global::ROWS.iter().chain(rows::database::ROWS);
-    let mut places: Vec<_> = groups
-        .copied()
-        .flatten()
-        .flat_map(|row| row.classes.iter().map(move |place| (place, row)))
-        .filter(|(place, _)| Some(place.class) == class.rows)
-        .filter_map(|(place, row)| Some((place.place, *row.attributes.first()?)))
-        .collect();
-    places.sort_by_key(|(place, _)| *place);
-    let attributes = |is_required: bool| {
-        let places = places.iter().filter(move |(place, _)| place.is_none() == is_required);
+/// The attributes that say themselves to which class they belong: the class, the place in it, the name.
+struct Places(Vec<(ClassPlace, &'static str)>);
+
+impl Places {
+    fn of(databases: &[&'static DatabaseDescriptor]) -> Self {
+        let groups = rows::global::ROWS.iter().chain(rows::database::ROWS);
+        let groups = groups.chain(databases.iter().flat_map(|database| database.settings));
+        let places = groups.copied().flatten().flat_map(|row| {
+            let name = row.attributes.first();
+            row.classes.iter().filter_map(move |place| Some((*place, *name?)))
+        });
+        let mut places: Vec<_> = places.collect();
+        places.sort_by_key(|(place, _)| place.place);
+        Self(places)
+    }
+
+    /// The required or the allowed attributes of a class.
+    fn within(&self, class: Option<ConfigClass>, is_required: bool) -> impl Iterator<Item = &'static str> {
+        let places = self.0.iter().filter(move |(place, _)| Some(place.class) == class);
+        let places = places.filter(move |(place, _)| place.place.is_none() == is_required);
         places.map(|(_, name)| *name)
-    };
+    }
+}
+
+/// A class of the server or of all databases.
+fn of_server(class: &'static OwnClass, places: &Places) -> ClassRow {
     let naming = (class.naming == Naming::Cn).then_some("cn");
     ClassRow {
         names: std::slice::from_ref(&class.name),
         oid: class.oid,
         kind: class.kind,
-        must: attributes(true).collect(),
-        may: naming.into_iter().chain(attributes(false)).collect(),
+        must: places.within(class.rows, true).collect(),
+        may: naming.into_iter().chain(places.within(class.rows, false)).collect(),
+    }
+}
+
+/// A class of a type of database.
+fn of_database(database: &DatabaseDescriptor, class: &DatabaseClass, kind: &'static str, places: &Places) -> ClassRow {
+    match class.attributes {
+        ClassAttributes::OfSettings => of_settings(class.names, class.oid, kind, database.settings),
+        ClassAttributes::Of(rows) => ClassRow {
+            names: class.names,
+            oid: class.oid,
+            kind,
+            must: places.within(Some(rows), true).collect(),
+            may: places.within(Some(rows), false).collect(),
+        },
     }
 }
 
 /// The class of an overlay, made from its settings; `None`: it has no class of its own.
 fn of_overlay(overlay: &OverlayDescriptor) -> Option<ClassRow> {
     let class = overlay.class?;
-    Some(of_settings(class.names, class.oid, OVERLAY, overlay.settings))
-}
-
-/// The class of a type of database that stands in another crate.
-fn of_database(database: &DatabaseDescriptor) -> ClassRow {
-    of_settings(database.class, database.oid, DATABASE, database.settings)
+    Some(of_settings(class.names, class.oid, OVERLAY, &[overlay.settings]))
 }
 
 fn of_settings(
     names: &'static [&'static str],
     oid: &'static str,
     kind: &'static str,
-    settings: &'static [Setting],
+    settings: &[&'static [Setting]],
 ) -> ClassRow {
     let attributes = |is_required: bool| {
         let rows = settings
             .iter()
+            .copied()
+            .flatten()
             .filter(move |row| (row.presence == Presence::Required) == is_required);
         rows.flat_map(|row| row.attributes).copied().collect()
     };
@@ -218,16 +202,6 @@ pub(crate) fn numbers(oid: &str) -> Vec<u32> {
     oid.split('.').map(|arc| arc.parse().unwrap_or(u32::MAX)).collect()
 }
 
-/// The superclass of one of the server's own classes.
-pub(crate) fn own_superclass(name: &str) -> Option<&'static str> {
-    let class = OWN.iter().find(|class| class.name.eq_ignore_ascii_case(name))?;
-    superclass(class.kind)
-}
-
-fn superclass(kind: &'static str) -> Option<&'static str> {
-    kind.strip_prefix("SUP ")?.split(' ').next()
-}
-
 impl ClassRow {
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -235,6 +209,6 @@ impl ClassRow {
 
     /// The name of the superclass, if it has one.
     pub(crate) fn superclass(&self) -> Option<&'static str> {
-        superclass(self.kind)
+        self.kind.strip_prefix("SUP ")?.split(' ').next()
     }
 }

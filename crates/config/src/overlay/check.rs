@@ -3,7 +3,7 @@
 use ironbark_model::Schema;
 
 use super::OverlayConfig;
-use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind, Subject};
+use crate::{ConfigError, DatabaseConfig, IndexKinds, IndexSetting, Notice, NoticeKind, Subject, database::EntryPlace};
 
 /// Checks of the overlays of a database that need the whole database: gives notices of the overlays, and of indexes
 /// that they need.
@@ -20,11 +20,11 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
             continue;
         }
         if database.kind.is_external() {
-            let (name, kind) = (overlay.name(), database.kind.name());
+            let (name, kind) = (overlay.name(), database.kind.name);
             let reason = format!("overlay {name} cannot act on a {kind} database");
             return Err(ConfigError::of_overlay(&overlay.location, reason));
         }
-        if database.kind == DatabaseKind::Null && overlay.any_settings().needs_entries() {
+        if database.kind.entries == EntryPlace::Nowhere && overlay.any_settings().needs_entries() {
             texts.push("a null database has no entries to act on".to_owned());
         }
         notices.extend(texts.into_iter().map(|text| Notice {

@@ -1,20 +1,17 @@
 //! Look-ups in the registry: the row for a word at a place.
 
 use super::Registry;
-use crate::{
-    DatabaseKind,
-    setting::{Level, Setting},
-};
+use crate::setting::{Level, Setting};
 
 /// The place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// Before any `database` or `backend`, or in the frontend.
     Global,
-    /// After `backend`.
-    Backend(DatabaseKind),
-    /// After `database`, with the names of the overlays of that database, the last one first.
-    Database(DatabaseKind, &'a [&'static str]),
+    /// After `backend`, with the name of the type.
+    Backend(&'static str),
+    /// After `database`, with the name of the type and the names of the overlays of that database, the last one first.
+    Database(&'static str, &'a [&'static str]),
 }
 
 impl Registry {

@@ -9,8 +9,8 @@ use std::{fmt, sync::Arc};
 use ironbark_model::{Schema, schema::SchemaErrors};
 
 use crate::{
-    DatabaseConfig, DatabaseKind,
     database::DatabaseDescriptor,
+    kinds::KINDS,
     olc_schema::{
         base,
         classes::{ClassRow, all},
@@ -56,13 +56,13 @@ impl Default for Registry {
     fn default() -> Self {
         Self::new(Vec::new(), Vec::new()).unwrap_or_else(|_| {
             // A test holds that there is no such error; should there be one, cn=config alone cannot be served.
-            Self::with_schema(Vec::new(), Vec::new(), Schema::system())
+            Self::with_schema(Vec::new(), KINDS.to_vec(), Schema::system())
         })
     }
 }
 
 impl Registry {
-    /// With these overlays and types of databases, in the order of the reference page.
+    /// With these overlays and types of databases of other crates, in the order of the reference page.
     ///
     /// # Errors
     /// OIDs, names or schema definitions are wrong, or those of another part.
@@ -70,6 +70,7 @@ impl Registry {
         overlays: Vec<&'static OverlayDescriptor>,
         databases: Vec<&'static DatabaseDescriptor>,
     ) -> Result<Self, SchemaErrors> {
+        let databases: Vec<_> = KINDS.iter().copied().chain(databases).collect();
         let base_schema = base::build(&overlays, &databases)?;
         Ok(Self::with_schema(overlays, databases, base_schema))
     }
@@ -80,7 +81,9 @@ impl Registry {
         base_schema: Arc<Schema>,
     ) -> Self {
         let of_overlays = overlays.iter().map(|overlay| (overlay.name, overlay.modules));
-        let of_databases = databases.iter().map(|database| (database.name, database.modules));
+        let of_databases = databases
+            .iter()
+            .flat_map(|database| database.names().map(|name| (name, database.modules)));
         Self(Arc::new(Contents {
             parts: Parts::new(of_overlays, of_databases),
             classes: all(&overlays, &databases),
@@ -93,13 +96,25 @@ impl Registry {
     /// Every row, in the order of the reference page.
     pub fn settings(&self) -> impl Iterator<Item = &'static Setting> + use<'_> {
         let overlays = self.0.overlays.iter().flat_map(|overlay| overlay.settings);
-        let databases = self.0.databases.iter().flat_map(|database| database.settings);
+        let databases = self
+            .0
+            .databases
+            .iter()
+            .flat_map(|database| database.settings)
+            .copied()
+            .flatten();
         own_settings().chain(databases).chain(overlays)
     }
 
-    /// A type of database that stands in another crate, by its name.
+    /// The types of databases that are built: first those of this crate, in slapd's order.
+    pub fn databases(&self) -> &[&'static DatabaseDescriptor] {
+        &self.0.databases
+    }
+
+    /// A type of database that is built, by any of its names in `database`.
     pub fn database(&self, name: &str) -> Option<&'static DatabaseDescriptor> {
-        self.0.databases.iter().find(|database| database.name == name).copied()
+        let is_named = |kind: &&&DatabaseDescriptor| kind.names().any(|known| known.eq_ignore_ascii_case(name));
+        self.databases().iter().find(is_named).copied()
     }
 
     /// The overlays that are built.
@@ -132,16 +147,7 @@ impl Registry {
     }
 }
 
-impl DatabaseConfig {
-    /// Gives a new database the settings of its type, where that stands in another crate.
-    pub fn begin(&mut self, registry: &Registry) {
-        if let DatabaseKind::External(name) = self.kind {
-            self.own = registry.database(name).map(|descriptor| (descriptor.fresh)());
-        }
-    }
-}
-
-/// The rows of the server and of databases.
+/// The rows of the server, and those of databases of more than one type.
 fn own_settings() -> impl Iterator<Item = &'static Setting> {
     let groups = rows::global::ROWS.iter().chain(rows::database::ROWS);
     groups.copied().flatten()

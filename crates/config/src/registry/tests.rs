@@ -4,22 +4,19 @@ use std::collections::BTreeSet;
 
 use super::{Place, Registry};
 use crate::{
-    DatabaseKind, Level, SettingError,
+    Level, SettingError,
     test_overlay::{Sample, Single, registry},
 };
 
 #[test]
 fn a_general_row_comes_before_a_database_row_and_the_last_overlay_before_the_first() {
     let overlays = ["single", "sample"];
-    let place = Place::Database(DatabaseKind::Mdb, &overlays);
+    let place = Place::Database("mdb", &overlays);
     let level = |keyword: &str, place: Place<'_>, global: &[&'static str]| {
         registry().find(keyword, place, global).map(|row| row.level)
     };
     assert_eq!(level("SIZELIMIT", place, &[]), Some(Level::Inherited));
-    assert_eq!(
-        level("maxsize", place, &[]),
-        Some(Level::DatabaseOf(&[DatabaseKind::Mdb]))
-    );
+    assert_eq!(level("maxsize", place, &[]), Some(Level::DatabaseOf(&["mdb"])));
     assert_eq!(level("single-file", place, &[]), Some(Level::Overlay("single")));
     assert_eq!(level("maxsize", Place::Global, &[]), None);
     assert_eq!(level("single-file", Place::Global, &[]), None);

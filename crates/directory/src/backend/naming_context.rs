@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_config::{DatabaseConfig, Operations, kinds::NullConfig};
 use ironbark_model::Dn;
 use ironbark_store::{Database, StoreError};
 
@@ -75,6 +75,8 @@ pub enum Backend {
     Null {
         /// The queue of the thread `config`.
         writer: WriterHandle,
+        /// What it answers.
+        settings: NullConfig,
     },
     /// Entries elsewhere, with the part that answers requests for them.
     External(Arc<dyn ExternalDatabase>),
@@ -134,7 +136,7 @@ impl Backend {
     /// The queue that takes this kind of write; `None`: the database does not support it.
     pub(crate) fn queue_for(&self, kind: Operations) -> Option<&WriterHandle> {
         match self {
-            Self::Stored { writer, .. } | Self::Null { writer } => Some(writer),
+            Self::Stored { writer, .. } | Self::Null { writer, .. } => Some(writer),
             Self::InMemory { tree, writer } => tree.writes().contains(kind).then_some(writer),
             Self::External(_) | Self::Frontend => None,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, SettingError};
+use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds, SettingError, database::EntryPlace};
 use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
@@ -23,7 +23,7 @@ pub struct OpenDatabase {
 
 /// Opens the store of a database. Tools use this too, so a database is always opened in the same way.
 pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, OpenError> {
-    if settings.kind == DatabaseKind::Ldif {
+    if settings.kind.entries == EntryPlace::Files {
         return ldif::open(settings, schema).map_err(|error| of_ldif(settings, error));
     }
     if settings.mdb.flags.contains(EnvironmentFlags::WRITE_MAP) {
@@ -54,9 +54,9 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
 /// # Errors
 /// The database cannot be opened.
 pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
-    match settings.kind {
-        DatabaseKind::Null => return Ok(None),
-        DatabaseKind::Ldif => {
+    match settings.kind.entries {
+        EntryPlace::Nowhere => return Ok(None),
+        EntryPlace::Files => {
             let opened = ldif::open_to_read(settings, schema);
             return opened.map(Some).map_err(|error| of_ldif(settings, error));
         }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseKind, OverlayConfig, SettingError};
+use ironbark_config::{
+    OverlayConfig, SettingError,
+    database::DatabaseDescriptor,
+    kinds::{CONFIG, MONITOR},
+};
 use ironbark_ldap_proto::{
     controls::{self, ControlKind, ControlValue as _},
     extended,
@@ -62,7 +66,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         schema: &configuration.schema,
         attributes: Vec::new(),
     };
-    let of_kind = |kind: DatabaseKind| {
+    let of_kind = |kind: &'static DatabaseDescriptor| {
         let contexts = configuration
             .contexts
             .iter()
@@ -73,8 +77,8 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     };
     entry.add("objectClass", ["top", "OpenLDAProotDSE"]);
     entry.add("structuralObjectClass", ["OpenLDAProotDSE"]);
-    entry.add("configContext", of_kind(DatabaseKind::Config));
-    entry.add("monitorContext", of_kind(DatabaseKind::Monitor));
+    entry.add("configContext", of_kind(&CONFIG));
+    entry.add("monitorContext", of_kind(&MONITOR));
     entry.add(
         "namingContexts",
         configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),

@@ -243,14 +243,17 @@ fn check_name(
     }
     if let Some(context) = configuration.context_of(dn) {
         context.check_bind(configuration, true, origin)?;
-        if let Backend::External(database) = &context.backend {
-            return Ok(Verdict::Elsewhere(Arc::clone(context), Arc::clone(database)));
-        }
-        if context.settings.null.bind {
-            return Ok(Verdict::Accepted(Identity {
-                dn: dn.clone(),
-                ..Identity::default()
-            }));
+        match &context.backend {
+            Backend::External(database) => {
+                return Ok(Verdict::Elsewhere(Arc::clone(context), Arc::clone(database)));
+            }
+            Backend::Null { settings, .. } if settings.bind => {
+                return Ok(Verdict::Accepted(Identity {
+                    dn: dn.clone(),
+                    ..Identity::default()
+                }));
+            }
+            _ => {}
         }
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {

@@ -50,7 +50,7 @@ impl Default for Factories {
         Self {
             overlays: Arc::new(|_, _| Err("overlays are not served here".into())),
             external: Arc::new(|settings, _| {
-                Err(format!("{} databases are not served here", settings.kind.name()).into())
+                Err(format!("{} databases are not served here", settings.kind.name).into())
             }),
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),

@@ -102,9 +102,9 @@ pub(super) fn contexts(
                 .get(at)
                 .map(|running| stored(running, others.get(at).and_then(Option::as_ref))),
             Source::New(at) => made.get(at).map(|running| stored(running, None)),
-            Source::Null => {
+            Source::Null(settings) => {
                 let writer = directory.trees().clone();
-                Some((Backend::Null { writer }, 0))
+                Some((Backend::Null { writer, settings }, 0))
             }
             Source::External(database) => Some((Backend::External(database), 0)),
             Source::Tree(tree) => {

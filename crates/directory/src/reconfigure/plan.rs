@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, mpsc::channel},
 };
 
-use ironbark_config::{ConfigError, DatabaseConfig, DatabaseKind, OverlayConfig, SettingError};
+use ironbark_config::{
+    ConfigError, DatabaseConfig, OverlayConfig, SettingError, database::EntryPlace, kinds::NullConfig,
+};
 use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
@@ -38,8 +40,8 @@ pub(super) fn plan(
     let mut planned: Vec<Planned> = Vec::new();
     let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
     for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
-        let source = match settings.kind {
-            DatabaseKind::Mdb | DatabaseKind::Ldif => {
+        let source = match settings.kind.entries {
+            EntryPlace::Store | EntryPlace::Files => {
                 let source = stored(directory, state, read, settings, made)?;
                 let is_twice = planned.iter().any(|other| match (&other.source, &source) {
                     (Source::Kept(one), Source::Kept(other)) => one == other,
@@ -50,14 +52,12 @@ pub(super) fn plan(
                 }
                 source
             }
-            DatabaseKind::Null => Source::Null,
-            DatabaseKind::External(_) => Source::External(external(&state.factories, current, settings, &read.schema)?),
-            DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
-                match tree(&state.factories, current, settings) {
-                    Some(tree) => Source::Tree(tree),
-                    None => continue,
-                }
-            }
+            EntryPlace::Nowhere => Source::Null(*settings.settings::<NullConfig>()?),
+            EntryPlace::Elsewhere => Source::External(external(&state.factories, current, settings, &read.schema)?),
+            EntryPlace::Memory | EntryPlace::Frontend => match tree(&state.factories, current, settings) {
+                Some(tree) => Source::Tree(tree),
+                None => continue,
+            },
         };
         let former = former(state, current, &source, settings);
         let mut overlays = overlays(&state.factories, current, former, &settings.overlays, read)?;
@@ -85,8 +85,8 @@ fn serves_two(settings: &DatabaseConfig) -> OpenError {
 fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
     let directory = &settings.directory;
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.clone());
-    match settings.kind {
-        DatabaseKind::Ldif => directory.join(LdifFiles::new(settings, schema).top(schema)),
+    match settings.kind.entries {
+        EntryPlace::Files => directory.join(LdifFiles::new(settings, schema).top(schema)),
         _ => directory,
     }
 }
@@ -107,7 +107,7 @@ fn stored(
         return Err(serves_two(settings));
     }
     // For ldif, the files may have changed since.
-    let is_ldif = settings.kind == DatabaseKind::Ldif;
+    let is_ldif = settings.kind.entries == EntryPlace::Files;
     let former = state.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
     let opened = match taken_up {
@@ -190,7 +190,7 @@ fn former<'c>(
             .get(*at)
             .is_some_and(|running| running.cache == context.cache),
         Source::New(_) => false,
-        Source::Null | Source::External(_) => {
+        Source::Null(_) | Source::External(_) => {
             context.settings.kind == settings.kind && context.settings.suffixes.first() == settings.suffixes.first()
         }
         Source::Tree(_) => context.settings.kind == settings.kind,

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind, Operations, Restrict};
+use ironbark_config::{Configuration, DatabaseConfig, Operations, Restrict, database::DatabaseDescriptor};
 
 /// The restrictions of one database, which override the configuration.
 #[derive(Clone)]
 pub(super) struct Restricted {
     /// Which database.
-    database: (DatabaseKind, PathBuf),
+    database: (&'static DatabaseDescriptor, PathBuf),
     /// `readonly` and `restrict` of the configuration when this was put into force. The restriction ends when they
     /// change.
     configured: (bool, Restrict),
@@ -49,7 +49,7 @@ impl Restricted {
     }
 }
 
-fn identity(settings: &DatabaseConfig) -> (DatabaseKind, PathBuf) {
+fn identity(settings: &DatabaseConfig) -> (&'static DatabaseDescriptor, PathBuf) {
     (settings.kind, settings.directory.clone())
 }
 

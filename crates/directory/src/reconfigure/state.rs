@@ -6,7 +6,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, kinds::NullConfig};
 use ironbark_store::{ClosedDatabase, Database};
 
 use super::{factories::Factories, restrictions::Restricted};
@@ -69,7 +69,7 @@ pub(super) enum Source {
     Tree(Arc<dyn InMemoryTree>),
     External(Arc<dyn ExternalDatabase>),
     /// Nothing has to be made.
-    Null,
+    Null(NullConfig),
 }
 
 /// A context of the new configuration, before its database is known under the new schema.

@@ -377,8 +377,8 @@ fn add_targets(
             run.targets.push_back(target);
             Ok(())
         }
-        Backend::Null { .. } => {
-            if let Some(suffix) = context.suffixes().first().filter(|_| context.settings.null.do_search) {
+        Backend::Null { settings, .. } => {
+            if let Some(suffix) = context.suffixes().first().filter(|_| settings.do_search) {
                 let entries = null::entry_of_search(configuration, suffix);
                 run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
                 let target = Target::memory(Arc::clone(context), entries, suffix.clone(), Scope::Base);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, SettingError, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, overlay::OverlaySettings};
 
 /// A day: the smallest allowed value of `dds-max-ttl`, and the default life of an entry (RFC 2589).
 pub(super) const DAY_S: u64 = 86_400;
@@ -55,7 +55,7 @@ impl OverlaySettings for DdsConfig {
     }
 
     fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
-        if database.kind == DatabaseKind::Frontend {
+        if database.kind.entries == EntryPlace::Frontend {
             return Err("DDS cannot be used as global overlay".into());
         }
         if self.is_on && self.default_ttl_s() > self.max_ttl_s {

@@ -4,7 +4,7 @@ mod rule;
 
 use std::path::PathBuf;
 
-use ironbark_config::{DatabaseConfig, DatabaseKind, SettingError, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, overlay::OverlaySettings};
 use ironbark_model::Dn;
 
 pub use rule::{PolicyGroup, PolicyRule};
@@ -37,7 +37,7 @@ pub struct PpolicyConfig {
 
 impl OverlaySettings for PpolicyConfig {
     fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
-        if database.kind == DatabaseKind::Frontend {
+        if database.kind.entries == EntryPlace::Frontend {
             return Err("slapo-ppolicy cannot be global".into());
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. They are
 //! checked as in slapd.
 
-use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
+use ironbark_config::{LogLevel, Operations, Restrict, kinds::MONITOR};
 use ironbark_directory::{Authority, Configuration, Modification, ModificationKind, NamingContext, OperationError};
 use ironbark_ldap_proto::extended;
 use ironbark_model::{Dn, ResultCode};
@@ -100,7 +100,7 @@ fn is_shown(levels: LevelMask, mask: LevelMask) -> bool {
 }
 
 fn read_restrictions(context: &NamingContext, modifications: &[Modification]) -> Result<Change, OperationError> {
-    if context.settings.kind == DatabaseKind::Monitor {
+    if context.settings.kind == &MONITOR {
         return Err(unwilling("no modifications allowed to monitor database entry"));
     }
     let before = Restrict {

@@ -1,6 +1,10 @@
 //! cn=Backends, cn=Databases and cn=Overlays of cn=Monitor.
 
-use ironbark_config::{DatabaseKind, Operations, OverlayConfig, parts::PartKind};
+use ironbark_config::{
+    Operations, OverlayConfig,
+    database::{DatabaseDescriptor, EntryPlace},
+    kinds::{CONFIG, MONITOR},
+};
 use ironbark_directory::{Configuration, NamingContext};
 
 use super::{
@@ -8,40 +12,51 @@ use super::{
     tree::{Node, Tree},
 };
 
-/// The kinds of database that are built in, in slapd's order.
-fn backends(configuration: &Configuration) -> impl Iterator<Item = &'static str> {
-    let parts = configuration.registry.parts();
-    let is_built = move |name: &&str| {
-        let part = parts.database(name);
-        part.is_some_and(|part| matches!(part.kind, PartKind::Database(Some(_))))
+/// The types of databases, in slapd's order. Those whose entries are elsewhere are modules of slapd: each is there
+/// when the module is loaded, or a database has the type.
+fn backends(configuration: &Configuration) -> impl Iterator<Item = &'static DatabaseDescriptor> {
+    let registry = &configuration.registry;
+    let is_there = |kind: &&&DatabaseDescriptor| match kind.entries {
+        EntryPlace::Frontend => false,
+        EntryPlace::Elsewhere => {
+            let mut modules = configuration.settings.modules.iter();
+            let is_its = |module: &String| {
+                let name = module.split_whitespace().next();
+                let part = name.and_then(|name| registry.parts().module(name));
+                // An overlay of this name has the same module.
+                part.is_some_and(|part| part.name == kind.name)
+            };
+            let mut contexts = configuration.contexts.iter();
+            modules.any(is_its) || contexts.any(|context| context.settings.kind == **kind)
+        }
+        _ => true,
     };
-    ["config", "ldif", "monitor", "mdb", "null"]
-        .into_iter()
-        .filter(is_built)
+    registry.databases().iter().filter(is_there).copied()
 }
 
 pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
     tree.container(
         "Backends",
         "This subsystem contains information about available backends.",
-        |node| backends(configuration).for_each(|kind| node.set("monitoredInfo", kind)),
+        |node| backends(configuration).for_each(|kind| node.set("monitoredInfo", kind.name)),
     );
     for (number, kind) in backends(configuration).enumerate() {
         tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
-            node.set("monitoredInfo", kind);
+            node.set("monitoredInfo", kind.name);
             node.set("monitorRuntimeConfig", boolean(true));
-            let controls = match kind {
-                "mdb" => STORED_CONTROLS,
-                "null" => NULL_CONTROLS,
+            let controls = match kind.entries {
+                EntryPlace::Store => STORED_CONTROLS,
+                EntryPlace::Nowhere => NULL_CONTROLS,
+                EntryPlace::Elsewhere => &[],
                 _ => &[MANAGE_DSA_IT],
             };
             for oid in controls {
                 node.set("supportedControl", oid);
             }
-            if kind == DatabaseKind::Config.name() && !has_config(configuration) {
+            if kind == &CONFIG && !has_config(configuration) {
                 node.set("seeAlso", &database_name(0));
             }
-            let of_kind = |context: &&std::sync::Arc<NamingContext>| context.settings.kind.name() == kind;
+            let of_kind = |context: &&std::sync::Arc<NamingContext>| context.settings.kind == kind;
             for context in configuration.contexts.iter().filter(of_kind) {
                 node.set("seeAlso", &database_name(context.number));
             }
@@ -78,7 +93,7 @@ pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, 
             node.set("monitorIsShadow", boolean(false));
             node.set("namingContexts", "cn=config");
             node.set("readOnly", boolean(false));
-            see_backend(node, configuration, "config");
+            see_backend(node, configuration, &CONFIG);
         });
     }
     for context in &configuration.contexts {
@@ -91,7 +106,7 @@ fn has_config(configuration: &Configuration) -> bool {
     configuration
         .contexts
         .iter()
-        .any(|context| context.settings.kind == DatabaseKind::Config)
+        .any(|context| context.settings.kind == &CONFIG)
 }
 
 fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &NamingContext, overlays: &[String]) {
@@ -110,7 +125,7 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Na
         if stat.is_some() {
             node.set("objectClass", "olmMDBDatabase");
         }
-        node.set("monitoredInfo", context.settings.kind.name());
+        node.set("monitoredInfo", context.settings.kind.name);
         node.set("monitorIsShadow", boolean(false));
         suffixes(node, context);
         if let Some(root) = configuration.glue_root_of(context) {
@@ -125,7 +140,7 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Na
         used.iter()
             .filter_map(|overlay| overlay_name(overlay))
             .for_each(|overlay| node.set("seeAlso", &overlay));
-        see_backend(node, configuration, context.settings.kind.name());
+        see_backend(node, configuration, context.settings.kind);
         if let Some(stat) = stat {
             node.count("olmMDBPagesMax", stat.pages_max);
             node.count("olmMDBPagesUsed", stat.pages_used);
@@ -180,14 +195,14 @@ fn database_name(number: impl std::fmt::Display) -> String {
     format!("cn=Database {number},cn=Databases,cn=Monitor")
 }
 
-fn see_backend(node: &mut Node<'_>, configuration: &Configuration, kind: &str) {
+fn see_backend(node: &mut Node<'_>, configuration: &Configuration, kind: &'static DatabaseDescriptor) {
     if let Some(number) = backends(configuration).position(|known| known == kind) {
         node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
     }
 }
 
 fn suffixes(node: &mut Node<'_>, context: &NamingContext) {
-    let is_monitor = context.settings.kind == DatabaseKind::Monitor;
+    let is_monitor = context.settings.kind == &MONITOR;
     let attribute = if is_monitor { "monitorContext" } else { "namingContexts" };
     for suffix in context.suffixes() {
         node.set(attribute, suffix.pretty());

@@ -2,7 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, database::EntryPlace};
 use ironbark_directory::open::{self, OpenDatabase};
 use ironbark_model::Schema;
 use ironbark_store::{BulkBuilder, Database, EntryId, StoreError, WriteTransaction};
@@ -52,11 +52,10 @@ impl Opened {
         memory: usize,
         quick: bool,
     ) -> Result<Self, Box<dyn Error>> {
-        if settings.kind == DatabaseKind::Null {
-            return Ok(Self::Nothing);
-        }
-        if settings.kind == DatabaseKind::Ldif {
-            return Ok(Self::Files(Box::new(open::database(settings, schema)?)));
+        match settings.kind.entries {
+            EntryPlace::Nowhere => return Ok(Self::Nothing),
+            EntryPlace::Files => return Ok(Self::Files(Box::new(open::database(settings, schema)?))),
+            _ => {}
         }
         let mut options = open::options(settings);
         options.no_sync |= quick;

@@ -6,7 +6,7 @@ mod report;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, database::EntryPlace};
 use ironbark_directory::Appraisal;
 use ironbark_server::Loaded;
 use ironbark_store::Database;
@@ -116,7 +116,7 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind.is_stored()) {
         let directory = &settings.directory;
         // As in slapd, this is a fault of the configuration, also for a dry run.
-        if settings.kind == DatabaseKind::Mdb && !directory.is_dir() {
+        if settings.kind.entries == EntryPlace::Store && !directory.is_dir() {
             return Err(format!(
                 "slaptest: database #{}: directory {}: there is no such directory\nslaptest: bad configuration file!",
                 at + 1,
@@ -139,7 +139,7 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
 
 /// Opens a database for reading. Nothing is created: as in slapd, a missing database is a failure.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
-    if settings.kind == DatabaseKind::Ldif {
+    if settings.kind.entries == EntryPlace::Files {
         let opened = ironbark_directory::open::to_read(settings, chosen.schema());
         return opened.map(drop).map_err(|error| error.to_string());
     }

@@ -2,13 +2,12 @@
 
 use crate::{
     class::ConfigClass,
-    database::DatabaseKind,
     rows::fields::database_field,
     setting::{Form, Level::DatabaseOf, Setting},
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(
-    DatabaseOf(&[DatabaseKind::Mdb, DatabaseKind::Ldif]),
+    DatabaseOf(&["mdb", "ldif"]),
     &["directory"],
     &["olcDbDirectory"],
 )

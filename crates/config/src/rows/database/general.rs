@@ -4,7 +4,7 @@ use crate::{
     DatabaseConfig, SettingError,
     access::{AccessRule, OperationRule},
     class::ConfigClass,
-    database::{Secret, Subordinate},
+    database::{Secret, Subordinate, SuffixRule},
     limits::LimitsRule,
     rows::fields::database_field,
     setting::{
@@ -306,14 +306,14 @@ pub(crate) const ROWS: &[Setting] = &[
 
 fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     if !config.kind.has_suffix() {
-        return Err(format!("not allowed in {} database", config.kind.name()).into());
+        return Err(format!("not allowed in {} database", config.kind.name).into());
     }
     let dn = parse_dn(statement, statement.optional()?.unwrap_or_default())?;
     if dn.normalized() == b"cn=monitor" {
         return Err("DN is reserved for monitoring slapd".into());
     }
-    if !config.suffixes.is_empty() && !config.kind.has_many_suffixes() {
-        return Err(format!("Only one suffix is allowed on this {} backend", config.kind.name()).into());
+    if !config.suffixes.is_empty() && config.kind.suffix != SuffixRule::Many {
+        return Err(format!("Only one suffix is allowed on this {} backend", config.kind.name).into());
     }
     config.suffixes.push(dn);
     Ok(())
@@ -334,7 +334,7 @@ fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> 
 
 fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     if !config.kind.has_suffix() {
-        return Err(format!("not allowed in {} database", config.kind.name()).into());
+        return Err(format!("not allowed in {} database", config.kind.name).into());
     }
     config.subordinate = match statement.optional()? {
         None => Some(Subordinate { advertise: false }),

@@ -1,12 +1,8 @@
 //! Rows of database settings.
 
-mod bdb;
 mod conditions;
 mod files;
 mod general;
-mod index;
-mod mdb;
-mod null;
 mod replication;
 mod security;
 
@@ -19,8 +15,4 @@ pub(crate) const ROWS: &[&[Setting]] = &[
     security::ROWS,
     replication::ROWS,
     files::ROWS,
-    mdb::ROWS,
-    index::ROWS,
-    bdb::ROWS,
-    null::ROWS,
 ];

@@ -5,10 +5,7 @@ use ironbark_model::{Schema, schema::AttributeType};
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    database::{
-        DatabaseKind,
-        index::{IndexKinds, IndexSetting},
-    },
+    database::index::{IndexKinds, IndexSetting},
     setting::{Form, Handler, Level::DatabaseOf, Setting},
     statement::Statement,
 };
@@ -16,22 +13,20 @@ use crate::{
 /// Another spelling that slapd takes.
 const SUBSTR: &str = "substr";
 
-pub(crate) const ROWS: &[Setting] = &[
-    Setting::new(DatabaseOf(&[DatabaseKind::Mdb]), &["index"], &["olcDbIndex"])
-        .olc("2.0.2", Form::Texts)
-        .allowed_by(&[ConfigClass::Berkeley.at(100), ConfigClass::Mdb.at(40)])
-        .takes(
-            "<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]",
-            "",
-        )
-        .does(
-            "Indexes attributes. If the line names no kinds, those of `index default` hold. A new or changed index is \
+pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&["mdb"]), &["index"], &["olcDbIndex"])
+    .olc("2.0.2", Form::Texts)
+    .allowed_by(&[ConfigClass::Berkeley.at(100), ConfigClass::Mdb.at(40)])
+    .takes(
+        "<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]",
+        "",
+    )
+    .does(
+        "Indexes attributes. If the line names no kinds, those of `index default` hold. A new or changed index is \
          built while the server runs, and used when it is complete; `slapindex` builds it beforehand. objectClass \
          always has an eq index. One index serves all kinds of substrings.",
-        )
-        .like(&["cn,sn,mail pres,eq,sub", "default eq", "uid eq"])
-        .obeyed(Handler::Database { set, get }),
-];
+    )
+    .like(&["cn,sn,mail pres,eq,sub", "default eq", "uid eq"])
+    .obeyed(Handler::Database { set, get })];
 
 fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
     let (names, kinds) = match statement.some()? {

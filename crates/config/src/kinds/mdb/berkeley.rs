@@ -2,11 +2,10 @@
 
 use crate::{
     class::ConfigClass,
-    database::DatabaseKind,
     setting::{Form, Level, Setting},
 };
 
-const MDB: Level = Level::DatabaseOf(&[DatabaseKind::Mdb]);
+const MDB: Level = Level::DatabaseOf(&["mdb"]);
 
 const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is the only one";
 

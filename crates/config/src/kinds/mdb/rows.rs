@@ -3,10 +3,7 @@
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    database::{
-        DatabaseKind,
-        mdb::{Checkpoint, EnvironmentFlags},
-    },
+    database::mdb::{Checkpoint, EnvironmentFlags},
     rows::fields::database_field,
     setting::{
         Form, Handler,
@@ -17,7 +14,7 @@ use crate::{
     value::{Value, octal_text, parse_bool, parse_u32},
 };
 
-const MDB: crate::setting::Level = DatabaseOf(&[DatabaseKind::Mdb]);
+const MDB: crate::setting::Level = DatabaseOf(&["mdb"]);
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
@@ -202,7 +199,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .since("2.7")
         .whole()
         .refused("database encryption"),
-    Setting::new(Backend(DatabaseKind::Mdb), &["idlexp"], &["olcBkMdbIdlExp"])
+    Setting::new(Backend("mdb"), &["idlexp"], &["olcBkMdbIdlExp"])
         .olc("1.12.1", Form::Integer)
         .allowed_by(&[ConfigClass::MdbBackend.at(10)])
         .takes("<exponent>", "16")

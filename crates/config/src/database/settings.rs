@@ -1,4 +1,4 @@
-//! The settings of a database whose type stands in another crate, behind a type that hides which.
+//! The settings that only one type of database has, behind a type that hides which.
 
 use std::{any::Any, fmt::Debug};
 
@@ -21,9 +21,9 @@ pub type DatabaseSetter<T> = fn(&mut T, &Statement<'_>) -> Result<(), SettingErr
 /// How a value in the settings of a database is said, one string a value, without ordering prefixes.
 pub type DatabaseGetter<T> = fn(&T, &Schema) -> Vec<String>;
 
-/// Settings of a type that only their database knows.
+/// Settings of which only their type of database knows more.
 #[derive(Debug)]
-pub struct OwnSettings(Box<dyn Erased>);
+pub(crate) struct KindSettings(Box<dyn Erased>);
 
 /// [`DatabaseSettings`] as far as they have no type.
 trait Erased: Any + Debug + Send + Sync {
@@ -46,24 +46,19 @@ impl<T: DatabaseSettings> Erased for T {
     }
 }
 
-impl OwnSettings {
-    /// The defaults of a type.
-    pub fn of<T: DatabaseSettings + Default>() -> Self {
-        Self(Box::new(T::default()))
-    }
-
+impl KindSettings {
     pub(crate) fn check(&self, database: &DatabaseConfig) -> Result<(), SettingError> {
         self.0.check(database)
     }
 }
 
-impl Clone for OwnSettings {
+impl Clone for KindSettings {
     fn clone(&self) -> Self {
         Self(self.0.clone_boxed())
     }
 }
 
-impl PartialEq for OwnSettings {
+impl PartialEq for KindSettings {
     fn eq(&self, other: &Self) -> bool {
         let other: &dyn Any = &*other.0;
         self.0.is_equal(other)
@@ -71,42 +66,48 @@ impl PartialEq for OwnSettings {
 }
 
 impl DatabaseConfig {
+    /// Gives it the settings of its type, with their defaults; for
+    /// [`DatabaseDescriptor::begin`](super::DatabaseDescriptor).
+    pub fn begin<T: DatabaseSettings + Default>(&mut self) {
+        self.kind_settings = Some(KindSettings(Box::new(T::default())));
+    }
+
     /// Whether what serves the one may go on to serve the other: same type, naming context and settings of the type.
     pub fn is_served_like(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.suffixes == other.suffixes && self.own == other.own
+        self.kind == other.kind && self.suffixes == other.suffixes && self.kind_settings == other.kind_settings
     }
 
     /// The settings of its type.
     ///
     /// # Errors
     /// It is of another type.
-    pub fn own<T: DatabaseSettings>(&self) -> Result<&T, SettingError> {
-        let own = self.own.as_ref().and_then(|own| {
-            let any: &dyn Any = &*own.0;
+    pub fn settings<T: DatabaseSettings>(&self) -> Result<&T, SettingError> {
+        let settings = self.kind_settings.as_ref().and_then(|settings| {
+            let any: &dyn Any = &*settings.0;
             any.downcast_ref()
         });
-        own.ok_or_else(|| self.is_another())
+        settings.ok_or_else(|| self.is_another())
     }
 
     /// The settings of its type, to be changed.
     ///
     /// # Errors
-    /// As of [`DatabaseConfig::own`].
-    pub fn own_mut<T: DatabaseSettings>(&mut self) -> Result<&mut T, SettingError> {
+    /// As of [`DatabaseConfig::settings`].
+    pub fn settings_mut<T: DatabaseSettings>(&mut self) -> Result<&mut T, SettingError> {
         let another = self.is_another();
-        let own = self.own.as_mut().and_then(|own| {
-            let any: &mut dyn Any = &mut *own.0;
+        let settings = self.kind_settings.as_mut().and_then(|settings| {
+            let any: &mut dyn Any = &mut *settings.0;
             any.downcast_mut()
         });
-        own.ok_or(another)
+        settings.ok_or(another)
     }
 
     fn is_another(&self) -> SettingError {
-        SettingError::Misplaced(format!("does not belong to a {} database", self.kind.name()))
+        SettingError::Misplaced(format!("does not belong to a {} database", self.kind.name))
     }
 }
 
-/// A handler of a setting of a database whose type stands in another crate: how a statement changes its settings, and
+/// A handler of a setting that only one type of database has: how a statement changes its settings, and
 /// how their value is said, one string a value, without ordering prefixes.
 ///
 /// `database_handler!(SockConfig, |settings, statement| ..., |settings, schema| ...)`; both may be names of functions.
@@ -116,14 +117,16 @@ macro_rules! database_handler {
         $crate::Handler::Database {
             set: |config, statement| {
                 let set: $crate::database::DatabaseSetter<$settings> = $set;
-                set(config.own_mut()?, statement)
+                set(config.settings_mut()?, statement)
             },
             get: |config, schema| {
                 let get: $crate::database::DatabaseGetter<$settings> = $get;
                 config
-                    .own()
+                    .settings()
                     .map_or_else(|_| Vec::new(), |settings| get(settings, schema))
             },
         }
     };
 }
+
+pub(crate) use database_handler;
