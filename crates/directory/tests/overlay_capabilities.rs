@@ -6,6 +6,7 @@ mod harness;
 use std::{
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Sender, channel},
     },
     time::Duration,
@@ -15,8 +16,8 @@ use harness::{Answer, Site};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{
-        ArrangedEntry, Arrangement, BeginningSearch, Execution, ExtendedHooks, ExtendedWrite, Outcome, OutcomeChange,
-        OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
+        ArrangedEntry, Arrangement, BeginningSearch, Changes, Execution, ExtendedHooks, ExtendedWrite, Follower,
+        Outcome, OutcomeChange, OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
     },
 };
 use ironbark_ldap_proto::{
@@ -24,7 +25,7 @@ use ironbark_ldap_proto::{
     extended::refresh::{self, RefreshRequest},
 };
 use ironbark_model::{AttributeDescription, Budget, Dn, Filter, ResultCode, Schema};
-use ironbark_store::{Location, Scope};
+use ironbark_store::{ChangeRecord, Location, Scope};
 
 /// Allows at most two values of description in an entry, and none that is a name of an existing entry that the client
 /// may search.
@@ -229,6 +230,61 @@ fn an_overlay_works_of_its_own_accord_when_its_period_is_over() {
     site.must_add("cn=a,ou=p,dc=ex", "objectClass: person\nsn: s");
     assert_eq!(site.read("cn=b,ou=p,dc=ex", &["cn"]), None);
     assert!(site.read("cn=a,ou=p,dc=ex", &["cn"]).is_some(), "it rests again");
+}
+
+/// Keeps all changes that it gets, unless it fails.
+#[derive(Default)]
+struct Keeper {
+    fails: AtomicBool,
+    kept: Mutex<Vec<ChangeRecord>>,
+}
+
+impl Follower for Keeper {
+    fn name(&self) -> String {
+        "keeper".to_owned()
+    }
+
+    fn take(&self, changes: Changes<'_>) -> std::io::Result<Vec<u8>> {
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(std::io::Error::other("it is made to fail"));
+        }
+        self.kept
+            .lock()
+            .expect("not poisoned")
+            .extend_from_slice(changes.records);
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_follower_gets_each_change_once_whether_it_fails_meanwhile_or_not() {
+    let keeper = Arc::<Keeper>::default();
+    let given = Arc::clone(&keeper);
+    let mut site = Site::open_with("overlay tested", move |_, _| {
+        Ok(Overlay {
+            follower: Some(Arc::clone(&given) as _),
+            ..Overlay::new("keeper")
+        })
+    });
+    site.populate();
+    let kept = || keeper.kept.lock().expect("not poisoned").clone();
+    let before = kept().len();
+    assert!(before > 0);
+    keeper.fails.store(true, Ordering::Relaxed);
+    for name in ["x", "y"] {
+        site.must_add(&format!("cn={name},ou=p,dc=ex"), "objectClass: person\nsn: s");
+    }
+    assert_eq!(site.delete("cn=missing,ou=p,dc=ex").code, 32);
+    assert_eq!(kept().len(), before);
+    keeper.fails.store(false, Ordering::Relaxed);
+    assert_eq!(site.delete("cn=x,ou=p,dc=ex").code, 0);
+    assert_eq!(site.modify("cn=y,ou=p,dc=ex", "replace: sn\nsn: t").code, 0);
+    assert_eq!(kept().len(), before + 4);
+    let configuration = site.directory.configuration();
+    let database = configuration.contexts.iter().find_map(|context| context.database());
+    let snapshot = database.expect("a store").snapshot().expect("a snapshot");
+    let rows: Result<Vec<ChangeRecord>, _> = snapshot.view().changes(1).expect("a log").collect();
+    assert_eq!(kept(), rows.expect("all rows"), "the same as the rows of the log");
 }
 
 /// Reports how often an entry was refreshed, to clients that may manage its description.

@@ -1,5 +1,5 @@
-//! The followers of a database, on their own thread. They read its changes from the log by number, in the order of the
-//! commits.
+//! The followers of a database, on their own thread. They take its changes by number, in the order of the commits: with
+//! the writes that made them, or from the log if they are behind.
 //!
 //! Invariants: a write is concluded after the followers of its database have taken it, or have failed to. The database
 //! stores the position of each follower. It is written with a later commit of the writer (at the latest a second after
@@ -8,7 +8,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
     thread::JoinHandle,
     time::Duration,
@@ -42,6 +42,9 @@ struct Link {
     /// `None` after the end.
     queue: Option<SyncSender<Vec<(Queued, Outcome)>>>,
     thread: Option<JoinHandle<()>>,
+    /// Changes that the followers have taken. The writer made them and frees them: on another thread, each block would
+    /// cost the lock of the writer's part of the heap, for which both threads would wait.
+    spent: Receiver<Vec<ChangeRecord>>,
     places: Arc<Places>,
     names: Vec<String>,
     /// The stored positions of the followers.
@@ -116,6 +119,9 @@ impl Followers {
                 queued.task.refused(error);
             }
         }
+        if let Some(link) = &self.link {
+            link.free_spent();
+        }
         let queue = self.link.as_ref().and_then(|link| link.queue.as_ref());
         let left = match queue {
             None => ended,
@@ -132,9 +138,11 @@ impl Followers {
 
     /// Writes their positions when there are no other writes.
     pub(super) fn keep(&mut self, database: &Database) {
-        let Some(link) = self.link.as_mut().filter(|link| link.is_changed()) else {
+        let Some(link) = &mut self.link else { return };
+        link.free_spent();
+        if !link.is_changed() {
             return;
-        };
+        }
         let kept = database.write().and_then(|mut transaction| {
             link.put_places(&mut transaction)?;
             transaction.commit()
@@ -200,17 +208,20 @@ impl Link {
         drop(snapshot);
         let places = Arc::new(Mutex::new(places));
         let (queue, ended) = sync_channel(GROUPS);
+        let (back, spent) = channel();
         let work = Work {
             database: Arc::clone(database),
             context: Arc::clone(&served.context),
             followers,
             places: Arc::clone(&places),
+            back,
         };
         let thread = spawn_named("followers", move || work.run(&ended))
             .map_err(|error| StoreError::Format(format!("starting a thread: {error}")))?;
         Ok(Some(Self {
             queue: Some(queue),
             thread: Some(thread),
+            spent,
             places,
             names,
             kept,
@@ -228,6 +239,10 @@ impl Link {
             }
         }
         Ok(())
+    }
+
+    fn free_spent(&self) {
+        self.spent.try_iter().for_each(drop);
     }
 
     /// Whether a follower is ahead of its stored position.
@@ -267,6 +282,8 @@ struct Work {
     context: Arc<NamingContext>,
     followers: Vec<Arc<dyn Follower>>,
     places: Arc<Places>,
+    /// See [`Link::spent`].
+    back: Sender<Vec<ChangeRecord>>,
 }
 
 impl Work {
@@ -283,8 +300,8 @@ impl Work {
                 ended.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
             match received {
-                Ok(group) => {
-                    self.catch_up();
+                Ok(mut group) => {
+                    self.follow(&mut group);
                     for (queued, outcome) in group {
                         queued.task.conclude(&self.context, outcome);
                     }
@@ -325,30 +342,52 @@ impl Work {
         }
     }
 
-    /// Hands the next rows to a follower; `false`: there are none, or it failed to take them.
+    /// Hands the changes of concluded writes to all followers. Those who are behind get them from the log.
+    fn follow(&self, group: &mut [(Queued, Outcome)]) {
+        let records: Vec<ChangeRecord> = group
+            .iter_mut()
+            .filter_map(|(_, outcome)| taken_from(outcome))
+            .collect();
+        if records.is_empty() {
+            return;
+        }
+        for (number, follower) in self.followers.iter().enumerate() {
+            let Some(place) = self.place(number) else { continue };
+            if is_next(&records, place.sequence) {
+                self.give(number, &**follower, place, &records);
+            } else {
+                while self.hand_over(number, &**follower) {}
+            }
+        }
+        // At the end the writer no longer takes them.
+        let _ = self.back.send(records);
+    }
+
+    /// Hands the next rows of the log to a follower; `false`: there are none, or it failed to take them.
     fn hand_over(&self, number: usize, follower: &dyn Follower) -> bool {
         let Some(place) = self.place(number) else { return false };
-        let records = match self.rows_behind(place.sequence) {
-            Ok(records) => records,
+        match self.rows_behind(place.sequence) {
+            Ok(records) => self.give(number, follower, place, &records),
             Err(error) => {
                 self.tell(follower, &error);
-                return false;
+                false
             }
-        };
+        }
+    }
+
+    /// Gives the next changes to a follower, which is at `place`; `false`: there are none, or it failed to take them.
+    fn give(&self, number: usize, follower: &dyn Follower, place: Place, records: &[ChangeRecord]) -> bool {
         let Some(last) = records.last().map(|record| record.position.sequence) else {
             return false;
         };
-        match follower.take(self.changes(&records)) {
+        match follower.take(self.changes(records)) {
             Ok(notes) => {
-                let is_stuck = false;
-                self.set(
-                    number,
-                    Place {
-                        sequence: last,
-                        notes,
-                        is_stuck,
-                    },
-                );
+                let next = Place {
+                    sequence: last,
+                    notes,
+                    is_stuck: false,
+                };
+                self.set(number, next);
                 true
             }
             Err(error) => {
@@ -394,6 +433,22 @@ impl Work {
         let suffix = suffix_of(&self.context);
         tracing::error!(target: "any", "{suffix}: reading the log of changes for {}: {error}", follower.name());
     }
+}
+
+/// Takes the change out of a write that made one. Nobody asks for it later.
+fn taken_from(outcome: &mut Outcome) -> Option<ChangeRecord> {
+    let Outcome::Done(_, executed) = outcome else {
+        return None;
+    };
+    // A bind may have nothing to record.
+    let is_logged = executed.record.position.sequence != 0;
+    is_logged.then(|| std::mem::take(&mut executed.record))
+}
+
+/// Whether these are the changes behind number `sequence`, without gaps.
+fn is_next(records: &[ChangeRecord], sequence: u64) -> bool {
+    let numbers = records.iter().map(|record| record.position.sequence);
+    numbers.zip(sequence + 1..).all(|(number, next)| number == next)
 }
 
 fn suffix_of(context: &NamingContext) -> &str {
