@@ -152,7 +152,7 @@ fn tools_find_nothing_and_load_into_nothing() {
 }
 
 #[test]
-fn an_overlay_hears_of_what_is_not_kept() {
+fn an_overlay_is_told_of_what_is_not_kept() {
     for flavor in Flavor::ALL {
         let text = config("moduleload auditlog\noverlay auditlog\nauditlog {dir}/audit.ldif")
             .replace("moduleload auditlog\n", "");

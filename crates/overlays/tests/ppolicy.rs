@@ -144,7 +144,7 @@ fn wrong_passwords_lock_until_the_lockout_is_over() {
         assert_eq!(bind(&mut user, "wrong"), 49);
     }
     assert_eq!(state(&mut site, "pwdAccountLockedTime"), ["20260102030405Z"]);
-    assert_eq!(ask(&mut user, "first"), (49, None, None), "nobody hears of the lock");
+    assert_eq!(ask(&mut user, "first"), (49, None, None), "nobody is told of the lock");
     let left = AccountUsability::Unavailable {
         inactive: true,
         reset: false,

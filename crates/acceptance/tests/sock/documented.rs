@@ -135,7 +135,7 @@ fn a_database_comes_changes_and_goes_while_the_server_runs() {
     );
     server.search(&["-b", "o=second"]).unwrap().success().unwrap();
     let notes = program.notes_with("SEARCH");
-    // Goodbyes come when they come.
+    // Unbind requests come when they come.
     let search = notes.split("-- end\n").find(|text| text.starts_with("SEARCH")).unwrap();
     assert!(
         search.contains("\nssf: 0\nconnid: ") && !search.contains("binddn"),

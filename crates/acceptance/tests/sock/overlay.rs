@@ -194,7 +194,7 @@ fn the_program_is_asked_about_names_that_match_the_pattern() {
 }
 
 #[test]
-fn the_program_hears_the_same_of_responses() {
+fn the_program_is_told_the_same_of_responses() {
     let replies = [
         ("^DELETE.*answered", "RESULT\ncode: 0"),
         (
@@ -327,13 +327,13 @@ fn the_configuration_directory_is_slapds() {
 }
 
 #[test]
-fn a_goodbye_is_told_once_and_not_when_a_connection_is_lost() {
+fn an_unbind_is_told_once_and_not_when_a_connection_is_lost() {
     let settings = overlay("sockops unbind\nsockresps result").replace("binddn ssf", "connid");
     let mut server = Server::prepare(Flavor::Ironbark, &config(&settings)).unwrap();
     server.slapadd(&entries()).unwrap();
     server.launch().unwrap();
     let program = Program::start(&server, &[]);
-    // Lost without a goodbye; then a search and a goodbye.
+    // Lost without an Unbind request; then a search and an Unbind request.
     let lost = "import os, socket\nhost, port = os.environ['LDAP_URL'][7:].rstrip('/').split(':')\n\
                 socket.create_connection((host, int(port))).close()\n";
     assert_eq!(server.python(lost).unwrap().code(), Some(0));
@@ -347,7 +347,7 @@ fn a_goodbye_is_told_once_and_not_when_a_connection_is_lost() {
 }
 
 #[test]
-fn an_overlay_before_all_databases_is_asked_about_each_and_told_of_a_goodbye_once() {
+fn an_overlay_before_all_databases_is_asked_about_each_and_told_of_an_unbind_once() {
     let settings = overlay("sockops search unbind delete").replace("extensions binddn ssf\n", "");
     let second = "database null\nsuffix o=null\nrootdn cn=root,o=null\nrootpw x\n";
     let text = config(second).replace("database mdb", &format!("{settings}database mdb"));

@@ -142,7 +142,7 @@ fn entries_without_end_are_cut_at_the_size_limit_and_critical_controls_are_refus
 const MANY: usize = 4_000;
 
 #[test]
-fn a_slow_program_hears_of_every_entry() {
+fn a_slow_program_is_told_of_every_entry() {
     let mut server = Server::prepare(Flavor::Ironbark, &config(&overlay("sockresps result search"))).unwrap();
     let people = (0..MANY)
         .map(|number| format!("dn: cn={number},dc=example,dc=com\nobjectClass: person\ncn: {number}\nsn: x\n\n"));

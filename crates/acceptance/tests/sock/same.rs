@@ -15,7 +15,7 @@ fn play(settings: &str, replies: &[(&str, &str)], steps: impl Fn(&mut Transcript
         let mut transcript = Transcript::new(&server);
         steps(&mut transcript);
         let answers = transcript.finish();
-        // The goodbye of this bind is the last request.
+        // The bind of this client, and its Unbind request, come last.
         server.client("ldapwhoami", &LAST, &[], "")?;
         let notes = program.notes_with("dn: cn=last,o=second\n");
         let mut requests: Vec<&str> = notes

@@ -82,7 +82,7 @@ impl Preamble {
         text
     }
 
-    /// A client says goodbye.
+    /// A client has sent an Unbind request.
     pub fn unbind(&self, asker: &ExternalAsker) -> Vec<u8> {
         let mut text = Vec::new();
         self.begin(&mut text, "UNBIND", asker);

@@ -44,7 +44,7 @@ impl NamingContext {
         Ok(())
     }
 
-    /// From here on, overlays hear of the responses to the request.
+    /// From here on, overlays are told of the responses to the request.
     fn let_overlays_hear(&self, origin: &mut RequestContext) {
         let responses = &self.overlays().responses;
         if responses.is_some() {

@@ -93,7 +93,7 @@ pub struct Overlay {
     pub timer: Option<Arc<dyn TimerHooks>>,
     /// What is sent to clients.
     pub responses: Option<Arc<dyn ResponseHooks>>,
-    /// When a client says goodbye.
+    /// When a client sends an Unbind request.
     pub unbinds: Option<Arc<dyn UnbindHooks>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,

@@ -31,7 +31,7 @@ pub struct Pipeline {
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
     pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
-    /// `None`: no overlay hears of responses.
+    /// `None`: no overlay is told of responses.
     pub(crate) responses: Option<Arc<Responses>>,
     pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// Controls that exist because of overlays.

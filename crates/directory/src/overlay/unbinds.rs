@@ -1,13 +1,13 @@
-//! Clients that say goodbye.
+//! Unbind requests.
 
 use ironbark_model::Dn;
 
 use crate::{Configuration, backend::external::ExternalAsker, request::context::RequestContext};
 
-/// Hears of each Unbind request, whatever database the connection has used. A connection that ends without one is not
-/// told of, as in slapd.
+/// Is told of each Unbind request, whatever database the connection has used. As in slapd, it is not told of a
+/// connection that ends without one.
 pub trait UnbindHooks: Send + Sync {
-    /// A client says goodbye. `suffixes` are those of the overlay's database; an overlay of the frontend is told once,
+    /// A client has sent one. `suffixes` are those of the overlay's database; an overlay of the frontend is told once,
     /// with none. Runs on the reactor and must not wait.
     fn unbind(&self, asker: &ExternalAsker, suffixes: &[Dn]);
 }

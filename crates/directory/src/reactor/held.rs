@@ -185,7 +185,7 @@ impl Worker {
         answer: ExternalAnswer,
         out: &mut Vec<u8>,
     ) -> Started {
-        // As in slapd, overlays do not hear of what something else answers.
+        // As in slapd, overlays are not told of what something else answers.
         call.origin.responses = None;
         match (answer, &call.message.operation) {
             (ExternalAnswer::Entries(entries), Request::Search(_)) => {

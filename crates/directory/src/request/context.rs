@@ -52,7 +52,7 @@ pub struct RequestContext {
     pub taken_micros: u64,
     /// Text that the session tracking control adds to the lines of the log.
     pub(crate) tracked: Option<Box<str>>,
-    /// Overlays that hear of the responses, once the database of the request has admitted it.
+    /// Overlays that are told of the responses, once the database of the request has admitted it.
     pub(crate) responses: Option<Arc<Responses>>,
 }
 

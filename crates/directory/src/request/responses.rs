@@ -1,4 +1,4 @@
-//! Overlays that hear of what a database answers.
+//! Overlays that are told what a database answers.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -6,15 +6,15 @@ use ironbark_model::{Entry, ResultCode};
 
 use super::context::RequestContext;
 
-/// Hears of the results that requests to a database end with, and of the entries that its searches send. Requests that
-/// are refused before they come to the database, successful binds, and what something else answers in place of the
-/// database are not told of, as in slapd.
+/// Is told of the results that requests to a database end with, and of the entries that its searches send. As in slapd,
+/// it is not told of requests that are refused before they come to the database, of successful binds, and of what
+/// something else answers in place of the database.
 pub trait ResponseHooks: Send + Sync {
-    /// Whether it hears of results.
-    fn hears_results(&self) -> bool;
+    /// Whether it is told of results.
+    fn takes_results(&self) -> bool;
 
-    /// Whether it hears of entries.
-    fn hears_entries(&self) -> bool;
+    /// Whether it is told of entries.
+    fn takes_entries(&self) -> bool;
 
     /// A request has ended. Runs on any thread and must not wait.
     fn result(&self, origin: &RequestContext, result: &SentResult<'_>);
@@ -48,17 +48,17 @@ impl Responses {
     }
 
     pub(crate) fn result(&self, origin: &RequestContext, result: &SentResult<'_>) {
-        for hooks in self.0.iter().filter(|hooks| hooks.hears_results()) {
+        for hooks in self.0.iter().filter(|hooks| hooks.takes_results()) {
             hooks.result(origin, result);
         }
     }
 
-    pub(crate) fn hears_entries(&self) -> bool {
-        self.0.iter().any(|hooks| hooks.hears_entries())
+    pub(crate) fn takes_entries(&self) -> bool {
+        self.0.iter().any(|hooks| hooks.takes_entries())
     }
 
     pub(crate) fn entry(&self, origin: &RequestContext, entry: &Entry) -> Option<ResponseWait> {
-        let hooks = self.0.iter().filter(|hooks| hooks.hears_entries());
+        let hooks = self.0.iter().filter(|hooks| hooks.takes_entries());
         let waits: Vec<_> = hooks.filter_map(|hooks| hooks.entry(origin, entry)).collect();
         if waits.is_empty() {
             return None;

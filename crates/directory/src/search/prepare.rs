@@ -167,7 +167,7 @@ fn stream_of(
     if !is_given {
         return Ok(None);
     }
-    // As in slapd, overlays do not hear of what something else answers.
+    // As in slapd, overlays are not told of what something else answers.
     origin.responses = None;
     match call.entries.take() {
         Some(GivenEntries::External(stream)) => Ok(Some(stream)),

@@ -1,4 +1,4 @@
-//! Overlays that hear of the entries that a search sends.
+//! Overlays that are told of the entries that a search sends.
 
 use super::{run::SearchRun, work::Slice};
 use crate::{
@@ -32,7 +32,7 @@ impl SearchRun {
             .origin
             .responses
             .as_ref()
-            .filter(|responses| responses.hears_entries());
+            .filter(|responses| responses.takes_entries());
         let Some(responses) = hearing else { return Ok(None) };
         Ok(match entry.source() {
             Source::Memory(entry) => responses.entry(&self.origin, entry),

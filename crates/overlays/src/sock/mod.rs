@@ -1,4 +1,4 @@
-//! slapd-sock(5) as an overlay: a program is asked about requests before the database, and hears of its answers.
+//! slapd-sock(5) as an overlay: a program is asked about requests before the database, and told of its answers.
 //!
 //! Who may see what: the program is trusted. It is asked when access rules grant what a `database sock` needs, and what
 //! it answers to a search is judged by the rules of the database.
@@ -72,11 +72,11 @@ fn make(settings: &SockOverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, S
         program: Arc::new(program),
         feed,
     });
-    let hears = !settings.responses.0.is_empty();
+    let is_told = !settings.responses.0.is_empty();
     Ok(Overlay {
         requests: asks.then(|| Arc::clone(&sock) as _),
         unbinds: unbinds.then(|| Arc::clone(&sock) as _),
-        responses: hears.then(|| Arc::clone(&sock) as _),
+        responses: is_told.then(|| Arc::clone(&sock) as _),
         ..Overlay::new("sock")
     })
 }
@@ -125,11 +125,11 @@ impl UnbindHooks for Sock {
 }
 
 impl ResponseHooks for Sock {
-    fn hears_results(&self) -> bool {
+    fn takes_results(&self) -> bool {
         self.settings.responses.contains(Response::Result)
     }
 
-    fn hears_entries(&self) -> bool {
+    fn takes_entries(&self) -> bool {
         self.settings.responses.contains(Response::Entry)
     }
 
