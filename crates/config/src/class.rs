@@ -1,6 +1,6 @@
 //! The object classes of cn=config that hold the settings of the server and of its databases, and the place of an
-//! attribute in them. The classes of overlays, and of types of databases in other crates, have the attributes of their
-//! own rows.
+//! attribute in them. The classes of overlays have the attributes of their own rows, and so have those of types of
+//! databases whose settings stand together.
 
 /// An object class of cn=config whose attributes say themselves that they belong to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -24,8 +24,8 @@ pub struct Setting {
     pub oid: &'static str,
     /// Form of the attribute's values.
     pub form: Form,
-    /// The object classes that hold the attribute. Empty for settings of overlays, and of types of databases in other
-    /// crates: their class has the attributes of all their rows.
+    /// The object classes that hold the attribute. Empty for settings of overlays, and of types of databases with
+    /// [`ClassAttributes::OfSettings`](crate::database::ClassAttributes): their class has the attributes of all rows.
     pub classes: &'static [ClassPlace],
     /// Where the attribute appears even if it was not set.
     pub presence: Presence,

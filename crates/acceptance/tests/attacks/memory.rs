@@ -1,6 +1,6 @@
 //! Memory that is not available.
 
-use std::{fmt::Write as _, os::unix::fs::PermissionsExt};
+use std::fmt::Write as _;
 
 use ironbark_testkit::{Credentials, Flavor, Server};
 
@@ -44,13 +44,11 @@ fn narrow(kibibytes: u32) -> Server {
     }
     server.slapadd(&ldif).unwrap();
     let program = Flavor::Ironbark.program().unwrap();
-    let script = format!(
-        "#!/bin/sh\nulimit -v {kibibytes}\nexec {} slapd \"$@\"\n",
-        program.display()
-    );
-    let path = server.layout().write("limited", script).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut server = server.program(path);
+    // A script that the test itself wrote could not always be executed: a child of another test may still have it open.
+    let mut server = server
+        .program(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attacks/limited.sh"))
+        .environment("SERVER", program.to_str().unwrap())
+        .environment("KIBIBYTES", &kibibytes.to_string());
     server.launch().unwrap();
     server
 }
