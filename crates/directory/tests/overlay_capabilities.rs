@@ -14,7 +14,7 @@ use std::{
 
 use harness::{Answer, Site};
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, NamingContext, OperationError,
     overlay::{
         ArrangedEntry, Arrangement, BeginningSearch, Changes, Execution, ExtendedHooks, ExtendedWrite, Follower,
         Outcome, OutcomeChange, OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
@@ -25,7 +25,7 @@ use ironbark_ldap_proto::{
     extended::refresh::{self, RefreshRequest},
 };
 use ironbark_model::{AttributeDescription, Budget, Dn, Filter, ResultCode, Schema};
-use ironbark_store::{ChangeRecord, Location, Scope};
+use ironbark_store::{Applied, ChangeRecord, Location, Scope};
 
 /// Allows at most two values of description in an entry, and none that is a name of an existing entry that the client
 /// may search.
@@ -281,10 +281,39 @@ fn a_follower_gets_each_change_once_whether_it_fails_meanwhile_or_not() {
     assert_eq!(site.modify("cn=y,ou=p,dc=ex", "replace: sn\nsn: t").code, 0);
     assert_eq!(kept().len(), before + 4);
     let configuration = site.directory.configuration();
-    let database = configuration.contexts.iter().find_map(|context| context.database());
-    let snapshot = database.expect("a store").snapshot().expect("a snapshot");
-    let rows: Result<Vec<ChangeRecord>, _> = snapshot.view().changes(1).expect("a log").collect();
-    assert_eq!(kept(), rows.expect("all rows"), "the same as the rows of the log");
+    assert_eq!(
+        kept(),
+        rows(&configuration.contexts[0]),
+        "the same as the rows of the log"
+    );
+}
+
+/// All changes in the log of a database.
+fn rows(context: &NamingContext) -> Vec<ChangeRecord> {
+    let snapshot = context.database().expect("a store").snapshot().expect("a snapshot");
+    snapshot.view().changes(1).expect("a log").map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_replayed_change_comes_to_a_follower_once() {
+    let source = Site::populated("changelog-size 1000000");
+    let context = |site: &Site| Arc::clone(&site.directory.configuration().contexts[0]);
+    let rows = rows(&context(&source));
+    let keeper = Arc::<Keeper>::default();
+    let given = Arc::clone(&keeper);
+    let target = Site::open_with("overlay tested", move |_, _| {
+        Ok(Overlay {
+            follower: Some(Arc::clone(&given) as _),
+            ..Overlay::new("keeper")
+        })
+    });
+    for record in &rows {
+        for expected in [Applied::Now, Applied::Before] {
+            let replayed = target.directory.replay(&context(&target), record.clone());
+            assert_eq!(replayed.unwrap().blocking_recv().unwrap().unwrap(), expected);
+        }
+    }
+    assert_eq!(*keeper.kept.lock().expect("not poisoned"), rows);
 }
 
 /// Reports how often an entry was refreshed, to clients that may manage its description.

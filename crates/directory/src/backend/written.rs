@@ -46,7 +46,7 @@ pub(crate) struct BindEnd {
 /// What a successful write leaves for the followers of the database.
 #[derive(Debug)]
 pub(crate) struct Executed {
-    /// The change record.
+    /// The change record. When the write is concluded, only the position may be left: followers take the rest.
     pub(crate) record: ChangeRecord,
     /// Whether the connection may do everything again, because its password was changed.
     pub(crate) lifts_restriction: bool,

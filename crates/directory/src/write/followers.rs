@@ -435,14 +435,18 @@ impl Work {
     }
 }
 
-/// Takes the change out of a write that made one. Nobody asks for it later.
+/// Takes the change out of a write that made one. Its position stays: it says later whether there was a change.
 fn taken_from(outcome: &mut Outcome) -> Option<ChangeRecord> {
     let Outcome::Done(_, executed) = outcome else {
         return None;
     };
     // A bind may have nothing to record.
-    let is_logged = executed.record.position.sequence != 0;
-    is_logged.then(|| std::mem::take(&mut executed.record))
+    let position = executed.record.position;
+    let rest = ChangeRecord {
+        position,
+        ..ChangeRecord::default()
+    };
+    (position.sequence != 0).then(|| std::mem::replace(&mut executed.record, rest))
 }
 
 /// Whether these are the changes behind number `sequence`, without gaps.
