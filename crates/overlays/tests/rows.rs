@@ -78,7 +78,8 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcPPolicySendNetscapeControls olcPPolicyCheckModule \
     olcConstraintAttribute olcConstraintAllowEmpty olcValSortAttr olcLastBindForwardUpdates olcDDSstate olcDDSmaxTtl \
     olcDDSminTtl olcDDSdefaultTtl olcDDSinterval olcDDStolerance olcDDSmaxDynamicObjects olcRetcodeParent olcRetcodeItem \
-    olcRetcodeInDir olcRetcodeSleep olcDbSocketPath olcDbSocketExtensions olcOvSocketOps olcOvSocketResps olcOvSocketDNpat";
+    olcRetcodeInDir olcRetcodeSleep olcDbSocketPath olcDbSocketExtensions olcOvSocketOps olcOvSocketResps \
+    olcOvSocketDNpat";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {

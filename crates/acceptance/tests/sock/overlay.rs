@@ -40,8 +40,8 @@ pub(crate) fn entries() -> String {
 
 fn person(name: &str) -> String {
     format!(
-        "objectClass: person\ncn: {name}\nsn: x\nuserPassword: pw\ndescription: long long long long long long long long \
-         long long long long long\nstructuralObjectClass: person"
+        "objectClass: person\ncn: {name}\nsn: x\nuserPassword: pw\ndescription: long long long long long long long \
+         long long long long long long\nstructuralObjectClass: person"
     )
 }
 
@@ -139,7 +139,8 @@ const CHANGES: &[&str] = &[
     "dn: cn=New One,dc=example,dc=com\nchangetype: modify\nadd: mail\nmail: b\n",
     "dn: cn=refused,dc=example,dc=com\nchangetype: modify\nadd: sn\nsn: b\n",
     "dn: cn=New One,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=Newer\ndeleteoldrdn: 1\n",
-    "dn: cn=refused,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 0\nnewsuperior: dc=example,dc=com\n",
+    "dn: cn=refused,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 0\n\
+     newsuperior: dc=example,dc=com\n",
     "dn: cn=Newer,dc=example,dc=com\nchangetype: delete\n",
     "dn: cn=answered,dc=example,dc=com\nchangetype: delete\n",
     "dn: cn=refused,dc=example,dc=com\nchangetype: delete\n",

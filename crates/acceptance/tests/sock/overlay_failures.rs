@@ -275,7 +275,8 @@ url = os.environ['LDAP_URL']
 c, config = ldap.initialize(url), ldap.initialize(url)
 waiting = c.search('dc=example,dc=com', ldap.SCOPE_SUBTREE, '(cn=slow)')
 config.simple_bind_s('cn=config', 'config')
-config.modify_s('{place}', [(ldap.MOD_REPLACE, 'olcOvSocketOps', [b'add', b'delete']), (ldap.MOD_ADD, 'olcOvSocketResps', [b'result'])])
+other = (ldap.MOD_REPLACE, 'olcOvSocketOps', [b'add', b'delete'])
+config.modify_s('{place}', [other, (ldap.MOD_ADD, 'olcOvSocketResps', [b'result'])])
 print(len(c.search_s('dc=example,dc=com', ldap.SCOPE_SUBTREE, '(cn=bob)')))
 c.abandon(waiting)
 "

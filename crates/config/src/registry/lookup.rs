@@ -66,7 +66,10 @@ impl Registry {
     /// The same in the entry of an overlay, or of anything else. Where an overlay shares an attribute with a database,
     /// each has a row for it.
     pub(crate) fn with_attribute_of(&self, overlay: Option<&str>, name: &str) -> Option<&'static Setting> {
-        let is_its = |level: Level| matches!((level, overlay), (Level::Overlay(its), Some(wanted)) if its.eq_ignore_ascii_case(wanted));
+        let is_its = |level: Level| match (level, overlay) {
+            (Level::Overlay(its), Some(wanted)) => its.eq_ignore_ascii_case(wanted),
+            _ => false,
+        };
         let its = self.settings().find(|row| is_its(row.level) && row.has_attribute(name));
         its.or_else(|| self.with_attribute(name))
     }

@@ -37,8 +37,8 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("2.7.3", Form::Texts)
         .takes("bind|unbind|search|compare|modify|modrdn|add|delete|extended ...", "")
         .does(
-            "Requests that the program is asked about before the database: it answers them, or lets them go on with CONTINUE. Binds \
-             come with their passwords in clear.",
+            "Requests that the program is asked about before the database: it answers them, or lets them go on with \
+             CONTINUE. Binds come with their passwords in clear.",
         )
         .since("2.4")
         .like(&["bind unbind", "search", "add delete modify modrdn"])
@@ -51,8 +51,8 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("2.7.4", Form::Texts)
         .takes("result|search ...", "")
         .does(
-            "What the program is told of the answers: the results of operations, the entries that searches send. Entries come whole, \
-             with their operational attributes, whatever the client may see of them.",
+            "What the program is told of the answers: the results of operations, the entries that searches send. \
+             Entries come whole, with their operational attributes, whatever the client may see of them.",
         )
         .since("2.5")
         .like(&["result", "search", "result search"])
@@ -66,8 +66,8 @@ pub(super) const ROWS: &[Setting] = &[
         .whole()
         .takes("<regex>", "")
         .does(
-            "The program is asked only about requests whose entry has a normalized name in which this expression is found; case does \
-             not matter. An unbind has the empty name. `sockresps` does not look at it.",
+            "The program is asked only about requests whose entry has a normalized name in which this expression is \
+             found; case does not matter. An unbind has the empty name. `sockresps` does not look at it.",
         )
         .since("2.4")
         .like(&["ou=people,dc=example,dc=com$", "^cn=a b"])
@@ -75,11 +75,16 @@ pub(super) const ROWS: &[Setting] = &[
             SockOverlayConfig,
             |settings, statement| {
                 let text = statement.one()?;
-                let pattern = PosixRegex::new(text).map_err(|error| format!("invalid expression \"{text}\": {error}"))?;
+                let pattern =
+                    PosixRegex::new(text).map_err(|error| format!("invalid expression \"{text}\": {error}"))?;
                 settings.pattern = Some(pattern);
                 Ok(())
             },
-            |settings, _| settings.pattern.iter().map(|pattern| pattern.as_str().to_owned()).collect(),
+            |settings, _| settings
+                .pattern
+                .iter()
+                .map(|pattern| pattern.as_str().to_owned())
+                .collect(),
         )),
 ];
 
