@@ -3,7 +3,7 @@
 //! Applying a record is deterministic and needs no schema check, clock, randomness, configuration or access control.
 //! Names and attribute descriptions are text, so that a record can be read on a server with another numbering.
 
-mod codec;
+pub(crate) mod codec;
 mod requested;
 
 pub use requested::{RequestFacts, RequestedChange, RequestedControl, RequestedKind, RequestedModification};
@@ -67,6 +67,16 @@ pub struct Position {
     pub generation: u64,
     /// From 1 on, without gaps while the log is kept.
     pub sequence: u64,
+}
+
+impl Position {
+    /// The place behind it.
+    pub(crate) fn next(self) -> Self {
+        Self {
+            sequence: self.sequence.wrapping_add(1),
+            ..self
+        }
+    }
 }
 
 /// The operation behind a record.

@@ -46,6 +46,24 @@ impl Csn {
         micros.saturating_sub(UNIX_DAYS * 86_400 * MICROS.cast_signed())
     }
 
+    /// The microseconds from another CSN to this one. `None`: they differ in more than their time.
+    pub(crate) fn micros_since(self, other: Self) -> Option<i64> {
+        let with_its_time = Self {
+            micros: self.micros,
+            ..other
+        };
+        (with_its_time == self && other != Self::default())
+            .then(|| self.micros.wrapping_sub(other.micros).cast_signed())
+    }
+
+    /// The CSN so many microseconds later that differs in nothing else.
+    pub(crate) fn after(self, micros: i64) -> Self {
+        Self {
+            micros: self.micros.wrapping_add_signed(micros),
+            ..self
+        }
+    }
+
     /// Tells apart the changes of one microsecond.
     pub fn change_count(self) -> u32 {
         self.count
@@ -88,15 +106,20 @@ impl Csn {
 
     /// Its text.
     pub fn text(self) -> String {
+        // Every CSN was made from a text, or was read from a damaged file.
+        self.octets_of_text()
+            .map(|text| String::from_utf8_lossy(&text).into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Its text, as bytes. `None`: a part is too great for its digits.
+    pub(crate) fn octets_of_text(self) -> Option<[u8; 40]> {
         let numbers = [
             u64::from(self.count),
             u64::from(self.server),
             u64::from(self.modification),
         ];
-        let text = packed::csn_text(self.micros / MICROS, self.micros % MICROS, numbers);
-        // Every CSN was made from a text, or was read from a damaged file.
-        text.map(|text| String::from_utf8_lossy(&text).into_owned())
-            .unwrap_or_default()
+        packed::csn_text(self.micros / MICROS, self.micros % MICROS, numbers)
     }
 }
 

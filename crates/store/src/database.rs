@@ -18,6 +18,7 @@ use crate::{
     StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     ground::Ground,
+    log::recent::KnownRow,
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     tables::{Environment, Tables},
@@ -54,6 +55,8 @@ pub(crate) struct Common {
     index_work: AtomicBool,
     /// Where the next look at tombstones begins.
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
+    /// The last row of the log as the last commit with one has left it, for the next.
+    pub(crate) last_row: Mutex<KnownRow>,
 }
 
 impl Database {

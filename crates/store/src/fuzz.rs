@@ -84,9 +84,7 @@ pub fn change_record(data: &[u8]) {
     let Ok(record) = ChangeRecord::decode(data) else {
         return;
     };
-    let mut again = Vec::new();
-    record.encode(&mut again);
-    let again = ChangeRecord::decode(&again);
+    let again = ChangeRecord::decode(&record.encode());
     assert!(
         again.is_ok_and(|again| again == record),
         "a change record came back changed"

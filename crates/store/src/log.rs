@@ -9,14 +9,15 @@ mod trim;
 
 pub use trim::{LogLimits, TrimStep};
 
-use std::ops::Bound;
+use std::{borrow::Cow, ops::Bound};
 
 use heed::{RoRange, RoTxn, types::Bytes};
-use recent::RecentRows;
-use row::ChangesRow;
+use recent::Waiting;
+use row::{NumberedRow, read_row};
 
 use crate::{
     ChangeRecord, EntryId, Location, StoreError, View,
+    change::codec::Shared,
     csn::{ContextVector, Csn},
     tables::{LogTables, MetaRow, Tables},
     varint,
@@ -51,19 +52,9 @@ fn damaged(what: &str) -> StoreError {
 struct LogRows<'t> {
     tables: &'t Tables,
     settled: Option<RoRange<'t, Bytes, Bytes>>,
-    recent: RecentRows<'t>,
+    waiting: Option<Waiting<'t>>,
     /// Rows whose changes are all before it are skipped.
     first: u64,
-}
-
-/// A row of the log.
-struct NumberedRow<'r> {
-    row: ChangesRow<'r>,
-    /// Number of its first change.
-    first: u64,
-    /// Number of its last change.
-    last: u64,
-    octets: u64,
 }
 
 impl<'t> LogRows<'t> {
@@ -76,7 +67,7 @@ impl<'t> LogRows<'t> {
         Ok(Self {
             tables,
             settled: Some(rows),
-            recent: RecentRows::of(tables, txn)?,
+            waiting: Waiting::of(tables, txn)?,
             first,
         })
     }
@@ -95,11 +86,9 @@ impl<'t> Iterator for LogRows<'t> {
             }
             self.settled = None;
         }
-        loop {
-            match self.recent.next()? {
-                Ok((last, _)) if last < self.first => {}
-                row => return Some(row.and_then(|row| read_row(self.tables, row))),
-            }
+        match self.waiting.take()?.row() {
+            Ok((last, _)) if last < self.first => None,
+            row => Some(row.and_then(|row| read_row(self.tables, row))),
         }
     }
 }
@@ -107,21 +96,7 @@ impl<'t> Iterator for LogRows<'t> {
 /// A row of `changes`.
 fn settled_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<NumberedRow<'r>, StoreError> {
     let last = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
-    read_row(tables, (last, row))
-}
-
-fn read_row<'r>(tables: &Tables, (last, row): (u64, &'r [u8])) -> Result<NumberedRow<'r>, StoreError> {
-    let octets = row.len() as u64;
-    let read = || {
-        let row = ChangesRow::read(tables.unseal(last, row)?)?;
-        Some(NumberedRow {
-            first: row.first_of(last)?,
-            row,
-            last,
-            octets,
-        })
-    };
-    read().ok_or_else(|| damaged(&format!("the row of change {last}")))
+    read_row(tables, (last, Cow::Borrowed(row)))
 }
 
 /// Changes of the log, in order.
@@ -131,6 +106,8 @@ pub struct ChangeRows<'v> {
     first: u64,
     /// The records of the current row.
     records: Vec<u8>,
+    /// What they share.
+    shared: Shared,
     /// How much of it has been returned.
     taken: usize,
     /// The number of the next change in it.
@@ -141,20 +118,17 @@ impl ChangeRows<'_> {
     /// The next change of the current row.
     fn next_of_row(&mut self) -> Option<Result<ChangeRecord, StoreError>> {
         loop {
-            let mut rest = self.records.get(self.taken..).filter(|rest| !rest.is_empty())?;
-            let bytes = row::take_record(&mut rest);
-            self.taken = self.records.len() - rest.len();
+            if self.taken >= self.records.len() {
+                return None;
+            }
+            let record = ChangeRecord::take(&self.records, &mut self.taken, &mut self.shared);
             let sequence = self.next;
             self.next += 1;
-            if bytes.is_some() && sequence < self.first {
+            let record = record.filter(|record| record.position.sequence == sequence);
+            if record.is_some() && sequence < self.first {
                 continue;
             }
-            let damaged = || damaged(&format!("change {sequence}"));
-            let record = bytes.ok_or_else(damaged).and_then(ChangeRecord::decode);
-            return Some(record.and_then(|record| {
-                let is_it = record.position.sequence == sequence;
-                is_it.then_some(record).ok_or_else(damaged)
-            }));
+            return Some(record.ok_or_else(|| damaged(&format!("change {sequence}"))));
         }
     }
 
@@ -167,6 +141,7 @@ impl ChangeRows<'_> {
             self.records.clear();
             self.records.extend_from_slice(&records);
             (self.taken, self.next) = (0, first);
+            self.shared = Shared::default();
             Ok(())
         }))
     }
@@ -205,6 +180,7 @@ impl<'v> View<'v> {
             rows,
             first,
             records: Vec::new(),
+            shared: Shared::default(),
             taken: 0,
             next: 0,
         })
@@ -256,8 +232,8 @@ impl<'v> View<'v> {
             return Ok(context);
         };
         let tables = self.tables();
-        let row = match RecentRows::of(tables, self.txn)?.last() {
-            Some(row) => Some(read_row(tables, row?)?),
+        let row = match Waiting::of(tables, self.txn)? {
+            Some(waiting) => Some(read_row(tables, waiting.row()?)?),
             None => match log.changes.last(self.txn)? {
                 Some(row) => Some(settled_row(tables, row)?),
                 None => None,

@@ -221,8 +221,10 @@ pub(crate) enum MetaRow {
     LogBase,
     /// Bytes of the rows of the log.
     LogBytes,
-    /// The last rows of the log. Absent: all are in `changes`.
-    RecentRows,
+    /// The last row of the log while it waits for more changes. Absent: it is in `changes`.
+    RecentRow,
+    /// The rest of that row.
+    RecentRowBehind,
     /// Random number of the log.
     Generation,
     /// Whether the database was restored from a copy, and has not heard from its peers since.
@@ -245,7 +247,8 @@ impl MetaRow {
             Self::LogFirst => b"log-first",
             Self::LogBase => b"log-base",
             Self::LogBytes => b"log-bytes",
-            Self::RecentRows => b"log-recent",
+            Self::RecentRow => b"log-recent",
+            Self::RecentRowBehind => b"log-recent-behind",
             Self::Generation => b"generation",
             Self::Restored => b"restored",
         }

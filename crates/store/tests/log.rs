@@ -23,6 +23,16 @@ fn csn(number: u64) -> Csn {
 
 /// Makes each effect a change of its own, all in one transaction. Returns the records.
 fn write(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) -> Vec<ChangeRecord> {
+    write_timed(store, mode, numbered, 1)
+}
+
+/// As [`write`]; the change with number n is made `n * micros` after 1970 began.
+fn write_timed(
+    store: &Store,
+    mode: LogMode,
+    numbered: impl IntoIterator<Item = (u64, Effect)>,
+    micros: i64,
+) -> Vec<ChangeRecord> {
     let mut transaction = store.database.write().unwrap();
     transaction.log(mode);
     let mut records = Vec::new();
@@ -31,7 +41,7 @@ fn write(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, 
         let before = transaction.take_before();
         let mut record = ChangeRecord {
             csn: csn(number),
-            unix_micros: i64::try_from(number).unwrap(),
+            unix_micros: i64::try_from(number).unwrap() * micros,
             effects: vec![RecordedEffect {
                 before,
                 ..effect.into()
@@ -228,12 +238,22 @@ fn what_is_loaded_without_records_ends_the_log_there() {
     assert_eq!(state(&store).first, None);
 }
 
-/// Makes each effect a change of its own, in a transaction of its own, and so a row.
+/// Makes each effect a change of its own, a minute after the last, and so a row.
 fn write_apart(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) {
+    for one in numbered {
+        write_timed(store, mode, [one], MINUTE);
+    }
+}
+
+/// Makes each effect a change of its own, in a transaction of its own, at about the same time.
+fn write_at_once(store: &Store, mode: LogMode, numbered: impl IntoIterator<Item = (u64, Effect)>) {
     for one in numbered {
         write(store, mode, [one]);
     }
 }
+
+/// In microseconds.
+const MINUTE: i64 = 60_000_000;
 
 #[test]
 fn the_log_is_trimmed_in_steps_and_never_below_a_follower() {
@@ -247,7 +267,7 @@ fn the_log_is_trimmed_in_steps_and_never_below_a_follower() {
     assert_eq!(rows(&store, 0).len(), 1);
     let by_age = LogLimits {
         bytes: u64::MAX,
-        changes_since: 100,
+        changes_since: 5 * MINUTE,
         ..everything(u64::MAX)
     };
     assert_eq!(store.database.trim_log(&by_age, 100).unwrap().rows, 1);
@@ -292,6 +312,7 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
     transaction.apply_effect(&Effect::Delete { dn: ANN.into() }).unwrap();
     let mut foreign = ChangeRecord {
         csn: other,
+        unix_micros: 5 * MINUTE,
         effects: vec![Effect::Delete { dn: ANN.into() }.into()],
         ..ChangeRecord::default()
     };
@@ -304,7 +325,7 @@ fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
         }];
         (n, modify("ou=people,dc=example,dc=com", changes))
     });
-    write(&store, LogMode::Rows, many);
+    write_timed(&store, LogMode::Rows, many, MINUTE);
     let found = |csn| store.database.snapshot().unwrap().view().position_of(csn).unwrap();
     let numbers: Vec<_> = [1, 4, 6, 150, 299]
         .map(csn)
@@ -373,63 +394,92 @@ fn change_tables(
 }
 
 #[test]
-fn the_last_rows_wait_together_and_are_read_like_the_others() {
+fn the_last_row_grows_with_each_commit_until_it_is_full() {
     let store = store();
-    write_apart(&store, LogMode::Rows, tree());
-    write_apart(&store, LogMode::Rows, [long(5)]);
+    write_at_once(&store, LogMode::Rows, tree());
+    write_at_once(&store, LogMode::Rows, [long(5)]);
     let edits = (6..9).map(|number| {
         let changes = vec![ValueChange::Replace {
             attribute: "description".into(),
-            values: values(&[&number.to_string()]),
+            values: values(&[&number.to_string(), &"x".repeat(400)]),
         }];
         (number, modify(ANN, changes))
     });
-    write_apart(&store, LogMode::Rows, edits);
+    write_at_once(&store, LogMode::Rows, edits);
     let (database, directory) = change_tables(store, |txn, [changes, meta]| {
-        assert_eq!(changes.len(txn).unwrap(), 5, "the long one took the others with it");
-        assert!(
-            meta.get(txn, b"log-recent")
-                .unwrap()
-                .is_some_and(|waiting| waiting.len() < 1000)
-        );
+        assert_eq!(changes.len(txn).unwrap(), 1, "the first five are full together");
+        for key in [&b"log-recent"[..], b"log-recent-behind"] {
+            assert!(meta.get(txn, key).unwrap().is_some_and(|waiting| waiting.len() <= 1650));
+        }
+        assert_eq!(meta.get(txn, b"log-recent").unwrap().unwrap().len(), 1650);
     });
     let store = Store { database, directory };
-    for first in 0..10 {
+    // The row goes on after the database was closed.
+    write_at_once(&store, LogMode::Rows, [(9, Effect::Delete { dn: ANN.into() })]);
+    for first in 0..11 {
         let numbers: Vec<_> = rows(&store, first).iter().map(|row| row.position.sequence).collect();
-        assert_eq!(numbers, (first.max(1)..9).collect::<Vec<_>>());
+        assert_eq!(numbers, (first.max(1)..10).collect::<Vec<_>>());
     }
     let found = |number| {
-        store
-            .database
-            .snapshot()
-            .unwrap()
-            .view()
-            .position_of(csn(number))
-            .unwrap()
+        let snapshot = store.database.snapshot().unwrap();
+        snapshot.view().position_of(csn(number)).unwrap()
     };
-    assert_eq!(
-        (1..10).map(found).collect::<Vec<_>>(),
-        (1..9).map(Some).chain([None]).collect::<Vec<_>>()
-    );
-    for keep_from in [4, 7, 9] {
+    let expected: Vec<_> = (1..10).map(Some).chain([None]).collect();
+    assert_eq!((1..11).map(found).collect::<Vec<_>>(), expected);
+    for (keep_from, first) in [(4, 1), (7, 6), (9, 6), (10, 10)] {
         store.database.trim_log(&everything(keep_from), 99).unwrap();
-        let kept = rows(&store, 0);
         assert_eq!(
-            (state(&store).first, kept.len() as u64),
-            (Some(keep_from), 9 - keep_from)
+            (state(&store).first, rows(&store, 0).len() as u64),
+            (Some(first), 10 - first)
         );
     }
     assert_eq!(state(&store).bytes, 0);
-    write_apart(&store, LogMode::Rows, [long(9)]);
+    write_at_once(&store, LogMode::Rows, [long(10)]);
     assert_eq!(rows(&store, 0).len(), 1);
     assert_sound(&store.database);
+}
+
+#[test]
+fn the_log_is_as_long_as_its_rows_are() {
+    let store = store();
+    write_at_once(&store, LogMode::Rows, tree());
+    for number in 5..40 {
+        // Commits that are dropped leave no trace in the row that goes on.
+        let mut dropped = store.database.write().unwrap();
+        dropped.log(LogMode::Rows);
+        let (_, effect) = long(number);
+        dropped.apply_effect(&effect).unwrap();
+        let effects = vec![effect.into()];
+        let mut record = ChangeRecord {
+            effects,
+            ..ChangeRecord::default()
+        };
+        dropped.record(&mut record).unwrap();
+        drop(dropped);
+        let text = "y".repeat(usize::try_from(number * 37).unwrap());
+        let changes = vec![ValueChange::Replace {
+            attribute: "description".into(),
+            values: values(&[&text]),
+        }];
+        write_at_once(&store, LogMode::Rows, [(number, modify(ANN, changes))]);
+    }
+    let (bytes, count) = (state(&store).bytes, rows(&store, 0).len());
+    assert_eq!(count, 39);
+    let (_database, _directory) = change_tables(store, |txn, [changes, meta]| {
+        let settled: usize = changes.iter(txn).unwrap().map(|row| row.unwrap().1.len()).sum();
+        let parts =
+            [&b"log-recent"[..], b"log-recent-behind"].map(|key| meta.get(txn, key).unwrap().map_or(0, <[u8]>::len));
+        // A number of one octet stands before the row that waits.
+        let waiting = parts.iter().sum::<usize>().saturating_sub(1);
+        assert_eq!(bytes, (settled + waiting) as u64);
+    });
 }
 
 #[test]
 fn damage_among_the_last_rows_is_told() {
     for cut in [1, 40, 200] {
         let store = store();
-        write_apart(&store, LogMode::Rows, tree());
+        write_at_once(&store, LogMode::Rows, tree());
         let (database, directory) = change_tables(store, |txn, [_, meta]| {
             let waiting = meta.get(txn, b"log-recent").unwrap().unwrap().to_vec();
             meta.put(txn, b"log-recent", &waiting[..waiting.len() - cut]).unwrap();

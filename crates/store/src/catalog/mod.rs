@@ -49,6 +49,7 @@ pub(crate) struct Special {
     pub(crate) has_subordinates: Option<TypeNumber>,
     /// subschemaSubentry: not stored, and every entry has it.
     pub(crate) subschema_subentry: Option<TypeNumber>,
+    entry_uuid: Option<TypeNumber>,
     alias: Option<ClassNumber>,
     referral: Option<ClassNumber>,
     subentry: Option<ClassNumber>,
@@ -77,6 +78,7 @@ impl Special {
             entry_dn: attribute(b"1.3.6.1.1.20"),
             has_subordinates: attribute(b"2.5.18.9"),
             subschema_subentry: attribute(b"2.5.18.10"),
+            entry_uuid: attribute(b"1.3.6.1.1.16.4"),
             alias: class(b"2.5.6.1"),
             referral: class(b"2.16.840.1.113730.3.2.6"),
             subentry: class(b"2.5.17.0"),
@@ -237,6 +239,15 @@ impl Catalog {
     /// The number of a description.
     pub(crate) fn number(&self, description: &AttributeDescription) -> Option<u16> {
         self.numbers.get(description).copied()
+    }
+    /// The number of entryUUID, if an entry has had one.
+    pub(crate) fn entry_uuid(&self) -> Option<u16> {
+        let its = self.special.entry_uuid?;
+        let is_it = |&number: &u16| {
+            let attribute = self.attribute(number);
+            attribute.is_some_and(|info| info.description.attribute_type == its && info.description.options.is_empty())
+        };
+        self.numbers_of_type(its).iter().copied().find(is_it)
     }
     /// Numbers of a type, with all options, and of its subtypes. Ascending.
     #[inline]

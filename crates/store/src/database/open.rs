@@ -84,6 +84,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
         tombstones_seen: Mutex::default(),
+        last_row: Mutex::default(),
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;

@@ -1,95 +1,169 @@
-//! The last rows of the log, which wait in one row of `meta`.
+//! The last row of the log, which waits in two rows of `meta` for more changes.
 //!
-//! A commit writes the page of `meta` anyway, but a row of its own in `changes` makes it write a page of each level of
-//! that table. So rows wait in `meta` until they are [`FULL`], and move to `changes` together.
+//! A commit writes the page of `meta` anyway, but a row in `changes` makes it write a page of each level of that table.
+//! So the last row waits in `meta`, and grows with each commit, until it is about as long as a page.
 //!
 //! ```text
 //! varint   number of the last change of the row
-//! varint   length of the row
 //! bytes    the row as in `changes`
-//! ...      the next row
 //! ```
+
+use std::{
+    borrow::Cow,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use heed::{RoTxn, RwTxn};
 
-use super::damaged;
+use super::{
+    damaged,
+    row::{OpenRow, read_row},
+};
 use crate::{
-    StoreError,
+    ChangeRecord, StoreError,
     tables::{LogTables, MetaRow, Tables},
     varint,
 };
 
-/// Octets of rows that do not wait any longer: one page of LMDB.
-const FULL: usize = 4000;
+/// The rows of `meta` that hold one after the other a part of what waits.
+const PARTS: [MetaRow; 2] = [MetaRow::RecentRow, MetaRow::RecentRowBehind];
 
-/// Rows that wait, in order: the number of the last change, and the row.
-pub(crate) struct RecentRows<'t>(&'t [u8]);
+/// The most octets of a part. Two of them and the rest of `meta` fit in one page of LMDB; a value that is longer than
+/// half a page has a page of its own, which each commit would write.
+const PART: usize = 1650;
 
-impl<'t> RecentRows<'t> {
-    /// Those of a database.
-    pub(crate) fn of(tables: &Tables, txn: &'t RoTxn<'_>) -> Result<Self, StoreError> {
-        Ok(Self(tables.meta(txn, MetaRow::RecentRows)?.unwrap_or_default()))
+/// The most octets of a row that waits.
+const WAITING: usize = PARTS.len() * PART - varint::MAX_LENGTH;
+
+/// The most octets of a row of `changes` that takes one page.
+const PAGE: usize = 4080;
+
+/// The last row of the log, and its octets as they wait.
+#[derive(Default)]
+pub(crate) struct KnownRow {
+    row: OpenRow,
+    waiting: Vec<u8>,
+}
+
+/// The octets of the row that waits.
+pub(crate) struct Waiting<'t>([&'t [u8]; 2]);
+
+impl<'t> Waiting<'t> {
+    /// Those of a database. `None`: no row waits.
+    pub(crate) fn of(tables: &Tables, txn: &'t RoTxn<'_>) -> Result<Option<Self>, StoreError> {
+        let [part, behind] = PARTS.map(|part| tables.meta(txn, part));
+        let parts = [part?.unwrap_or_default(), behind?.unwrap_or_default()];
+        Ok(parts.iter().any(|part| !part.is_empty()).then_some(Self(parts)))
+    }
+
+    /// The number of the last change, and the row.
+    pub(crate) fn row(&self) -> Result<(u64, Cow<'t, [u8]>), StoreError> {
+        let [mut part, behind] = self.0;
+        let last = varint::take(&mut part).ok_or_else(|| damaged("the last row of the log"))?;
+        let row = if behind.is_empty() {
+            Cow::Borrowed(part)
+        } else {
+            Cow::Owned([part, behind].concat())
+        };
+        Ok((last, row))
+    }
+
+    /// Octets of the row.
+    fn length(&self) -> Result<usize, StoreError> {
+        let [mut part, behind] = self.0;
+        varint::take(&mut part).ok_or_else(|| damaged("the last row of the log"))?;
+        Ok(part.len() + behind.len())
+    }
+
+    fn is(&self, octets: &[u8]) -> bool {
+        let [part, behind] = self.0;
+        octets.strip_prefix(part) == Some(behind)
     }
 }
 
-impl<'t> Iterator for RecentRows<'t> {
-    type Item = Result<(u64, &'t [u8]), StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut rest = std::mem::take(&mut self.0);
-        let found = take_row(&mut rest);
-        if found.is_some() {
-            self.0 = rest;
-        }
-        Some(found.ok_or_else(|| damaged("the last rows of the log")))
-    }
+/// Shared by all that write to the database, one at a time.
+fn known(last_row: &Mutex<KnownRow>) -> MutexGuard<'_, KnownRow> {
+    // What a panic leaves behind is not what waits in the file, and is read again.
+    last_row.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take_row<'t>(rest: &mut &'t [u8]) -> Option<(u64, &'t [u8])> {
-    let last = varint::take(rest)?;
-    let length = usize::try_from(varint::take(rest)?).ok()?;
-    let (row, behind) = rest.split_at_checked(length)?;
-    *rest = behind;
-    Some((last, row))
-}
-
-/// Appends a row to the log.
-pub(crate) fn append(
+/// The row that waits, if `next` may follow in it; otherwise a new one, and the one that waits moves to `changes`.
+pub(crate) fn open(
+    last_row: &Mutex<KnownRow>,
     tables: &Tables,
     log: &LogTables,
     txn: &mut RwTxn<'_>,
-    last: u64,
-    row: &[u8],
-) -> Result<(), StoreError> {
-    let waiting = tables.meta(txn, MetaRow::RecentRows)?.unwrap_or_default();
-    if waiting.len() + row.len() < FULL {
-        let mut all = Vec::with_capacity(FULL);
-        all.extend_from_slice(waiting);
-        varint::put(&mut all, last);
-        varint::put(&mut all, row.len() as u64);
-        all.extend_from_slice(row);
-        return tables.put_meta(txn, MetaRow::RecentRows, &all);
+    next: &ChangeRecord,
+) -> Result<OpenRow, StoreError> {
+    let KnownRow { row, waiting } = std::mem::take(&mut *known(last_row));
+    let Some(found) = Waiting::of(tables, txn)? else {
+        return Ok(OpenRow::default());
+    };
+    let row = if found.is(&waiting) {
+        Some(row)
+    } else {
+        let read = found.row().and_then(|row| read_row(tables, row));
+        read.ok().and_then(|found| OpenRow::read(found.last, &found.row))
+    };
+    match row {
+        Some(row) if row.may_hold(next) => Ok(row),
+        _ => {
+            settle(tables, log, txn)?;
+            Ok(OpenRow::default())
+        }
     }
-    settle(tables, log, txn)?;
-    put(log, txn, last, row)
 }
 
-/// Moves the rows that wait to `changes`.
+/// Stores a row, whose octets in the table are `octets`: it waits, or is put in `changes` if it is full. Returns by how
+/// many octets it has become longer.
+pub(crate) fn put(
+    last_row: &Mutex<KnownRow>,
+    tables: &Tables,
+    log: &LogTables,
+    txn: &mut RwTxn<'_>,
+    row: OpenRow,
+    octets: &[u8],
+) -> Result<isize, StoreError> {
+    let before = match Waiting::of(tables, txn)? {
+        Some(waiting) => waiting.length()?,
+        None => 0,
+    };
+    // Both are much shorter than the greatest number; a row gets shorter when it is compressed.
+    let longer = octets.len().cast_signed() - before.cast_signed();
+    // A compressed row could be shorter than what waits now.
+    let length = row.length().max(octets.len());
+    // Another commit like this one, or a longer one, is taken in as long as the row does not take a second page.
+    if length > WAITING || length.saturating_add_signed(longer + longer / 4) > PAGE {
+        delete(tables, txn)?;
+        settled(log, txn, row.last, octets)?;
+        return Ok(longer);
+    }
+    let mut waiting = Vec::with_capacity(varint::MAX_LENGTH + octets.len());
+    varint::put(&mut waiting, row.last);
+    waiting.extend_from_slice(octets);
+    for (part, octets) in PARTS.into_iter().zip(waiting.chunks(PART)) {
+        tables.put_meta(txn, part, octets)?;
+    }
+    *known(last_row) = KnownRow { row, waiting };
+    Ok(longer)
+}
+
+/// Moves the row that waits to `changes`.
 pub(crate) fn settle(tables: &Tables, log: &LogTables, txn: &mut RwTxn<'_>) -> Result<(), StoreError> {
-    let Some(waiting) = tables.meta(txn, MetaRow::RecentRows)?.map(<[u8]>::to_vec) else {
+    let Some(waiting) = Waiting::of(tables, txn)? else {
         return Ok(());
     };
-    for row in RecentRows(&waiting) {
-        let (last, row) = row?;
-        put(log, txn, last, row)?;
-    }
-    tables.delete_meta(txn, MetaRow::RecentRows)
+    let (last, row) = waiting.row()?;
+    let row = row.into_owned();
+    delete(tables, txn)?;
+    settled(log, txn, last, &row)
 }
 
-fn put(log: &LogTables, txn: &mut RwTxn<'_>, last: u64, row: &[u8]) -> Result<(), StoreError> {
+fn delete(tables: &Tables, txn: &mut RwTxn<'_>) -> Result<(), StoreError> {
+    PARTS.into_iter().try_for_each(|part| tables.delete_meta(txn, part))
+}
+
+fn settled(log: &LogTables, txn: &mut RwTxn<'_>, last: u64, row: &[u8]) -> Result<(), StoreError> {
     let key = varint::Key::new(last);
     Ok(log
         .changes

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::{
     FOLLOWER, LogRows, NumberedRow, damaged,
-    recent::{self, RecentRows},
+    recent::{self, Waiting},
 };
 use crate::{
     Database, StoreError,
@@ -138,7 +138,9 @@ fn trim_changes(
     let Some(&last_gone) = gone.last() else {
         return Ok((0, first_kept));
     };
-    let waiting = RecentRows::of(&tables, &write.txn)?.next().transpose()?;
+    let waiting = Waiting::of(&tables, &write.txn)?
+        .map(|waiting| waiting.row())
+        .transpose()?;
     if waiting.is_some_and(|(number, _)| number <= last_gone) {
         recent::settle(&tables, log, &mut write.txn)?;
     }

@@ -237,11 +237,7 @@ impl WriteTransaction<'_> {
 
     /// The `entryUUID` of an entry, or zeros.
     fn uuid_of(&self, image: &Image) -> [u8; 16] {
-        let schema = &self.catalog.schema;
-        let number = schema
-            .attribute_description(b"entryUUID")
-            .ok()
-            .and_then(|description| self.catalog.number(&description));
+        let number = self.catalog.entry_uuid();
         image
             .attributes
             .iter()

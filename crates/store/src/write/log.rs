@@ -9,7 +9,7 @@ use crate::{
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{follower_key, recent, row::GatheredChanges},
+    log::{follower_key, recent, row::OpenRow},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -45,9 +45,10 @@ pub(super) struct Logged {
     last: Option<Csn>,
     /// Number of the first change that is in a row.
     first: Option<u64>,
-    /// Changes that are not in a row yet.
-    gathered: GatheredChanges,
-    bytes: u64,
+    /// The last row, if it has changes of the transaction that are not stored yet.
+    row: Option<OpenRow>,
+    /// Octets that the stored rows have become longer.
+    longer: isize,
     csns: ContextVector,
     /// Effects that no record contains yet.
     unrecorded: usize,
@@ -191,9 +192,7 @@ impl WriteTransaction<'_> {
         let tables = self.tables();
         if let Some(csn) = self.logged.last {
             tables.put_meta(&mut self.txn, MetaRow::Position, csn.text().as_bytes())?;
-            if !self.logged.gathered.is_empty() {
-                self.put_row()?;
-            }
+            self.put_row()?;
             self.close_context()?;
         }
         let logged = std::mem::take(&mut self.logged);
@@ -207,7 +206,8 @@ impl WriteTransaction<'_> {
             if tables.number(&self.txn, MetaRow::LogFirst)? == 0 {
                 tables.put_number(&mut self.txn, MetaRow::LogFirst, first)?;
             }
-            let bytes = tables.number(&self.txn, MetaRow::LogBytes)? + logged.bytes;
+            let bytes = tables.number(&self.txn, MetaRow::LogBytes)?;
+            let bytes = bytes.saturating_add_signed(logged.longer as i64);
             tables.put_number(&mut self.txn, MetaRow::LogBytes, bytes)?;
             if logged.unrecorded > 0 {
                 sequence += 1;
@@ -298,8 +298,20 @@ impl WriteTransaction<'_> {
     fn append(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
         let sequence = record.position.sequence;
         self.logged.first.get_or_insert(sequence);
-        self.logged.gathered.push(record, &mut self.scratch.row);
-        if self.logged.gathered.is_full() {
+        let mut row = match self.logged.row.take() {
+            Some(row) => row,
+            None => recent::open(
+                &self.database.common.last_row,
+                self.tables(),
+                log,
+                &mut self.txn,
+                record,
+            )?,
+        };
+        row.push(record);
+        let is_full = row.is_full();
+        self.logged.row = Some(row);
+        if is_full {
             self.put_row()?;
         }
         for RecordedEffect { effect, before, .. } in &record.effects {
@@ -322,24 +334,30 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
-    /// Writes the row of the changes that were gathered.
+    /// Stores the last row.
     fn put_row(&mut self) -> Result<(), StoreError> {
-        let (Some(log), Some(last)) = (self.tables().log, self.logged.sequence) else {
+        let (Some(log), Some(row)) = (self.tables().log, self.logged.row.take()) else {
             return Ok(());
         };
         let vector = self.view().log_vector()?;
         let mut vector = vector.unwrap_or_default();
         vector.merge_all(&self.logged.csns);
-        let mut row = std::mem::take(&mut self.scratch.row);
-        row.clear();
-        self.logged.gathered.take_row(&vector, &mut row);
+        let mut octets = std::mem::take(&mut self.scratch.row);
+        octets.clear();
+        row.put(&vector, &mut octets);
         if self.tables().sealed {
-            let checksum = hash::checksum(last, &row);
-            row.extend_from_slice(&checksum);
+            let checksum = hash::checksum(row.last, &octets);
+            octets.extend_from_slice(&checksum);
         }
-        recent::append(self.tables(), &log, &mut self.txn, last, &row)?;
-        self.logged.bytes += row.len() as u64;
-        self.scratch.row = row;
+        self.logged.longer += recent::put(
+            &self.database.common.last_row,
+            self.tables(),
+            &log,
+            &mut self.txn,
+            row,
+            &octets,
+        )?;
+        self.scratch.row = octets;
         Ok(())
     }
 }

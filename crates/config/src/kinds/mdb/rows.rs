@@ -137,9 +137,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<bytes>", "")
         .does(
             "Keeps a log of all changes in the database's file, for `ironbark changes`. When the log is longer than \
-             this, the oldest changes are deleted. Changes are compressed; their size in the file counts. If an \
-             overlay follows the database (auditlog), there is always a log, of 4 MiB without this line, and changes \
-             stay until the overlay has read them. The log also holds deleted values, password hashes among them.",
+             this, the oldest changes are deleted. Their size in the file counts. If an overlay follows the database \
+             (auditlog), there is always a log, of 4 MiB without this line, and changes stay until the overlay has \
+             read them. The log also holds deleted values, password hashes among them.",
         )
         .since(OWN)
         .like(&["268435456"])
@@ -149,8 +149,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Mdb.at(160)])
         .takes("<seconds>", "")
         .does(
-            "Keeps a log of all changes, as `changelog-size` does, and deletes older changes from it. Without \
-             `changelog-size` it has 256 MiB at most.",
+            "Keeps a log of all changes, as `changelog-size` does, and deletes older changes from it, at most an hour \
+             later. Without `changelog-size` it has 256 MiB at most.",
         )
         .since(OWN)
         .like(&["604800"])

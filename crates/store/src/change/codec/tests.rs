@@ -3,6 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::{
+    change::{
+        Before, ChangeKind, Effect, Gone, Marks, RecordedEffect, RequestFacts, RequestedChange, RequestedControl,
+        RequestedKind, RequestedModification, TextAttribute, ValueChange,
+    },
+    csn::{Csn, OCTETS},
+};
 
 fn text() -> impl Strategy<Value = Box<str>> {
     ".{0,12}".prop_map(Into::into)
@@ -130,8 +137,7 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
 proptest! {
     #[test]
     fn what_is_written_is_read(record in records()) {
-        let mut bytes = Vec::new();
-        record.encode(&mut bytes);
+        let mut bytes = record.encode();
         prop_assert_eq!(ChangeRecord::decode(&bytes).unwrap(), record);
         for cut in 0..bytes.len() {
             prop_assert!(ChangeRecord::decode(&bytes[..cut]).is_err());
@@ -191,31 +197,110 @@ fn the_encoding_is_as_documented() {
         cookie: vec![csn],
         ..ChangeRecord::default()
     };
-    let mut bytes = Vec::new();
-    record.encode(&mut bytes);
     let csn_bytes = csn.octets();
     assert_eq!(
         csn_bytes, *b"\x01\x09\xb0\x64\xd8\x45\xe0\x00\x00\x00\x01\x00\x00\x02\x00\x0a",
         "{csn_bytes:02x?}"
     );
     let expected = [
-        &b"\x02\x01\x02\x03\x04\x05\x06\x07\x08\x81\x2c"[..],
-        &[0; 16],
+        &b"\x03\xf6\x01\x02\x03\x04\x05\x06\x07\x08\x81\x2c"[..],
         &csn_bytes,
-        b"\x03\xff\xff\xff\xff\xff\xff\xff\xff\x03\x01u\x00",
-        b"\x01\x02\x05",
+        b"\x03\x01\x04u\x00",
+        b"\x01\x35",
         &[9; 16],
-        b"\x04dc=a\x01\x03\x02cn\x01\x01x\x01\x01y",
-        b"\x07\x07\x01\x01p\x01\x031.2\x01\x01\x05\x00\x01",
+        b"\x10dc=a\x01\x03\x08cn\x01\x04x\x01\x04y",
+        b"\x07\x07\x01\x04p\x01\x0c1.2\x01\x01\x05\x00\x01",
         &csn_bytes,
     ];
-    assert_eq!(bytes, expected.concat());
+    assert_eq!(record.encode(), expected.concat());
+}
+
+/// A modification as clients make them: an old and a new value, and what the server writes of it.
+fn modification(number: u64) -> ChangeRecord {
+    let csn = |number: u64| Csn::parse(format!("20260101000000.{number:06}Z#000000#001#000000").as_bytes()).unwrap();
+    let author = "cn=admin,dc=example,dc=com";
+    let changes = [
+        ("description", format!("value {number}"), format!("former {number}")),
+        ("entryCSN", csn(number).text(), csn(number + 500).text()),
+        ("modifiersName", author.to_owned(), author.to_owned()),
+        (
+            "modifyTimestamp",
+            "20260101000000Z".to_owned(),
+            "20250101000000Z".to_owned(),
+        ),
+    ];
+    let gone = changes
+        .iter()
+        .map(|(_, _, former)| vec![former.clone().into_bytes()])
+        .collect();
+    let changes = changes.map(|(attribute, value, _)| ValueChange::Replace {
+        attribute: attribute.into(),
+        values: vec![value.into_bytes()],
+    });
+    ChangeRecord {
+        position: Position {
+            generation: 7,
+            sequence: number,
+        },
+        csn: csn(number),
+        unix_micros: csn(number).unix_micros(),
+        author: author.into(),
+        authenticated: author.into(),
+        effects: vec![RecordedEffect {
+            effect: Effect::Modify {
+                dn: format!("uid=user{number},ou=people,dc=example,dc=com").into(),
+                changes: changes.to_vec(),
+            },
+            marks: Marks::default(),
+            before: Before {
+                entry_uuid: [9; 16],
+                gone: Gone::Values(gone),
+            },
+        }],
+        requested: vec![RequestedChange::Modify {
+            dn: format!("uid=user{number},ou=people,dc=example,dc=com").into(),
+            modifications: vec![RequestedModification {
+                kind: RequestedKind::Replace,
+                attribute: "description".into(),
+                values: vec![format!("value {number}").into()],
+            }],
+        }],
+        ..ChangeRecord::default()
+    }
+}
+
+#[test]
+fn what_repeats_in_a_row_takes_a_byte() {
+    let (mut row, mut shared, mut lengths) = (Vec::new(), Shared::default(), Vec::new());
+    for number in 1..=3 {
+        let before = row.len();
+        modification(number).append(&mut row, &mut shared);
+        lengths.push(row.len() - before);
+    }
+    assert!(lengths[0] < 280 && lengths[1] < 125, "{lengths:?}");
+    let (mut at, mut shared) = (0, Shared::default());
+    for number in 1..=3 {
+        assert_eq!(
+            ChangeRecord::take(&row, &mut at, &mut shared),
+            Some(modification(number))
+        );
+    }
+    assert_eq!(at, row.len());
+}
+
+#[test]
+fn a_reference_to_nothing_is_refused() {
+    let mut bytes = vec![VERSION, 2];
+    bytes.extend_from_slice(&[0; OCTETS]);
+    // The author is the text of a place that remembers none.
+    bytes.extend_from_slice(&[0, 5, 0]);
+    assert!(ChangeRecord::decode(&bytes).is_err());
 }
 
 #[test]
 fn a_later_version_is_told_apart() {
     assert!(
-        ChangeRecord::decode(&[3, 1])
+        ChangeRecord::decode(&[VERSION + 1, 1])
             .unwrap_err()
             .to_string()
             .contains("later version")
