@@ -91,33 +91,28 @@ fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
+/// Where the digits of each byte of a UUID stand in its text.
+const UUID_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
 /// The bytes of a UUID in its text of 36 characters.
 pub(crate) fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36 {
+    let text: &[u8; 36] = text.try_into().ok()?;
+    if [8, 13, 18, 23].iter().any(|&at: &usize| text.get(at) != Some(&b'-')) {
         return None;
     }
     let mut bytes = [0u8; 16];
-    let mut digits = 0usize;
-    for (at, &c) in text.iter().enumerate() {
-        if matches!(at, 8 | 13 | 18 | 23) {
-            if c != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = lower_hex(c)?;
-        let byte = bytes.get_mut(digits / 2)?;
-        *byte = (*byte << 4) | digit;
-        digits += 1;
+    for (byte, at) in bytes.iter_mut().zip(UUID_PLACES) {
+        let digits = text.get(at..at + 2)?.first_chunk::<2>()?;
+        let [high, low] = digits.map(lower_hex);
+        *byte = high? << 4 | low?;
     }
     Some(bytes)
 }
 
 /// The text of a UUID.
 pub(crate) fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
-    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let mut text = [b'-'; 36];
-    for (byte, at) in bytes.iter().zip(PLACES) {
+    for (byte, at) in bytes.iter().zip(UUID_PLACES) {
         let digits = text.get_mut(at..at + 2)?;
         digits.copy_from_slice(HEX_PAIRS.get(usize::from(*byte))?);
     }
