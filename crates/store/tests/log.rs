@@ -476,6 +476,24 @@ fn the_log_is_as_long_as_its_rows_are() {
 }
 
 #[test]
+fn the_last_row_may_get_shorter_with_its_vector() {
+    let store = store();
+    let mut tree = tree();
+    write(&store, LogMode::RowsAndContext, tree.next());
+    let of_server = |server| Csn::parse(format!("20260101000000.000000Z#000000#{server:03x}#000000").as_bytes());
+    let mut transaction = store.database.write().unwrap();
+    transaction.merge_context((1..100).filter_map(of_server)).unwrap();
+    transaction.commit().unwrap();
+    write(&store, LogMode::RowsAndContext, tree.next());
+    let mut transaction = store.database.write().unwrap();
+    transaction.put_context(&[csn(2)].into_iter().collect()).unwrap();
+    transaction.commit().unwrap();
+    write(&store, LogMode::RowsAndContext, tree);
+    assert_eq!(rows(&store, 0).len(), 4);
+    assert_sound(&store.database);
+}
+
+#[test]
 fn damage_among_the_last_rows_is_told() {
     for cut in [1, 40, 200] {
         let store = store();

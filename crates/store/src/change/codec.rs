@@ -78,8 +78,7 @@ const LITERAL: u64 = 0;
 const PLACE: u64 = 1;
 const PACKED: u64 = 2;
 const OWN_CSN: u64 = 3;
-const WITH_PARENT: u64 = 1;
-const WITH_HEAD: u64 = 1;
+const WITH_TEXT: u64 = 1;
 const FIRST_NAME: u64 = 2;
 
 const PACKINGS: [Packing; 5] = [

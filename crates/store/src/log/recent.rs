@@ -130,7 +130,7 @@ pub(crate) fn put(
     };
     // Both are much shorter than the greatest number; a row gets shorter when it is compressed.
     let longer = octets.len().cast_signed() - before.cast_signed();
-    // A compressed row could be shorter than what waits now.
+    // A row that waits is read as it stands, so it is never compressed.
     let length = row.length().max(octets.len());
     // Another commit like this one, or a longer one, is taken in as long as the row does not take a second page.
     if length > WAITING || length.saturating_add_signed(longer + longer / 4) > PAGE {
@@ -141,8 +141,13 @@ pub(crate) fn put(
     let mut waiting = Vec::with_capacity(varint::MAX_LENGTH + octets.len());
     varint::put(&mut waiting, row.last);
     waiting.extend_from_slice(octets);
-    for (part, octets) in PARTS.into_iter().zip(waiting.chunks(PART)) {
-        tables.put_meta(txn, part, octets)?;
+    let mut octets = waiting.chunks(PART);
+    for part in PARTS {
+        match octets.next() {
+            Some(octets) => tables.put_meta(txn, part, octets)?,
+            // What waited before may have been longer: a row is as long as its vector.
+            None => tables.delete_meta(txn, part)?,
+        }
     }
     *known(last_row) = KnownRow { row, waiting };
     Ok(longer)

@@ -32,8 +32,8 @@ const COMPRESSED: usize = 4096;
 
 /// The least length of records that makes a row complete, in bytes.
 pub(crate) const FULL: usize = 64 << 10;
-/// A minute, in microseconds. A row of changes that come one by one spans less than an hour then.
-const MOMENT: i64 = 60_000_000;
+/// Ten seconds, in microseconds. A row of the shortest changes, which come one by one, spans less than an hour then.
+const MOMENT: i64 = 10_000_000;
 /// Octets of the records of a usual row.
 const USUAL: usize = 1000;
 /// The content of a block is at most this many times as long as the block.
@@ -48,6 +48,8 @@ pub(crate) struct OpenRow {
     /// Number of its last change.
     pub(crate) last: u64,
     unix_micros: i64,
+    /// The context vector as it was last written with the row. `None`: the row was not written yet.
+    pub(crate) vector: Option<ContextVector>,
 }
 
 impl OpenRow {
@@ -58,6 +60,7 @@ impl OpenRow {
             count: row.count,
             last,
             unix_micros: row.unix_micros,
+            vector: Some(row.vector()?),
             ..Self::default()
         };
         let mut at = 0;
@@ -96,7 +99,7 @@ impl OpenRow {
     }
 
     /// Appends the row to `out`. `vector` is the context vector after its changes.
-    pub(crate) fn put(&self, vector: &ContextVector, out: &mut Vec<u8>) {
+    pub(crate) fn put(&mut self, vector: ContextVector, out: &mut Vec<u8>) {
         let form_at = out.len();
         out.push(PLAIN);
         out.extend_from_slice(&self.unix_micros.to_be_bytes());
@@ -110,6 +113,7 @@ impl OpenRow {
         } else if let Some(form) = out.get_mut(form_at) {
             *form = LZ4;
         }
+        self.vector = Some(vector);
     }
 }
 
@@ -250,7 +254,7 @@ mod tests {
         for record in records {
             open.push(record);
         }
-        open.put(vector, &mut out);
+        open.put(vector.clone(), &mut out);
         out
     }
 
@@ -286,7 +290,7 @@ mod tests {
                 open.push(record);
             }
             let mut out = Vec::new();
-            open.put(&ContextVector::default(), &mut out);
+            open.put(ContextVector::default(), &mut out);
             prop_assert_eq!(open.last, records.len() as u64);
             prop_assert_eq!(out, row_of(&records, &ContextVector::default()));
         }

@@ -336,15 +336,21 @@ impl WriteTransaction<'_> {
 
     /// Stores the last row.
     fn put_row(&mut self) -> Result<(), StoreError> {
-        let (Some(log), Some(row)) = (self.tables().log, self.logged.row.take()) else {
+        let (Some(log), Some(mut row)) = (self.tables().log, self.logged.row.take()) else {
             return Ok(());
         };
-        let vector = self.view().log_vector()?;
-        let mut vector = vector.unwrap_or_default();
+        let known = match self.view().context_vector()? {
+            None => row.vector.take(),
+            context => context,
+        };
+        let mut vector = match known {
+            Some(known) => known,
+            None => self.view().log_vector()?.unwrap_or_default(),
+        };
         vector.merge_all(&self.logged.csns);
         let mut octets = std::mem::take(&mut self.scratch.row);
         octets.clear();
-        row.put(&vector, &mut octets);
+        row.put(vector, &mut octets);
         if self.tables().sealed {
             let checksum = hash::checksum(row.last, &octets);
             octets.extend_from_slice(&checksum);

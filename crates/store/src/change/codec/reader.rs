@@ -3,7 +3,7 @@
 use super::{
     DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_HEAD, WITH_PARENT, WITH_UUID,
+    PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -153,14 +153,18 @@ impl<'r> Reader<'r> {
 
     fn name(&mut self) -> Option<Box<str>> {
         let number = self.number()?;
+        if number == FIRST_NAME {
+            return self.first_name.clone();
+        }
+        self.with_text(number, |rdn, parent| format!("{rdn},{parent}"))
+    }
+
+    /// Octets that no record shares, of the form and length in `number`, and the text that `join` joins to them.
+    fn with_text(&mut self, number: u64, join: impl FnOnce(&str, &str) -> String) -> Option<Box<str>> {
+        let own = std::str::from_utf8(self.slice(number >> 2)?).ok()?;
         match number & 3 {
-            LITERAL => Some(std::str::from_utf8(self.slice(number >> 2)?).ok()?.into()),
-            WITH_PARENT => {
-                let rdn = std::str::from_utf8(self.slice(number >> 2)?).ok()?;
-                let parent = self.string()?;
-                Some(format!("{rdn},{parent}").into())
-            }
-            FIRST_NAME if number >> 2 == 0 => self.first_name.clone(),
+            LITERAL => Some(own.into()),
+            WITH_TEXT => Some(join(own, &self.string()?).into()),
             _ => None,
         }
     }
@@ -267,12 +271,7 @@ impl<'r> Reader<'r> {
     }
     fn peer_name(&mut self) -> Option<Box<str>> {
         let number = self.number()?;
-        let tail = std::str::from_utf8(self.slice(number >> 2)?).ok()?;
-        match number & 3 {
-            LITERAL => Some(tail.into()),
-            WITH_HEAD => Some(format!("{}:{tail}", self.string()?).into()),
-            _ => None,
-        }
+        self.with_text(number, |tail, head| format!("{head}:{tail}"))
     }
     fn requested(&mut self) -> Option<RequestedChange> {
         let kind = self.byte()?;

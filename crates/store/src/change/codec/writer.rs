@@ -3,7 +3,7 @@
 use super::{
     DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_HEAD, WITH_PARENT, WITH_UUID,
+    PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -176,13 +176,19 @@ impl<'w> Writer<'w> {
         if self.first_name == Some(dn) {
             return self.number(FIRST_NAME);
         }
-        if let Some((rdn, parent)) = dn.split_once(',') {
-            self.number((rdn.len() as u64) << 2 | WITH_PARENT);
-            self.out.extend_from_slice(rdn.as_bytes());
-            self.text(parent);
-        } else {
-            self.number((dn.len() as u64) << 2 | LITERAL);
-            self.out.extend_from_slice(dn.as_bytes());
+        match dn.split_once(',') {
+            Some((rdn, parent)) => self.with_text(rdn, Some(parent)),
+            None => self.with_text(dn, None),
+        }
+    }
+
+    /// Octets that no record shares, and the text that may be shared.
+    fn with_text(&mut self, own: &str, text: Option<&str>) {
+        let form = if text.is_some() { WITH_TEXT } else { LITERAL };
+        self.number((own.len() as u64) << 2 | form);
+        self.out.extend_from_slice(own.as_bytes());
+        if let Some(text) = text {
+            self.text(text);
         }
     }
 
@@ -249,13 +255,9 @@ impl<'w> Writer<'w> {
     }
 
     fn peer_name(&mut self, name: &str) {
-        if let Some((head, tail)) = name.rsplit_once(':') {
-            self.number((tail.len() as u64) << 2 | WITH_HEAD);
-            self.out.extend_from_slice(tail.as_bytes());
-            self.text(head);
-        } else {
-            self.number((name.len() as u64) << 2 | LITERAL);
-            self.out.extend_from_slice(name.as_bytes());
+        match name.rsplit_once(':') {
+            Some((head, tail)) => self.with_text(tail, Some(head)),
+            None => self.with_text(name, None),
         }
     }
 
