@@ -6,6 +6,7 @@ mod attribute;
 mod chain;
 mod name;
 mod source;
+mod unique;
 
 use std::sync::Arc;
 

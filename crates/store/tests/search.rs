@@ -574,3 +574,36 @@ proptest! {
         assert_sound(&store.database);
     }
 }
+
+#[test]
+fn an_entry_is_found_by_its_uuid() {
+    const UUID: &str = "597ae2f6-16a6-1027-98f4-d28b5365dc14";
+    let store = store();
+    store.people();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&(0x597a_e2f6_16a6_1027_98f4_d28b_5365_dc14_u128).to_be_bytes());
+    let find = |database: &ironbark_store::Database| database.snapshot().unwrap().view().entry_of_uuid(&bytes);
+    assert_eq!(find(&store.database).unwrap(), None);
+    let ann = "cn=ann,ou=people,dc=example,dc=com";
+    let lines = [
+        ("objectClass", "person"),
+        ("cn", "ann"),
+        ("sn", "Lee"),
+        ("entryUUID", UUID),
+    ];
+    store.apply(&[add(ann, &lines)]).unwrap();
+    let snapshot = store.database.snapshot().unwrap();
+    let id = locate(snapshot.view(), ann);
+    assert_eq!(find(&store.database).unwrap(), Some(id));
+    drop(snapshot);
+    store.apply(&[Effect::Delete { dn: ann.into() }]).unwrap();
+    assert_eq!(find(&store.database).unwrap(), None);
+
+    let bare = store_with(|options| options.indexes.retain(|index| &*index.attribute != "entryUUID"));
+    bare.people();
+    bare.apply(&[add(ann, &lines)]).unwrap();
+    assert!(
+        matches!(find(&bare.database), Err(ironbark_store::StoreError::Inapplicable(_))),
+        "without an index nothing is known"
+    );
+}

@@ -30,13 +30,6 @@ pub struct MdbConfig {
     pub indexes: Vec<IndexSetting>,
 }
 
-impl MdbConfig {
-    /// Whether a log of changes is kept even without followers.
-    pub fn keeps_changes(&self) -> bool {
-        self.change_log_octets.is_some() || self.change_log_age_s.is_some()
-    }
-}
-
 /// When a database that does not flush each commit (`nosync`) is flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checkpoint {

@@ -236,6 +236,12 @@ impl std::fmt::Debug for Secret {
 }
 
 impl DatabaseConfig {
+    /// Whether the database keeps a log of its changes and a context vector even without followers.
+    pub fn keeps_changes(&self) -> bool {
+        let is_set = self.mdb.change_log_octets.is_some() || self.mdb.change_log_age_s.is_some();
+        is_set || self.overlays.iter().any(OverlayConfig::keeps_changes)
+    }
+
     /// The frontend with slapd's defaults.
     pub fn frontend() -> Self {
         Self {

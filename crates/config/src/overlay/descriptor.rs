@@ -108,6 +108,11 @@ impl OverlayConfig {
         self.settings.of_type_mut().ok_or(another)
     }
 
+    /// Whether it needs the log of changes and the context vector of its database.
+    pub(crate) fn keeps_changes(&self) -> bool {
+        self.settings.keeps_changes()
+    }
+
     /// Its settings, whatever their type.
     pub(crate) fn any_settings(&self) -> &AnySettings {
         &self.settings

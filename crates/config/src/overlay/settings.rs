@@ -16,6 +16,11 @@ pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
         true
     }
 
+    /// Whether the overlay needs the log of changes and the context vector of its database.
+    fn keeps_changes(&self) -> bool {
+        false
+    }
+
     /// Makes the checks that need the whole database. Notices are full sentences, without the overlay's name.
     ///
     /// # Errors
@@ -37,6 +42,7 @@ pub struct AnySettings(Box<dyn Erased>);
 trait Erased: Any + Debug + Send + Sync {
     fn looked_up(&self) -> Vec<String>;
     fn needs_entries(&self) -> bool;
+    fn keeps_changes(&self) -> bool;
     fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError>;
     fn clone_boxed(&self) -> Box<dyn Erased>;
     fn is_equal(&self, other: &dyn Any) -> bool;
@@ -49,6 +55,10 @@ impl<T: OverlaySettings> Erased for T {
 
     fn needs_entries(&self) -> bool {
         OverlaySettings::needs_entries(self)
+    }
+
+    fn keeps_changes(&self) -> bool {
+        OverlaySettings::keeps_changes(self)
     }
 
     fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
@@ -86,6 +96,10 @@ impl AnySettings {
 
     pub(super) fn needs_entries(&self) -> bool {
         self.0.needs_entries()
+    }
+
+    pub(super) fn keeps_changes(&self) -> bool {
+        self.0.keeps_changes()
     }
 
     pub(super) fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {

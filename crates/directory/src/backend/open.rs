@@ -124,7 +124,7 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
     // As in slapd, objectClass always has an equality index. A follower of changes looks up entries by UUID. entryCSN
     // has no index: each change of an entry would move its row to another page, which doubles the pages of a commit.
     // The log itself gives the changes since a CSN.
-    let of_changes = settings.mdb.keeps_changes().then_some("entryUUID");
+    let of_changes = settings.keeps_changes().then_some("entryUUID");
     for attribute in std::iter::once("objectClass").chain(of_changes) {
         match definitions
             .iter_mut()

@@ -69,7 +69,7 @@ impl NamingContext {
 
     /// Whether the changes of the database are kept in a log.
     pub(crate) fn keeps_log(&self) -> bool {
-        self.settings.mdb.keeps_changes() || self.is_followed()
+        self.settings.keeps_changes() || self.is_followed()
     }
 
     /// Whether overlays follow the changes of the database.

@@ -39,7 +39,7 @@ fn held(
 ) -> Result<Option<ContextVector>, StoreError> {
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let keeps_vector = served.context.settings.mdb.keeps_changes() || view.context_vector()?.is_some();
+    let keeps_vector = served.context.settings.keeps_changes() || view.context_vector()?.is_some();
     let Some(suffix) = served.context.suffixes().first().filter(|_| keeps_vector) else {
         return Ok(None);
     };

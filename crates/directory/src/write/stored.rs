@@ -281,7 +281,7 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
 
 /// The parts of the changes of a database that are logged.
 fn log_mode(context: &NamingContext) -> LogMode {
-    if context.settings.mdb.keeps_changes() {
+    if context.settings.keeps_changes() {
         LogMode::RowsAndContext
     } else if context.keeps_log() {
         LogMode::Rows

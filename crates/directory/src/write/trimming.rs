@@ -110,8 +110,9 @@ impl Trimming {
 
 /// Maximum octets of rows, without those that followers need.
 fn size_limit(served: &Served) -> u64 {
-    let mdb = &served.context.settings.mdb;
-    mdb.change_log_octets.unwrap_or(if mdb.keeps_changes() {
+    let settings = &served.context.settings;
+    let octets = settings.mdb.change_log_octets;
+    octets.unwrap_or(if settings.keeps_changes() {
         AGED_OCTETS
     } else {
         FOLLOWED_OCTETS

@@ -51,23 +51,8 @@ impl Planner<'_, '_> {
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
         self.filter.slots.get(usize::from(slot.0))
     }
-    /// An active index of one of `kinds` that holds every stored attribute that answers the slot.
     fn index(&self, asked: &AttributeDescription, kinds: &[IndexKind]) -> Option<&Index> {
-        let catalog = self.view.catalog;
-        let mut numbers = catalog.numbers_of(asked);
-        let first = numbers.next()?;
-        let rest: SmallVec<[u16; 8]> = numbers.collect();
-        let feeds = &catalog.attribute(first)?.feeds;
-        feeds.iter().find_map(|at| {
-            let index = catalog.indexes.get(usize::from(*at))?;
-            let serves = index.stored.is_complete()
-                && kinds.contains(&index.stored.kind)
-                && (index.usable_from == 0 || self.view.txn.id() >= index.usable_from)
-                && rest
-                    .iter()
-                    .all(|&number| catalog.attribute(number).is_some_and(|info| info.feeds.contains(at)));
-            serves.then_some(index)
-        })
+        self.view.serving_index(asked, kinds)
     }
     /// `Some` if the item is decided without an index: a computed attribute, or one that no entry has.
     fn without_index(&self, node: &Node, asked: &AttributeDescription) -> Option<Leaf> {
