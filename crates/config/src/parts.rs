@@ -199,7 +199,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("remoteauth"),
     missing_overlay("rwm"),
     missing_overlay("smbk5pwd"),
-    missing_overlay("syncprov"),
     missing_overlay("totp"),
     missing_overlay("trace"),
     missing_overlay("translucent"),

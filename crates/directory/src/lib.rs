@@ -7,6 +7,7 @@ pub mod access;
 mod admission;
 mod appraisal;
 mod backend;
+mod cookie;
 mod error;
 mod frontend;
 pub mod fuzz;
@@ -50,6 +51,7 @@ pub use backend::{
     tree_change::TreeChange,
     well_known::WellKnown,
 };
+pub use cookie::SyncCookie;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};

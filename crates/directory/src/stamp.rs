@@ -64,6 +64,11 @@ impl StampGenerator {
         }
     }
 
+    /// `serverID`.
+    pub(crate) fn server_id(&self) -> u16 {
+        self.server_id.load(Ordering::Relaxed)
+    }
+
     /// Sets another `serverID`.
     pub(crate) fn set_server_id(&self, server_id: u16) {
         self.server_id.store(server_id, Ordering::Relaxed);

@@ -3,12 +3,12 @@
 use ironbark_ber::{Header, Reader, Tlvs, Writer};
 
 use crate::{
-    DecodeLimits, Request, RequestMessage, Response, ResponseMessage,
+    DecodeLimits, IntermediateResponse, Request, RequestMessage, Response, ResponseMessage, SyncInfo,
     controls::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
         MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead, PreReadResponse,
         ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKeys, SortResponse,
-        Subentries, ValueSort, VirtualListView, VirtualListViewResponse,
+        Subentries, SyncDone, SyncRequest, SyncState, ValueSort, VirtualListView, VirtualListViewResponse,
     },
     extended::{
         cancel,
@@ -17,6 +17,7 @@ use crate::{
         start_tls, who_am_i,
     },
     frame,
+    response::sync_info,
 };
 
 /// Decodes `data` as a request and as a response with all their parts. Checks that a decoded message encodes to the
@@ -99,7 +100,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 23, value, &limits,
+    control_values!(choice % 26, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -113,8 +114,9 @@ pub fn control(data: &[u8]) {
         10 => DereferenceRequest,
         20 => ValueSort,
         21 => VirtualListView,
+        23 => SyncRequest,
     );
-    match choice % 23 {
+    match choice % 26 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -125,7 +127,19 @@ pub fn control(data: &[u8]) {
         18 => _ = SortResponse::decode_value(value),
         19 => _ = DereferenceResponse::decode_value(value),
         22 => _ = VirtualListViewResponse::decode_value(value),
+        24 => sync_message(value),
+        25 => _ = (SyncState::decode_value(value), SyncDone::decode_value(value)),
         _ => {}
+    }
+}
+
+fn sync_message(value: &[u8]) {
+    let response = IntermediateResponse {
+        name: Some(sync_info::OID.as_bytes()),
+        value: Some(value),
+    };
+    if let Ok(Some(SyncInfo::IdSet { uuids, .. })) = SyncInfo::of(&response) {
+        assert!(uuids.iter().count() <= value.len() / 16, "more UUIDs than octets");
     }
 }
 

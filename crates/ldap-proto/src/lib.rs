@@ -37,6 +37,6 @@ pub use request::{
 };
 pub use response::{
     BindResponse, ExtendedResponse, IntermediateResponse, LdapResult, Response, SearchEntryWriter, SearchResultEntry,
-    encode_bind_response, encode_extended_response, encode_intermediate, encode_notice_of_disconnection, encode_result,
-    encode_search_reference,
+    SyncInfo, Uuids, encode_bind_response, encode_extended_response, encode_intermediate,
+    encode_notice_of_disconnection, encode_result, encode_search_reference, encode_sync_info,
 };

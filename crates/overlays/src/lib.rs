@@ -15,6 +15,7 @@ mod row;
 mod seqmod;
 mod sock;
 pub mod sssvlv;
+mod syncprov;
 pub mod unique;
 mod valsort;
 
@@ -42,6 +43,7 @@ pub static OVERLAYS: &[Row] = &[
     dds::ROW,
     retcode::ROW,
     sock::ROW,
+    syncprov::ROW,
 ];
 
 /// What a configuration may name: the server, databases, those of other crates among them, and these overlays.

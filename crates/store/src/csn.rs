@@ -157,7 +157,7 @@ impl ContextVector {
     }
 
     /// The greatest CSN of a server.
-    pub(crate) fn of_server(&self, server: u16) -> Option<Csn> {
+    pub fn of_server(&self, server: u16) -> Option<Csn> {
         let at = self.0.binary_search_by_key(&server, |known| known.server).ok()?;
         self.0.get(at).copied()
     }

@@ -3,6 +3,7 @@
 //! Invariants: `changes` has every change from the number in `log-first` to the last. The vectors of its rows never go
 //! down.
 
+mod positions;
 pub(crate) mod recent;
 pub(crate) mod row;
 mod trim;
@@ -240,64 +241,6 @@ impl<'v> View<'v> {
             },
         };
         Ok(row.and_then(|found| found.row.vector()))
-    }
-
-    /// The number of the change that has a CSN, or that brought it from another server. The number before the first
-    /// change, if the CSN is the greatest of its server there. `None`: the log does not know it.
-    ///
-    /// # Errors
-    /// The storage failed; a row is damaged.
-    pub fn position_of(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
-        let (
-            Some(log),
-            LogState {
-                first: Some(first),
-                last,
-                ..
-            },
-        ) = (&self.tables().log, self.log_state()?)
-        else {
-            return Ok(None);
-        };
-        if let Some(base) = self.tables().meta(self.txn, MetaRow::LogBase)?
-            && ContextVector::decode(base).and_then(|base| base.of_server(csn.server_id())) == Some(csn)
-        {
-            return Ok(Some(first - 1));
-        }
-        // Finds the first row whose vector has reached the CSN, if any: vectors never go down.
-        let (mut low, mut high) = (first, last.saturating_add(1));
-        let mut found = None;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let Some(row) = LogRows::from(self.tables(), self.txn, log, middle)?.next() else {
-                high = middle;
-                continue;
-            };
-            let NumberedRow {
-                row,
-                first: from,
-                last: to,
-                ..
-            } = row?;
-            let vector = row.vector().ok_or_else(|| damaged("a context vector"))?;
-            if vector.of_server(csn.server_id()).is_some_and(|reached| reached >= csn) {
-                // A gap, which only damage makes, must not keep the range from getting shorter.
-                (high, found) = (from.min(middle).max(low), Some((from, to)));
-            } else {
-                low = to.saturating_add(1);
-            }
-        }
-        let Some((from, to)) = found else { return Ok(None) };
-        for record in self
-            .changes(from)?
-            .take(usize::try_from(to - from + 1).unwrap_or(usize::MAX))
-        {
-            let record = record?;
-            if record.csn == csn || record.cookie.contains(&csn) {
-                return Ok(Some(record.position.sequence));
-            }
-        }
-        Ok(None)
     }
 
     /// The CSN with which the entry of a UUID was deleted, and the number of that change.

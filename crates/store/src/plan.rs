@@ -184,6 +184,22 @@ impl Plan {
     }
 }
 
+impl View<'_> {
+    /// A plan whose candidates are these entries. The whole filter is evaluated on each.
+    pub fn plan_of(&self, entries: RoaringTreemap) -> Plan {
+        Plan {
+            indexed: true,
+            candidate_estimate: entries.len(),
+            source: Source::Many(Arc::new(entries)),
+            way: Way::Index,
+            terms: SmallVec::new(),
+            chains: Vec::new(),
+            walked: OnceLock::new(),
+            catalog: Arc::clone(self.catalog),
+        }
+    }
+}
+
 impl Source {
     fn of(set: IdSet) -> Self {
         match set {

@@ -303,6 +303,61 @@ fn changes_of_a_transaction_go_together_once_the_last_may_go() {
 }
 
 #[test]
+fn a_reader_begins_behind_what_it_has_of_each_server() {
+    let store = store();
+    let of = |server: u16, number: u64| {
+        Csn::parse(format!("20260101000000.{number:06}Z#000000#{server:03x}#000000").as_bytes()).unwrap()
+    };
+    let second = |number| of(2, number);
+    write_apart(&store, LogMode::RowsAndContext, tree());
+    // Changes of server 2 between changes of server 1; the second of them came with a cookie alone.
+    for (number, cookie) in [(10, None), (20, Some(second(25))), (30, None)] {
+        let mut transaction = store.database.write().unwrap();
+        transaction.log(LogMode::RowsAndContext);
+        let effect = modify(
+            ANN,
+            vec![ValueChange::Replace {
+                attribute: "description".into(),
+                values: values(&[&number.to_string()]),
+            }],
+        );
+        transaction.apply_effect(&effect).unwrap();
+        let mut record = ChangeRecord {
+            csn: if cookie.is_some() { csn(number) } else { second(number) },
+            unix_micros: number.cast_signed() * MINUTE,
+            cookie: cookie.into_iter().collect(),
+            effects: vec![effect.into()],
+            ..ChangeRecord::default()
+        };
+        transaction.record(&mut record).unwrap();
+        transaction.commit().unwrap();
+    }
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    let behind = |csn| view.position_behind(csn).unwrap();
+    assert_eq!([second(10), second(11), second(24)].map(behind), [Some(5); 3]);
+    assert_eq!([second(25), second(29)].map(behind), [Some(6); 2]);
+    assert_eq!([second(30), second(99)].map(behind), [Some(7); 2]);
+    assert_eq!([csn(4), csn(19), csn(20)].map(behind), [Some(4), Some(4), Some(6)]);
+    assert_eq!([behind(second(1)), view.position_of(second(11)).unwrap()], [None, None]);
+    let before_all = |server| view.position_before_all(server).unwrap();
+    assert_eq!(
+        [1, 2, 3].map(before_all),
+        [Some(0); 3],
+        "the log began with the database"
+    );
+    drop(snapshot);
+    store.database.trim_log(&everything(6), 99).unwrap();
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    assert_eq!(state(&store).first, Some(6));
+    assert_eq!(
+        [1, 2, 3].map(|server| view.position_before_all(server).unwrap()),
+        [None, None, Some(5)]
+    );
+}
+
+#[test]
 fn a_csn_is_found_wherever_the_log_still_goes_on_from_it() {
     let store = store();
     let other = Csn::parse(b"20260101000000.000007Z#000000#002#000000").unwrap();

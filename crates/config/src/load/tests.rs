@@ -233,8 +233,8 @@ fn an_error_has_the_kind_of_its_fault() {
         assert!(matches!(fault(text), SettingError::UnknownPart(_)), "{text}");
     }
     for text in [
-        "overlay syncprov",
-        "moduleload syncprov",
+        "overlay rwm",
+        "moduleload rwm",
         "backend ldap",
         "database mdb\nsyncrepl rid=1",
         "access to * by dynacl/aci read",
@@ -296,11 +296,11 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ),
         ("database", "<database> takes one <type> argument"),
         ("backend sql", "<backend> \"sql\" is not built yet"),
-        ("overlay syncprov", "<overlay> \"syncprov\" is not built yet"),
+        ("overlay rwm", "<overlay> \"rwm\" is not built yet"),
         ("overlay nonsense", "<overlay> overlay \"nonsense\" is not known"),
         (
-            "moduleload syncprov.la",
-            "<moduleload> module \"syncprov.la\" (syncprov) is not built yet",
+            "moduleload rwm.la",
+            "<moduleload> module \"rwm.la\" (rwm) is not built yet",
         ),
         (
             "moduleload back_ldap",

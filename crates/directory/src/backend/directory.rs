@@ -132,6 +132,11 @@ impl Directory {
         Ok(())
     }
 
+    /// `serverID` of this server, 0 to 4095.
+    pub fn server_id(&self) -> u16 {
+        self.stamps.server_id()
+    }
+
     pub(crate) fn next_stamp(&self) -> Stamp {
         self.stamps.next(&self.clock)
     }

@@ -6,6 +6,7 @@ pub(crate) mod computed;
 pub(crate) mod configuration;
 pub(crate) mod directory;
 pub(crate) mod external;
+pub(crate) mod feed;
 pub(crate) mod hashing_pool;
 pub(crate) mod in_memory;
 pub mod ldif;

@@ -14,6 +14,7 @@ use ironbark_store::WriteTransaction;
 
 use super::{
     configuration::Configuration,
+    feed::Feed,
     in_memory::Governor,
     naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
@@ -109,6 +110,8 @@ pub struct WriterHandle {
     waiting: Arc<AtomicUsize>,
     /// The reason why the queue takes nothing more.
     closed: Arc<RwLock<Option<QueueRefusal>>>,
+    /// What the writer has committed.
+    feed: Arc<Feed>,
 }
 
 /// A command to a writer.
@@ -208,7 +211,13 @@ impl WriterHandle {
             queue,
             waiting: Arc::default(),
             closed: Arc::new(RwLock::new(Some(QueueRefusal::ShuttingDown))),
+            feed: Arc::default(),
         }
+    }
+
+    /// What the writer has committed.
+    pub(crate) fn feed(&self) -> &Arc<Feed> {
+        &self.feed
     }
 
     /// Queues a write.
@@ -257,6 +266,7 @@ impl WriterHandle {
             }
             *closed = Some(reason);
         }
+        self.feed.call();
         // A writer that has ended needs no command.
         let _ = self.queue.send(WriterCommand::Close);
     }
@@ -269,6 +279,7 @@ pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
         queue,
         waiting: Arc::default(),
         closed: Arc::default(),
+        feed: Arc::default(),
     };
     (handle, orders)
 }

@@ -16,6 +16,7 @@ mod followers;
 mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
+mod provider;
 mod question;
 pub(crate) mod record;
 mod requests;
@@ -41,6 +42,7 @@ pub use self::{
     followers::{Changes, Follower},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
+    provider::SyncProvider,
     question::{Question, Rights},
     requests::{Decision, IncomingRequest, RequestHooks},
     searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
@@ -95,6 +97,8 @@ pub struct Overlay {
     pub responses: Option<Arc<dyn ResponseHooks>>,
     /// When a client sends an Unbind request.
     pub unbinds: Option<Arc<dyn UnbindHooks>>,
+    /// Content synchronization (RFC 4533) of the database.
+    pub provider: Option<Arc<SyncProvider>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
     /// Request controls that exist because the overlay does.
@@ -120,6 +124,7 @@ impl Overlay {
             timer: None,
             responses: None,
             unbinds: None,
+            provider: None,
             keeps_dynamic_entries: false,
             controls: ControlSet::NONE,
         }

@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, RequestHooks, SearchHooks, SortLimits, TimerHooks, UnbindHooks,
+    Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
 };
 use crate::{NamingContext, request::responses::Responses};
 
@@ -34,6 +34,8 @@ pub struct Pipeline {
     /// `None`: no overlay is told of responses.
     pub(crate) responses: Option<Arc<Responses>>,
     pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
+    /// `None`: the database is not synchronized.
+    pub(crate) provider: Option<Arc<SyncProvider>>,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -57,6 +59,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     timers: Vec::new(),
     responses: None,
     unbinds: Vec::new(),
+    provider: None,
     controls: ControlSet::NONE,
     watched: Vec::new(),
 };
@@ -96,6 +99,9 @@ impl Pipeline {
             pipeline.timers.extend(overlay.timer.clone());
             pipeline.unbinds.extend(overlay.unbinds.clone());
             pipeline.controls = pipeline.controls.and(overlay.controls);
+            if overlay.provider.is_some() {
+                pipeline.provider.clone_from(&overlay.provider);
+            }
             if overlay.sort_limits.is_some() {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);
             }

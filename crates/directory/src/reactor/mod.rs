@@ -3,4 +3,5 @@
 pub(crate) mod bare;
 pub(crate) mod held;
 pub(crate) mod long_searches;
+mod renewal;
 pub(crate) mod worker;

@@ -118,7 +118,7 @@ impl Worker {
     }
 
     /// Takes the configuration in force and drops the former one.
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         if self.directory.refresh(&mut self.configuration) {
             // The caches belong to another schema, and perhaps to other databases.
             self.scratch.forget();
@@ -385,8 +385,13 @@ impl Worker {
     /// Continues a search for one slice, and appends to `out`. Hand over a search that [`SearchRun::is_long`]: its step
     /// here would have no limit.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
-        self.scratch.refresh_snapshot();
         self.scratch.turn_left = TURN_STEPS;
+        if let Err(error) = self.renew(session, run) {
+            run.refuse(error, &mut self.scratch, out);
+            self.conclude(session, run);
+            return Progress::Done;
+        }
+        self.scratch.refresh_snapshot();
         self.slice(session, run, out)
     }
 

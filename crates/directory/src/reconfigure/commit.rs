@@ -82,6 +82,13 @@ impl Prepared<'_> {
             state.closed.push((running.place.clone(), running.database.closed()));
             running.end();
         }
+        for writer in current
+            .contexts
+            .iter()
+            .filter_map(|context| context.backend.own_writer())
+        {
+            writer.feed().call();
+        }
         continuing::tell_of_later(&current, &next.contexts);
     }
 }

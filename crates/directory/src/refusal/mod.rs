@@ -57,6 +57,7 @@ mod queue;
 mod request;
 mod sasl;
 mod search;
+mod sync;
 mod write;
 
 pub(crate) use {
@@ -79,6 +80,7 @@ pub(crate) use {
     request::RequestRefusal,
     sasl::SaslRefusal,
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
+    sync::SyncRefusal,
     write::WriteRefusal,
 };
 

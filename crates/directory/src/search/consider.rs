@@ -255,6 +255,9 @@ impl SearchRun {
             sorting.collect(schema, context, record, &entry, size_limit, parts.work)?;
             return Ok(None);
         }
+        if self.sync().is_some() && !self.meets(record, out)? {
+            return Ok(None);
+        }
         if let Some(end) = self.no_more() {
             return Ok(Some(end));
         }
@@ -354,12 +357,36 @@ impl SearchRun {
         record.is_subentry() == self.options.subentries.unwrap_or(false)
     }
 
+    /// Whether an entry in memory, whose scope was checked, answers the search.
+    pub(super) fn answers_in_memory(&self, context: &NamingContext, entry: &Entry, step: &mut Step<'_>) -> bool {
+        if self.options.subentries == Some(true) {
+            return false;
+        }
+        let budget = step.slice.budget;
+        let asker = Asker::of(self);
+        let requester = Requester {
+            subject: asker.subject(context).within(budget),
+            ..asker.requester(context)
+        };
+        let check = access::check(requester, Source::Memory(entry));
+        let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
+        let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
+        let schema = &self.configuration.schema;
+        let source = EntrySource::new(schema, &self.filter, entry)
+            .guarded(guard)
+            .within(Some(budget));
+        self.filter.evaluate(schema, &source, &mut step.scratch.normalized) == Truth::True
+    }
+
     pub(super) fn consider_memory(
         &mut self,
         context: &NamingContext,
         entry: &Entry,
         step: &mut Step<'_>,
     ) -> Result<Option<Walked>, OperationError> {
+        if !self.answers_in_memory(context, entry, step) {
+            return Ok(None);
+        }
         let Step { scratch, slice, out } = step;
         let budget = slice.budget;
         let asker = Asker::of(self);
@@ -368,22 +395,6 @@ impl SearchRun {
             subject: asker.subject(context).within(budget),
             ..asker.requester(context)
         };
-        if self.options.subentries == Some(true) {
-            return Ok(None);
-        }
-        let check = access::check(requester, Source::Memory(entry));
-        let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
-        let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
-        let source = EntrySource::new(&configuration.schema, &self.filter, entry)
-            .guarded(guard)
-            .within(Some(budget));
-        if self
-            .filter
-            .evaluate(&configuration.schema, &source, &mut scratch.normalized)
-            != Truth::True
-        {
-            return Ok(None);
-        }
         let tree = context.backend.tree();
         let refreshed = tree.and_then(|tree| tree.refreshed(configuration, entry, self.sent_now()));
         let entry = refreshed.as_ref().unwrap_or(entry);
@@ -518,7 +529,7 @@ struct PlannedWalk<'a> {
 }
 
 /// The requester, kept apart from the run so that the run can be changed meanwhile.
-struct Asker {
+pub(super) struct Asker {
     identity: Arc<Identity>,
     peer: Arc<Peer>,
     strength: Strength,
@@ -527,7 +538,7 @@ struct Asker {
 }
 
 impl Asker {
-    fn of(run: &SearchRun) -> Self {
+    pub(super) fn of(run: &SearchRun) -> Self {
         Self {
             identity: Arc::clone(&run.origin.identity),
             peer: Arc::clone(&run.origin.peer),
@@ -541,7 +552,7 @@ impl Asker {
         Subject::of_parts(&self.identity, &self.peer, self.strength, self.request).at(context)
     }
 
-    fn requester<'a>(&'a self, context: &'a NamingContext) -> Requester<'a> {
+    pub(super) fn requester<'a>(&'a self, context: &'a NamingContext) -> Requester<'a> {
         Requester {
             configuration: &self.configuration,
             context,

@@ -2,12 +2,20 @@
 
 use std::{cell::Cell, ops::ControlFlow};
 
-use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
+use ironbark_ldap_proto::{
+    EncodeControl, MessageId, SearchEntryWriter,
+    controls::{Control, SyncState},
+};
 use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 use smallvec::SmallVec;
 
-use super::{Selection, additions, arranging::Arranging, run::SearchRun};
+use super::{
+    Selection, additions,
+    arranging::Arranging,
+    run::SearchRun,
+    sync::{Sending, Sync},
+};
 use crate::{
     OperationError,
     access::{Readable, Source, VisibleEntry},
@@ -64,13 +72,29 @@ pub(super) fn entry(
         Some(asked) => additions::controls_for(run, entry, asked)?,
         None => additions::Controls::new(),
     };
+    let state = run.sync().and_then(Sync::sending).map(state_control);
     let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
     if let Some(control) = &dereferenced {
         controls.push(control);
     }
     controls.extend(added.iter().map(|control| &**control));
+    controls.extend(state.as_ref().map(|state| state as &dyn EncodeControl));
     writer.finish(&controls);
     Ok(())
+}
+
+/// Appends an entry that has left the content of a synchronization: its name alone.
+pub(super) fn departed(run: &SearchRun, entry: &VisibleEntry<'_>, sending: &Sending, out: &mut Vec<u8>) {
+    let id = MessageId::new(run.origin.message_id).unwrap_or_default();
+    SearchEntryWriter::begin(out, id, entry.dn().as_bytes()).finish(&[&state_control(sending)]);
+}
+
+fn state_control(sending: &Sending) -> Control<SyncState<'_>> {
+    Control::optional(SyncState {
+        state: sending.state,
+        uuid: sending.uuid,
+        cookie: sending.cookie.as_deref().map(str::as_bytes),
+    })
 }
 
 /// Appends the entry without a message around it: the value of the read-entry controls (RFC 4527).

@@ -130,7 +130,7 @@ impl SearchRun {
 
     /// Whether the search must wait for entries from elsewhere: see [`SearchRun::poll_ready`].
     pub fn is_waiting(&self) -> bool {
-        if self.waits_for_overlays() {
+        if self.waits_for_overlays() || self.waits_for_changes() {
             return true;
         }
         match self.targets.front().map(|target| &target.walk) {
@@ -163,7 +163,7 @@ impl SearchRun {
         }
         match self.targets.front_mut().map(|target| &mut target.walk) {
             Some(Walk::External(walk)) => walk.poll_ready(cx),
-            _ => Poll::Ready(()),
+            _ => self.poll_changes(cx),
         }
     }
 

@@ -28,6 +28,7 @@ mod slice;
 mod sort;
 mod sort_limits;
 mod step;
+mod sync;
 mod tally;
 mod target;
 mod work;

@@ -13,6 +13,7 @@ use super::{
     page::Page,
     selection::{DereferenceSpecification, Selection},
     sort::Sorting,
+    sync::Sync,
     tally::Tally,
     target::Target,
     work::Work,
@@ -90,6 +91,8 @@ pub(crate) struct SearchExtras {
     pub(crate) dereference: Vec<DereferenceSpecification>,
     /// The controls that overlays answer with each entry.
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
+    /// The synchronization with a consumer.
+    pub(crate) sync: Option<Box<Sync>>,
     /// The arrangements of values by overlays.
     pub(crate) arrangements: Arrangements,
     /// Overlays must make room before more entries are sent.

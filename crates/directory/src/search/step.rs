@@ -61,6 +61,9 @@ impl SearchRun {
         if step.is_exhausted() {
             return self.exhausted(step);
         }
+        if self.sync().is_some() {
+            return self.advance_sync(step);
+        }
         let mut targets = std::mem::take(&mut self.targets);
         let walked = self.walk_all(&mut targets, step);
         self.targets = targets;
@@ -89,7 +92,11 @@ impl SearchRun {
     }
 
     /// Walks over one target after the other, and removes those that are done.
-    fn walk_all(&mut self, targets: &mut VecDeque<Target>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+    pub(super) fn walk_all(
+        &mut self,
+        targets: &mut VecDeque<Target>,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
         while let Some(target) = targets.front_mut() {
             let walked = self.walk(target, step)?;
             if matches!(walked, Walked::Through | Walked::Finish) {
@@ -104,7 +111,7 @@ impl SearchRun {
     }
 
     /// Appends the result. A paged run with further pages keeps its targets; the worker puts it aside.
-    fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
+    pub(super) fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();
@@ -118,6 +125,7 @@ impl SearchRun {
         let view = extras
             .and_then(|extras| extras.view.as_ref()?.response())
             .map(Control::optional);
+        let synchronized = extras.and_then(|extras| extras.sync.as_ref()?.done_control());
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);
@@ -126,6 +134,9 @@ impl SearchRun {
             controls.push(control);
         }
         if let Some(control) = &view {
+            controls.push(control);
+        }
+        if let Some(control) = &synchronized {
             controls.push(control);
         }
         let (code, text) = match &self.verdict {

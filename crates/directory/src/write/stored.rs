@@ -275,7 +275,11 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
         write_files_back(served, database, &outcomes);
         return refuse_all(error.into());
     }
-    followers.committed(outcomes.iter().rev().find_map(sequence_of));
+    let last = outcomes.iter().rev().find_map(sequence_of);
+    followers.committed(last);
+    if let (Some(last), Some(writer)) = (last, served.context.backend.own_writer()) {
+        writer.feed().committed(last);
+    }
     Attempt::Ended(outcomes)
 }
 

@@ -5,10 +5,10 @@ use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
     DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PasswordPolicyRequest, PermissiveModify,
     PostRead, PreRead, ProxiedAuthorization, RelaxRules, SearchOptions, SessionTracking, SortKeys, Subentries,
-    TreeDelete, ValueSort, VirtualListView, account_usability, assertion, dereference, domain_scope, dont_use_copy,
-    lazy_commit, manage_dsa_it, matched_values, no_op, paged_results, password_policy, permissive_modify,
-    proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort, session_tracking,
-    subentries, tree_delete, value_sort, virtual_list_view,
+    SyncRequest, TreeDelete, ValueSort, VirtualListView, account_usability, assertion, dereference, domain_scope,
+    dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, paged_results, password_policy,
+    permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
+    session_tracking, subentries, sync, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -150,6 +150,8 @@ table! {
         ValueSort, value_sort: ValueSort, value_sort::DESCRIPTOR;
         /// draft-ietf-ldapext-ldapv3-vlv, of overlay sssvlv.
         VirtualListView, virtual_list_view: VirtualListView<'a>, virtual_list_view::DESCRIPTOR;
+        /// RFC 4533, of overlay syncprov.
+        SyncRequest, sync_request: SyncRequest<'a>, sync::DESCRIPTOR;
     }
 }
 
@@ -172,7 +174,7 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // slapd 2.5's list without overlays, then sssvlv, deref and ppolicy.
+        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy and syncprov.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -188,6 +190,7 @@ mod tests {
             "1.3.6.1.4.1.4203.666.5.16",
             "1.3.6.1.4.1.42.2.27.8.5.1",
             "1.3.6.1.4.1.42.2.27.9.5.8",
+            "1.3.6.1.4.1.4203.1.9.1.1",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

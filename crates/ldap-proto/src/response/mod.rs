@@ -7,6 +7,7 @@ mod intermediate;
 mod reference;
 mod result;
 mod search_entry;
+pub mod sync_info;
 mod tags;
 
 use ironbark_ber::{Reader, Writer};
@@ -25,6 +26,7 @@ pub use intermediate::{IntermediateResponse, encode_intermediate};
 pub use reference::encode_search_reference;
 pub use result::{LdapResult, encode_result};
 pub use search_entry::SearchResultEntry;
+pub use sync_info::{SyncInfo, Uuids, encode_sync_info};
 
 /// A response, as clients decode it.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -50,6 +50,7 @@ pub(crate) struct Special {
     /// subschemaSubentry: not stored, and every entry has it.
     pub(crate) subschema_subentry: Option<TypeNumber>,
     entry_uuid: Option<TypeNumber>,
+    entry_csn: Option<TypeNumber>,
     alias: Option<ClassNumber>,
     referral: Option<ClassNumber>,
     subentry: Option<ClassNumber>,
@@ -79,6 +80,7 @@ impl Special {
             has_subordinates: attribute(b"2.5.18.9"),
             subschema_subentry: attribute(b"2.5.18.10"),
             entry_uuid: attribute(b"1.3.6.1.1.16.4"),
+            entry_csn: attribute(b"1.3.6.1.4.1.4203.666.1.7"),
             alias: class(b"2.5.6.1"),
             referral: class(b"2.16.840.1.113730.3.2.6"),
             subentry: class(b"2.5.17.0"),
@@ -242,7 +244,13 @@ impl Catalog {
     }
     /// The number of entryUUID, if an entry has had one.
     pub(crate) fn entry_uuid(&self) -> Option<u16> {
-        let its = self.special.entry_uuid?;
+        self.without_options(self.special.entry_uuid?)
+    }
+    /// The number of entryCSN, if an entry has had one.
+    pub(crate) fn entry_csn(&self) -> Option<u16> {
+        self.without_options(self.special.entry_csn?)
+    }
+    fn without_options(&self, its: TypeNumber) -> Option<u16> {
         let is_it = |&number: &u16| {
             let attribute = self.attribute(number);
             attribute.is_some_and(|info| info.description.attribute_type == its && info.description.options.is_empty())

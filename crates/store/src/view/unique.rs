@@ -1,18 +1,51 @@
 //! Look-ups by a value that at most one entry has, and the choice of an index for it.
 
+use std::ops::ControlFlow;
+
 use ironbark_model::AttributeDescription;
 use smallvec::SmallVec;
 
-use super::View;
+use super::{Record, View};
 use crate::{
     EntryId, StoreError,
     catalog::{Index, IndexKind},
+    csn::Csn,
     keys::KeySet,
     posting::{Cursor, ListName},
+    record::packed,
 };
 
 /// Entries that are read to find the one of a UUID: others are there only where hashes are equal.
 const MOST: usize = 64;
+
+impl Record<'_> {
+    /// Its `entryUUID`; `None`: it has none.
+    ///
+    /// # Errors
+    /// The record is damaged.
+    pub fn entry_uuid(&self) -> Result<Option<[u8; 16]>, StoreError> {
+        self.first_value(self.view.catalog.entry_uuid(), packed::uuid_of)
+    }
+
+    /// Its `entryCSN`; `None`: it has none, or one of another form.
+    ///
+    /// # Errors
+    /// The record is damaged.
+    pub fn entry_csn(&self) -> Result<Option<Csn>, StoreError> {
+        self.first_value(self.view.catalog.entry_csn(), Csn::parse)
+    }
+
+    fn first_value<T>(&self, number: Option<u16>, read: impl Fn(&[u8]) -> Option<T>) -> Result<Option<T>, StoreError> {
+        let mut found = None;
+        if let Some(held) = self.attributes().find(|attribute| Some(attribute.number) == number) {
+            held.for_each(&mut |value| {
+                found = read(value);
+                ControlFlow::Break(())
+            })?;
+        }
+        Ok(found)
+    }
+}
 
 impl<'t> View<'t> {
     /// The entry with this `entryUUID`, by the equality index of the attribute.

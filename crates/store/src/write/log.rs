@@ -190,6 +190,7 @@ impl WriteTransaction<'_> {
     /// Writes the log entries of the transaction's changes.
     pub(super) fn close_log(&mut self) -> Result<(), StoreError> {
         let tables = self.tables();
+        self.begin_log()?;
         if let Some(csn) = self.logged.last {
             tables.put_meta(&mut self.txn, MetaRow::Position, csn.text().as_bytes())?;
             self.put_row()?;
@@ -219,6 +220,20 @@ impl WriteTransaction<'_> {
             tables.delete_meta(&mut self.txn, MetaRow::LogBase)?;
         }
         tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)
+    }
+
+    /// Before the first row of a log: what its readers know that have no change of it.
+    fn begin_log(&mut self) -> Result<(), StoreError> {
+        let tables = self.tables();
+        if self.logged.first.is_none() || tables.number(&self.txn, MetaRow::LogFirst)? != 0 {
+            return Ok(());
+        }
+        let vector = self.view().context_vector()?;
+        let was_empty = tables.number(&self.txn, MetaRow::NextEntry)? <= 1;
+        if let Some(base) = vector.or_else(|| was_empty.then(ContextVector::default)) {
+            tables.put_meta(&mut self.txn, MetaRow::LogBase, &base.encode())?;
+        }
+        Ok(())
     }
 
     fn close_context(&mut self) -> Result<(), StoreError> {

@@ -1,0 +1,202 @@
+//! What a consumer is sent.
+
+use ironbark_ldap_proto::{
+    MessageId, SyncInfo, Uuids,
+    controls::{Control, EntryState, SyncDone},
+    encode_sync_info,
+    response::sync_info::MOST_UUIDS,
+};
+use ironbark_store::{ContextVector, Csn, Record};
+
+use super::{Meeting, Phase, Sending, Sync};
+use crate::{
+    OperationError,
+    cookie::SyncCookie,
+    search::{
+        encode,
+        run::{RunLimits, SearchRun, Walked},
+        work::Step,
+    },
+};
+
+/// A CSN makes the value of a `delcsn` and its message longer than an ID alone: so much of them fits in a slice.
+const NAMED_AT_ONCE: usize = 64;
+
+impl SearchRun {
+    fn message(&self) -> MessageId {
+        MessageId::new(self.origin.message_id).unwrap_or_default()
+    }
+
+    /// Considers an entry that belongs to the content. `true`: it is sent.
+    ///
+    /// # Errors
+    /// The record is damaged.
+    pub(in crate::search) fn meets(&mut self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<bool, OperationError> {
+        let id = self.message();
+        let Some(sync) = self.sync_mut() else { return Ok(true) };
+        if sync.meeting == Meeting::Note {
+            sync.refresh.matched.insert(record.id);
+            return Ok(false);
+        }
+        let Some(uuid) = record.entry_uuid()? else {
+            tracing::warn!(target: "sync", "entry {} has no entryUUID and is not synchronized", record.id);
+            return Ok(false);
+        };
+        let (state, cookie) = match &sync.meeting {
+            Meeting::Send(state, cookie) => (*state, cookie.clone()),
+            Meeting::Note | Meeting::Compare => {
+                if record.entry_csn()?.is_some_and(|csn| sync.knows(csn)) {
+                    sync.name_present(uuid, id, out);
+                    return Ok(false);
+                }
+                (EntryState::Add, None)
+            }
+        };
+        sync.sending = Some(Sending { state, uuid, cookie });
+        Ok(true)
+    }
+
+    /// Names entries that are gone.
+    pub(super) fn name_gone(&mut self, next: usize, step: &mut Step<'_>) -> Walked {
+        let (id, own) = (self.message(), step.scratch.directory().server_id());
+        let Some(sync) = self.sync_mut() else {
+            return Walked::Finish;
+        };
+        // A deletion goes alone, with its CSN; the others together.
+        if next == 0 {
+            sync.refresh.gone.sort_unstable_by_key(|(uuid, csn)| (*csn, *uuid));
+        }
+        let rest = sync.refresh.gone.get(next..).unwrap_or_default();
+        let mut named = 0;
+        while named < NAMED_AT_ONCE
+            && let Some((uuid, csn)) = rest.get(named)
+        {
+            if let Some(csn) = csn {
+                let cookie = sync.cookie(own, &sync.known, Some(*csn));
+                named += 1;
+                encode_gone(step.out, id, Some(&cookie), &[*uuid]);
+                continue;
+            }
+            let together = rest.iter().skip(named).take(MOST_UUIDS);
+            let together = together.take_while(|(_, csn)| csn.is_none());
+            let uuids: Vec<[u8; 16]> = together.map(|(uuid, _)| *uuid).collect();
+            named += uuids.len();
+            encode_gone(step.out, id, None, &uuids);
+        }
+        if named < rest.len() {
+            sync.phase = Phase::Gone { next: next + named };
+            return Walked::SliceEnd;
+        }
+        sync.phase = Phase::Send;
+        Walked::Through
+    }
+
+    /// Ends the refresh. `true`: nothing follows it but the result.
+    pub(super) fn end_refresh(&mut self, step: &mut Step<'_>) -> bool {
+        let (id, own) = (self.message(), step.scratch.directory().server_id());
+        let Some(sync) = self.sync_mut() else { return true };
+        sync.name_rest(id, step.out);
+        let refresh = std::mem::take(&mut sync.refresh);
+        let cookie = refresh.has_changes.then(|| sync.cookie(own, &refresh.vector, None));
+        if !sync.persists {
+            sync.done = Some((cookie, !refresh.names_present));
+            return true;
+        }
+        let cookie = cookie.as_deref().map(str::as_bytes);
+        let info = if refresh.names_present {
+            SyncInfo::RefreshPresent { cookie, done: true }
+        } else {
+            SyncInfo::RefreshDelete { cookie, done: true }
+        };
+        encode_sync_info(step.out, id, &info);
+        for csn in refresh.vector.iter() {
+            sync.known.merge(csn);
+        }
+        sync.phase = Phase::Persist;
+        sync.follow_from(refresh.last + 1);
+        self.begin_persisting();
+        false
+    }
+
+    /// From here on, changes are sent as they come, without limits of size or time.
+    pub(super) fn begin_persisting(&mut self) {
+        self.limits = RunLimits::default();
+    }
+
+    /// Tells that an entry is gone, of which the consumer may know only the UUID.
+    pub(super) fn send_gone(&self, uuid: [u8; 16], cookie: Option<&str>, out: &mut Vec<u8>) {
+        encode_gone(out, self.message(), cookie, &[uuid]);
+    }
+
+    /// Sends a new cookie.
+    pub(super) fn send_cookie(&self, cookie: &str, out: &mut Vec<u8>) {
+        encode_sync_info(out, self.message(), &SyncInfo::NewCookie(cookie.as_bytes()));
+    }
+
+    /// Sends the name of an entry that the consumer could see before, and that is gone.
+    pub(super) fn send_departed(
+        &mut self,
+        entry: &crate::access::VisibleEntry<'_>,
+        uuid: [u8; 16],
+        cookie: Option<String>,
+        out: &mut Vec<u8>,
+    ) {
+        let state = EntryState::Delete;
+        encode::departed(self, entry, &Sending { state, uuid, cookie }, out);
+    }
+}
+
+impl Sync {
+    /// A cookie of this server for the consumer.
+    pub(super) fn cookie(&self, own: u16, csns: &ContextVector, deletion: Option<Csn>) -> String {
+        let cookie = SyncCookie {
+            rid: self.consumer.0,
+            sid: (own != 0).then_some(own),
+            csns: csns.clone(),
+            deletion,
+        };
+        cookie.text()
+    }
+
+    /// Notes an entry that is still as the consumer has it. They are named together.
+    fn name_present(&mut self, uuid: [u8; 16], id: MessageId, out: &mut Vec<u8>) {
+        if !self.refresh.names_present {
+            return;
+        }
+        self.refresh.present.push(uuid);
+        if self.refresh.present.len() >= MOST_UUIDS {
+            self.name_rest(id, out);
+        }
+    }
+
+    fn name_rest(&mut self, id: MessageId, out: &mut Vec<u8>) {
+        if self.refresh.present.is_empty() {
+            return;
+        }
+        let info = SyncInfo::IdSet {
+            cookie: None,
+            deletes: false,
+            uuids: Uuids::Plain(&self.refresh.present),
+        };
+        encode_sync_info(out, id, &info);
+        self.refresh.present.clear();
+    }
+
+    /// The control of a successful result.
+    pub(in crate::search) fn done_control(&self) -> Option<Control<SyncDone<'_>>> {
+        let (cookie, refresh_deletes) = self.done.as_ref()?;
+        Some(Control::optional(SyncDone {
+            cookie: cookie.as_deref().map(str::as_bytes),
+            refresh_deletes: *refresh_deletes,
+        }))
+    }
+}
+
+fn encode_gone(out: &mut Vec<u8>, id: MessageId, cookie: Option<&str>, uuids: &[[u8; 16]]) {
+    let info = SyncInfo::IdSet {
+        cookie: cookie.map(str::as_bytes),
+        deletes: true,
+        uuids: Uuids::Plain(uuids),
+    };
+    encode_sync_info(out, id, &info);
+}

@@ -1,0 +1,128 @@
+//! The begin of a refresh: which way it goes.
+
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_store::{ContextVector, StoreError, View};
+
+use super::{Meeting, Phase, Sync};
+use crate::{
+    OperationError,
+    refusal::SyncRefusal,
+    search::{
+        run::{SearchRun, Walked},
+        work::Step,
+    },
+};
+
+/// What a consumer gets.
+enum Way {
+    /// Nothing: it has everything.
+    Nothing,
+    /// The changes from this number on.
+    Changes(u64),
+    /// What is newer than its cookie; what it has is named.
+    Newer,
+    /// Every entry. Where it has a cookie, entries that are not sent are gone.
+    All,
+}
+
+impl SearchRun {
+    /// Decides from the cookie and the log.
+    pub(super) fn begin_sync(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let own = step.scratch.directory().server_id();
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let context = std::sync::Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Ok(Walked::Finish);
+        };
+        let way = sync.choose(snapshot.view(), own);
+        step.scratch.keep_snapshot(snapshot);
+        sync.go(way?);
+        Ok(Walked::Through)
+    }
+}
+
+impl Sync {
+    fn choose(&mut self, view: View<'_>, own: u16) -> Result<Way, OperationError> {
+        let vector = view.context_vector()?.unwrap_or_default();
+        self.refresh.last = view.log_state()?.last;
+        let (known, is_empty) = (&self.known, vector.is_empty());
+        self.refresh.vector = vector;
+        if known.is_empty() {
+            return Ok(if is_empty { Way::Nothing } else { Way::All });
+        }
+        if is_empty {
+            return Err(SyncRefusal::NoState.into());
+        }
+        let vector = &self.refresh.vector;
+        if known
+            .of_server(own)
+            .is_some_and(|known| Some(known) > vector.of_server(own) && vector.of_server(own).is_some())
+        {
+            return Err(SyncRefusal::NewerConsumer.into());
+        }
+        if !is_ahead(vector, known) {
+            return Ok(Way::Nothing);
+        }
+        if let Some(position) = first_missing(view, vector, known)? {
+            return Ok(Way::Changes(position + 1));
+        }
+        self.without_log()
+    }
+
+    /// The way where the log does not tell what has changed.
+    fn without_log(&self) -> Result<Way, OperationError> {
+        if self.provider.reload_hint && !self.reload_hint {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        // Below a part of the database, a moved subtree brings entries that did not change.
+        Ok(if self.covers_database() { Way::Newer } else { Way::All })
+    }
+
+    fn go(&mut self, way: Way) {
+        self.refresh.is_from_log = matches!(way, Way::Changes(_));
+        self.refresh.has_changes = !matches!(way, Way::Nothing);
+        self.phase = match way {
+            Way::Nothing => Phase::End,
+            Way::Changes(next) => Phase::Collect { next },
+            Way::Newer | Way::All => Phase::Send,
+        };
+        self.refresh.names_present =
+            matches!(way, Way::Newer | Way::All) && !self.known.is_empty() && !self.provider.no_present;
+        self.meeting = match way {
+            Way::Newer => Meeting::Compare,
+            _ => Meeting::Send(EntryState::Add, None),
+        };
+    }
+
+    /// Gives up reading the log: it is too long, or does not tell enough.
+    pub(super) fn leave_log(&mut self) -> Result<(), OperationError> {
+        let refresh = &mut self.refresh;
+        refresh.changed.clear();
+        refresh.gone = Vec::new();
+        let way = self.without_log()?;
+        self.go(way);
+        Ok(())
+    }
+}
+
+/// Whether `vector` has a change that `known` lacks.
+fn is_ahead(vector: &ContextVector, known: &ContextVector) -> bool {
+    vector.iter().any(|csn| known.of_server(csn.server_id()) < Some(csn))
+}
+
+/// The number behind which all changes stand that a consumer lacks; `None`: the log no longer has all of them.
+fn first_missing(view: View<'_>, vector: &ContextVector, known: &ContextVector) -> Result<Option<u64>, StoreError> {
+    let mut first = u64::MAX;
+    for csn in vector.iter() {
+        let position = match known.of_server(csn.server_id()) {
+            Some(known) if known >= csn => continue,
+            Some(known) => view.position_behind(known)?,
+            None => view.position_before_all(csn.server_id())?,
+        };
+        let Some(position) = position else { return Ok(None) };
+        first = first.min(position);
+    }
+    Ok(Some(first))
+}

@@ -1,0 +1,53 @@
+//! An entry as it was before a change, from what the log keeps of it.
+
+use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
+use ironbark_store::{
+    Effect, RecordedEffect, ValueChange,
+    change::{Gone, TextAttribute},
+};
+
+/// The entry before an effect. `after`: the entry as the effect left it, if it is still there. `None`: the log does not
+/// tell.
+pub(super) fn former(schema: &Schema, recorded: &RecordedEffect, after: Option<Entry>) -> Option<Entry> {
+    let dn = Dn::parse(schema, recorded.effect.dn().as_bytes()).ok()?;
+    match (&recorded.effect, &recorded.before.gone) {
+        (Effect::Delete { .. }, Gone::Entry(attributes)) => whole(schema, dn, attributes),
+        (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }, Gone::Values(gone)) => {
+            let mut entry = after?;
+            entry.dn = dn;
+            for (change, gone) in changes.iter().zip(gone).rev() {
+                undo(schema, &mut entry, change, gone)?;
+            }
+            Some(entry)
+        }
+        _ => None,
+    }
+}
+
+fn whole(schema: &Schema, dn: Dn, attributes: &[TextAttribute]) -> Option<Entry> {
+    let mut entry = Entry::new(dn);
+    for (name, values) in attributes {
+        let description = schema.attribute_description(name.as_bytes()).ok()?;
+        entry.set_values(&description, values.clone());
+    }
+    Some(entry)
+}
+
+fn undo(schema: &Schema, entry: &mut Entry, change: &ValueChange, gone: &[Vec<u8>]) -> Option<()> {
+    let description = schema.attribute_description(change.attribute().as_bytes()).ok()?;
+    let mut values = held(entry, &description);
+    match change {
+        ValueChange::Add { values: added, .. } => values.retain(|value| !added.contains(value)),
+        ValueChange::Delete { .. } => values.extend_from_slice(gone),
+        ValueChange::Replace { .. } => values = gone.to_vec(),
+    }
+    entry.set_values(&description, values);
+    Some(())
+}
+
+fn held(entry: &Entry, description: &AttributeDescription) -> Vec<Vec<u8>> {
+    entry
+        .attribute(description)
+        .map(|attribute| attribute.values.clone())
+        .unwrap_or_default()
+}

@@ -1,0 +1,327 @@
+//! Content synchronization (RFC 4533): a search that sends what a consumer lacks, and then each change.
+//!
+//! ```text
+//! Begin -> Collect -> Probe -> Gone -> Send -> End -> Persist     what has changed is read from the log
+//!       -> Send -> End -> Persist                                 everything, or what is newer than the cookie
+//! ```
+//!
+//! A consumer that persists has a position in the log. There is no queue: what was not sent yet is read from the log
+//! when the consumer takes more. If the log no longer has it, the consumer must refresh.
+//!
+//! Who may see what: an entry is considered as in any search, at the moment when it is sent. Of an entry that has left
+//! the content, its name is sent only to who could see it before; others get its UUID at most.
+
+mod answer;
+mod begin;
+mod former;
+mod persist;
+mod refresh;
+
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use ironbark_ldap_proto::{
+    SearchRequest,
+    controls::{EntryState, RequestControls},
+};
+use ironbark_model::Dn;
+use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
+use roaring::RoaringTreemap;
+
+use super::{
+    run::{Progress, SearchRun, Walked},
+    work::Step,
+};
+use crate::{
+    Configuration, NamingContext, OperationError,
+    backend::feed::Reader,
+    cookie::SyncCookie,
+    overlay::SyncProvider,
+    refusal::{ControlRefusal, SyncRefusal},
+};
+
+/// The state of a content synchronization.
+pub(crate) struct Sync {
+    context: Arc<NamingContext>,
+    base: Dn,
+    scope: Scope,
+    /// The base object, once it was there.
+    base_id: Option<EntryId>,
+    persists: bool,
+    reload_hint: bool,
+    provider: SyncProvider,
+    /// The request, to be prepared again under another configuration.
+    request: Box<[u8]>,
+    /// The consumer: its `rid` and server ID.
+    consumer: (u16, u16),
+    /// The CSNs that the consumer has, or was told.
+    known: ContextVector,
+    phase: Phase,
+    refresh: Refresh,
+    meeting: Meeting,
+    /// The entry that is being sent.
+    sending: Option<Sending>,
+    persisting: Option<Persisting>,
+    /// What the result tells: a cookie, and whether deletions were named.
+    done: Option<(Option<String>, bool)>,
+}
+
+/// Where a synchronization stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Begin,
+    /// Reads changes from number `next` on.
+    Collect {
+        next: u64,
+    },
+    /// Finds out which of the changed entries belong to the content.
+    Probe,
+    /// Names the entries that no longer do, from this place of the list on.
+    Gone {
+        next: usize,
+    },
+    /// Sends entries.
+    Send,
+    End,
+    Persist,
+}
+
+/// The work of a refresh.
+#[derive(Default)]
+struct Refresh {
+    /// The context vector, and the number of the last change, when it began.
+    vector: ContextVector,
+    last: u64,
+    /// Whether the consumer lacks something.
+    has_changes: bool,
+    /// Whether the log names the entries that are sent.
+    is_from_log: bool,
+    /// Whether entries that are not named are gone.
+    names_present: bool,
+    changed: RoaringTreemap,
+    /// Changed entries that belong to the content.
+    matched: RoaringTreemap,
+    /// Entries that are gone, and the CSN of the deletion, if there was one.
+    gone: Vec<([u8; 16], Option<Csn>)>,
+    /// Unchanged entries to be named.
+    present: Vec<[u8; 16]>,
+}
+
+/// What is done with an entry that belongs to the content.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Meeting {
+    /// It is noted.
+    Note,
+    /// It is sent, unless the consumer has it; then it is named, if that is wanted.
+    Compare,
+    /// It is sent.
+    Send(EntryState, Option<String>),
+}
+
+/// What goes with an entry.
+pub(super) struct Sending {
+    pub(super) state: EntryState,
+    pub(super) uuid: [u8; 16],
+    pub(super) cookie: Option<String>,
+}
+
+/// The place of a consumer that follows the log.
+struct Persisting {
+    reader: Reader,
+    /// Number of the next change.
+    next: u64,
+    /// Changes that were read.
+    batch: VecDeque<Arc<ChangeRecord>>,
+    /// Effects of the first of them that were sent.
+    effects: usize,
+    /// Whether something was sent of it, without a cookie.
+    owes_cookie: bool,
+    /// Whether everything was sent.
+    is_drained: bool,
+}
+
+impl Sync {
+    /// The synchronization that a request asks for, if the database can be synchronized.
+    ///
+    /// # Errors
+    /// `protocolError`: what comes with the control makes no sense. `unavailableCriticalExtension`: the control is
+    /// critical, and the database cannot be synchronized, or not sorted meanwhile.
+    pub(super) fn asked_for(
+        configuration: &Configuration,
+        context: &Arc<NamingContext>,
+        call: (&RequestControls<'_>, &[u8]),
+        request: &SearchRequest<'_>,
+        base: &Dn,
+        scope: Scope,
+    ) -> Result<Option<Box<Self>>, OperationError> {
+        let (controls, pdu) = call;
+        let Some(control) = &controls.sync_request else {
+            return Ok(None);
+        };
+        if controls.paged_results.is_some() {
+            return Err(SyncRefusal::Paged.into());
+        }
+        let provider = context.overlays().provider.as_deref().copied();
+        let Some(provider) = provider.filter(|_| context.database().is_some()) else {
+            return if control.critical {
+                Err(ControlRefusal::Unavailable.into())
+            } else {
+                Ok(None)
+            };
+        };
+        let sorted = controls.server_side_sort.as_ref();
+        if sorted.is_some_and(|sorted| sorted.critical) || controls.virtual_list_view.is_some() {
+            return Err(ControlRefusal::Unavailable.into());
+        }
+        if super::prepare::dereferences_in_searching(request) {
+            return Err(SyncRefusal::Dereferences.into());
+        }
+        if scope != Scope::Base && configuration.subordinates_of(context).next().is_some() {
+            return Err(SyncRefusal::Glued.into());
+        }
+        let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
+        Ok(Some(Box::new(Self {
+            context: Arc::clone(context),
+            base: base.clone(),
+            scope,
+            base_id: None,
+            persists: control.value.persists,
+            reload_hint: control.value.reload_hint,
+            provider,
+            request: pdu.into(),
+            consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
+            known: cookie.csns,
+            phase: Phase::Begin,
+            refresh: Refresh::default(),
+            meeting: Meeting::Note,
+            sending: None,
+            persisting: None,
+            done: None,
+        })))
+    }
+
+    /// Whether the base object may be missing: neither side has anything yet.
+    pub(super) fn may_begin_empty(&self) -> bool {
+        self.persists && self.known.is_empty()
+    }
+
+    /// What goes with the entry that is being sent.
+    pub(super) fn sending(&self) -> Option<&Sending> {
+        self.sending.as_ref()
+    }
+
+    /// Whether the consumer has a change.
+    fn knows(&self, csn: Csn) -> bool {
+        self.known.of_server(csn.server_id()).is_some_and(|known| known >= csn)
+    }
+
+    /// Whether the content is the whole database, but for the filter.
+    fn covers_database(&self) -> bool {
+        self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+    }
+}
+
+impl SearchRun {
+    /// The content synchronization, if it is one.
+    pub(super) fn sync(&self) -> Option<&Sync> {
+        self.extras.as_ref()?.sync.as_deref()
+    }
+
+    fn sync_mut(&mut self) -> Option<&mut Sync> {
+        self.extras.as_mut()?.sync.as_deref_mut()
+    }
+
+    /// Whether the consumer has everything, and waits for changes.
+    pub(super) fn waits_for_changes(&self) -> bool {
+        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
+        persisting.is_some_and(|persisting| persisting.is_drained)
+    }
+
+    /// Ready when there are changes, or another configuration.
+    pub(super) fn poll_changes(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
+        match persisting {
+            Some(persisting) if persisting.is_drained => {
+                let seen = persisting.next.saturating_sub(1);
+                let ready = persisting.reader.poll_behind(seen, cx);
+                persisting.is_drained = ready.is_pending();
+                ready
+            }
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Whether it is a content synchronization.
+    pub(crate) fn is_synchronizing(&self) -> bool {
+        self.sync().is_some()
+    }
+
+    /// The request of a consumer that follows the log under a configuration which is no longer in force.
+    pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
+        let sync = self.sync().filter(|sync| sync.phase == Phase::Persist)?;
+        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
+    }
+
+    /// Continues where another run of the same request stands.
+    ///
+    /// # Errors
+    /// `unavailable`: the database is another one, or provides no changes any more.
+    pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
+        let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let is_same = match (sync.context.database(), before.context.database()) {
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            _ => false,
+        };
+        if !is_same {
+            return Err(SyncRefusal::NoProvider.into());
+        }
+        (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
+        sync.phase = Phase::Persist;
+        self.begin_persisting();
+        self.sent = former.sent;
+        Ok(())
+    }
+
+    /// A slice of a synchronization.
+    pub(super) fn advance_sync(&mut self, step: &mut Step<'_>) -> Progress {
+        loop {
+            let Some(phase) = self.sync().map(|sync| sync.phase) else {
+                return Progress::Done;
+            };
+            let walked = match phase {
+                Phase::Begin => self.begin_sync(step),
+                Phase::Collect { next } => self.collect(next, step),
+                Phase::Probe => self.probe(step),
+                Phase::Gone { next } => Ok(self.name_gone(next, step)),
+                Phase::Send => self.send(step),
+                Phase::End => {
+                    if self.end_refresh(step) {
+                        self.finish(step.scratch, step.out);
+                        return Progress::Done;
+                    }
+                    Ok(Walked::Through)
+                }
+                Phase::Persist => self.persist(step),
+            };
+            match walked {
+                Ok(Walked::Through) => {}
+                Ok(Walked::SliceEnd) => return Progress::More,
+                Ok(Walked::Exhausted) => return self.exhausted(step),
+                Ok(Walked::Finish) => {
+                    self.finish(step.scratch, step.out);
+                    return Progress::Done;
+                }
+                Err(error) => {
+                    self.refuse(error, step.scratch, step.out);
+                    return Progress::Done;
+                }
+            }
+        }
+    }
+}

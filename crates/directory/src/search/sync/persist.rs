@@ -1,0 +1,296 @@
+//! The changes after the refresh, one after the other as they were committed.
+//!
+//! An effect is sent as the entry is now. A later change of the same entry is sent again, which does no harm. If the
+//! entry does not belong to the content now, what the log keeps of it tells whether it did before.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_model::Entry;
+use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError};
+
+use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
+use crate::{
+    OperationError,
+    access::{self, Source},
+    backend::feed::Reader,
+    refusal::SyncRefusal,
+    search::{
+        run::{SearchRun, Walked},
+        target::in_scope,
+        work::Step,
+    },
+};
+
+/// An effect that is being sent.
+struct Moment<'r> {
+    recorded: &'r RecordedEffect,
+    csn: Csn,
+    /// The cookie of the change, if this is all that is sent of it.
+    cookie: Option<String>,
+}
+
+impl Sync {
+    /// From now on, the consumer follows the log from this number on.
+    pub(super) fn follow_from(&mut self, next: u64) {
+        let Some(writer) = self.context.backend.own_writer() else {
+            return;
+        };
+        self.persisting = Some(Persisting {
+            reader: Reader::of(writer.feed()),
+            next,
+            batch: VecDeque::new(),
+            effects: 0,
+            owes_cookie: false,
+            is_drained: false,
+        });
+    }
+
+    /// Whether the consumer made a change itself, or brought it here.
+    fn has_brought(&self, record: &ChangeRecord) -> bool {
+        let consumer = self.consumer.1;
+        consumer != 0 && (record.csn.server_id() == consumer || record.via == consumer)
+    }
+}
+
+impl SearchRun {
+    /// Sends changes until there are no more, or the slice is full.
+    pub(super) fn persist(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        loop {
+            if step.is_used_up() {
+                return Ok(Walked::SliceEnd);
+            }
+            let Some((record, effects)) = self.next_change(step)? else {
+                return Ok(Walked::SliceEnd);
+            };
+            let sent = self.send_change(&record, effects, step)?;
+            if !matches!(sent, Walked::Through) {
+                return Ok(sent);
+            }
+            step.slice.has_advanced = true;
+        }
+    }
+
+    /// The change to be sent, and how many of its effects were sent. `None`: there are no more.
+    fn next_change(&mut self, step: &mut Step<'_>) -> Result<Option<(Arc<ChangeRecord>, usize)>, OperationError> {
+        let own = step.scratch.directory().server_id();
+        let Some(sync) = self.sync_mut() else { return Ok(None) };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let found = sync.next_change(&snapshot, own);
+        step.scratch.keep_snapshot(snapshot);
+        match found? {
+            Next::Change(record, effects) => Ok(Some((record, effects))),
+            Next::Drained(cookie) => {
+                if let Some(cookie) = cookie {
+                    self.send_cookie(&cookie, step.out);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends the effects of a change that the consumer lacks.
+    fn send_change(
+        &mut self,
+        record: &ChangeRecord,
+        sent: usize,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
+        let own = step.scratch.directory().server_id();
+        let (is_known, cookie) = match self.sync() {
+            Some(sync) => {
+                let csns = std::iter::once(record.csn).collect();
+                (
+                    sync.knows(record.csn) || sync.has_brought(record),
+                    sync.cookie(own, &csns, None),
+                )
+            }
+            None => return Ok(Walked::Finish),
+        };
+        if !is_known {
+            let is_alone = record.effects.iter().filter(|recorded| is_sent(recorded)).count() == 1;
+            for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
+                if is_sent(recorded) {
+                    let moment = Moment {
+                        recorded,
+                        csn: record.csn,
+                        cookie: is_alone.then(|| cookie.clone()),
+                    };
+                    let walked = self.send_effect(&moment, step)?;
+                    if !matches!(walked, Walked::Through) {
+                        return Ok(walked);
+                    }
+                }
+                if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+                    persisting.effects = number + 1;
+                }
+            }
+        }
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let Some(persisting) = &mut sync.persisting else {
+            return Ok(Walked::Finish);
+        };
+        let owes_cookie = std::mem::take(&mut persisting.owes_cookie);
+        (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
+        persisting.batch.pop_front();
+        if is_known || owes_cookie {
+            sync.known.merge(record.csn);
+        }
+        if owes_cookie && record.effects.iter().filter(|recorded| is_sent(recorded)).count() > 1 {
+            self.send_cookie(&cookie, step.out);
+        }
+        Ok(Walked::Through)
+    }
+
+    /// Sends one effect. It is done as a whole, or again.
+    fn send_effect(&mut self, moment: &Moment<'_>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let uuid = moment.recorded.before.entry_uuid;
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let context = Arc::clone(&sync.context);
+        let is_new = matches!(moment.recorded.effect, Effect::Add { .. });
+        let state = if is_new { EntryState::Add } else { EntryState::Modify };
+        sync.meeting = Meeting::Send(state, moment.cookie.clone());
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let found = find(&snapshot, uuid);
+        step.scratch.keep_snapshot(snapshot);
+        let found = found?;
+        let before = self.sent;
+        if let Some(id) = found {
+            let among = std::iter::once(id).collect();
+            if let Some(mut target) = self.content(Some(among), step)? {
+                let walked = self.walk(&mut target, step)?;
+                if !matches!(walked, Walked::Through) {
+                    return Ok(walked);
+                }
+            }
+        }
+        let is_sent = self.sent > before;
+        let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
+        if step.is_exhausted() {
+            return Ok(Walked::Exhausted);
+        }
+        if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+            persisting.owes_cookie |= is_sent || is_gone;
+        }
+        Ok(Walked::Through)
+    }
+
+    /// Tells that an entry no longer belongs to the content, if it did, or may have.
+    fn send_departure(
+        &mut self,
+        moment: &Moment<'_>,
+        found: Option<EntryId>,
+        step: &mut Step<'_>,
+    ) -> Result<bool, OperationError> {
+        let Some(sync) = self.sync() else { return Ok(false) };
+        let (context, uuid) = (Arc::clone(&sync.context), moment.recorded.before.entry_uuid);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let after = match found {
+            Some(id) => after(&snapshot, id, moment.csn),
+            None => Ok(None),
+        };
+        step.scratch.keep_snapshot(snapshot);
+        let configuration = Arc::clone(&self.configuration);
+        let Some(entry) = former(&configuration.schema, moment.recorded, after?) else {
+            self.send_gone(uuid, moment.cookie.as_deref(), step.out);
+            return Ok(true);
+        };
+        let Some(sync) = self.sync() else { return Ok(false) };
+        if !in_scope(&entry.dn, &sync.base, sync.scope) || !self.held_content(&context, &entry, step)? {
+            return Ok(false);
+        }
+        let source = Source::Memory(&entry);
+        let asker = super::super::consider::Asker::of(self);
+        let check = access::check(asker.requester(&context), source);
+        if let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) {
+            self.send_departed(&visible, uuid, moment.cookie.clone(), step.out);
+        }
+        Ok(true)
+    }
+
+    /// Whether an entry, as it was, was seen by the consumer.
+    fn held_content(
+        &mut self,
+        context: &crate::NamingContext,
+        entry: &Entry,
+        step: &mut Step<'_>,
+    ) -> Result<bool, OperationError> {
+        let is_answer = self.answers_in_memory(context, entry, step);
+        Ok(is_answer && !step.is_exhausted())
+    }
+}
+
+/// What comes next.
+enum Next {
+    Change(Arc<ChangeRecord>, usize),
+    /// Nothing. A cookie that the consumer was not told yet.
+    Drained(Option<String>),
+}
+
+impl Sync {
+    fn next_change(&mut self, snapshot: &HeldSnapshot, own: u16) -> Result<Next, OperationError> {
+        let view = snapshot.view();
+        match (view.locate(&self.base)?, self.base_id) {
+            (Location::Entry(id), Some(known)) if id == known => {}
+            (_, Some(0) | None) => {}
+            _ => return Err(SyncRefusal::OtherBase.into()),
+        }
+        let Some(persisting) = &mut self.persisting else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        if let Some(record) = persisting.batch.front() {
+            return Ok(Next::Change(Arc::clone(record), persisting.effects));
+        }
+        let state = view.log_state()?;
+        if persisting.next > state.last {
+            persisting.is_drained = true;
+            let vector = view.context_vector()?.unwrap_or_default();
+            let is_news = vector.iter().fold(false, |news, csn| self.known.merge(csn) | news);
+            return Ok(Next::Drained(is_news.then(|| self.cookie(own, &vector, None))));
+        }
+        // The log must have every change that was not sent.
+        if state.first.is_none_or(|first| first > persisting.next) {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        let changes = persisting.reader.changes(view, persisting.next)?;
+        let in_order = |record: &&Arc<ChangeRecord>| record.position.sequence == persisting.next;
+        let Some(first) = changes.first().filter(in_order) else {
+            return Err(SyncRefusal::StaleCookie.into());
+        };
+        let first = Arc::clone(first);
+        persisting.batch = changes.into();
+        Ok(Next::Change(first, 0))
+    }
+}
+
+fn find(snapshot: &HeldSnapshot, uuid: [u8; 16]) -> Result<Option<EntryId>, OperationError> {
+    match snapshot.view().entry_of_uuid(&uuid) {
+        Ok(found) => Ok(found),
+        // Its index is still being built.
+        Err(StoreError::Inapplicable(_)) => Err(SyncRefusal::StaleCookie.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The entry, if the change is the last one of it.
+fn after(snapshot: &HeldSnapshot, id: EntryId, csn: Csn) -> Result<Option<Entry>, OperationError> {
+    let view = snapshot.view();
+    let Some(record) = view.record(id)? else {
+        return Ok(None);
+    };
+    if record.entry_csn()? != Some(csn) {
+        return Ok(None);
+    }
+    Ok(Some(record.to_entry(view.dn(id)?)?))
+}

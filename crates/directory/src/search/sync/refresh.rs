@@ -1,0 +1,236 @@
+//! The refresh: changes are collected from the log, entries that are gone are named, the others sent.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_store::{ChangeRecord, Effect, EntryId, Location, RecordedEffect, StoreError, View};
+use roaring::RoaringTreemap;
+use rustc_hash::FxHashMap;
+
+use super::{Meeting, Phase, Sync};
+use crate::{
+    OperationError,
+    refusal::SearchRefusal,
+    search::{
+        run::{SearchRun, Walked},
+        target::{Target, Walk},
+        work::Step,
+    },
+};
+
+/// Changes that are read in one slice.
+const CHANGES: usize = 512;
+/// Changed entries beyond which the log is left, and the fewest beyond which it may be.
+const MOST_CHANGED: u64 = 4_000_000;
+const FEW_CHANGED: u64 = 1_000;
+
+/// Why the collection of changes stops.
+enum Collected {
+    More(u64),
+    All,
+    /// The log does not tell enough, or too much.
+    Useless,
+}
+
+impl SearchRun {
+    /// Reads some changes of the log.
+    pub(super) fn collect(&mut self, next: u64, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        if let Some(end) = self.time_is_up(step.scratch) {
+            return Ok(end);
+        }
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Ok(Walked::Finish);
+        };
+        let collected = sync.collect(snapshot.view(), next);
+        step.scratch.keep_snapshot(snapshot);
+        sync.phase = match collected? {
+            Collected::More(next) => Phase::Collect { next },
+            Collected::All => {
+                sync.meeting = Meeting::Note;
+                Phase::Probe
+            }
+            Collected::Useless => {
+                sync.leave_log()?;
+                return Ok(Walked::Through);
+            }
+        };
+        step.slice.has_advanced = true;
+        Ok(if sync.phase == Phase::Probe {
+            Walked::Through
+        } else {
+            Walked::SliceEnd
+        })
+    }
+
+    /// Finds out which changed entries belong to the content.
+    pub(super) fn probe(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let walked = self.walk_content(step)?;
+        let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) else {
+            return Ok(walked);
+        };
+        let context = Arc::clone(&sync.context);
+        if let Some(snapshot) = step.scratch.take_snapshot(&context)? {
+            let named = sync.name_others(snapshot.view());
+            step.scratch.keep_snapshot(snapshot);
+            named?;
+        }
+        sync.phase = Phase::Gone { next: 0 };
+        Ok(Walked::Through)
+    }
+
+    /// Sends entries: those that were found in the log, or all of the content.
+    pub(super) fn send(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let walked = self.walk_content(step)?;
+        if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
+            sync.phase = Phase::End;
+        }
+        Ok(walked)
+    }
+
+    /// Walks over the content, or over those of its entries that the log has named.
+    fn walk_content(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        if self.targets.is_empty() {
+            let among = self.sync().and_then(|sync| match sync.phase {
+                Phase::Probe => Some(sync.refresh.changed.clone()),
+                _ if sync.refresh.is_from_log => Some(sync.refresh.matched.clone()),
+                _ => None,
+            });
+            let target = self.content(among, step)?;
+            self.targets.extend(target);
+        }
+        let mut targets = std::mem::take(&mut self.targets);
+        let walked = self.walk_all(&mut targets, step);
+        self.targets = if matches!(walked, Ok(Walked::SliceEnd | Walked::Exhausted)) {
+            targets
+        } else {
+            VecDeque::new()
+        };
+        walked
+    }
+
+    /// The target of a walk over the content; `None`: the base object is not there.
+    pub(super) fn content(
+        &mut self,
+        among: Option<RoaringTreemap>,
+        step: &mut Step<'_>,
+    ) -> Result<Option<Target>, OperationError> {
+        let Some(sync) = self.sync() else { return Ok(None) };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Ok(None);
+        };
+        let found = snapshot.view().locate(&sync.base);
+        let plan = among.map(|among| snapshot.view().plan_of(among));
+        step.scratch.keep_snapshot(snapshot);
+        let id = match found? {
+            Location::Entry(id) => id,
+            Location::Missing { ancestor: None } if sync.base.is_root() => 0,
+            Location::Missing { .. } if sync.may_begin_empty() => return Ok(None),
+            Location::Missing { .. } => return Err(SearchRefusal::NoSuchBase.into()),
+        };
+        let mut target = Target::stored(context, id, sync.scope);
+        if let Walk::Stored(walk) = &mut target.walk {
+            walk.plan = plan;
+        }
+        if let Some(sync) = self.sync_mut() {
+            sync.base_id = Some(id);
+        }
+        Ok(Some(target))
+    }
+}
+
+impl Sync {
+    fn collect(&mut self, view: View<'_>, first: u64) -> Result<Collected, StoreError> {
+        let most = (view.entry_count()? / 2).clamp(FEW_CHANGED, MOST_CHANGED);
+        let mut gone = FxHashMap::default();
+        gone.extend(self.refresh.gone.drain(..));
+        let mut next = first;
+        for record in view.changes(first)?.take(CHANGES) {
+            let record = record?;
+            next = record.position.sequence + 1;
+            if next - 1 > self.refresh.last {
+                break;
+            }
+            if self.knows(record.csn) {
+                continue;
+            }
+            if !self.take_up(view, &record, &mut gone)? {
+                return Ok(Collected::Useless);
+            }
+            if self.refresh.changed.len() + gone.len() as u64 > most {
+                return Ok(Collected::Useless);
+            }
+        }
+        self.refresh.gone = gone.into_iter().collect();
+        let is_all = next > self.refresh.last || next == first;
+        Ok(if is_all { Collected::All } else { Collected::More(next) })
+    }
+
+    /// Takes up the entries that a change is about. `false`: the log does not tell them.
+    fn take_up(
+        &mut self,
+        view: View<'_>,
+        record: &ChangeRecord,
+        gone: &mut FxHashMap<[u8; 16], Option<ironbark_store::Csn>>,
+    ) -> Result<bool, StoreError> {
+        for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {
+            let uuid = recorded.before.entry_uuid;
+            if uuid == [0; 16] {
+                return Ok(false);
+            }
+            let found = match view.entry_of_uuid(&uuid) {
+                Ok(found) => found,
+                // The index of entryUUID is still being built.
+                Err(StoreError::Inapplicable(_)) => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let Some(id) = found else {
+                let deletion = matches!(recorded.effect, Effect::Delete { .. }).then_some(record.csn);
+                let known = gone.entry(uuid).or_default();
+                *known = deletion.or(*known);
+                continue;
+            };
+            self.refresh.changed.insert(id);
+            if matches!(recorded.effect, Effect::Rename { .. }) && !self.covers_database() {
+                insert_below(view, id, &mut self.refresh.changed)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds the changed entries that do not belong to the content to those that are gone.
+    fn name_others(&mut self, view: View<'_>) -> Result<(), StoreError> {
+        let others = &self.refresh.changed - &self.refresh.matched;
+        for id in others {
+            if let Some(record) = view.record(id)?
+                && let Some(uuid) = record.entry_uuid()?
+            {
+                self.refresh.gone.push((uuid, None));
+            }
+        }
+        self.meeting = Meeting::Send(EntryState::Add, None);
+        Ok(())
+    }
+}
+
+/// Whether consumers are told of an effect: overlays of theirs make the internal ones.
+pub(super) fn is_sent(recorded: &RecordedEffect) -> bool {
+    !recorded.marks.internal && !recorded.marks.silent
+}
+
+/// Adds all entries below one.
+fn insert_below(view: View<'_>, id: EntryId, to: &mut RoaringTreemap) -> Result<(), StoreError> {
+    let mut above = vec![id];
+    while let Some(parent) = above.pop() {
+        for child in view.children(parent)? {
+            let child = child?;
+            to.insert(child);
+            above.push(child);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Places in the log by CSN, found by bisection over the vectors of the rows.
+
+use super::{LogRows, LogState, damaged, row::NumberedRow};
+use crate::{
+    ChangeRecord, StoreError, View,
+    csn::{ContextVector, Csn},
+    tables::{LogTables, MetaRow},
+};
+
+/// A row of the log: its vector, and the numbers of its changes.
+struct Reaching {
+    vector: ContextVector,
+    from: u64,
+    to: u64,
+}
+
+impl View<'_> {
+    /// The number of the change that has a CSN, or that brought it from another server. The number before the first
+    /// change, if the CSN is the greatest of its server there. `None`: the log does not know it.
+    ///
+    /// # Errors
+    /// The storage failed; a row is damaged.
+    pub fn position_of(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
+        let exact = self.position_within(csn)?;
+        Ok(exact
+            .filter(|(_, found)| *found == Some(csn))
+            .map(|(position, _)| position))
+    }
+
+    /// Where a reader begins that has all changes of a server up to a CSN: every later change of that server stands
+    /// behind this number. `None`: the log no longer has all of them.
+    ///
+    /// # Errors
+    /// The storage failed; a row is damaged.
+    pub fn position_behind(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
+        Ok(self.position_within(csn)?.map(|(position, _)| position))
+    }
+
+    /// Where a reader begins that has no change of a server. `None`: the log no longer has all of them.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn position_before_all(&self, server: u16) -> Result<Option<u64>, StoreError> {
+        let first = self.log_state()?.first;
+        let Some(first) = first.filter(|_| self.tables().log.is_some()) else {
+            return Ok(None);
+        };
+        let base = self.log_base()?;
+        let has_none = base.is_some_and(|base| base.of_server(server).is_none());
+        Ok(has_none.then_some(first - 1))
+    }
+
+    /// The greatest CSN of each server before the first change of the log; `None`: not known.
+    fn log_base(&self) -> Result<Option<ContextVector>, StoreError> {
+        let base = self.tables().meta(self.txn, MetaRow::LogBase)?;
+        Ok(base.and_then(ContextVector::decode))
+    }
+
+    /// The last change that made the greatest CSN of a server one that is not above `csn`, and which CSN that is.
+    fn position_within(&self, csn: Csn) -> Result<Option<(u64, Option<Csn>)>, StoreError> {
+        let (
+            Some(log),
+            LogState {
+                first: Some(first),
+                last,
+                ..
+            },
+        ) = (&self.tables().log, self.log_state()?)
+        else {
+            return Ok(None);
+        };
+        let server = csn.server_id();
+        let base = self.log_base()?.and_then(|base| base.of_server(server));
+        let at_base = base.filter(|base| *base <= csn).map(|base| (first - 1, Some(base)));
+        let Some(reaching) = self.first_reaching(log, csn, first, last)? else {
+            // No change of the server is above it; the last that there is may be below.
+            return match self.log_vector()?.and_then(|vector| vector.of_server(server)) {
+                Some(greatest) if greatest < csn => self.position_within(greatest),
+                _ => Ok(at_base),
+            };
+        };
+        let changes = self.changes(reaching.from)?;
+        let mut found = None;
+        for record in changes.take(usize::try_from(reaching.to - reaching.from + 1).unwrap_or(usize::MAX)) {
+            let record = record?;
+            match raised_to(&record, server) {
+                Some(raised) if raised == csn => return Ok(Some((record.position.sequence, Some(csn)))),
+                Some(raised) if raised < csn => found = Some((record.position.sequence, Some(raised))),
+                _ => {}
+            }
+        }
+        if found.is_some() {
+            return Ok(found);
+        }
+        // The CSN falls between those of this row and of the rows before it.
+        match self
+            .vector_before(log, reaching.from)?
+            .and_then(|vector| vector.of_server(server))
+        {
+            Some(before) if before < csn => self.position_within(before),
+            _ => Ok(at_base),
+        }
+    }
+
+    /// The vector of the row before the one that begins with change `from`.
+    fn vector_before(&self, log: &LogTables, from: u64) -> Result<Option<ContextVector>, StoreError> {
+        let Some(before) = from.checked_sub(1).filter(|before| *before > 0) else {
+            return Ok(None);
+        };
+        match LogRows::from(self.tables(), self.txn, log, before)?.next() {
+            Some(row) => {
+                let NumberedRow { row, first, .. } = row?;
+                Ok(row.vector().filter(|_| first <= before))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The first row whose vector has reached the CSN, if any: vectors never go down.
+    fn first_reaching(&self, log: &LogTables, csn: Csn, first: u64, last: u64) -> Result<Option<Reaching>, StoreError> {
+        let (mut low, mut high) = (first, last.saturating_add(1));
+        let mut found = None;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(row) = LogRows::from(self.tables(), self.txn, log, middle)?.next() else {
+                high = middle;
+                continue;
+            };
+            let NumberedRow {
+                row,
+                first: from,
+                last: to,
+                ..
+            } = row?;
+            let vector = row.vector().ok_or_else(|| damaged("a context vector"))?;
+            if vector.of_server(csn.server_id()).is_some_and(|reached| reached >= csn) {
+                // A gap, which only damage makes, must not keep the range from getting shorter.
+                high = from.min(middle).max(low);
+                found = Some(Reaching { vector, from, to });
+            } else {
+                low = to.saturating_add(1);
+            }
+        }
+        Ok(found.filter(|reaching| !reaching.vector.is_empty()))
+    }
+}
+
+/// The CSN of a server that a change brings into the vector.
+fn raised_to(record: &ChangeRecord, server: u16) -> Option<Csn> {
+    let own = std::iter::once(record.csn).chain(record.cookie.iter().copied());
+    own.filter(|csn| csn.server_id() == server && *csn != Csn::default())
+        .max()
+}
