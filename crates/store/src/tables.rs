@@ -229,6 +229,8 @@ pub(crate) enum MetaRow {
     Generation,
     /// Whether the database was restored from a copy, and has not heard from its peers since.
     Restored,
+    /// For each server, its last change that moved entries together with a superior. Absent: there was none.
+    Moves,
 }
 
 impl MetaRow {
@@ -251,6 +253,7 @@ impl MetaRow {
             Self::RecentRowBehind => b"log-recent-behind",
             Self::Generation => b"generation",
             Self::Restored => b"restored",
+            Self::Moves => b"moves",
         }
     }
 }

@@ -50,6 +50,17 @@ impl View<'_> {
         Ok(has_none.then_some(first - 1))
     }
 
+    /// For each server, its last change that moved entries together with a superior. So these entries have other names
+    /// now, although their `entryCSN` is older.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn moves(&self) -> Result<ContextVector, StoreError> {
+        let moves = self.tables().meta(self.txn, MetaRow::Moves)?;
+        let moves = moves.map(|bytes| ContextVector::decode(bytes).ok_or_else(|| damaged("the row of moves")));
+        Ok(moves.transpose()?.unwrap_or_default())
+    }
+
     /// The greatest CSN of each server before the first change of the log; `None`: not known.
     fn log_base(&self) -> Result<Option<ContextVector>, StoreError> {
         let base = self.tables().meta(self.txn, MetaRow::LogBase)?;

@@ -158,6 +158,9 @@ impl WriteTransaction<'_> {
         }
         pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
+            if self.view().has_subordinates(id)? {
+                self.note_move();
+            }
             // Also for an entry without subordinates: it may have had some, and may get others, and readers remember
             // names.
             self.structure_changed = true;

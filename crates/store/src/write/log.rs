@@ -50,6 +50,10 @@ pub(super) struct Logged {
     /// Octets that the stored rows have become longer.
     longer: isize,
     csns: ContextVector,
+    /// Whether a change moves entries together with a superior that no record contains yet.
+    moves: bool,
+    /// The CSNs of such changes.
+    moved: ContextVector,
     /// Effects that no record contains yet.
     unrecorded: usize,
     before: Before,
@@ -182,6 +186,11 @@ impl WriteTransaction<'_> {
         }
     }
 
+    /// Remembers that an effect moves entries together with their superior.
+    pub(super) fn note_move(&mut self) {
+        self.logged.moves = true;
+    }
+
     /// Remembers what an effect removes.
     pub(super) fn note_before(&mut self, before: Before) {
         self.logged.before = before;
@@ -195,6 +204,7 @@ impl WriteTransaction<'_> {
             tables.put_meta(&mut self.txn, MetaRow::Position, csn.text().as_bytes())?;
             self.put_row()?;
             self.close_context()?;
+            self.close_moves()?;
         }
         let logged = std::mem::take(&mut self.logged);
         let Some(mut sequence) = logged.sequence.filter(|_| logged.last.is_some()) else {
@@ -248,6 +258,15 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
+    fn close_moves(&mut self) -> Result<(), StoreError> {
+        if self.logged.moved.is_empty() {
+            return Ok(());
+        }
+        let mut moves = self.view().moves()?;
+        moves.merge_all(&self.logged.moved);
+        self.tables().put_meta(&mut self.txn, MetaRow::Moves, &moves.encode())
+    }
+
     /// Entries were changed without a row: if the log is kept, it begins anew after a number that no row has.
     fn break_log(&mut self, number: Option<u64>) -> Result<(), StoreError> {
         let tables = self.tables();
@@ -297,6 +316,9 @@ impl WriteTransaction<'_> {
         logged.sequence = Some(record.position.sequence);
         logged.last = Some(record.csn);
         logged.csns.merge(record.csn);
+        if std::mem::take(&mut logged.moves) {
+            logged.moved.merge(record.csn);
+        }
         for csn in &record.cookie {
             logged.csns.merge(*csn);
         }

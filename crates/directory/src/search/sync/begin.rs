@@ -29,6 +29,9 @@ impl SearchRun {
     /// Decides from the cookie and the log.
     pub(super) fn begin_sync(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let own = step.scratch.directory().server_id();
+        // Each phase makes its own.
+        self.targets.clear();
+        self.note_extent();
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
@@ -68,16 +71,17 @@ impl Sync {
         if let Some(position) = first_missing(view, vector, known)? {
             return Ok(Way::Changes(position + 1));
         }
-        self.without_log()
+        self.without_log(view)
     }
 
     /// The way where the log does not tell what has changed.
-    fn without_log(&self) -> Result<Way, OperationError> {
+    fn without_log(&self, view: View<'_>) -> Result<Way, OperationError> {
         if self.provider.reload_hint && !self.reload_hint {
             return Err(SyncRefusal::StaleCookie.into());
         }
-        // Below a part of the database, a moved subtree brings entries that did not change.
-        Ok(if self.covers_database() { Way::Newer } else { Way::All })
+        // Entries that moved with a superior which the consumer may not have are not newer than its cookie.
+        let has_moved = !self.has_everything && self.holds_subtrees() && is_ahead(&view.moves()?, &self.known);
+        Ok(if has_moved { Way::All } else { Way::Newer })
     }
 
     fn go(&mut self, way: Way) {
@@ -97,11 +101,11 @@ impl Sync {
     }
 
     /// Gives up reading the log: it is too long, or does not tell enough.
-    pub(super) fn leave_log(&mut self) -> Result<(), OperationError> {
+    pub(super) fn leave_log(&mut self, view: View<'_>) -> Result<(), OperationError> {
         let refresh = &mut self.refresh;
         refresh.changed.clear();
         refresh.gone = Vec::new();
-        let way = self.without_log()?;
+        let way = self.without_log(view)?;
         self.go(way);
         Ok(())
     }

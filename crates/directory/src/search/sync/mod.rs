@@ -13,6 +13,7 @@
 
 mod answer;
 mod begin;
+mod below;
 mod former;
 mod persist;
 mod refresh;
@@ -27,7 +28,7 @@ use ironbark_ldap_proto::{
     SearchRequest,
     controls::{EntryState, RequestControls},
 };
-use ironbark_model::Dn;
+use ironbark_model::{Dn, filter::compiled::Node};
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 
@@ -37,6 +38,7 @@ use super::{
 };
 use crate::{
     Configuration, NamingContext, OperationError,
+    access::Requester,
     backend::feed::Reader,
     cookie::SyncCookie,
     overlay::SyncProvider,
@@ -59,6 +61,8 @@ pub(crate) struct Sync {
     consumer: (u16, u16),
     /// The CSNs that the consumer has, or was told.
     known: ContextVector,
+    /// Whether the consumer has every entry of the database.
+    has_everything: bool,
     phase: Phase,
     refresh: Refresh,
     meeting: Meeting,
@@ -137,6 +141,13 @@ struct Persisting {
     batch: VecDeque<Arc<ChangeRecord>>,
     /// Effects of the first of them that were sent.
     effects: usize,
+    /// The entries below one that is renamed.
+    below: Option<below::Below>,
+    /// Whether the entry of the effect was sent, and only those below it are not.
+    has_sent_own: bool,
+    /// Up to this change, an entry that does not belong to the content may have belonged to it, whatever its name was:
+    /// it may have been below one that was moved out.
+    in_doubt_until: u64,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
     /// Whether everything was sent.
@@ -194,6 +205,7 @@ impl Sync {
             request: pdu.into(),
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
             known: cookie.csns,
+            has_everything: false,
             phase: Phase::Begin,
             refresh: Refresh::default(),
             meeting: Meeting::Note,
@@ -222,6 +234,11 @@ impl Sync {
     fn covers_database(&self) -> bool {
         self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
     }
+
+    /// Whether entries that move together with a superior may be in the content.
+    fn holds_subtrees(&self) -> bool {
+        matches!(self.scope, Scope::Subtree | Scope::Children)
+    }
 }
 
 impl SearchRun {
@@ -232,6 +249,21 @@ impl SearchRun {
 
     fn sync_mut(&mut self) -> Option<&mut Sync> {
         self.extras.as_mut()?.sync.as_deref_mut()
+    }
+
+    /// Notes whether the consumer has every entry of the database. Then it renames what is below a renamed entry itself.
+    fn note_extent(&mut self) {
+        let Some(sync) = self.sync() else { return };
+        let (configuration, context) = (&self.configuration, &sync.context);
+        let is_any = match self.filter.nodes.as_slice() {
+            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&configuration.well_known.object_class),
+            _ => false,
+        };
+        let reads_all = Requester::of(configuration, context, &self.origin).reads_everything();
+        let has_everything = is_any && reads_all && sync.covers_database();
+        if let Some(sync) = self.sync_mut() {
+            sync.has_everything = has_everything;
+        }
     }
 
     /// Whether the consumer has everything, and waits for changes.
@@ -283,6 +315,8 @@ impl SearchRun {
         }
         (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
         sync.phase = Phase::Persist;
+        self.note_extent();
+        self.targets.clear();
         self.begin_persisting();
         self.sent = former.sent;
         Ok(())

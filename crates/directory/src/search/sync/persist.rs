@@ -26,6 +26,7 @@ use crate::{
 struct Moment<'r> {
     recorded: &'r RecordedEffect,
     csn: Csn,
+    sequence: u64,
     /// The cookie of the change, if this is all that is sent of it.
     cookie: Option<String>,
 }
@@ -41,6 +42,9 @@ impl Sync {
             next,
             batch: VecDeque::new(),
             effects: 0,
+            below: None,
+            has_sent_own: false,
+            in_doubt_until: 0,
             owes_cookie: false,
             is_drained: false,
         });
@@ -100,23 +104,19 @@ impl SearchRun {
         step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
         let own = step.scratch.directory().server_id();
-        let (is_known, cookie) = match self.sync() {
-            Some(sync) => {
-                let csns = std::iter::once(record.csn).collect();
-                (
-                    sync.knows(record.csn) || sync.has_brought(record),
-                    sync.cookie(own, &csns, None),
-                )
-            }
-            None => return Ok(Walked::Finish),
+        let Some(sync) = self.sync() else {
+            return Ok(Walked::Finish);
         };
+        let is_known = sync.knows(record.csn) || sync.has_brought(record);
+        let cookie = sync.cookie(own, &std::iter::once(record.csn).collect(), None);
+        let is_alone = sync.is_alone(record);
         if !is_known {
-            let is_alone = record.effects.iter().filter(|recorded| is_sent(recorded)).count() == 1;
             for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
                 if is_sent(recorded) {
                     let moment = Moment {
                         recorded,
                         csn: record.csn,
+                        sequence: record.position.sequence,
                         cookie: is_alone.then(|| cookie.clone()),
                     };
                     let walked = self.send_effect(&moment, step)?;
@@ -125,7 +125,7 @@ impl SearchRun {
                     }
                 }
                 if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
-                    persisting.effects = number + 1;
+                    (persisting.effects, persisting.below, persisting.has_sent_own) = (number + 1, None, false);
                 }
             }
         }
@@ -141,37 +141,62 @@ impl SearchRun {
         if is_known || owes_cookie {
             sync.known.merge(record.csn);
         }
-        if owes_cookie && record.effects.iter().filter(|recorded| is_sent(recorded)).count() > 1 {
+        if owes_cookie && !is_alone {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)
     }
 
-    /// Sends one effect. It is done as a whole, or again.
+    /// Sends one effect. The entry itself is sent as a whole, or again; then what is below it.
     fn send_effect(&mut self, moment: &Moment<'_>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
-        let uuid = moment.recorded.before.entry_uuid;
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
         let context = Arc::clone(&sync.context);
-        let is_new = matches!(moment.recorded.effect, Effect::Add { .. });
-        let state = if is_new { EntryState::Add } else { EntryState::Modify };
-        sync.meeting = Meeting::Send(state, moment.cookie.clone());
         let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
             return Err(SyncRefusal::NoProvider.into());
         };
-        let found = find(&snapshot, uuid);
+        let found = find(&snapshot, moment.recorded.before.entry_uuid).and_then(|id| {
+            sync.note_below(&snapshot, &moment.recorded.effect, id)?;
+            Ok(id)
+        });
         step.scratch.keep_snapshot(snapshot);
         let found = found?;
+        let walked = self.name_below(step)?;
+        if !matches!(walked, Walked::Through) {
+            return Ok(walked);
+        }
+        let walked = self.send_own(moment, found, step)?;
+        if !matches!(walked, Walked::Through) {
+            return Ok(walked);
+        }
+        self.send_below(step)
+    }
+
+    /// Sends the entry of an effect, or that it has left the content.
+    fn send_own(
+        &mut self,
+        moment: &Moment<'_>,
+        found: Option<EntryId>,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
+        let is_new = matches!(moment.recorded.effect, Effect::Add { .. });
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        if sync
+            .persisting
+            .as_ref()
+            .is_some_and(|persisting| persisting.has_sent_own)
+        {
+            return Ok(Walked::Through);
+        }
+        let state = if is_new { EntryState::Add } else { EntryState::Modify };
+        sync.meeting = Meeting::Send(state, moment.cookie.clone());
         let before = self.sent;
-        if let Some(id) = found {
-            let among = std::iter::once(id).collect();
-            if let Some(mut target) = self.content(Some(among), step)? {
-                let walked = self.walk(&mut target, step)?;
-                if !matches!(walked, Walked::Through) {
-                    return Ok(walked);
-                }
-            }
+        let walked = self.send_now(found, step)?;
+        if !matches!(walked, Walked::Through) {
+            return Ok(walked);
         }
         let is_sent = self.sent > before;
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
@@ -179,7 +204,18 @@ impl SearchRun {
             return Ok(Walked::Exhausted);
         }
         if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+            persisting.has_sent_own = true;
             persisting.owes_cookie |= is_sent || is_gone;
+        }
+        Ok(Walked::Through)
+    }
+
+    /// Sends an entry as it is, if it belongs to the content.
+    fn send_now(&mut self, found: Option<EntryId>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        if let Some(id) = found
+            && let Some(mut target) = self.content(Some(std::iter::once(id).collect()), step)?
+        {
+            return self.walk(&mut target, step);
         }
         Ok(Walked::Through)
     }
@@ -202,7 +238,10 @@ impl SearchRun {
         };
         step.scratch.keep_snapshot(snapshot);
         let configuration = Arc::clone(&self.configuration);
-        let Some(entry) = former(&configuration.schema, moment.recorded, after?) else {
+        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
+        let is_in_doubt = persisting.is_some_and(|persisting| moment.sequence <= persisting.in_doubt_until);
+        let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt);
+        let Some(entry) = known else {
             self.send_gone(uuid, moment.cookie.as_deref(), step.out);
             return Ok(true);
         };
@@ -239,6 +278,14 @@ enum Next {
 }
 
 impl Sync {
+    /// Whether one message is all that is sent of a change.
+    fn is_alone(&self, record: &ChangeRecord) -> bool {
+        let mut sent = record.effects.iter().filter(|recorded| is_sent(recorded));
+        let is_move = |recorded: &RecordedEffect| matches!(recorded.effect, Effect::Rename { .. });
+        let first = sent.next();
+        sent.next().is_none() && (self.has_everything || !first.is_some_and(is_move))
+    }
+
     fn next_change(&mut self, snapshot: &HeldSnapshot, own: u16) -> Result<Next, OperationError> {
         let view = snapshot.view();
         match (view.locate(&self.base)?, self.base_id) {

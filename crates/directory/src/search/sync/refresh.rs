@@ -45,18 +45,20 @@ impl SearchRun {
         let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
             return Ok(Walked::Finish);
         };
-        let collected = sync.collect(snapshot.view(), next);
+        let view = snapshot.view();
+        let collected = sync.collect(view, next).map_err(OperationError::from);
+        let collected = collected.and_then(|collected| match collected {
+            Collected::Useless => sync.leave_log(view).map(|()| None),
+            collected => Ok(Some(collected)),
+        });
         step.scratch.keep_snapshot(snapshot);
         sync.phase = match collected? {
-            Collected::More(next) => Phase::Collect { next },
-            Collected::All => {
+            Some(Collected::More(next)) => Phase::Collect { next },
+            Some(_) => {
                 sync.meeting = Meeting::Note;
                 Phase::Probe
             }
-            Collected::Useless => {
-                sync.leave_log()?;
-                return Ok(Walked::Through);
-            }
+            None => return Ok(Walked::Through),
         };
         step.slice.has_advanced = true;
         Ok(if sync.phase == Phase::Probe {
@@ -93,12 +95,21 @@ impl SearchRun {
 
     /// Walks over the content, or over those of its entries that the log has named.
     fn walk_content(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        self.walk_among(step, |sync| match sync.phase {
+            Phase::Probe => Some(sync.refresh.changed.clone()),
+            _ if sync.refresh.is_from_log => Some(sync.refresh.matched.clone()),
+            _ => None,
+        })
+    }
+
+    /// Walks over the content, or over those of its entries that are `among`, which is asked once for each walk.
+    pub(super) fn walk_among(
+        &mut self,
+        step: &mut Step<'_>,
+        among: impl FnOnce(&Sync) -> Option<RoaringTreemap>,
+    ) -> Result<Walked, OperationError> {
         if self.targets.is_empty() {
-            let among = self.sync().and_then(|sync| match sync.phase {
-                Phase::Probe => Some(sync.refresh.changed.clone()),
-                _ if sync.refresh.is_from_log => Some(sync.refresh.matched.clone()),
-                _ => None,
-            });
+            let among = self.sync().and_then(among);
             let target = self.content(among, step)?;
             self.targets.extend(target);
         }
@@ -195,8 +206,8 @@ impl Sync {
                 continue;
             };
             self.refresh.changed.insert(id);
-            if matches!(recorded.effect, Effect::Rename { .. }) && !self.covers_database() {
-                insert_below(view, id, &mut self.refresh.changed)?;
+            if matches!(recorded.effect, Effect::Rename { .. }) && !self.has_everything && self.holds_subtrees() {
+                self.refresh.changed.extend(entries_below(view, id)?);
             }
         }
         Ok(true)
@@ -222,15 +233,16 @@ pub(super) fn is_sent(recorded: &RecordedEffect) -> bool {
     !recorded.marks.internal && !recorded.marks.silent
 }
 
-/// Adds all entries below one.
-fn insert_below(view: View<'_>, id: EntryId, to: &mut RoaringTreemap) -> Result<(), StoreError> {
+/// All entries below one, each after those above it.
+pub(super) fn entries_below(view: View<'_>, id: EntryId) -> Result<Vec<EntryId>, StoreError> {
+    let mut found = Vec::new();
     let mut above = vec![id];
     while let Some(parent) = above.pop() {
         for child in view.children(parent)? {
             let child = child?;
-            to.insert(child);
+            found.push(child);
             above.push(child);
         }
     }
-    Ok(())
+    Ok(found)
 }

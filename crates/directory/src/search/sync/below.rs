@@ -1,0 +1,170 @@
+//! The entries below a renamed one. They have other names, but no change of their own.
+//!
+//! A consumer that has the renamed entry, and keeps it, renames what is below it. Others must be told.
+
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_store::{Effect, EntryId, HeldSnapshot};
+use roaring::RoaringTreemap;
+
+use super::{Meeting, Sync, refresh::entries_below};
+use crate::{
+    OperationError,
+    refusal::SyncRefusal,
+    search::{
+        run::{SearchRun, Walked},
+        work::Step,
+    },
+};
+
+/// What is done with them.
+pub(super) struct Below {
+    /// Each after those above it.
+    all: Vec<EntryId>,
+    /// Those that belong to the content.
+    matched: RoaringTreemap,
+    stage: Stage,
+}
+
+/// Before and after the renamed entry itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Finds out which belong to the content.
+    Note,
+    /// Names the others, from the last of so many on.
+    Name(usize),
+    /// Sends them, when the renamed entry was sent.
+    Send,
+}
+
+impl Sync {
+    /// Notes the entries below a renamed one, once for each effect.
+    pub(super) fn note_below(
+        &mut self,
+        snapshot: &HeldSnapshot,
+        effect: &Effect,
+        id: Option<EntryId>,
+    ) -> Result<(), OperationError> {
+        let is_move = matches!(effect, Effect::Rename { .. }) && !self.has_everything && self.holds_subtrees();
+        let Some(persisting) = self
+            .persisting
+            .as_mut()
+            .filter(|persisting| is_move && persisting.below.is_none())
+        else {
+            return Ok(());
+        };
+        let view = snapshot.view();
+        persisting.in_doubt_until = view.log_state()?.last;
+        let all = match id {
+            Some(id) => entries_below(view, id)?,
+            None => Vec::new(),
+        };
+        persisting.below = Some(Below {
+            all,
+            matched: RoaringTreemap::new(),
+            stage: Stage::Note,
+        });
+        Ok(())
+    }
+
+    fn below(&mut self) -> Option<&mut Below> {
+        self.persisting
+            .as_mut()?
+            .below
+            .as_mut()
+            .filter(|below| !below.all.is_empty())
+    }
+}
+
+impl SearchRun {
+    /// Before the renamed entry: names the entries below it that do not belong to the content, the deepest first.
+    pub(super) fn name_below(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        loop {
+            let Some(sync) = self.sync_mut() else {
+                return Ok(Walked::Finish);
+            };
+            let Some(below) = sync.below() else {
+                return Ok(Walked::Through);
+            };
+            match below.stage {
+                Stage::Note => {
+                    let all: RoaringTreemap = below.all.iter().copied().collect();
+                    sync.meeting = Meeting::Note;
+                    let walked = self.walk_among(step, |_| Some(all))?;
+                    if !matches!(walked, Walked::Through) {
+                        return Ok(walked);
+                    }
+                    let Some(sync) = self.sync_mut() else {
+                        return Ok(Walked::Finish);
+                    };
+                    let matched = std::mem::take(&mut sync.refresh.matched);
+                    if let Some(below) = sync.below() {
+                        (below.matched, below.stage) = (matched, Stage::Name(below.all.len()));
+                    }
+                }
+                Stage::Name(left) => {
+                    let walked = self.name_some_below(left, step)?;
+                    if !matches!(walked, Walked::Through) {
+                        return Ok(walked);
+                    }
+                }
+                Stage::Send => return Ok(Walked::Through),
+            }
+        }
+    }
+
+    fn name_some_below(&mut self, mut left: usize, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let Some(context) = self.sync().map(|sync| std::sync::Arc::clone(&sync.context)) else {
+            return Ok(Walked::Finish);
+        };
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let mut named = Ok(Walked::Through);
+        while left > 0 {
+            if step.is_used_up() {
+                named = Ok(Walked::SliceEnd);
+                break;
+            }
+            left -= 1;
+            let Some(below) = self.sync_mut().and_then(Sync::below) else {
+                break;
+            };
+            below.stage = Stage::Name(left);
+            let Some(id) = below.all.get(left).copied().filter(|id| !below.matched.contains(*id)) else {
+                continue;
+            };
+            let found = snapshot.view().record(id).and_then(|record| match record {
+                Some(record) => record.entry_uuid(),
+                None => Ok(None),
+            });
+            match found {
+                Ok(Some(uuid)) => self.send_gone(uuid, None, step.out),
+                Ok(None) => {}
+                Err(error) => {
+                    named = Err(error.into());
+                    break;
+                }
+            }
+        }
+        step.scratch.keep_snapshot(snapshot);
+        if left == 0
+            && let Some(below) = self.sync_mut().and_then(Sync::below)
+        {
+            below.stage = Stage::Send;
+        }
+        named
+    }
+
+    /// After the renamed entry: sends the entries below it that belong to the content.
+    pub(super) fn send_below(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let Some(below) = sync.below() else {
+            return Ok(Walked::Through);
+        };
+        let matched = below.matched.clone();
+        sync.meeting = Meeting::Send(EntryState::Modify, None);
+        self.walk_among(step, |_| Some(matched))
+    }
+}

@@ -1,0 +1,300 @@
+//! A consumer of RFC 4533 that keeps what it is sent in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ironbark_directory::{Progress, SearchRun, Started};
+use ironbark_ldap_proto::{
+    DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
+    SearchRequest, SearchResultEntry, SyncInfo,
+    controls::{Control, EntryState, ManageDsaIt, SyncDone, SyncRequest, SyncState, find, sync},
+    frame,
+    message::encode_request,
+};
+
+use crate::harness::Client;
+
+/// Attributes that say something of the entry's place, or of the server.
+const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
+
+/// What a consumer asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) identity: &'static str,
+    pub(crate) base: &'static str,
+    pub(crate) scope: Scope,
+    pub(crate) filter: &'static str,
+}
+
+/// An entry: its name, and its attributes as lines.
+pub(crate) type Held = (String, BTreeSet<String>);
+
+/// What a message was, for tests that look at them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Message {
+    Entry(EntryState, String),
+    /// Number of UUIDs.
+    Gone(usize),
+    Present(usize),
+    Cookie,
+    RefreshDelete,
+    RefreshPresent,
+    Done(u32, String),
+}
+
+#[derive(Default)]
+pub(crate) struct Consumer {
+    pub(crate) entries: BTreeMap<[u8; 16], Held>,
+    pub(crate) cookie: Option<Vec<u8>>,
+    pub(crate) reload_hint: bool,
+    /// Server ID.
+    pub(crate) sid: u16,
+    seen: BTreeSet<[u8; 16]>,
+    pub(crate) messages: Vec<Message>,
+    run: Option<Box<SearchRun>>,
+    number: i32,
+}
+
+impl Consumer {
+    /// Sends the request, and takes what comes at once.
+    pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
+        self.seen.clear();
+        self.messages.clear();
+        self.number += 1;
+        let names = [&b"*"[..], b"+"];
+        let request = SearchRequest {
+            base: content.base.as_bytes(),
+            scope: content.scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit: 0,
+            types_only: false,
+            filter: Filter::parse(content.filter.as_bytes(), 10).unwrap(),
+            attributes: names[..].into(),
+        };
+        let with_sid = self.sid != 0 || self.cookie.is_some();
+        let sent = match &self.cookie {
+            Some(cookie) if self.sid != 0 => {
+                let text = String::from_utf8(cookie.clone()).unwrap();
+                let csns = text.split_once(",csn=").map_or("", |(_, csns)| csns);
+                format!("rid=001,sid={:03x},csn={csns}", self.sid).into_bytes()
+            }
+            Some(cookie) => cookie.clone(),
+            None => format!("rid=001,sid={:03x}", self.sid).into_bytes(),
+        };
+        let sync = Control::critical(SyncRequest {
+            persists,
+            cookie: with_sid.then_some(&sent),
+            reload_hint: self.reload_hint,
+        });
+        let manage = Control::critical(ManageDsaIt);
+        client.become_(content.identity);
+        let mut pdu = Vec::new();
+        let controls: [&dyn EncodeControl; 2] = [&sync, &manage];
+        encode_request(
+            &mut pdu,
+            MessageId::new(self.number).unwrap(),
+            &Request::Search(request),
+            &controls,
+        );
+        let mut out = Vec::new();
+        let (worker, session) = client.parts();
+        match worker.start(session, &pdu, &mut out) {
+            Started::Answered => self.take(&out),
+            Started::Search(run) => {
+                self.take(&out);
+                self.run = Some(run);
+                self.go_on(client);
+            }
+            _ => panic!("a search is answered or goes on"),
+        }
+    }
+
+    /// Takes what has come since.
+    pub(crate) fn go_on(&mut self, client: &mut Client) {
+        let Some(mut run) = self.run.take() else { return };
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        loop {
+            if run.is_waiting() && run.poll_ready(&mut cx).is_pending() {
+                self.run = Some(run);
+                return;
+            }
+            let mut out = Vec::new();
+            let (worker, session) = client.parts();
+            let progress = worker.step(session, &mut run, &mut out);
+            self.take(&out);
+            if progress == Progress::Done {
+                return;
+            }
+        }
+    }
+
+    /// Whether it waits for changes.
+    pub(crate) fn persists(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Breaks the connection.
+    pub(crate) fn leave(&mut self) {
+        self.run = None;
+    }
+
+    /// The result code and text, once there is one.
+    pub(crate) fn result(&self) -> Option<(u32, &str)> {
+        match self.messages.last() {
+            Some(Message::Done(code, text)) => Some((*code, text)),
+            _ => None,
+        }
+    }
+
+    /// What it holds, in the order of the names.
+    pub(crate) fn content(&self) -> BTreeMap<String, BTreeSet<String>> {
+        self.entries.values().cloned().collect()
+    }
+
+    fn take(&mut self, mut out: &[u8]) {
+        while let Some(length) = frame(out, 1 << 24).unwrap() {
+            let (pdu, rest) = out.split_at(length);
+            out = rest;
+            let message = ResponseMessage::decode(pdu, &DecodeLimits::default()).unwrap();
+            match message.operation {
+                Response::SearchEntry(entry) => {
+                    let state = find(&message.controls, sync::STATE_OID).and_then(|control| control.value);
+                    let state = SyncState::decode_value(state.expect("a state")).unwrap();
+                    self.take_entry(&entry, &state);
+                }
+                Response::Intermediate(response) => {
+                    let info = SyncInfo::of(&response).unwrap().expect("sync info");
+                    self.take_info(info);
+                }
+                Response::Done(_, result) => {
+                    let done = find(&message.controls, sync::DONE_OID).and_then(|control| control.value);
+                    if let Some(done) = done {
+                        let done = SyncDone::decode_value(done).unwrap();
+                        self.end_refresh(!done.refresh_deletes);
+                        self.keep(done.cookie);
+                    }
+                    let text = String::from_utf8_lossy(result.diagnostic_message).into_owned();
+                    self.messages.push(Message::Done(result.code.0, text));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn take_entry(&mut self, entry: &SearchResultEntry<'_>, state: &SyncState<'_>) {
+        let (name, lines) = held(entry);
+        self.messages.push(Message::Entry(state.state, name.clone()));
+        match state.state {
+            EntryState::Delete => {
+                assert!(lines.is_empty(), "a deleted entry has no attributes");
+                self.entries.remove(&state.uuid);
+            }
+            EntryState::Present => _ = self.seen.insert(state.uuid),
+            EntryState::Add | EntryState::Modify => {
+                self.seen.insert(state.uuid);
+                if let Some((former, _)) = self.entries.insert(state.uuid, (name.clone(), lines)) {
+                    self.rename_below(&former, &name);
+                }
+            }
+        }
+        self.keep(state.cookie);
+    }
+
+    /// Entries below a renamed one have another name, too.
+    fn rename_below(&mut self, former: &str, name: &str) {
+        let below = format!(",{former}");
+        for (other, _) in self.entries.values_mut() {
+            if let Some(own) = other.strip_suffix(&below) {
+                *other = format!("{own},{name}");
+            }
+        }
+    }
+
+    fn take_info(&mut self, info: SyncInfo<'_>) {
+        let (cookie, message) = match info {
+            SyncInfo::NewCookie(cookie) => (Some(cookie), Message::Cookie),
+            SyncInfo::RefreshDelete { cookie, done } => {
+                assert!(done);
+                (cookie, Message::RefreshDelete)
+            }
+            SyncInfo::RefreshPresent { cookie, done } => {
+                assert!(done);
+                self.end_refresh(true);
+                (cookie, Message::RefreshPresent)
+            }
+            SyncInfo::IdSet { cookie, deletes, uuids } => {
+                let count = uuids.iter().count();
+                if deletes {
+                    uuids.iter().for_each(|uuid| _ = self.entries.remove(&uuid));
+                    (cookie, Message::Gone(count))
+                } else {
+                    self.seen.extend(uuids.iter());
+                    (cookie, Message::Present(count))
+                }
+            }
+        };
+        self.messages.push(message);
+        self.keep(cookie);
+    }
+
+    fn end_refresh(&mut self, removes_unseen: bool) {
+        if removes_unseen {
+            self.entries.retain(|uuid, _| self.seen.contains(uuid));
+        }
+    }
+
+    fn keep(&mut self, cookie: Option<&[u8]>) {
+        if let Some(cookie) = cookie {
+            let text = std::str::from_utf8(cookie).unwrap();
+            let text = text.split_once(",delcsn=").map_or(text, |(before, _)| before);
+            self.cookie = Some(merged(self.cookie.as_deref(), text).into_bytes());
+        }
+    }
+}
+
+/// A cookie of a change has only the CSN of the change.
+fn merged(known: Option<&[u8]>, new: &str) -> String {
+    let mut csns: BTreeMap<String, String> = BTreeMap::new();
+    let known = known
+        .map(|known| String::from_utf8_lossy(known).into_owned())
+        .unwrap_or_default();
+    for text in [known.as_str(), new] {
+        for csn in text.split_once("csn=").map_or("", |(_, csns)| csns).split(';') {
+            let Some(server) = csn.split('#').nth(2) else { continue };
+            let greatest = csns.entry(server.to_owned()).or_default();
+            if csn > greatest.as_str() {
+                csn.clone_into(greatest);
+            }
+        }
+    }
+    let all: Vec<String> = csns.into_values().collect();
+    format!("rid=001,csn={}", all.join(";"))
+}
+
+fn held(entry: &SearchResultEntry<'_>) -> Held {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut lines = BTreeSet::new();
+    for attribute in &entry.attributes {
+        for value in &attribute.values {
+            lines.insert(format!("{}: {}", text(attribute.description), text(value)));
+        }
+    }
+    lines.retain(|line| !COMPUTED.iter().any(|name| line.starts_with(name)));
+    (text(entry.dn), lines)
+}
+
+/// What a search finds, to be compared with.
+pub(crate) fn found(client: &mut Client, content: Content) -> BTreeMap<String, BTreeSet<String>> {
+    client.become_(content.identity);
+    let answer = client.search_as_self(content.base, content.scope, content.filter, &["*", "+"]);
+    assert!(matches!(answer.code, 0 | 32), "{}", answer.code);
+    let entries = answer.entries.iter().map(|entry| {
+        let (name, rest) = entry.split_once('\n').unwrap();
+        let lines = rest
+            .lines()
+            .filter(|line| !COMPUTED.iter().any(|name| line.starts_with(name)));
+        let name = name.strip_prefix("dn: ").unwrap();
+        (name.to_owned(), lines.map(str::to_owned).collect())
+    });
+    entries.collect()
+}

@@ -1,0 +1,278 @@
+//! slapo-syncprov(5): what a consumer gets (RFC 4533).
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod consumer;
+#[path = "../../../directory/tests/harness/mod.rs"]
+mod harness;
+mod sequence;
+
+use consumer::{Consumer, Content, Message, found};
+use harness::Site;
+use ironbark_ldap_proto::{
+    Scope,
+    controls::{Control, EntryState, PagedResults, SyncRequest},
+};
+use ironbark_store::LogLimits;
+
+const ALL: Content = Content {
+    identity: "cn=root,dc=ex",
+    base: "dc=ex",
+    scope: Scope::WholeSubtree,
+    filter: "(objectClass=*)",
+};
+
+/// With settings of the database, and of the overlay.
+fn site_with(lines: &str, settings: &str) -> Site {
+    let lines = format!("{lines}\noverlay syncprov\n{settings}");
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
+    site.populate();
+    site
+}
+
+fn site(lines: &str) -> Site {
+    site_with(lines, "")
+}
+
+/// Deletes all rows of the log.
+fn forget_log(site: &Site) {
+    let configuration = site.directory.configuration();
+    let database = configuration.contexts.first().unwrap().database().unwrap();
+    let everything = LogLimits {
+        bytes: 0,
+        changes_since: i64::MIN,
+        tombstones_since: None,
+        keep_from: u64::MAX,
+    };
+    while !database.trim_log(&everything, 1_000).unwrap().is_complete {}
+}
+
+fn refreshed(site: &mut Site, consumer: &mut Consumer, content: Content) -> Vec<Message> {
+    consumer.begin(site, content, false);
+    assert_eq!(consumer.result(), Some((0, "")));
+    assert_eq!(consumer.content(), found(site, content));
+    consumer.messages.clone()
+}
+
+fn entry(state: EntryState, name: &str) -> Message {
+    Message::Entry(state, name.to_owned())
+}
+
+fn done() -> Message {
+    Message::Done(0, String::new())
+}
+
+#[test]
+fn a_refresh_brings_what_has_changed_and_nothing_else() {
+    let mut site = site("");
+    let mut consumer = Consumer::default();
+    let all = refreshed(&mut site, &mut consumer, ALL);
+    assert_eq!(all.len(), 6, "five entries and the result: {all:?}");
+    assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    site.delete("cn=b,ou=p,dc=ex");
+    site.must_add("cn=short,dc=ex", "objectClass: person\nsn: s");
+    site.delete("cn=short,dc=ex");
+    let changed = refreshed(&mut site, &mut consumer, ALL);
+    let modified = entry(EntryState::Add, "cn=a,ou=p,dc=ex");
+    assert_eq!(changed, [Message::Gone(1), Message::Gone(1), modified, done()]);
+    assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+}
+
+#[test]
+fn without_the_log_present_entries_are_named() {
+    let mut site = site("");
+    let mut consumer = Consumer::default();
+    refreshed(&mut site, &mut consumer, ALL);
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    site.delete("cn=b,ou=p,dc=ex");
+    forget_log(&site);
+    let changed = refreshed(&mut site, &mut consumer, ALL);
+    let modified = entry(EntryState::Add, "cn=a,ou=p,dc=ex");
+    assert_eq!(changed, [modified, Message::Present(3), done()]);
+    let cookie = consumer.cookie.clone();
+    assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+    assert_eq!(consumer.cookie, cookie);
+}
+
+#[test]
+fn changes_come_one_by_one_with_their_cookies() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    consumer.begin(&mut other, ALL, true);
+    assert_eq!(consumer.messages.last(), Some(&Message::RefreshDelete));
+    consumer.messages.clear();
+    site.become_("cn=root,dc=ex");
+    site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
+    site.modify("cn=d,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    site.rename("cn=d,ou=p,dc=ex", "cn=e", Some("dc=ex"));
+    consumer.go_on(&mut other);
+    site.delete("cn=e,dc=ex");
+    consumer.go_on(&mut other);
+    let e = "cn=e,dc=ex";
+    assert_eq!(
+        consumer.messages,
+        [
+            entry(EntryState::Add, e),
+            entry(EntryState::Modify, e),
+            entry(EntryState::Modify, e),
+            entry(EntryState::Delete, e),
+        ]
+    );
+    consumer.leave();
+    assert_eq!(
+        refreshed(&mut site, &mut consumer, ALL),
+        [done()],
+        "the cookies were whole"
+    );
+}
+
+#[test]
+fn what_does_not_belong_to_the_content_costs_a_cookie_at_most() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    let content = Content {
+        filter: "(sn=wanted)",
+        ..ALL
+    };
+    consumer.begin(&mut other, content, true);
+    consumer.messages.clear();
+    site.become_("cn=root,dc=ex");
+    for sn in ["x", "y", "z"] {
+        site.modify("cn=a,ou=p,dc=ex", &format!("replace: sn\nsn: {sn}\n"));
+        consumer.go_on(&mut other);
+        assert_eq!(consumer.messages, [Message::Cookie]);
+        consumer.messages.clear();
+    }
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: wanted\n");
+    consumer.go_on(&mut other);
+    site.modify("cn=a,ou=p,dc=ex", "add: description\ndescription: d\n");
+    consumer.go_on(&mut other);
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: other\n");
+    consumer.go_on(&mut other);
+    let a = "cn=a,ou=p,dc=ex";
+    assert_eq!(
+        consumer.messages,
+        [
+            entry(EntryState::Modify, a),
+            entry(EntryState::Modify, a),
+            entry(EntryState::Delete, a),
+        ]
+    );
+}
+
+#[test]
+fn a_server_is_not_sent_what_it_has_made_or_brought() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    consumer.sid = 0xfff;
+    consumer.begin(&mut other, ALL, true);
+    consumer.messages.clear();
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    consumer.go_on(&mut other);
+    assert_eq!(consumer.messages.len(), 1, "this server's own change");
+}
+
+#[test]
+fn cookies_that_make_no_sense_are_refused_or_count_as_none() {
+    let mut site = site("");
+    let mut consumer = Consumer::default();
+    let own_future = "rid=001,csn=20990101000000.000000Z#000000#000#000000";
+    consumer.cookie = Some(own_future.as_bytes().to_vec());
+    consumer.begin(&mut site, ALL, false);
+    assert_eq!(consumer.result(), Some((53, "consumer state is newer than provider!")));
+    for cookie in ["nonsense", "csn=1", "rid=001,csn=1"] {
+        consumer.cookie = Some(cookie.as_bytes().to_vec());
+        consumer.begin(&mut site, ALL, false);
+        assert_eq!(
+            (consumer.result(), consumer.messages.len()),
+            (Some((0, "")), 6),
+            "{cookie}"
+        );
+    }
+    // A server that the provider does not know says nothing of it.
+    consumer.cookie = Some(b"rid=001,csn=20200101000000.000000Z#000000#00f#000000".to_vec());
+    consumer.entries.clear();
+    refreshed(&mut site, &mut consumer, ALL);
+}
+
+#[test]
+fn a_stale_cookie_is_told_where_the_hint_says_so() {
+    let mut site = site_with("", "syncprov-reloadhint on");
+    let mut consumer = Consumer::default();
+    refreshed(&mut site, &mut consumer, ALL);
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    forget_log(&site);
+    consumer.begin(&mut site, ALL, false);
+    assert_eq!(consumer.result(), Some((4096, "sync cookie is stale")));
+    consumer.reload_hint = true;
+    refreshed(&mut site, &mut consumer, ALL);
+}
+
+#[test]
+fn an_empty_database_is_followed_from_its_first_entry_on() {
+    let lines = "overlay syncprov";
+    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    consumer.begin(&mut other, ALL, true);
+    assert_eq!(consumer.messages, [Message::RefreshDelete]);
+    assert!(consumer.persists() && consumer.cookie.is_none());
+    site.populate();
+    consumer.go_on(&mut other);
+    assert_eq!(consumer.content(), found(&mut site, ALL));
+    consumer.cookie = Some(b"rid=001,csn=20200101000000.000000Z#000000#000#000000".to_vec());
+    let empty = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
+    consumer.begin(&mut empty.connect(), ALL, true);
+    let refused = consumer.result().map(|(code, _)| code);
+    assert_eq!(refused, Some(32), "a base that is missing is told to who has something");
+}
+
+#[test]
+fn another_base_object_ends_a_consumer() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let people = Content {
+        base: "ou=p,dc=ex",
+        ..ALL
+    };
+    let mut consumer = Consumer::default();
+    consumer.begin(&mut other, people, true);
+    site.become_("cn=root,dc=ex");
+    site.rename("ou=p,dc=ex", "ou=q", None);
+    consumer.go_on(&mut other);
+    assert_eq!(consumer.result(), Some((4096, "search base has changed")));
+    assert!(!consumer.persists());
+}
+
+#[test]
+fn what_cannot_be_synchronized_is_refused() {
+    let mut site = site("");
+    site.become_("cn=root,dc=ex");
+    let sync = Control::critical(SyncRequest {
+        persists: false,
+        cookie: None,
+        reload_hint: false,
+    });
+    let page = Control::critical(PagedResults { size: 5, cookie: b"" });
+    let (sub, all) = (Scope::WholeSubtree, "(objectClass=*)");
+    let paged = site.search_with("dc=ex", sub, all, &[], &[&sync, &page]);
+    assert_eq!(paged.brief(), (2, "Sync control specified with pagedResults control"));
+    let elsewhere = site.search_with("", Scope::BaseObject, all, &[], &[&sync]);
+    assert_eq!(elsewhere.brief(), (12, "critical control unavailable in context"));
+    let mut without = Site::populated("");
+    let unknown = without.search_with("dc=ex", sub, all, &[], &[&sync]);
+    assert_eq!(unknown.brief(), (12, "critical extension is not recognized"));
+}
