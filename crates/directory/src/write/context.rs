@@ -1,5 +1,6 @@
 //! The context vector of a database that begins to be served. Databases without a vector have `contextCSN` in the
-//! suffix entry; tools and LDIF also put it there. It is moved into the vector.
+//! suffix entry; tools and LDIF also put it there. It is moved into the vector. Where neither is there, the vector begins
+//! with the greatest `entryCSN` of each server.
 
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};
@@ -17,7 +18,7 @@ pub(super) fn take_in(served: &Served, database: &Database) -> Result<(), StoreE
     };
     let description = &served.configuration.well_known.context_csn;
     let Some(held) = held(database, served, description)? else {
-        return Ok(());
+        return begin_from_entries(served, database);
     };
     let mut transaction = database.write()?;
     transaction.apply_effect(&Effect::Modify {
@@ -28,6 +29,33 @@ pub(super) fn take_in(served: &Served, database: &Database) -> Result<(), StoreE
         }],
     })?;
     transaction.merge_context(held.iter())?;
+    transaction.commit()
+}
+
+/// A database with entries that should have a vector, and has none: its entries tell how far they go. Otherwise a
+/// consumer would never get those that were there before the first change.
+fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreError> {
+    if !served.context.settings.keeps_changes() {
+        return Ok(());
+    }
+    let mut vector = ContextVector::default();
+    {
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        if view.context_vector()?.is_some() {
+            return Ok(());
+        }
+        for record in view.entries(0)? {
+            if let Some(csn) = record?.entry_csn()? {
+                vector.merge(csn);
+            }
+        }
+    }
+    if vector.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = database.write()?;
+    transaction.merge_context(vector.iter())?;
     transaction.commit()
 }
 

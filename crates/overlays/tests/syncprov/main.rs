@@ -276,3 +276,63 @@ fn what_cannot_be_synchronized_is_refused() {
     let unknown = without.search_with("dc=ex", sub, all, &[], &[&sync]);
     assert_eq!(unknown.brief(), (12, "critical extension is not recognized"));
 }
+
+#[test]
+fn entries_from_before_the_overlay_are_synchronized() {
+    let (registry, make) = (ironbark_overlays::registry(), ironbark_overlays::make);
+    let mut site = Site::open_of(&registry, "", make);
+    site.populate();
+    let next = site.configuration("", "overlay syncprov");
+    site.directory.prepare(next).expect("a good configuration").commit();
+    let mut consumer = Consumer::default();
+    let all = refreshed(&mut site, &mut consumer, ALL);
+    assert_eq!(all.len(), 6, "{all:?}");
+    assert!(consumer.cookie.is_some(), "there is a state to come back with");
+    assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+}
+
+#[test]
+fn a_change_of_the_configuration_reaches_who_follows() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let reader = Content {
+        identity: "cn=reader,dc=ex",
+        ..ALL
+    };
+    let mut consumer = Consumer::default();
+    consumer.begin(&mut other, reader, true);
+    assert!(consumer.persists());
+    let rules = "access to attrs=description by users none\naccess to * by users read\noverlay syncprov";
+    let next = site.configuration("", rules);
+    site.directory.prepare(next).expect("a good configuration").commit();
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: secret\n");
+    consumer.go_on(&mut other);
+    let held: Vec<String> = consumer.content().into_values().flatten().collect();
+    assert!(consumer.persists() && !held.iter().any(|line| line.contains("secret")));
+    assert_eq!(consumer.content(), found(&mut site, reader));
+    let without = site.configuration("", "");
+    site.directory.prepare(without).expect("a good configuration").commit();
+    consumer.go_on(&mut other);
+    assert_eq!(
+        consumer.result(),
+        Some((52, "the database no longer provides its changes"))
+    );
+}
+
+#[test]
+fn a_position_that_the_log_no_longer_has_ends_a_consumer() {
+    let mut site = site("changelog-size 100000");
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    consumer.begin(&mut other, ALL, true);
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: first\n");
+    consumer.go_on(&mut other);
+    site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: missed\n");
+    forget_log(&site);
+    site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: last\n");
+    consumer.go_on(&mut other);
+    assert_eq!(consumer.result(), Some((4096, "sync cookie is stale")));
+    refreshed(&mut site, &mut consumer, ALL);
+}
