@@ -1,0 +1,179 @@
+//! Consumers of our databases: Debian's slapd, and ldapsearch.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
+
+const PEOPLE: &str = "\
+dn: dc=example,dc=com
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: Example
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+ou: people
+
+dn: ou=others,dc=example,dc=com
+objectClass: organizationalUnit
+ou: others
+";
+
+/// Computed by each server for itself.
+const OWN: [&str; 3] = ["entryDN", "hasSubordinates", "subschemaSubentry"];
+
+fn provider(lines: &str) -> Server {
+    let config = Server::people_config("serverID 1", &format!("overlay syncprov\n{lines}"));
+    let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+/// A slapd that follows a provider.
+fn consumer(provider: &Server, kind: &str) -> Server {
+    let line = format!(
+        "syncrepl rid=001 provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
+         searchbase=dc=example,dc=com type={kind} retry=\"1 +\"",
+        provider.url()
+    );
+    let mut server = Server::prepare(Flavor::OpenLdap, &Server::people_config("", &line)).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+fn content(server: &Server) -> String {
+    let arguments = ["-LLL", "-o", "ldif-wrap=no", "-b", "dc=example,dc=com", "*", "+"];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    NormalizedLdif::new(&found.stdout).without(&OWN).sorted().to_string()
+}
+
+#[track_caller]
+fn assert_follows(consumer: &Server, provider: &Server) {
+    let wanted = content(provider);
+    assert!(wanted.contains("contextCSN: "), "{wanted}");
+    let same = wait::until(|| (content(consumer) == wanted).then_some(()));
+    if same.is_none() {
+        let (held, log) = (content(consumer), consumer.log());
+        panic!("held:\n{held}\nwanted:\n{wanted}\nlog:\n{log}");
+    }
+}
+
+/// Changes of every kind, different for each number.
+fn changes(number: usize) -> String {
+    format!(
+        "dn: cn=a{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
+         dn: cn=b{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: organizationalRole\n\n\
+         dn: cn=c,cn=b{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
+         dn: cn=a{number},ou=people,dc=example,dc=com\nchangetype: modify\nadd: description\ndescription: {number}\n-\n\
+         replace: sn\nsn: t\n\n\
+         dn: cn=b{number},ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=d{number}\ndeleteoldrdn: 1\n\
+         newsuperior: ou=others,dc=example,dc=com\n\n\
+         dn: cn=e{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
+         dn: cn=e{number},ou=people,dc=example,dc=com\nchangetype: delete\n"
+    )
+}
+
+fn change(provider: &Server, number: usize) {
+    provider.ldapmodify(&changes(number)).unwrap().success().unwrap();
+}
+
+#[test]
+fn a_slapd_follows_over_restarts_and_crashes_of_both() {
+    let mut provider = provider("");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut consumer = consumer(&provider, "refreshAndPersist");
+    assert_follows(&consumer, &provider);
+    change(&provider, 1);
+    assert_follows(&consumer, &provider);
+    consumer.stop().unwrap();
+    change(&provider, 2);
+    provider.kill().unwrap();
+    provider.launch().unwrap();
+    consumer.launch().unwrap();
+    assert_follows(&consumer, &provider);
+    consumer.kill().unwrap();
+    change(&provider, 3);
+    consumer.launch().unwrap();
+    change(&provider, 4);
+    assert_follows(&consumer, &provider);
+    provider.stop().unwrap();
+    provider.launch().unwrap();
+    change(&provider, 5);
+    assert_follows(&consumer, &provider);
+}
+
+#[test]
+fn a_slapd_finds_out_what_is_gone_when_the_log_is() {
+    let mut provider = provider("changelog-size 1");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut consumer = consumer(&provider, "refreshOnly interval=00:00:00:01");
+    for number in 1..4 {
+        change(&provider, number);
+        assert_follows(&consumer, &provider);
+        consumer.stop().unwrap();
+        change(&provider, number + 10);
+        let gone = format!("cn=a{number},ou=people,dc=example,dc=com");
+        provider
+            .client("ldapdelete", &Credentials::ROOT, &[&gone], "")
+            .unwrap()
+            .success()
+            .unwrap();
+        provider.stop().unwrap();
+        provider.launch().unwrap();
+        consumer.launch().unwrap();
+        assert_follows(&consumer, &provider);
+    }
+}
+
+#[test]
+fn ldapsearch_gets_changes_and_may_cancel() {
+    let provider = provider("");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let found = provider.client(
+        "ldapsearch",
+        &Credentials::ROOT,
+        &[
+            "-b",
+            "dc=example,dc=com",
+            "-E",
+            "!sync=ro",
+            "-E",
+            "pr=5/noprompt",
+            "1.1",
+        ],
+        "",
+    );
+    let outcome = found.unwrap();
+    assert!(outcome.code() == Some(2), "{outcome:?}");
+    let script = format!(
+        "import ldap, threading\n\
+         from ldap.syncrepl import SyncreplConsumer\n\
+         from ldap.ldapobject import ReconnectLDAPObject\n\
+         class Consumer(ReconnectLDAPObject, SyncreplConsumer):\n\
+         \x20   seen = []\n\
+         \x20   def syncrepl_entry(self, dn, attributes, uuid): self.seen.append(dn)\n\
+         \x20   def syncrepl_delete(self, uuids): self.seen.append('deleted')\n\
+         \x20   def syncrepl_present(self, uuids, refreshDeletes=False): pass\n\
+         \x20   def syncrepl_set_cookie(self, cookie): self.cookie = cookie\n\
+         \x20   def syncrepl_get_cookie(self): return None\n\
+         \x20   def syncrepl_refreshdone(self): self.seen.append('refreshed')\n\
+         writer = ldap.initialize('{url}')\n\
+         writer.simple_bind_s('cn=Manager,dc=example,dc=com', 'secret')\n\
+         consumer = Consumer('{url}')\n\
+         consumer.simple_bind_s('cn=Manager,dc=example,dc=com', 'secret')\n\
+         number = consumer.syncrepl_search('dc=example,dc=com', ldap.SCOPE_SUBTREE, mode='refreshAndPersist')\n\
+         while 'refreshed' not in consumer.seen:\n\
+         \x20   consumer.syncrepl_poll(msgid=number, timeout=20, all=0)\n\
+         writer.add_s('cn=new,dc=example,dc=com', [('objectClass', [b'person']), ('sn', [b's'])])\n\
+         while consumer.seen[-1] != 'cn=new,dc=example,dc=com':\n\
+         \x20   consumer.syncrepl_poll(msgid=number, timeout=20, all=0)\n\
+         writer.delete_s('cn=new,dc=example,dc=com')\n\
+         while consumer.seen[-1] != 'deleted':\n\
+         \x20   consumer.syncrepl_poll(msgid=number, timeout=20, all=0)\n\
+         consumer.cancel_s(number)\n\
+         print(len(consumer.seen), consumer.whoami_s())\n",
+        url = provider.url()
+    );
+    let outcome = provider.python(&script).unwrap().success().unwrap();
+    assert_eq!(outcome.stdout, "6 dn:cn=Manager,dc=example,dc=com\n");
+}
