@@ -52,10 +52,12 @@ fn assert_follows(consumer: &Server, provider: &Server) {
     let wanted = content(provider);
     assert!(wanted.contains("contextCSN: "), "{wanted}");
     let same = wait::until(|| (content(consumer) == wanted).then_some(()));
-    if same.is_none() {
-        let (held, log) = (content(consumer), consumer.log());
-        panic!("held:\n{held}\nwanted:\n{wanted}\nlog:\n{log}");
-    }
+    assert!(
+        same.is_some(),
+        "held:\n{}\nwanted:\n{wanted}\nlog:\n{}",
+        content(consumer),
+        consumer.log()
+    );
 }
 
 /// Changes of every kind, different for each number.

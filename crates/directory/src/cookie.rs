@@ -51,20 +51,14 @@ impl SyncCookie {
 
     /// Its text.
     pub fn text(&self) -> String {
-        let mut text = format!("rid={:03}", self.rid);
-        if let Some(sid) = self.sid {
-            text.push_str(&format!(",sid={sid:03x}"));
-        }
         let csns: Vec<String> = self.csns.iter().map(Csn::text).collect();
-        if !csns.is_empty() {
-            text.push_str(",csn=");
-            text.push_str(&csns.join(";"));
-        }
-        if let Some(deletion) = self.deletion {
-            text.push_str(",delcsn=");
-            text.push_str(&deletion.text());
-        }
-        text
+        let parts = [
+            Some(format!("rid={:03}", self.rid)),
+            self.sid.map(|sid| format!("sid={sid:03x}")),
+            (!csns.is_empty()).then(|| format!("csn={}", csns.join(";"))),
+            self.deletion.map(|deletion| format!("delcsn={deletion}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(",")
     }
 }
 

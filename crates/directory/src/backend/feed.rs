@@ -115,7 +115,9 @@ impl Reader {
         if end != Some(first - 1) {
             *kept = Kept::default();
         }
-        records.iter().for_each(|record| kept.push(record));
+        for record in &records {
+            kept.push(record);
+        }
         Ok(records)
     }
 }

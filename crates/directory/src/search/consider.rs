@@ -324,7 +324,8 @@ impl SearchRun {
     }
 
     fn count_sent(&mut self) {
-        self.sent += 1;
+        // A consumer that follows changes for years may be sent more.
+        self.sent = self.sent.wrapping_add(1);
         if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
             page.count();
         }

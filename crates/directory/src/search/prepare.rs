@@ -129,10 +129,8 @@ fn prepare_below(
         run.extras.get_or_insert_default().paged = Some(Page::first(&run.origin, page.size));
     }
     prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
-    let sync = Sync::asked_for(configuration, context, (controls, pdu), request, base, scope)?;
-    let may_begin_empty = sync.as_ref().is_some_and(|sync| sync.may_begin_empty());
-    if sync.is_some() {
-        run.extras.get_or_insert_default().sync = sync;
+    if let Some(sync) = Sync::asked_for(configuration, context, (controls, pdu), request, (base, scope))? {
+        run.extras.get_or_insert_default().sync = Some(sync);
     }
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
@@ -147,10 +145,7 @@ fn prepare_below(
         dereferences: dereferences_base(request),
         given: call.entries.as_ref(),
     };
-    match add_targets(scratch, run, place, stream) {
-        Err(error) if may_begin_empty && error.result_code == ResultCode::NO_SUCH_OBJECT => {}
-        added => added?,
-    }
+    add_targets(scratch, run, place, stream).or_else(|error| run.may_begin_empty(error))?;
     if matches!(context.backend, Backend::Null { .. }) {
         refuse_assertion(controls.assertion.is_some())?;
     }
@@ -201,11 +196,6 @@ fn dereferences_base(request: &SearchRequest<'_>) -> bool {
     )
 }
 
-/// Whether aliases below the base object are followed.
-pub(super) fn dereferences_in_searching(request: &SearchRequest<'_>) -> bool {
-    matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always)
-}
-
 /// Notes which controls of the request overlays answer with each entry.
 fn ask_overlays(run: &mut SearchRun, configuration: &Configuration, scratch: &Scratch) {
     let controls = run.origin.request.controls.minus(run.origin.dropped_controls);
@@ -221,7 +211,7 @@ fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> Searc
         .is_some_and(|options| options.value.domain_scope());
     SearchOptions {
         types_only: request.types_only,
-        deref_in_searching: dereferences_in_searching(request),
+        deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
         manage_dsa_it: controls.manage_dsa_it.is_some(),
         domain_scope: controls.domain_scope.is_some() || has_scope_flag,
         subentries: controls.subentries.map(|control| control.value.visible),

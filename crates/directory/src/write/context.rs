@@ -1,6 +1,6 @@
 //! The context vector of a database that begins to be served. Databases without a vector have `contextCSN` in the
-//! suffix entry; tools and LDIF also put it there. It is moved into the vector. Where neither is there, the vector begins
-//! with the greatest `entryCSN` of each server.
+//! suffix entry; tools and LDIF also put it there. It is moved into the vector. Where neither is there, the vector
+//! begins with the greatest `entryCSN` of each server.
 
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};

@@ -1,5 +1,5 @@
-//! Content synchronization (RFC 4533): the request, what comes with each entry, and what comes with the result. Messages
-//! between the entries are in [`crate::response::sync_info`].
+//! Content synchronization (RFC 4533): the request, what comes with each entry, and what comes with the result.
+//! Messages between the entries are in [`crate::response::sync_info`].
 
 use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
 

@@ -14,6 +14,7 @@ use crate::{
 };
 
 /// What a consumer gets.
+#[derive(Clone, Copy)]
 enum Way {
     /// Nothing: it has everything.
     Nothing,

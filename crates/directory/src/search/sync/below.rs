@@ -6,7 +6,7 @@ use ironbark_ldap_proto::controls::EntryState;
 use ironbark_store::{Effect, EntryId, HeldSnapshot};
 use roaring::RoaringTreemap;
 
-use super::{Meeting, Sync, refresh::entries_below};
+use super::{Below, Meeting, Stage, Sync, refresh::entries_below};
 use crate::{
     OperationError,
     refusal::SyncRefusal,
@@ -15,26 +15,6 @@ use crate::{
         work::Step,
     },
 };
-
-/// What is done with them.
-pub(super) struct Below {
-    /// Each after those above it.
-    all: Vec<EntryId>,
-    /// Those that belong to the content.
-    matched: RoaringTreemap,
-    stage: Stage,
-}
-
-/// Before and after the renamed entry itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// Finds out which belong to the content.
-    Note,
-    /// Names the others, from the last of so many on.
-    Name(usize),
-    /// Sends them, when the renamed entry was sent.
-    Send,
-}
 
 impl Sync {
     /// Notes the entries below a renamed one, once for each effect.

@@ -11,6 +11,7 @@
 //! Who may see what: an entry is considered as in any search, at the moment when it is sent. Of an entry that has left
 //! the content, its name is sent only to who could see it before; others get its UUID at most.
 
+mod advance;
 mod answer;
 mod begin;
 mod below;
@@ -18,27 +19,19 @@ mod former;
 mod persist;
 mod refresh;
 
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{
-    SearchRequest,
+    DerefAliases, SearchRequest,
     controls::{EntryState, RequestControls},
 };
-use ironbark_model::{Dn, filter::compiled::Node};
+use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 
-use super::{
-    run::{Progress, SearchRun, Walked},
-    work::Step,
-};
+use super::work::Work;
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::Requester,
     backend::feed::Reader,
     cookie::SyncCookie,
     overlay::SyncProvider,
@@ -63,6 +56,8 @@ pub(crate) struct Sync {
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
+    /// The work that the refresh, and each change after it, may take.
+    allowance: Work,
     phase: Phase,
     refresh: Refresh,
     meeting: Meeting,
@@ -142,7 +137,7 @@ struct Persisting {
     /// Effects of the first of them that were sent.
     effects: usize,
     /// The entries below one that is renamed.
-    below: Option<below::Below>,
+    below: Option<Below>,
     /// Whether the entry of the effect was sent, and only those below it are not.
     has_sent_own: bool,
     /// Up to this change, an entry that does not belong to the content may have belonged to it, whatever its name was:
@@ -152,6 +147,26 @@ struct Persisting {
     owes_cookie: bool,
     /// Whether everything was sent.
     is_drained: bool,
+}
+
+/// What is done with the entries below a renamed one.
+struct Below {
+    /// Each after those above it.
+    all: Vec<EntryId>,
+    /// Those that belong to the content.
+    matched: RoaringTreemap,
+    stage: Stage,
+}
+
+/// Before and after the renamed entry itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Finds out which belong to the content.
+    Note,
+    /// Names the others, from the last of so many on.
+    Name(usize),
+    /// Sends them, when the renamed entry was sent.
+    Send,
 }
 
 impl Sync {
@@ -165,8 +180,7 @@ impl Sync {
         context: &Arc<NamingContext>,
         call: (&RequestControls<'_>, &[u8]),
         request: &SearchRequest<'_>,
-        base: &Dn,
-        scope: Scope,
+        (base, scope): (&Dn, Scope),
     ) -> Result<Option<Box<Self>>, OperationError> {
         let (controls, pdu) = call;
         let Some(control) = &controls.sync_request else {
@@ -187,7 +201,7 @@ impl Sync {
         if sorted.is_some_and(|sorted| sorted.critical) || controls.virtual_list_view.is_some() {
             return Err(ControlRefusal::Unavailable.into());
         }
-        if super::prepare::dereferences_in_searching(request) {
+        if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
             return Err(SyncRefusal::Dereferences.into());
         }
         if scope != Scope::Base && configuration.subordinates_of(context).next().is_some() {
@@ -206,6 +220,7 @@ impl Sync {
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
             known: cookie.csns,
             has_everything: false,
+            allowance: Work::default(),
             phase: Phase::Begin,
             refresh: Refresh::default(),
             meeting: Meeting::Note,
@@ -238,124 +253,5 @@ impl Sync {
     /// Whether entries that move together with a superior may be in the content.
     fn holds_subtrees(&self) -> bool {
         matches!(self.scope, Scope::Subtree | Scope::Children)
-    }
-}
-
-impl SearchRun {
-    /// The content synchronization, if it is one.
-    pub(super) fn sync(&self) -> Option<&Sync> {
-        self.extras.as_ref()?.sync.as_deref()
-    }
-
-    fn sync_mut(&mut self) -> Option<&mut Sync> {
-        self.extras.as_mut()?.sync.as_deref_mut()
-    }
-
-    /// Notes whether the consumer has every entry of the database. Then it renames what is below a renamed entry itself.
-    fn note_extent(&mut self) {
-        let Some(sync) = self.sync() else { return };
-        let (configuration, context) = (&self.configuration, &sync.context);
-        let is_any = match self.filter.nodes.as_slice() {
-            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&configuration.well_known.object_class),
-            _ => false,
-        };
-        let reads_all = Requester::of(configuration, context, &self.origin).reads_everything();
-        let has_everything = is_any && reads_all && sync.covers_database();
-        if let Some(sync) = self.sync_mut() {
-            sync.has_everything = has_everything;
-        }
-    }
-
-    /// Whether the consumer has everything, and waits for changes.
-    pub(super) fn waits_for_changes(&self) -> bool {
-        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
-        persisting.is_some_and(|persisting| persisting.is_drained)
-    }
-
-    /// Ready when there are changes, or another configuration.
-    pub(super) fn poll_changes(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
-        match persisting {
-            Some(persisting) if persisting.is_drained => {
-                let seen = persisting.next.saturating_sub(1);
-                let ready = persisting.reader.poll_behind(seen, cx);
-                persisting.is_drained = ready.is_pending();
-                ready
-            }
-            _ => Poll::Ready(()),
-        }
-    }
-
-    /// Whether it is a content synchronization.
-    pub(crate) fn is_synchronizing(&self) -> bool {
-        self.sync().is_some()
-    }
-
-    /// The request of a consumer that follows the log under a configuration which is no longer in force.
-    pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
-        let sync = self.sync().filter(|sync| sync.phase == Phase::Persist)?;
-        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
-    }
-
-    /// Continues where another run of the same request stands.
-    ///
-    /// # Errors
-    /// `unavailable`: the database is another one, or provides no changes any more.
-    pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
-        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
-        let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
-            return Err(SyncRefusal::NoProvider.into());
-        };
-        let is_same = match (sync.context.database(), before.context.database()) {
-            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
-            _ => false,
-        };
-        if !is_same {
-            return Err(SyncRefusal::NoProvider.into());
-        }
-        (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
-        sync.phase = Phase::Persist;
-        self.note_extent();
-        self.targets.clear();
-        self.begin_persisting();
-        self.sent = former.sent;
-        Ok(())
-    }
-
-    /// A slice of a synchronization.
-    pub(super) fn advance_sync(&mut self, step: &mut Step<'_>) -> Progress {
-        loop {
-            let Some(phase) = self.sync().map(|sync| sync.phase) else {
-                return Progress::Done;
-            };
-            let walked = match phase {
-                Phase::Begin => self.begin_sync(step),
-                Phase::Collect { next } => self.collect(next, step),
-                Phase::Probe => self.probe(step),
-                Phase::Gone { next } => Ok(self.name_gone(next, step)),
-                Phase::Send => self.send(step),
-                Phase::End => {
-                    if self.end_refresh(step) {
-                        self.finish(step.scratch, step.out);
-                        return Progress::Done;
-                    }
-                    Ok(Walked::Through)
-                }
-                Phase::Persist => self.persist(step),
-            };
-            match walked {
-                Ok(Walked::Through) => {}
-                Ok(Walked::SliceEnd) => return Progress::More,
-                Ok(Walked::Exhausted) => return self.exhausted(step),
-                Ok(Walked::Finish) => {
-                    self.finish(step.scratch, step.out);
-                    return Progress::Done;
-                }
-                Err(error) => {
-                    self.refuse(error, step.scratch, step.out);
-                    return Progress::Done;
-                }
-            }
-        }
     }
 }

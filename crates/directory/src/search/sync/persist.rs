@@ -72,6 +72,7 @@ impl SearchRun {
                 return Ok(sent);
             }
             step.slice.has_advanced = true;
+            self.work = self.sync().map_or(self.work, |sync| sync.allowance);
         }
     }
 
@@ -198,7 +199,7 @@ impl SearchRun {
         if !matches!(walked, Walked::Through) {
             return Ok(walked);
         }
-        let is_sent = self.sent > before;
+        let is_sent = self.sent != before;
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
         if step.is_exhausted() {
             return Ok(Walked::Exhausted);
@@ -246,7 +247,10 @@ impl SearchRun {
             return Ok(true);
         };
         let Some(sync) = self.sync() else { return Ok(false) };
-        if !in_scope(&entry.dn, &sync.base, sync.scope) || !self.held_content(&context, &entry, step)? {
+        if !in_scope(&entry.dn, &sync.base, sync.scope)
+            || !self.answers_in_memory(&context, &entry, step)
+            || step.is_exhausted()
+        {
             return Ok(false);
         }
         let source = Source::Memory(&entry);
@@ -256,17 +260,6 @@ impl SearchRun {
             self.send_departed(&visible, uuid, moment.cookie.clone(), step.out);
         }
         Ok(true)
-    }
-
-    /// Whether an entry, as it was, was seen by the consumer.
-    fn held_content(
-        &mut self,
-        context: &crate::NamingContext,
-        entry: &Entry,
-        step: &mut Step<'_>,
-    ) -> Result<bool, OperationError> {
-        let is_answer = self.answers_in_memory(context, entry, step);
-        Ok(is_answer && !step.is_exhausted())
     }
 }
 

@@ -1,0 +1,149 @@
+//! The phases of a synchronization, one after the other.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use ironbark_model::{ResultCode, filter::compiled::Node};
+
+use super::{Phase, Sync};
+use crate::{
+    Configuration, OperationError,
+    access::Requester,
+    refusal::SyncRefusal,
+    search::{
+        run::{Progress, SearchRun, Walked},
+        work::Step,
+    },
+};
+
+impl SearchRun {
+    /// The content synchronization, if it is one.
+    pub(in crate::search) fn sync(&self) -> Option<&Sync> {
+        self.extras.as_ref()?.sync.as_deref()
+    }
+
+    /// Lets a search begin whose base object is missing, if both sides have nothing yet.
+    pub(in crate::search) fn may_begin_empty(&self, error: OperationError) -> Result<(), OperationError> {
+        let is_missing = error.result_code == ResultCode::NO_SUCH_OBJECT;
+        if is_missing && self.sync().is_some_and(Sync::may_begin_empty) {
+            return Ok(());
+        }
+        Err(error)
+    }
+
+    pub(super) fn sync_mut(&mut self) -> Option<&mut Sync> {
+        self.extras.as_mut()?.sync.as_deref_mut()
+    }
+
+    /// Notes whether the consumer has every entry of the database. Then it renames what is below a renamed entry. Also
+    /// notes how much work there may be.
+    pub(super) fn note_extent(&mut self) {
+        let Some(sync) = self.sync() else { return };
+        let (configuration, context) = (&self.configuration, &sync.context);
+        let is_any = match self.filter.nodes.as_slice() {
+            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&configuration.well_known.object_class),
+            _ => false,
+        };
+        let reads_all = Requester::of(configuration, context, &self.origin).reads_everything();
+        let has_everything = is_any && reads_all && sync.covers_database();
+        let allowance = self.work;
+        if let Some(sync) = self.sync_mut() {
+            (sync.has_everything, sync.allowance) = (has_everything, allowance);
+        }
+    }
+
+    /// Whether the consumer has everything, and waits for changes.
+    pub(in crate::search) fn waits_for_changes(&self) -> bool {
+        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
+        persisting.is_some_and(|persisting| persisting.is_drained)
+    }
+
+    /// Ready when there are changes, or another configuration.
+    pub(in crate::search) fn poll_changes(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
+        match persisting {
+            Some(persisting) if persisting.is_drained => {
+                let seen = persisting.next.saturating_sub(1);
+                let ready = persisting.reader.poll_behind(seen, cx);
+                persisting.is_drained = ready.is_pending();
+                ready
+            }
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Whether it is a content synchronization.
+    pub(crate) fn is_synchronizing(&self) -> bool {
+        self.sync().is_some()
+    }
+
+    /// The request of a consumer that follows the log under a configuration which is no longer in force.
+    pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
+        let sync = self.sync().filter(|sync| sync.phase == Phase::Persist)?;
+        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
+    }
+
+    /// Continues where another run of the same request stands.
+    ///
+    /// # Errors
+    /// `unavailable`: the database is another one, or provides no changes any more.
+    pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
+        let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let is_same = match (sync.context.database(), before.context.database()) {
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            _ => false,
+        };
+        if !is_same {
+            return Err(SyncRefusal::NoProvider.into());
+        }
+        (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
+        sync.phase = Phase::Persist;
+        self.note_extent();
+        self.targets.clear();
+        self.begin_persisting();
+        self.sent = former.sent;
+        Ok(())
+    }
+
+    /// A slice of a synchronization.
+    pub(in crate::search) fn advance_sync(&mut self, step: &mut Step<'_>) -> Progress {
+        loop {
+            let Some(phase) = self.sync().map(|sync| sync.phase) else {
+                return Progress::Done;
+            };
+            let walked = match phase {
+                Phase::Begin => self.begin_sync(step),
+                Phase::Collect { next } => self.collect(next, step),
+                Phase::Probe => self.probe(step),
+                Phase::Gone { next } => Ok(self.name_gone(next, step)),
+                Phase::Send => self.send(step),
+                Phase::End => {
+                    if self.end_refresh(step) {
+                        self.finish(step.scratch, step.out);
+                        return Progress::Done;
+                    }
+                    Ok(Walked::Through)
+                }
+                Phase::Persist => self.persist(step),
+            };
+            match walked {
+                Ok(Walked::Through) => {}
+                Ok(Walked::SliceEnd) => return Progress::More,
+                Ok(Walked::Exhausted) => return self.exhausted(step),
+                Ok(Walked::Finish) => {
+                    self.finish(step.scratch, step.out);
+                    return Progress::Done;
+                }
+                Err(error) => {
+                    self.refuse(error, step.scratch, step.out);
+                    return Progress::Done;
+                }
+            }
+        }
+    }
+}
