@@ -11,6 +11,7 @@
 mod connections;
 mod descriptors;
 mod entries;
+mod followers;
 mod pipelines;
 mod process;
 mod slow_readers;

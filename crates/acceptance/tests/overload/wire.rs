@@ -55,6 +55,21 @@ pub(crate) fn search(id: u32, base: &str, scope: u8, filter: &[u8]) -> Vec<u8> {
     message(id, &element(0x63, &parts.concat()))
 }
 
+/// The same for the whole tree as a consumer that follows changes (RFC 4533).
+pub(crate) fn follow(id: u32) -> Vec<u8> {
+    let plain = search(id, BASE, 2, &everything());
+    // Behind the header of the message, which has four octets of length or none.
+    let start = if plain[1] < 0x80 { 2 } else { 6 };
+    let value = element(0x30, &[0x0a, 1, 3]);
+    let control = [
+        element(0x04, b"1.3.6.1.4.1.4203.1.9.1.1"),
+        vec![1, 1, 0xff],
+        element(0x04, &value),
+    ];
+    let controls = element(0xa0, &element(0x30, &control.concat()));
+    element(0x30, &[&plain[start..], &controls].concat())
+}
+
 pub(crate) fn everything() -> Vec<u8> {
     element(0x87, b"objectClass")
 }

@@ -1,0 +1,12 @@
+//! Consumers: how a database follows another server (RFC 4533, as OpenLDAP's syncrepl uses it).
+//!
+//! Invariant: protocol state machines do no I/O and read no clock. What a provider sends goes in, what is to be done
+//! comes out. So a simulation can run them in any order of events.
+
+mod machine;
+mod message;
+mod retry;
+
+pub use machine::{Again, Machine, Order, Violation};
+pub use message::{Info, Message};
+pub use retry::Retries;

@@ -1,0 +1,471 @@
+//! The protocol of a consumer: what each message of a provider means, in which phase it may come, and which cookie is
+//! taken in with it.
+//!
+//! Rules that keep a consumer from losing anything:
+//! - A cookie is taken in with the change that it came with, or with the end of the refresh; never before.
+//! - Entries are deleted because they were not named only after a refresh with its well-formed end.
+//! - A message that has no meaning in its phase ends the search; nothing of it is applied.
+
+use ironbark_directory::SyncCookie;
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_model::ResultCode;
+use ironbark_store::{ContextVector, Csn};
+
+use crate::{Info, Message};
+
+/// Why a provider's message cannot be taken. The search must be abandoned.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Violation {
+    /// RFC 4533 §2.3.
+    #[error("an entry came without Sync State control")]
+    NoState,
+    /// RFC 4533 §3.3.1: there is one end.
+    #[error("the refresh ended twice")]
+    SecondEnd,
+    /// A present entry after the refresh means nothing.
+    #[error("an unchanged entry came after the refresh")]
+    PresentAfterRefresh,
+    /// The search ended with success, but without Sync Done control.
+    #[error("the refresh ended without Sync Done control")]
+    NoDone,
+    /// The cookie is not one of OpenLDAP's form.
+    #[error("the cookie \"{0}\" has an unknown form")]
+    UnknownCookie(String),
+    /// There is no search.
+    #[error("a message came without a search")]
+    NoSearch,
+}
+
+/// What is to be done, in this order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Stores the entry as it is here, whatever it was.
+    Put {
+        /// Its `entryUUID`.
+        uuid: [u8; 16],
+        /// Its name.
+        dn: String,
+        /// Attribute descriptions and values.
+        attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
+        /// CSNs that the context vector takes in with it.
+        cookie: Vec<Csn>,
+    },
+    /// Deletes the entry, if it is there.
+    Delete {
+        /// Its `entryUUID`.
+        uuid: [u8; 16],
+        /// The CSN of the deletion, if the provider told it.
+        csn: Option<Csn>,
+        /// CSNs that the context vector takes in with it.
+        cookie: Vec<Csn>,
+    },
+    /// Remembers until the end of the refresh that these entries are there.
+    Remember(Vec<[u8; 16]>),
+    /// Takes in CSNs. All changes up to them were told.
+    TakeIn(Vec<Csn>),
+    /// Ends the refresh: deletes what was neither stored nor remembered in it, if that is so; then takes in the CSNs.
+    EndRefresh {
+        /// Whether entries that were not named are gone.
+        deletes_others: bool,
+        /// What the provider has.
+        vector: ContextVector,
+    },
+    /// The search has ended; another one is to begin.
+    Search(Again),
+}
+
+/// When another search begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Again {
+    /// After the interval: the refresh was completed.
+    AfterInterval,
+    /// At once: the provider wants a refresh.
+    AtOnce,
+    /// After the next wait of the list of retries: result code and text.
+    AfterRetry(ResultCode, String),
+}
+
+/// A consumer of one provider.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    rid: u16,
+    /// The own server ID, if the database has several providers.
+    sid: Option<u16>,
+    persists: bool,
+    phase: Phase,
+    /// The provider does not know the cookie at all: the next refresh brings everything.
+    begins_anew: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is no search.
+    Idle,
+    Refresh {
+        /// The search was sent without a cookie because the provider did not know it.
+        is_whole: bool,
+        /// A phase has ended that named all entries that are still there.
+        has_named: bool,
+    },
+    Persist,
+}
+
+impl Machine {
+    /// A consumer with this `rid`, and the server ID of its server if the database has several providers.
+    pub fn new(rid: u16, sid: Option<u16>, persists: bool) -> Self {
+        Self {
+            rid,
+            sid: sid.filter(|sid| *sid != 0),
+            persists,
+            phase: Phase::Idle,
+            begins_anew: false,
+        }
+    }
+
+    /// Begins a search. Returns whether changes are to follow the refresh, and the cookie to be sent. `known`: the
+    /// context vector of the database.
+    pub fn begin(&mut self, known: &ContextVector) -> (bool, String) {
+        let is_whole = std::mem::take(&mut self.begins_anew);
+        self.phase = Phase::Refresh {
+            is_whole,
+            has_named: false,
+        };
+        let cookie = SyncCookie {
+            rid: self.rid,
+            sid: self.sid,
+            csns: if is_whole {
+                ContextVector::default()
+            } else {
+                known.clone()
+            },
+            deletion: None,
+        };
+        (self.persists, cookie.text())
+    }
+
+    /// The connection is lost, or the search was given up.
+    pub fn stop(&mut self) {
+        self.phase = Phase::Idle;
+    }
+
+    /// Whether changes are followed: the refresh was completed.
+    pub fn follows(&self) -> bool {
+        self.phase == Phase::Persist
+    }
+
+    /// Takes a message.
+    ///
+    /// # Errors
+    /// It makes no sense: the search must be abandoned, and [`Machine::stop`] called.
+    pub fn take(&mut self, message: Message) -> Result<Vec<Order>, Violation> {
+        if self.phase == Phase::Idle {
+            return Err(Violation::NoSearch);
+        }
+        match message {
+            Message::Entry {
+                state,
+                uuid,
+                cookie,
+                dn,
+                attributes,
+            } => self.entry(state, uuid, cookie.as_deref(), dn, attributes),
+            Message::PlainEntry => Err(Violation::NoState),
+            Message::Reference => Ok(Vec::new()),
+            Message::Info(info) => self.info(info),
+            Message::Done { code, text, done } => self.done(code, text, done),
+        }
+    }
+
+    fn entry(
+        &self,
+        state: EntryState,
+        uuid: [u8; 16],
+        cookie: Option<&[u8]>,
+        dn: String,
+        attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
+    ) -> Result<Vec<Order>, Violation> {
+        let cookie = read(cookie)?.unwrap_or_default();
+        let csns: Vec<Csn> = cookie.csns.iter().collect();
+        Ok(match state {
+            EntryState::Present if self.phase == Phase::Persist => return Err(Violation::PresentAfterRefresh),
+            EntryState::Present => {
+                let mut orders = vec![Order::Remember(vec![uuid])];
+                orders.extend((!csns.is_empty()).then_some(Order::TakeIn(csns)));
+                orders
+            }
+            EntryState::Add | EntryState::Modify => vec![Order::Put {
+                uuid,
+                dn,
+                attributes,
+                cookie: csns,
+            }],
+            EntryState::Delete => vec![self.deletion(uuid, &cookie, csns)],
+        })
+    }
+
+    /// A deletion. After the refresh, the only CSN of the cookie is that of the deletion.
+    fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Order {
+        let own = match csns.as_slice() {
+            [csn] if self.phase == Phase::Persist => Some(*csn),
+            _ => None,
+        };
+        Order::Delete {
+            uuid,
+            csn: cookie.deletion.or(own),
+            cookie: csns,
+        }
+    }
+
+    fn info(&mut self, info: Info) -> Result<Vec<Order>, Violation> {
+        match info {
+            Info::NewCookie(cookie) => {
+                let csns = read(Some(&cookie))?.unwrap_or_default().csns;
+                Ok(vec![Order::TakeIn(csns.iter().collect())])
+            }
+            Info::PhaseEnd {
+                cookie,
+                names_present,
+                done,
+            } => self.phase_end(cookie.as_deref(), names_present, done),
+            Info::IdSet { cookie, deletes, uuids } => self.id_set(cookie.as_deref(), deletes, uuids),
+        }
+    }
+
+    fn phase_end(&mut self, cookie: Option<&[u8]>, names_present: bool, done: bool) -> Result<Vec<Order>, Violation> {
+        let Phase::Refresh { is_whole, has_named } = self.phase else {
+            return Err(Violation::SecondEnd);
+        };
+        let has_named = has_named || names_present;
+        let vector = read(cookie)?.unwrap_or_default().csns;
+        if !done {
+            self.phase = Phase::Refresh { is_whole, has_named };
+            return Ok(Vec::new());
+        }
+        self.phase = Phase::Persist;
+        Ok(vec![Order::EndRefresh {
+            deletes_others: has_named || is_whole,
+            vector,
+        }])
+    }
+
+    fn id_set(&mut self, cookie: Option<&[u8]>, deletes: bool, uuids: Vec<[u8; 16]>) -> Result<Vec<Order>, Violation> {
+        let cookie = read(cookie)?.unwrap_or_default();
+        if !deletes {
+            if self.phase == Phase::Persist {
+                return Err(Violation::PresentAfterRefresh);
+            }
+            return Ok(vec![Order::Remember(uuids)]);
+        }
+        // In a refresh the cookie is that of the consumer, with the CSN of the deletion beside it.
+        let last = uuids.len().saturating_sub(1);
+        let csns: Vec<Csn> = cookie.csns.iter().collect();
+        let orders = uuids.into_iter().enumerate().map(|(number, uuid)| {
+            let csns = if number == last { csns.clone() } else { Vec::new() };
+            self.deletion(uuid, &cookie, csns)
+        });
+        Ok(orders.collect())
+    }
+
+    fn done(
+        &mut self,
+        code: ResultCode,
+        text: String,
+        done: Option<(Option<Vec<u8>>, bool)>,
+    ) -> Result<Vec<Order>, Violation> {
+        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+        if code == ResultCode::SYNC_REFRESH_REQUIRED || code == ResultCode(OLD_REFRESH_REQUIRED) {
+            return Ok(vec![Order::Search(match phase {
+                Phase::Refresh { is_whole: false, .. } => {
+                    self.begins_anew = true;
+                    Again::AtOnce
+                }
+                Phase::Refresh { .. } => Again::AfterRetry(code, text),
+                Phase::Idle | Phase::Persist => Again::AtOnce,
+            })]);
+        }
+        let Phase::Refresh { is_whole, has_named } = phase else {
+            return Ok(vec![Order::Search(Again::AfterRetry(code, text))]);
+        };
+        if code != ResultCode::SUCCESS {
+            return Ok(vec![Order::Search(Again::AfterRetry(code, text))]);
+        }
+        let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
+        let vector = read(cookie.as_deref())?.unwrap_or_default().csns;
+        Ok(vec![
+            Order::EndRefresh {
+                deletes_others: !deletes || has_named || is_whole,
+                vector,
+            },
+            Order::Search(Again::AfterInterval),
+        ])
+    }
+}
+
+/// The result code of e-syncRefreshRequired before it was registered.
+const OLD_REFRESH_REQUIRED: u32 = 0x4100;
+
+fn read(cookie: Option<&[u8]>) -> Result<Option<SyncCookie>, Violation> {
+    let Some(cookie) = cookie else { return Ok(None) };
+    let unknown = || Violation::UnknownCookie(String::from_utf8_lossy(cookie).chars().take(200).collect());
+    SyncCookie::parse(cookie).map(Some).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "20260101000000.000001Z#000000#001#000000";
+    const TWO: &str = "20260101000000.000002Z#000000#001#000000";
+    const UUID: [u8; 16] = [7; 16];
+
+    fn csn(text: &str) -> Csn {
+        Csn::parse(text.as_bytes()).unwrap()
+    }
+
+    fn cookie(csns: &str) -> Option<Vec<u8>> {
+        Some(format!("rid=001,csn={csns}").into_bytes())
+    }
+
+    fn begun(persists: bool) -> Machine {
+        let mut machine = Machine::new(1, None, persists);
+        let known = std::iter::once(csn(ONE)).collect();
+        assert_eq!(machine.begin(&known), (persists, format!("rid=001,csn={ONE}")));
+        machine
+    }
+
+    fn entry(state: EntryState, cookie: Option<Vec<u8>>) -> Message {
+        Message::Entry {
+            state,
+            uuid: UUID,
+            cookie,
+            dn: "cn=a".to_owned(),
+            attributes: Vec::new(),
+        }
+    }
+
+    fn end(names_present: bool, done: bool) -> Message {
+        Message::Info(Info::PhaseEnd {
+            cookie: cookie(TWO),
+            names_present,
+            done,
+        })
+    }
+
+    fn result(code: ResultCode) -> Message {
+        Message::Done {
+            code,
+            text: String::new(),
+            done: None,
+        }
+    }
+
+    fn end_order(deletes_others: bool) -> Vec<Order> {
+        vec![Order::EndRefresh {
+            deletes_others,
+            vector: std::iter::once(csn(TWO)).collect(),
+        }]
+    }
+
+    #[test]
+    fn others_are_deleted_only_after_a_present_phase_with_its_end() {
+        for (names_present, deletes) in [(true, true), (false, false)] {
+            let mut machine = begun(true);
+            assert_eq!(machine.take(end(names_present, true)), Ok(end_order(deletes)));
+            assert!(machine.follows());
+        }
+        let mut both = begun(true);
+        assert_eq!(both.take(end(true, false)), Ok(Vec::new()));
+        assert_eq!(
+            both.take(end(false, true)),
+            Ok(end_order(true)),
+            "a delete phase after a present phase"
+        );
+        let mut broken = begun(true);
+        let failed = broken.take(result(ResultCode::OTHER)).unwrap();
+        assert!(matches!(failed[..], [Order::Search(Again::AfterRetry(..))]));
+    }
+
+    #[test]
+    fn a_refresh_ends_once() {
+        let mut machine = begun(true);
+        machine.take(end(false, true)).unwrap();
+        assert_eq!(machine.take(end(false, true)), Err(Violation::SecondEnd));
+        assert_eq!(
+            machine.take(entry(EntryState::Present, None)),
+            Err(Violation::PresentAfterRefresh)
+        );
+    }
+
+    #[test]
+    fn a_refresh_without_changes_to_follow_ends_with_its_control() {
+        for (deletes, others) in [(true, false), (false, true)] {
+            let mut machine = begun(false);
+            let done = Message::Done {
+                code: ResultCode::SUCCESS,
+                text: String::new(),
+                done: Some((cookie(TWO), deletes)),
+            };
+            let mut expected = end_order(others);
+            expected.push(Order::Search(Again::AfterInterval));
+            assert_eq!(machine.take(done), Ok(expected));
+        }
+        assert_eq!(begun(false).take(result(ResultCode::SUCCESS)), Err(Violation::NoDone));
+    }
+
+    #[test]
+    fn a_deletion_has_its_own_csn() {
+        let mut machine = begun(true);
+        let named = Info::IdSet {
+            cookie: Some(format!("rid=001,csn={ONE},delcsn={TWO}").into_bytes()),
+            deletes: true,
+            uuids: vec![UUID],
+        };
+        let orders = machine.take(Message::Info(named)).unwrap();
+        let delete = |cookie: &str| Order::Delete {
+            uuid: UUID,
+            csn: Some(csn(TWO)),
+            cookie: vec![csn(cookie)],
+        };
+        assert_eq!(orders, [delete(ONE)]);
+        machine.take(end(false, true)).unwrap();
+        let orders = machine.take(entry(EntryState::Delete, cookie(TWO))).unwrap();
+        assert_eq!(orders, [delete(TWO)]);
+    }
+
+    #[test]
+    fn a_provider_that_wants_a_refresh_gets_one_without_cookie_if_that_does_not_help() {
+        let required = || result(ResultCode::SYNC_REFRESH_REQUIRED);
+        let mut machine = begun(true);
+        machine.take(end(false, true)).unwrap();
+        assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
+        let known = std::iter::once(csn(TWO)).collect();
+        assert!(machine.begin(&known).1.contains(TWO));
+        assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
+        assert_eq!(machine.begin(&known).1, "rid=001");
+        assert_eq!(
+            machine.clone().take(end(false, true)),
+            Ok(end_order(true)),
+            "everything came"
+        );
+        let third = machine.take(required()).unwrap();
+        assert!(matches!(third[..], [Order::Search(Again::AfterRetry(..))]));
+        assert!(machine.begin(&known).1.contains(TWO));
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_refused() {
+        let mut machine = begun(true);
+        assert_eq!(machine.take(Message::PlainEntry), Err(Violation::NoState));
+        assert_eq!(machine.take(Message::Reference), Ok(Vec::new()));
+        let unknown = machine.take(entry(EntryState::Add, Some(b"host:389#cn=replica#7".to_vec())));
+        assert!(matches!(unknown, Err(Violation::UnknownCookie(_))));
+        machine.stop();
+        assert_eq!(machine.take(Message::Reference), Err(Violation::NoSearch));
+    }
+
+    #[test]
+    fn the_own_server_id_is_told_among_several_providers() {
+        let mut machine = Machine::new(12, Some(0xab), true);
+        assert_eq!(machine.begin(&ContextVector::default()).1, "rid=012,sid=0ab");
+    }
+}
