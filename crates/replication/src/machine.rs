@@ -322,8 +322,8 @@ mod tests {
         Csn::parse(text.as_bytes()).unwrap()
     }
 
-    fn cookie(csns: &str) -> Option<Vec<u8>> {
-        Some(format!("rid=001,csn={csns}").into_bytes())
+    fn cookie(csns: &str) -> Vec<u8> {
+        format!("rid=001,csn={csns}").into_bytes()
     }
 
     fn begun(persists: bool) -> Machine {
@@ -345,7 +345,7 @@ mod tests {
 
     fn end(names_present: bool, done: bool) -> Message {
         Message::Info(Info::PhaseEnd {
-            cookie: cookie(TWO),
+            cookie: Some(cookie(TWO)),
             names_present,
             done,
         })
@@ -403,7 +403,7 @@ mod tests {
             let done = Message::Done {
                 code: ResultCode::SUCCESS,
                 text: String::new(),
-                done: Some((cookie(TWO), deletes)),
+                done: Some((Some(cookie(TWO)), deletes)),
             };
             let mut expected = end_order(others);
             expected.push(Order::Search(Again::AfterInterval));
@@ -428,7 +428,7 @@ mod tests {
         };
         assert_eq!(orders, [delete(ONE)]);
         machine.take(end(false, true)).unwrap();
-        let orders = machine.take(entry(EntryState::Delete, cookie(TWO))).unwrap();
+        let orders = machine.take(entry(EntryState::Delete, Some(cookie(TWO)))).unwrap();
         assert_eq!(orders, [delete(TWO)]);
     }
 

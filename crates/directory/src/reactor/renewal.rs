@@ -24,6 +24,10 @@ impl Worker {
         if !run.is_synchronizing() {
             return Ok(());
         }
+        if run.follows() {
+            // Waiting for changes is no work: it is neither slow nor part of the latency.
+            run.origin.received_micros = self.directory.monotonic_micros();
+        }
         self.refresh();
         let configuration = Arc::clone(&self.configuration);
         let Some(pdu) = run.outdated(&configuration).map(Box::<[u8]>::from) else {

@@ -15,7 +15,7 @@ mod sequence;
 use consumer::{Consumer, Content, Message, found};
 use harness::Site;
 use ironbark_ldap_proto::{
-    Scope,
+    Operation, Scope,
     controls::{Control, EntryState, PagedResults, SyncRequest},
 };
 use ironbark_store::LogLimits;
@@ -311,6 +311,7 @@ fn a_change_of_the_configuration_reaches_who_follows() {
     let held: Vec<String> = consumer.content().into_values().flatten().collect();
     assert!(consumer.persists() && !held.iter().any(|line| line.contains("secret")));
     assert_eq!(consumer.content(), found(&mut site, reader));
+    site.clock.advance(std::time::Duration::from_hours(1));
     let without = site.configuration("", "");
     site.directory.prepare(without).expect("a good configuration").commit();
     consumer.go_on(&mut other);
@@ -318,6 +319,8 @@ fn a_change_of_the_configuration_reaches_who_follows() {
         consumer.result(),
         Some((52, "the database no longer provides its changes"))
     );
+    let latency = site.directory.statistics().latency(Operation::Search);
+    assert!(latency.max_micros < 1_000_000, "waiting is no work: {latency:?}");
 }
 
 #[test]

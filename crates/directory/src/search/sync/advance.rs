@@ -79,9 +79,14 @@ impl SearchRun {
         self.sync().is_some()
     }
 
+    /// Whether it sends changes, after the refresh.
+    pub(crate) fn follows(&self) -> bool {
+        self.sync().is_some_and(|sync| sync.phase == Phase::Persist)
+    }
+
     /// The request of a consumer that follows the log under a configuration which is no longer in force.
     pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
-        let sync = self.sync().filter(|sync| sync.phase == Phase::Persist)?;
+        let sync = self.sync().filter(|_| self.follows())?;
         (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
     }
 
