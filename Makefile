@@ -41,6 +41,7 @@ test: ## Run everything that a change must pass (the same as .ci/run)
 test-gssapi: ## Build the feature gssapi and test it with a KDC (make test does not: it needs libclang and a build of its own)
 	@scripts/deps.sh gssapi
 	$(CARGO) test --package ironbark-acceptance --features gssapi --locked --test clients gssapi
+	$(CARGO) test --package ironbark-client --features gssapi --locked --test connect gssapi
 
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all

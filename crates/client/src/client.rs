@@ -1,8 +1,9 @@
 //! The client: connecting, sending, closing.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use ironbark_ldap_proto::{EncodeControl, Request};
+use ironbark_model::ldap_url::LdapUrl;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpStream, UnixStream},
@@ -10,28 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{Error, ExtendedReply, Pending, connection::Connection};
-
-/// Settings of a client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Longest wait for a connection.
-    pub connect_timeout: Duration,
-    /// Longest wait for the next response to an operation. After that the operation is abandoned.
-    pub operation_timeout: Duration,
-    /// Longest message accepted from the server, in octets.
-    pub max_message: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            operation_timeout: Duration::from_mins(1),
-            max_message: 64 << 20,
-        }
-    }
-}
+use crate::{Error, ExtendedReply, Options, Pending, TlsChannel, connection::Connection};
 
 /// A connection to a server.
 #[derive(Clone, Debug)]
@@ -46,6 +26,14 @@ struct Inner {
     reader: JoinHandle<()>,
     writer: JoinHandle<()>,
     options: Options,
+    established: Established,
+}
+
+/// How a connection was made.
+#[derive(Default, Debug)]
+pub(crate) struct Established {
+    pub(crate) url: Option<LdapUrl>,
+    pub(crate) tls: Option<TlsChannel>,
 }
 
 impl Drop for Inner {
@@ -72,6 +60,14 @@ impl Client {
 
     /// Uses a stream that is already connected, such as one with TLS. Must be called within a tokio runtime.
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + 'static, options: Options) -> Self {
+        Self::of(stream, options, Established::default())
+    }
+
+    pub(crate) fn of(
+        stream: impl AsyncRead + AsyncWrite + Send + 'static,
+        options: Options,
+        established: Established,
+    ) -> Self {
         let (read_half, write_half) = tokio::io::split(stream);
         let (sender, notifications) = mpsc::channel(NOTIFICATIONS);
         let connection = Arc::new(Connection::new(options.max_message, sender));
@@ -83,14 +79,25 @@ impl Client {
                 reader: tokio::spawn(async move { reads.read(read_half).await }),
                 writer: tokio::spawn(async move { writes.write(write_half).await }),
                 options,
+                established,
             }),
         }
     }
 
+    /// The URL of the server, if [`Client::connect`] made the connection.
+    pub fn url(&self) -> Option<&LdapUrl> {
+        self.inner.established.url.as_ref()
+    }
+
+    /// The TLS of the connection, if [`Client::connect`] made it with TLS.
+    pub fn tls(&self) -> Option<&TlsChannel> {
+        self.inner.established.tls.as_ref()
+    }
+
     /// Sends a request; its responses come from the [`Pending`].
     pub fn send(&self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Result<Pending, Error> {
-        let (id, receiver) = self.inner.connection.send(request, controls)?;
-        Ok(Pending::new(self.clone(), id, request.operation(), receiver))
+        let id = self.inner.connection.send(request, controls)?;
+        Ok(Pending::new(self.clone(), id, request.operation()))
     }
 
     /// Waits for the next unsolicited notification (RFC 4511 §4.4). `None` when the connection is closed and all
@@ -135,14 +142,16 @@ async fn within<T>(
     address: &str,
     connecting: impl Future<Output = std::io::Result<T>>,
 ) -> Result<T, Error> {
-    let failed = |reason: String| Error::Connect {
-        address: address.to_owned(),
-        reason,
-    };
-    match tokio::time::timeout(options.connect_timeout, connecting).await {
-        Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(failed(error.to_string())),
-        Err(_) => Err(failed(format!("no answer within {:?}", options.connect_timeout))),
+    let timeout = options.connect_timeout;
+    match tokio::time::timeout(timeout, connecting).await {
+        Ok(connected) => connected.map_err(|error| Error::Connect {
+            address: address.to_owned(),
+            reason: error.to_string(),
+        }),
+        Err(_) => Err(Error::ConnectTimeout {
+            address: address.to_owned(),
+            timeout,
+        }),
     }
 }
 

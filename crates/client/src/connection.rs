@@ -1,13 +1,12 @@
 //! One connection: one task reads responses and hands them out, one task writes the gathered requests.
 
 use std::{
-    collections::HashMap,
     io,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use ironbark_ldap_proto::{
-    DecodeLimits, EncodeControl, MessageId, Request, Response, ResponseMessage, frame::needed, message::encode_request,
+    DecodeLimits, EncodeControl, MessageId, Request, ResponseMessage, frame::needed, message::encode_request,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -15,20 +14,10 @@ use tokio::{
 };
 
 use crate::{
-    BindReply, Error, ExtendedReply, LdapResult, SearchEntry, SearchItem,
-    reply::{owned_controls, text},
+    Error, ExtendedReply,
+    inbox::{Inboxes, Taken},
+    incoming::{Incoming, incoming},
 };
-
-/// A message for one request.
-#[derive(Debug)]
-pub(crate) enum Incoming {
-    /// Part of the answer to a search.
-    Item(SearchItem),
-    /// The result of a search, add, delete, modify, modify DN or compare.
-    Done(LdapResult),
-    Bind(BindReply),
-    Extended(ExtendedReply),
-}
 
 /// State shared by the client, its two tasks and the operations under way.
 #[derive(Debug)]
@@ -36,6 +25,8 @@ pub(crate) struct Connection {
     state: Mutex<State>,
     /// There is something to write, or the connection is closing.
     wake_writer: Notify,
+    /// A consumer has taken a response or waits for one, or the connection is closed.
+    wake_reader: Notify,
     /// Becomes true when the connection is closed.
     is_closed: watch::Sender<bool>,
     /// Longest message accepted, in octets.
@@ -45,8 +36,7 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 struct State {
     last_id: i32,
-    /// Unbounded: a search that nobody reads must not block the responses of others.
-    waiting: HashMap<i32, mpsc::UnboundedSender<Incoming>>,
+    inboxes: Inboxes,
     out: Vec<u8>,
     /// No further request is accepted. The content of `out` is still sent.
     closing: bool,
@@ -59,42 +49,60 @@ impl Connection {
         Self {
             state: Mutex::new(State {
                 last_id: 0,
-                waiting: HashMap::new(),
+                inboxes: Inboxes::default(),
                 out: Vec::new(),
                 closing: false,
                 closed: None,
                 notifications,
             }),
             wake_writer: Notify::new(),
+            wake_reader: Notify::new(),
             is_closed: watch::Sender::new(false),
             max_message,
         }
     }
 
-    /// Queues a request and returns the channel of its responses.
-    pub(crate) fn send(
-        &self,
-        request: &Request<'_>,
-        controls: &[&dyn EncodeControl],
-    ) -> Result<(MessageId, mpsc::UnboundedReceiver<Incoming>), Error> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    /// Queues a request. Its responses come from [`Self::receive`].
+    pub(crate) fn send(&self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Result<MessageId, Error> {
         let mut state = self.lock();
         state.check_open()?;
         let id = state.next_id();
         encode_request(&mut state.out, id, request, controls);
         if request.operation().response_tag().is_some() {
-            state.waiting.insert(id.value(), sender);
+            state.inboxes.open(id.value());
         }
         state.closing = matches!(request, Request::Unbind);
         drop(state);
         self.wake_writer.notify_one();
-        Ok((id, receiver))
+        Ok(id)
+    }
+
+    /// Waits for the next response to a request. `None`: the last one was taken, the operation was forgotten, or the
+    /// connection is closed.
+    pub(crate) async fn receive(&self, id: MessageId) -> Option<Incoming> {
+        loop {
+            let taken = {
+                let mut state = self.lock();
+                let is_closed = state.closed.is_some();
+                state.inboxes.take(id.value(), is_closed)
+            };
+            self.wake_reader.notify_one();
+            match taken {
+                Taken::Message(incoming) => return Some(incoming),
+                Taken::Over => return None,
+                Taken::Nothing(consumer) => {
+                    let _waiting = Waiting { connection: self, id };
+                    consumer.notified().await;
+                }
+            }
+        }
     }
 
     /// Removes an operation. With `abandon` the server is told so (RFC 4511 §4.11).
     pub(crate) fn forget(&self, id: MessageId, abandon: bool) {
-        let was_waiting = self.lock().waiting.remove(&id.value()).is_some();
-        if abandon && was_waiting {
+        let was_under_way = self.lock().inboxes.close(id.value());
+        self.wake_reader.notify_one();
+        if abandon && was_under_way {
             // There is nothing to abandon on a closed connection.
             let _ = self.send(&Request::Abandon(id), &[]);
         }
@@ -108,11 +116,11 @@ impl Connection {
     fn close(&self, reason: Error) {
         let mut state = self.lock();
         state.closed.get_or_insert(reason);
-        // Waiting operations see the end of their channels.
-        state.waiting.clear();
+        state.inboxes.wake_all();
         drop(state);
         self.is_closed.send_replace(true);
         self.wake_writer.notify_one();
+        self.wake_reader.notify_one();
     }
 
     /// Waits until the connection is closed.
@@ -131,7 +139,12 @@ impl Connection {
                 std::mem::swap(&mut state.out, &mut out);
                 state.closing || state.closed.is_some()
             };
-            if let Err(error) = socket.write_all(&out).await {
+            // A stream with TLS keeps octets back until it is flushed.
+            let written = async {
+                socket.write_all(&out).await?;
+                socket.flush().await
+            };
+            if let Err(error) = written.await {
                 return self.close(Error::closed(&error));
             }
             out.clear();
@@ -157,6 +170,9 @@ impl Connection {
                 let rest = buffer.get(start..).unwrap_or_default();
                 match needed(rest, self.max_message) {
                     Ok(Some(length)) if length <= rest.len() => {
+                        if let Some(reason) = self.wait_for_room().await {
+                            return reason;
+                        }
                         if let Err(error) = self.dispatch(rest.get(..length).unwrap_or_default()) {
                             return error;
                         }
@@ -176,6 +192,20 @@ impl Connection {
         }
     }
 
+    /// Waits until the consumers have room for a further message, or until the connection is closed for the returned
+    /// reason.
+    async fn wait_for_room(&self) -> Option<Error> {
+        loop {
+            {
+                let state = self.lock();
+                if state.closed.is_some() || state.inboxes.have_room() {
+                    return state.closed.clone();
+                }
+            }
+            self.wake_reader.notified().await;
+        }
+    }
+
     /// Hands one message to its operation.
     fn dispatch(&self, bytes: &[u8]) -> Result<(), Error> {
         let limits = DecodeLimits::default();
@@ -187,15 +217,7 @@ impl Connection {
             return self.notify(incoming);
         }
         let mut state = self.lock();
-        let sender = if last {
-            state.waiting.remove(&id.value())
-        } else {
-            state.waiting.get(&id.value()).cloned()
-        };
-        // Responses to abandoned operations may still arrive (RFC 4511 §4.11). They are dropped.
-        if let Some(sender) = sender {
-            let _ = sender.send(incoming);
-        }
+        state.inboxes.deliver(id.value(), incoming, bytes.len(), last);
         Ok(())
     }
 
@@ -219,6 +241,18 @@ impl Connection {
     }
 }
 
+/// A consumer at an empty inbox, until it is dropped.
+struct Waiting<'a> {
+    connection: &'a Connection,
+    id: MessageId,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.connection.lock().inboxes.stop_waiting(self.id.value());
+    }
+}
+
 impl State {
     fn check_open(&self) -> Result<(), Error> {
         match &self.closed {
@@ -234,45 +268,11 @@ impl State {
     fn next_id(&mut self) -> MessageId {
         loop {
             self.last_id = self.last_id.checked_add(1).unwrap_or(1);
-            if !self.waiting.contains_key(&self.last_id) {
+            if !self.inboxes.contains(self.last_id) {
                 return MessageId::new(self.last_id).unwrap_or_default();
             }
         }
     }
-}
-
-/// The response in owned form, and whether it is the last one to its request.
-fn incoming(message: &ResponseMessage<'_>) -> (Incoming, bool) {
-    let controls = &message.controls;
-    let item = match &message.operation {
-        Response::Bind(response) => {
-            let reply = BindReply {
-                result: LdapResult::new(&response.result, controls),
-                server_sasl_credentials: response.server_sasl_credentials.map(<[u8]>::to_vec),
-            };
-            return (Incoming::Bind(reply), true);
-        }
-        Response::Extended(response) => {
-            let reply = ExtendedReply {
-                result: LdapResult::new(&response.result, controls),
-                name: response.name.map(text),
-                value: response.value.map(<[u8]>::to_vec),
-            };
-            return (Incoming::Extended(reply), true);
-        }
-        Response::Done(_, result) => return (Incoming::Done(LdapResult::new(result, controls)), true),
-        Response::SearchEntry(entry) => SearchItem::Entry(SearchEntry::new(entry, controls)),
-        Response::SearchReference(uris) => SearchItem::Reference {
-            uris: uris.iter().map(text).collect(),
-            controls: owned_controls(controls),
-        },
-        Response::Intermediate(response) => SearchItem::Intermediate {
-            name: response.name.map(text),
-            value: response.value.map(<[u8]>::to_vec),
-            controls: owned_controls(controls),
-        },
-    };
-    (Incoming::Item(item), false)
 }
 
 const NOTICE_OF_DISCONNECTION: &str = "1.3.6.1.4.1.1466.20036";

@@ -7,7 +7,15 @@ use crate::LdapResult;
 /// A failed call.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection to the server.
+    /// A setting cannot be obeyed: it is wrong, it contradicts another one, or a file that it names is.
+    #[error("{setting}: {reason}")]
+    Setting {
+        /// Its keyword, as in slapd.conf.
+        setting: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server cannot be reached.
     #[error("cannot connect to {address}: {reason}")]
     Connect {
         /// Host and port, or path of the socket.
@@ -15,6 +23,45 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// The server cannot be reached in time, or does not finish the TLS handshake in time.
+    #[error("cannot connect to {address}: no answer within {timeout:?}")]
+    ConnectTimeout {
+        /// Host and port, or path of the socket.
+        address: String,
+        /// The limit.
+        timeout: Duration,
+    },
+    /// The TLS handshake failed; the server's certificate may be wrong.
+    #[error("TLS with {address}: {reason}")]
+    Tls {
+        /// Host and port, or path of the socket.
+        address: String,
+        /// Why, in the words of the TLS library.
+        reason: String,
+    },
+    /// The server refused StartTLS, which the settings demand.
+    #[error("{address} refuses StartTLS: {result}")]
+    StartTlsRefused {
+        /// Host and port, or path of the socket.
+        address: String,
+        /// The server's answer.
+        result: Box<LdapResult>,
+    },
+    /// The server refused the bind.
+    #[error("bind refused: {0}")]
+    BindRefused(Box<LdapResult>),
+    /// A SASL mechanism cannot be used, or the server did not obey it. A server that does not know the password is one
+    /// of these cases.
+    #[error("SASL {mechanism}: {reason}")]
+    Sasl {
+        /// Its name.
+        mechanism: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// None of several servers can be used. The reasons are in the order of the servers.
+    #[error("{}", joined(.0))]
+    NoServer(Vec<Error>),
     /// The connection is closed.
     #[error("connection closed: {reason}")]
     Closed {
@@ -38,4 +85,16 @@ impl Error {
             reason: reason.to_string(),
         }
     }
+
+    pub(crate) fn setting(setting: &'static str, reason: impl Into<String>) -> Self {
+        Self::Setting {
+            setting,
+            reason: reason.into(),
+        }
+    }
+}
+
+fn joined(errors: &[Error]) -> String {
+    let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
+    texts.join("; ")
 }

@@ -1,24 +1,42 @@
-//! A small asynchronous LDAP client on tokio, for tools, tests and replication.
+//! An asynchronous LDAP client on tokio, for tools, tests, replication, and databases and overlays that ask other
+//! servers.
+//!
+//! [`Client::connect`] connects as [`ConnectSettings`] say: it tries the URLs, secures the connection by TLS, and
+//! binds, also by SASL.
 //!
 //! A request is sent when a method is called, not when its future is awaited. Many requests may be under way on one
 //! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
 //! the last clone and the last [`Pending`] are dropped.
 //!
 //! A result code is not an error: methods return the [`LdapResult`]. [`LdapResult::success`] turns a failure into an
-//! error.
+//! error. Only [`Client::connect`] makes an error of a refused bind itself.
 
 mod client;
+mod connect;
 mod connection;
 mod error;
+mod inbox;
+mod incoming;
 mod operations;
+mod options;
 mod pending;
 mod reply;
+mod sasl;
 mod search;
+mod settings;
+mod tls;
 
-pub use client::{Client, Options};
+pub use client::Client;
 pub use error::Error;
 pub use ironbark_ldap_proto as proto;
+pub use ironbark_tls::Negotiated;
 pub use operations::Change;
+pub use options::Options;
 pub use pending::Pending;
-pub use reply::{BindReply, Control, ExtendedReply, LdapResult, SearchEntry};
-pub use search::{Search, SearchItem, SearchOutcome, SearchStream};
+pub use reply::{BindReply, Control, ExtendedReply, LdapResult, SearchEntry, SearchItem};
+pub use search::{Search, SearchOutcome, SearchStream};
+pub use settings::{
+    BindMethod, BindSettings, ChannelBinding, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan,
+    Secret, SecurityFlags, SecurityProperties, SocketSettings, StartTls, TlsSettings,
+};
+pub use tls::TlsChannel;

@@ -1,9 +1,10 @@
 //! An operation under way.
 
-use ironbark_ldap_proto::{MessageId, Operation};
-use tokio::sync::mpsc;
+use std::time::Duration;
 
-use crate::{BindReply, Client, Error, ExtendedReply, LdapResult, SearchItem, connection::Incoming};
+use ironbark_ldap_proto::{MessageId, Operation};
+
+use crate::{BindReply, Client, Error, ExtendedReply, LdapResult, SearchItem, incoming::Incoming};
 
 /// A request that was sent. Dropping it before its result has arrived abandons the operation.
 #[derive(Debug)]
@@ -11,24 +12,27 @@ pub struct Pending {
     client: Client,
     id: MessageId,
     operation: Operation,
-    receiver: mpsc::UnboundedReceiver<Incoming>,
+    /// Longest wait for the next response.
+    timeout: Option<Duration>,
     finished: bool,
 }
 
 impl Pending {
-    pub(crate) const fn new(
-        client: Client,
-        id: MessageId,
-        operation: Operation,
-        receiver: mpsc::UnboundedReceiver<Incoming>,
-    ) -> Self {
+    pub(crate) fn new(client: Client, id: MessageId, operation: Operation) -> Self {
         Self {
+            timeout: Some(client.options().operation_timeout),
             client,
             id,
             operation,
-            receiver,
             finished: false,
         }
+    }
+
+    /// The same operation with another limit for the wait for each response; `None`: no limit.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        self
     }
 
     /// Message ID of the request, for Cancel.
@@ -72,12 +76,17 @@ impl Pending {
     }
 
     pub(crate) async fn next(&mut self) -> Result<Incoming, Error> {
-        let timeout = self.client.options().operation_timeout;
-        let Ok(received) = tokio::time::timeout(timeout, self.receiver.recv()).await else {
-            self.client.connection().forget(self.id, true);
-            self.finished = true;
-            return Err(Error::Timeout(timeout));
+        let receiving = self.client.connection().receive(self.id);
+        let received = match self.timeout {
+            None => Ok(receiving.await),
+            Some(timeout) => tokio::time::timeout(timeout, receiving)
+                .await
+                .map_err(|_| Error::Timeout(timeout)),
         };
+        let received = received.inspect_err(|_| {
+            self.finished = true;
+            self.client.connection().forget(self.id, self.can_be_abandoned());
+        })?;
         let incoming = received.ok_or_else(|| {
             self.finished = true;
             self.client.closed().unwrap_or(Error::Closed {
@@ -86,6 +95,11 @@ impl Pending {
         })?;
         self.finished = !matches!(incoming, Incoming::Item(_));
         Ok(incoming)
+    }
+
+    /// RFC 4511 §4.11: bind cannot be abandoned.
+    fn can_be_abandoned(&self) -> bool {
+        !matches!(self.operation, Operation::Bind | Operation::Unbind | Operation::Abandon)
     }
 
     pub(crate) fn unexpected(&self, incoming: &Incoming) -> Error {
@@ -102,9 +116,7 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.finished {
-            // RFC 4511 §4.11: bind cannot be abandoned.
-            let abandon = !matches!(self.operation, Operation::Bind | Operation::Unbind | Operation::Abandon);
-            self.client.connection().forget(self.id, abandon);
+            self.client.connection().forget(self.id, self.can_be_abandoned());
         }
     }
 }

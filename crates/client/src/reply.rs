@@ -63,6 +63,29 @@ pub struct SearchEntry {
     pub controls: Vec<Control>,
 }
 
+/// One part of the answer to a search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SearchItem {
+    /// An entry.
+    Entry(SearchEntry),
+    /// A continuation reference (RFC 4511 §4.5.3).
+    Reference {
+        /// Its URIs.
+        uris: Vec<String>,
+        /// Controls of the reference.
+        controls: Vec<Control>,
+    },
+    /// An intermediate response (RFC 4511 §4.13).
+    Intermediate {
+        /// OID.
+        name: Option<String>,
+        /// Value.
+        value: Option<Vec<u8>>,
+        /// Controls of the response.
+        controls: Vec<Control>,
+    },
+}
+
 impl LdapResult {
     /// Whether the operation succeeded: `success`, `compareTrue` or `compareFalse`.
     pub fn is_success(&self) -> bool {

@@ -1,8 +1,10 @@
 //! Searching.
 
+use std::time::Duration;
+
 use ironbark_ldap_proto::{DerefAliases, EncodeControl, Filter, List, Request, Scope, SearchRequest};
 
-use crate::{Client, Control, Error, LdapResult, Pending, SearchEntry, connection::Incoming};
+use crate::{Client, Error, LdapResult, Pending, SearchEntry, SearchItem, incoming::Incoming};
 
 /// What to search for (RFC 4511 §4.5.1).
 #[derive(Clone, PartialEq, Debug)]
@@ -47,30 +49,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// One part of the answer to a search.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SearchItem {
-    /// An entry.
-    Entry(SearchEntry),
-    /// A continuation reference (RFC 4511 §4.5.3).
-    Reference {
-        /// Its URIs.
-        uris: Vec<String>,
-        /// Controls of the reference.
-        controls: Vec<Control>,
-    },
-    /// An intermediate response (RFC 4511 §4.13).
-    Intermediate {
-        /// OID.
-        name: Option<String>,
-        /// Value.
-        value: Option<Vec<u8>>,
-        /// Controls of the response.
-        controls: Vec<Control>,
-    },
-}
-
-/// A search under way. Dropping it before its end abandons the search.
+/// A search under way. Dropping it before its end abandons the search (RFC 4511 §4.11).
+///
+/// At most about 1,024 parts or 4 MiB wait to be taken. Then the connection is not read until some are taken, or until
+/// another operation of the connection is waited for.
 #[derive(Debug)]
 pub struct SearchStream {
     pending: Pending,
@@ -89,6 +71,14 @@ pub struct SearchOutcome {
 }
 
 impl SearchStream {
+    /// The same search with another limit for the wait for each part of the answer; `None`: no limit, for a search that
+    /// lasts (RFC 4533 §3.4).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.pending = self.pending.with_timeout(timeout);
+        self
+    }
+
     /// The next part of the answer; `None` after the result.
     pub async fn next(&mut self) -> Result<Option<SearchItem>, Error> {
         if self.result.is_some() {

@@ -91,11 +91,20 @@ impl Authority {
 
     /// A server's certificate, for localhost and 127.0.0.1.
     pub fn server(&mut self) -> Result<Identity, TestkitError> {
-        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let mut parameters = CertificateParams::new(names).map_err(failed)?;
-        parameters.distinguished_name =
-            name(&[(DnType::OrganizationName, "Example"), (DnType::CommonName, "localhost")]);
-        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.server_named("localhost", &["localhost", "127.0.0.1"])
+    }
+
+    /// A server's certificate with this common name, and these names in its subjectAltName; without any, it has none.
+    pub fn server_named(&mut self, common_name: &str, names: &[&str]) -> Result<Identity, TestkitError> {
+        let parameters = server(common_name, names)?;
+        self.sign(parameters)
+    }
+
+    /// As [`server`](Self::server), but it was valid in 2020 alone.
+    pub fn expired_server(&mut self) -> Result<Identity, TestkitError> {
+        let mut parameters = server("localhost", &["localhost", "127.0.0.1"])?;
+        parameters.not_before = date_time_ymd(2020, 1, 1);
+        parameters.not_after = date_time_ymd(2021, 1, 1);
         self.sign(parameters)
     }
 
@@ -146,6 +155,14 @@ impl Authority {
         let list = parameters.signed_by(issuer).map_err(failed)?;
         list.pem().map_err(failed)
     }
+}
+
+fn server(common_name: &str, names: &[&str]) -> Result<CertificateParams, TestkitError> {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut parameters = CertificateParams::new(names).map_err(failed)?;
+    parameters.distinguished_name = name(&[(DnType::OrganizationName, "Example"), (DnType::CommonName, common_name)]);
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(parameters)
 }
 
 fn authority(title: &str) -> CertificateParams {

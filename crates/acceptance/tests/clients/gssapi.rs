@@ -2,84 +2,27 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::{Child, Stdio},
+    net::TcpStream,
 };
 
-use ironbark_testkit::{Flavor, Layout, Outcome, Server, wait};
+use ironbark_testkit::{Flavor, Outcome, Server};
 
 use super::{prepared, program, succeed};
 
-/// A KDC of the realm `EXAMPLE.COM` with users `ann` and `ann/admin`, and the service `ldap/localhost`.
-struct Kdc {
-    layout: Layout,
-    process: Child,
-}
-
-const CLIENTS: &str = "[libdefaults]\ndefault_realm = {realm}\ndns_lookup_kdc = false\ndns_lookup_realm = false\n\
-    dns_canonicalize_hostname = false\nrdns = false\n[realms]\nEXAMPLE.COM = {\nkdc = 127.0.0.1:{port}\n}\n\
-    [domain_realm]\nlocalhost = EXAMPLE.COM\n";
-const KDC: &str = "[kdcdefaults]\nkdc_listen = 127.0.0.1:{port}\nkdc_tcp_listen = 127.0.0.1:{port}\n[realms]\nEXAMPLE.COM = {\n\
-    database_name = {dir}/principal\nkey_stash_file = {dir}/stash\nacl_file = {dir}/acl\n}\n[logging]\nkdc = FILE:{dir}/kdc.log\n";
+/// A KDC with users and a service, and what they do here.
+struct Kdc(ironbark_testkit::Kdc);
 
 impl Kdc {
     fn start() -> Self {
-        let layout = Layout::new().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let filled = |text: &str, realm: &str| {
-            let text = text.replace("{port}", &port.to_string()).replace("{realm}", realm);
-            text.replace("{dir}", &layout.path().display().to_string())
-        };
-        layout.write("krb5.conf", filled(CLIENTS, "EXAMPLE.COM")).unwrap();
-        layout.write("elsewhere.conf", filled(CLIENTS, "OTHER.ORG")).unwrap();
-        layout.write("kdc.conf", filled(KDC, "EXAMPLE.COM")).unwrap();
-        let tool = |path: &str, package: &str, arguments: &[&str]| {
-            let mut tool = program(path, package);
-            tool.env("KRB5_CONFIG", layout.join("krb5.conf"));
-            tool.env("KRB5_KDC_PROFILE", layout.join("kdc.conf"));
-            tool.args(["-r", "EXAMPLE.COM"]).args(arguments);
-            tool
-        };
-        succeed(&mut tool(
-            "/usr/sbin/kdb5_util",
-            "krb5-kdc",
-            &["create", "-s", "-P", "master"],
-        ));
-        let keys = layout.join("keytab").display().to_string();
-        for query in [
-            "addprinc -pw pencil ann",
-            "addprinc -pw pencil ann/admin",
-            "addprinc -randkey ldap/localhost",
-            // There is a new key each time.
-            &format!("ktadd -k {keys}.old ldap/localhost"),
-            &format!("ktadd -k {keys} ldap/localhost"),
-        ] {
-            succeed(&mut tool("/usr/sbin/kadmin.local", "krb5-admin-server", &["-q", query]));
-        }
-        let mut kdc = tool("/usr/sbin/krb5kdc", "krb5-kdc", &["-n"]);
-        let process = kdc.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        let kdc = Self { layout, process };
-        wait::until(|| TcpStream::connect(("127.0.0.1", port)).ok()).unwrap();
-        kdc
+        Self(ironbark_testkit::Kdc::start().unwrap())
     }
 
     fn file(&self, name: &str) -> String {
-        self.layout.join(name).display().to_string()
+        self.0.file(name)
     }
 
-    /// Gets a user a ticket; it is in the file of this name.
     fn log_in(&self, user: &str, cache: &str) {
-        let mut kinit = program("/usr/bin/kinit", "krb5-user");
-        kinit
-            .env("KRB5_CONFIG", self.file("krb5.conf"))
-            .args(["-c", &self.file(cache), user]);
-        let mut child = kinit.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(b"pencil\n").unwrap();
-        assert!(
-            child.wait().unwrap().success(),
-            "{}",
-            self.layout.read("kdc.log").unwrap()
-        );
+        self.0.log_in(user, cache).unwrap();
     }
 
     /// A server with this key table and this default realm.
@@ -114,14 +57,6 @@ impl Kdc {
     fn whoami(&self, server: &Server, cache: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let outcome = self.client(server, cache, ("ldapwhoami", arguments));
         (outcome.code(), outcome.stdout.trim().to_owned())
-    }
-}
-
-impl Drop for Kdc {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

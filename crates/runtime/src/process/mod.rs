@@ -14,7 +14,7 @@ mod state_file;
 mod usage;
 
 pub use detach::{DetachError, Readiness, detach};
-pub use host::host_name;
+pub use host::{full_host_name, host_name};
 pub use identity::{Identity, IdentityError, drop_privileges};
 pub use limits::{OpenFilesLimit, forbid_core_files, raise_open_files_limit};
 pub use memory::{give_back_large_blocks, memory_limit};

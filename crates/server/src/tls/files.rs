@@ -1,17 +1,14 @@
 //! The files that TLS settings name: read, and watched for changes.
 
 use std::{
-    fmt, fs, io,
+    fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use ironbark_config::{SettingError, TlsConfig};
-use ironbark_model::syntax::Certificate;
-use rustls::pki_types::{
-    CertificateDer, CertificateRevocationListDer, PrivateKeyDer,
-    pem::{self, PemObject},
-};
+use ironbark_tls::{FileError, certificates, complete, private_key, revocation_lists};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
 /// The content of the files that the settings name.
 pub(super) struct Material {
@@ -57,7 +54,7 @@ fn paths(settings: &TlsConfig) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = single.into_iter().flatten().cloned().collect();
     for directory in directories(settings) {
         paths.push(directory.to_owned());
-        paths.extend(in_directory(directory).unwrap_or_default());
+        paths.extend(ironbark_tls::files(directory).unwrap_or_default());
     }
     paths
 }
@@ -67,19 +64,6 @@ fn directories(settings: &TlsConfig) -> impl Iterator<Item = &Path> {
     all.split(';').filter(|path| !path.is_empty()).map(Path::new)
 }
 
-/// The files of a directory, in order.
-fn in_directory(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_file() {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
 /// Reads everything.
 ///
 /// # Errors
@@ -87,9 +71,9 @@ fn in_directory(directory: &Path) -> io::Result<Vec<PathBuf>> {
 pub(super) fn read(settings: &TlsConfig) -> Result<Material, SettingError> {
     let (authorities, mut revocations) = authorities(settings)?;
     if let Some(path) = &settings.crl_file {
-        let lists: Vec<_> = items(path)?;
+        let lists = revocation_lists(path).map_err(unavailable)?;
         if lists.is_empty() {
-            return Err(unavailable(path, &"no revocation list"));
+            return Err(unavailable(FileError::new(path, "no revocation list")));
         }
         revocations.extend(lists);
     }
@@ -106,26 +90,26 @@ pub(super) fn read(settings: &TlsConfig) -> Result<Material, SettingError> {
 type Authorities = (Vec<CertificateDer<'static>>, Vec<CertificateRevocationListDer<'static>>);
 
 fn authorities(settings: &TlsConfig) -> Result<Authorities, SettingError> {
-    let (mut certificates, mut revocations) = (Vec::new(), Vec::new());
+    let (mut authorities, mut revocations) = (Vec::new(), Vec::new());
     if let Some(der) = &settings.ca_certificate {
-        certificates.push(CertificateDer::from(der.clone()));
+        authorities.push(CertificateDer::from(der.clone()));
     }
     if let Some(path) = &settings.ca_certificate_file {
-        let found: Vec<CertificateDer<'static>> = items(path)?;
+        let found = certificates(path).map_err(unavailable)?;
         if found.is_empty() {
-            return Err(unavailable(path, &"no certificate"));
+            return Err(unavailable(FileError::new(path, "no certificate")));
         }
-        certificates.extend(found);
-        revocations.extend(items(path)?);
+        authorities.extend(found);
+        revocations.extend(revocation_lists(path).map_err(unavailable)?);
     }
     for directory in directories(settings) {
-        let paths = in_directory(directory).map_err(|error| unavailable(directory, &error))?;
+        let paths = ironbark_tls::files(directory).map_err(|error| unavailable(FileError::new(directory, error)))?;
         for path in paths {
-            certificates.extend(items(&path)?);
-            revocations.extend(items(&path)?);
+            authorities.extend(certificates(&path).map_err(unavailable)?);
+            revocations.extend(revocation_lists(&path).map_err(unavailable)?);
         }
     }
-    Ok((certificates, revocations))
+    Ok((authorities, revocations))
 }
 
 fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, SettingError> {
@@ -134,9 +118,9 @@ fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, Setti
     }
     let path = settings.certificate_file.as_deref();
     let path = path.ok_or("TLSCertificateFile is missing: a server needs a certificate")?;
-    let chain: Vec<_> = items(path)?;
+    let chain = certificates(path).map_err(unavailable)?;
     if chain.is_empty() {
-        return Err(unavailable(path, &"no certificate"));
+        return Err(unavailable(FileError::new(path, "no certificate")));
     }
     Ok(chain)
 }
@@ -147,47 +131,10 @@ fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, SettingError> {
     }
     let path = settings.key_file.as_deref();
     let path = path.ok_or("TLSCertificateKeyFile is missing: a server needs a private key")?;
-    let text = fs::read(path).map_err(|error| unavailable(path, &error))?;
-    if text.windows(ENCRYPTED.len()).any(|part| part == ENCRYPTED) {
-        return Err(unavailable(path, &"the private key is encrypted"));
-    }
-    PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-        pem::Error::NoItemsFound => unavailable(path, &"no private key"),
-        error => unavailable(path, &error),
-    })
+    private_key(path).map_err(unavailable)
 }
 
-/// Both PKCS#8 (`BEGIN ENCRYPTED PRIVATE KEY`) and older forms (`Proc-Type: 4,ENCRYPTED`) have this word.
-const ENCRYPTED: &[u8] = b"ENCRYPTED";
-
-/// The items of one kind in a PEM file.
-fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, SettingError> {
-    let text = fs::read(path).map_err(|error| unavailable(path, &error))?;
-    let items: Result<Vec<T>, pem::Error> = T::pem_slice_iter(&text).collect();
-    items.map_err(|error| unavailable(path, &error))
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn unavailable(error: FileError) -> SettingError {
+    SettingError::Unavailable(error.to_string())
 }
-
-fn unavailable(path: &Path, reason: &dyn fmt::Display) -> SettingError {
-    SettingError::Unavailable(format!("{}: {reason}", path.display()))
-}
-
-/// Appends the issuers of a certificate that the authorities contain, except the self-signed one, as OpenSSL does.
-fn complete(chain: &mut Vec<CertificateDer<'static>>, authorities: &[CertificateDer<'static>]) {
-    while chain.len() < MAX_CHAIN {
-        let Some(last) = chain.last().and_then(|last| Certificate::parse(last).ok()) else {
-            return;
-        };
-        if last.issuer == last.subject {
-            return;
-        }
-        let issuer = authorities.iter().find(|one| {
-            Certificate::parse(one).is_ok_and(|one| one.subject == last.issuer && one.subject != one.issuer)
-        });
-        let Some(issuer) = issuer.filter(|issuer| !chain.contains(issuer)).cloned() else {
-            return;
-        };
-        chain.push(issuer);
-    }
-}
-
-const MAX_CHAIN: usize = 10;

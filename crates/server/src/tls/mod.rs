@@ -4,16 +4,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use ironbark_config::{ProtocolVersion, SettingError, TlsConfig};
+use ironbark_config::{SettingError, TlsConfig};
 use ironbark_directory::TlsChannel;
 use ironbark_model::syntax::Certificate;
+use ironbark_tls::{Negotiated, endpoint, select_ciphers, select_curves, select_versions};
 use rustls::{
-    ServerConfig, ServerConnection, SupportedProtocolVersion,
-    crypto::{
-        CryptoProvider, SupportedKxGroup,
-        aws_lc_rs::{Ticketer, default_provider, kx_group},
-    },
-    version::{TLS12, TLS13},
+    ServerConfig, ServerConnection,
+    crypto::aws_lc_rs::{Ticketer, default_provider},
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -25,12 +22,9 @@ use self::{
 
 pub(crate) use self::handshake::Handshake;
 
-mod binding;
-mod ciphers;
 mod clients;
 mod files;
 mod handshake;
-mod secp521r1;
 
 /// The server's TLS.
 #[derive(Default)]
@@ -172,15 +166,18 @@ impl TlsContext {
     fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, SettingError> {
         let material = files::read(settings)?;
         let mut provider = default_provider();
-        provider.cipher_suites = ciphers::select(settings.cipher_suite.as_deref())?;
+        let ciphers = select_ciphers(settings.cipher_suite.as_deref());
+        provider.cipher_suites = ciphers.map_err(|error| format!("TLSCipherSuite: {error}"))?;
         if let Some(curves) = &settings.curves {
-            provider.kx_groups = groups(curves)?;
+            provider.kx_groups = select_curves(curves).map_err(|error| format!("TLSECName: {error}"))?;
         }
-        let versions = versions(settings.protocol_min, &provider)?;
+        let oldest = (settings.protocol_min.major, settings.protocol_min.minor);
+        let versions = select_versions(oldest, &provider.cipher_suites)
+            .map_err(|_| "TLSProtocolMin and TLSCipherSuite together leave nothing")?;
         let provider = Arc::new(provider);
         let clients = Clients::new(settings, &material, &provider)?;
         let Material { chain, key, .. } = material;
-        let endpoint = chain.first().and_then(|own| binding::endpoint(own));
+        let endpoint = chain.first().and_then(|own| endpoint(own));
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| error.to_string())?
@@ -203,72 +200,26 @@ impl TlsContext {
 
     /// The results of a finished handshake.
     fn established(&self, connection: &ServerConnection) -> Established {
-        let suite = connection.negotiated_cipher_suite();
-        let (cipher, strength) = suite.map_or(("unknown", 1), |suite| ciphers::describe(suite.suite()));
+        let Negotiated {
+            protocol,
+            cipher,
+            strength,
+            exporter,
+        } = Negotiated::of(connection);
         let chain = connection.peer_certificates().unwrap_or_default();
         let own = chain
             .first()
             .filter(|_| self.clients.accept(chain, self.config.time_provider.current_time()));
         let subject = own.and_then(|own| Certificate::parse(own).ok().map(|own| own.subject.to_vec()));
-        let is_tls13 = connection.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
         Established {
-            protocol: if is_tls13 { "TLSv1.3" } else { "TLSv1.2" },
+            protocol,
             cipher,
             strength,
             channel: TlsChannel {
                 subject,
                 endpoint: self.endpoint.clone(),
-                exporter: is_tls13.then(|| binding::exporter(connection)).flatten(),
+                exporter,
             },
         }
     }
-}
-
-/// The protocol versions that `TLSProtocolMin` and the ciphers allow.
-fn versions(
-    oldest: ProtocolVersion,
-    provider: &CryptoProvider,
-) -> Result<Vec<&'static SupportedProtocolVersion>, SettingError> {
-    let is_tls13_only = oldest > ProtocolVersion { major: 3, minor: 3 };
-    let has = |version: rustls::ProtocolVersion| {
-        let of_version = |suite: &rustls::SupportedCipherSuite| suite.version().version == version;
-        provider.cipher_suites.iter().any(of_version)
-    };
-    let mut versions = Vec::new();
-    if has(TLS13.version) {
-        versions.push(&TLS13);
-    }
-    if !is_tls13_only && has(TLS12.version) {
-        versions.push(&TLS12);
-    }
-    if versions.is_empty() {
-        return Err("TLSProtocolMin and TLSCipherSuite together leave nothing".into());
-    }
-    Ok(versions)
-}
-
-/// `TLSECName`: curves by OpenSSL's names.
-fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, SettingError> {
-    let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
-    for name in names.split(':').filter(|name| !name.is_empty()) {
-        groups.push(match name.to_ascii_lowercase().as_str() {
-            "x25519" => kx_group::X25519,
-            "prime256v1" | "p-256" | "secp256r1" => kx_group::SECP256R1,
-            "secp384r1" | "p-384" => kx_group::SECP384R1,
-            "x25519mlkem768" => kx_group::X25519MLKEM768,
-            "secp521r1" | "p-521" => secp521r1::SECP521R1,
-            // Known to OpenSSL, and one of several.
-            "x448" if names.contains(':') => continue,
-            _ => {
-                return Err(format!(
-                    "TLSECName: no curve \"{name}\"; there are X25519, prime256v1, secp384r1, secp521r1, X25519MLKEM768"
-                )
-                .into());
-            }
-        });
-    }
-    if groups.is_empty() {
-        return Err("TLSECName names no curve".into());
-    }
-    Ok(groups)
 }
