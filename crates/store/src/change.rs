@@ -22,7 +22,9 @@ pub struct ChangeRecord {
     pub predecessor: [u8; 16],
     /// `entryCSN` of the change.
     pub csn: Csn,
-    /// ID of the server that sent it; 0: it was made here.
+    /// ID of the server that sent it; 0: it was made here; [`ChangeRecord::UNKNOWN_PEER`]: a server that did not tell
+    /// its ID. The context vector takes in the CSN of a change that was made here. A provider's changes come in any
+    /// order during a refresh, so of those it takes in the `cookie` alone.
     pub via: u16,
     /// When it was made, in microseconds since 1970.
     pub unix_micros: i64,
@@ -38,11 +40,23 @@ pub struct ChangeRecord {
     pub effects: Vec<RecordedEffect>,
     /// The changes as the client asked for them, in the order of execution, if a follower wants them.
     pub requested: Vec<RequestedChange>,
-    /// CSNs that the context vector takes in with this change, besides the change's own.
+    /// UUIDs that get a tombstone with this change, though no entry had them here.
+    pub buried: Vec<[u8; 16]>,
+    /// CSNs that the context vector takes in with this change.
     pub cookie: Vec<Csn>,
 }
 
 impl ChangeRecord {
+    /// The CSNs that the context vector takes in with it. A provider's changes come in any order during a refresh, so
+    /// only its cookie says what is complete.
+    pub fn context_csns(&self) -> impl Iterator<Item = Csn> {
+        let own = (self.via == 0).then_some(self.csn);
+        own.into_iter().chain(self.cookie.iter().copied())
+    }
+
+    /// `via` of a change from a server that did not tell its ID. No server has it as its ID.
+    pub const UNKNOWN_PEER: u16 = 0x1000;
+
     /// Octets of its names and values, as a measure of its memory.
     pub fn octets(&self) -> usize {
         let values = |values: &[Vec<u8>]| values.iter().map(Vec::len).sum::<usize>();
@@ -137,7 +151,7 @@ pub enum Gone {
 /// One change of one entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// A new entry.
+    /// A new entry. Glue of this name becomes the entry.
     Add {
         /// Final DN, pretty form.
         dn: Box<str>,
@@ -160,7 +174,7 @@ pub enum Effect {
         /// In order.
         changes: Vec<ValueChange>,
     },
-    /// Deletes the entry. It has no subordinates at this point.
+    /// Deletes the entry. Glue takes its place if it has subordinates. Glue above it goes with its last subordinate.
     Delete {
         /// DN.
         dn: Box<str>,
@@ -174,7 +188,24 @@ impl Effect {
             Self::Add { dn, .. } | Self::Modify { dn, .. } | Self::Rename { dn, .. } | Self::Delete { dn } => dn,
         }
     }
+
+    /// Adds glue: it stands for a superior that is missing, and no search sees it without the `ManageDsaIT` control.
+    pub fn glue(dn: Box<str>) -> Self {
+        let attributes = GLUE.iter().map(|(name, values)| {
+            (
+                (*name).into(),
+                values.iter().map(|value| value.as_bytes().to_vec()).collect(),
+            )
+        });
+        Self::Add {
+            dn,
+            attributes: attributes.collect(),
+        }
+    }
 }
+
+/// All attributes of glue. It has neither CSN nor UUID, so servers that made it for different reasons have the same.
+const GLUE: [(&str, &[&str]); 2] = [("objectClass", &["top", "glue"]), ("structuralObjectClass", &["glue"])];
 
 impl From<Effect> for RecordedEffect {
     fn from(effect: Effect) -> Self {

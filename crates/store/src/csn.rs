@@ -152,8 +152,13 @@ impl ContextVector {
     }
 
     /// Takes in all CSNs of another vector. Returns whether one of them was greater.
-    pub(crate) fn merge_all(&mut self, other: &Self) -> bool {
+    pub fn merge_all(&mut self, other: &Self) -> bool {
         other.iter().fold(false, |changed, csn| self.merge(csn) | changed)
+    }
+
+    /// Whether it has this CSN of its server, or a greater one.
+    pub fn covers(&self, csn: Csn) -> bool {
+        self.of_server(csn.server).is_some_and(|known| known >= csn)
     }
 
     /// The greatest CSN of a server.
@@ -240,6 +245,9 @@ mod tests {
         assert_eq!(servers, [1, 10]);
         assert_eq!(ContextVector::decode(&vector.encode()), Some(vector.clone()));
         assert_eq!(ContextVector::decode(&vector.encode()[..31]), None);
+        let covered = |text: &str| vector.covers(csn(text));
+        assert!(covered("20210101000000") && covered("20200101000000") && !covered("20210101000001"));
+        assert!(!vector.covers(Csn::parse(TEXT.replace("00f", "002").as_bytes()).unwrap()));
         vector.forget(1);
         assert_eq!(vector.iter().count(), 1);
     }

@@ -17,7 +17,7 @@ use crate::{
     EntryId, Scope, StoreError,
     catalog::Catalog,
     ground::Ground,
-    record::codec::{self, FLAG_ALIAS, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
+    record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
     tables::{MetaRow, Tables},
     varint,
 };
@@ -229,6 +229,10 @@ impl<'t> Record<'t> {
     /// objectClass contains subentry.
     pub fn is_subentry(&self) -> bool {
         self.header.flags & FLAG_SUBENTRY != 0
+    }
+    /// objectClass contains glue: it stands for a superior that is missing.
+    pub fn is_glue(&self) -> bool {
+        self.header.flags & FLAG_GLUE != 0
     }
     /// The attributes in stored order: description and a value iterator each.
     pub fn attributes(&self) -> impl Iterator<Item = RecordAttribute<'t>> + use<'t> {

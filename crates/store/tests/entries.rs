@@ -81,9 +81,6 @@ fn effects_that_do_not_fit_are_refused() {
     refused(add("cn=a,ou=nowhere,dc=example,dc=com", &[("cn", "a")]));
     refused(add("cn=a,dc=org", &[("cn", "a")]));
     refused(Effect::Delete {
-        dn: "dc=example,dc=com".into(),
-    });
-    refused(Effect::Delete {
         dn: "ou=x,dc=example,dc=com".into(),
     });
     let delete = ValueChange::Delete {

@@ -54,6 +54,7 @@ pub(crate) struct Special {
     alias: Option<ClassNumber>,
     referral: Option<ClassNumber>,
     subentry: Option<ClassNumber>,
+    glue: Option<ClassNumber>,
 }
 
 /// The catalog.
@@ -84,6 +85,7 @@ impl Special {
             alias: class(b"2.5.6.1"),
             referral: class(b"2.16.840.1.113730.3.2.6"),
             subentry: class(b"2.5.17.0"),
+            glue: class(b"glue"),
         }
     }
 }
@@ -302,7 +304,7 @@ impl Catalog {
 
     /// Record flags that a value of objectClass brings.
     pub(crate) fn class_flags(&self, class: &[u8]) -> u8 {
-        use crate::record::codec::{FLAG_ALIAS, FLAG_REFERRAL, FLAG_SUBENTRY};
+        use crate::record::codec::{FLAG_ALIAS, FLAG_GLUE, FLAG_REFERRAL, FLAG_SUBENTRY};
         let Some(class) = self.schema.find_object_class(class) else {
             return 0;
         };
@@ -313,6 +315,7 @@ impl Catalog {
             (self.special.alias, FLAG_ALIAS),
             (self.special.referral, FLAG_REFERRAL),
             (self.special.subentry, FLAG_SUBENTRY),
+            (self.special.glue, FLAG_GLUE),
         ]
         .into_iter()
         .filter(|(special, _)| is(*special))

@@ -102,7 +102,9 @@ fn entry(
         .iter()
         .any(|one| matches!(one.set, ValueSet::External(_)));
     let flags = image_flags(catalog, image) | (u8::from(external) * codec::FLAG_EXTERNAL);
-    if !is_place && flags != image.flags {
+    // Until version 4 records of glue had no flag of their own.
+    let is_right = flags == image.flags || flags == image.flags | codec::FLAG_GLUE;
+    if !is_place && !is_right {
         findings.add(format!("entry {id}: its flags do not match its attributes"));
     }
     for (at, attribute) in image.attributes.iter().enumerate() {

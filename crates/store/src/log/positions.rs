@@ -158,7 +158,8 @@ impl View<'_> {
 
 /// The CSN of a server that a change brings into the vector.
 fn raised_to(record: &ChangeRecord, server: u16) -> Option<Csn> {
-    let own = std::iter::once(record.csn).chain(record.cookie.iter().copied());
-    own.filter(|csn| csn.server_id() == server && *csn != Csn::default())
+    let raised = record.context_csns();
+    raised
+        .filter(|csn| csn.server_id() == server && *csn != Csn::default())
         .max()
 }

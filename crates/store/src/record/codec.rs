@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! varint    parent ID, 0 for a topmost entry
-//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external, 32 the last four bytes are a checksum
+//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external, 32 the last four bytes are a checksum,
+//!           64 glue
 //! varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
 //! blocks, in the order in which the attributes were added:
 //!   varint  attribute number
@@ -35,6 +36,9 @@ pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
 
 /// Some value set lies in `values`. Without this flag no reader looks for one.
 pub(crate) const FLAG_EXTERNAL: u8 = 16;
+
+/// objectClass contains glue.
+pub(crate) const FLAG_GLUE: u8 = 64;
 
 /// The last four bytes are a checksum. Not among the flags of a [`Header`].
 const FLAG_SEALED: u8 = 32;

@@ -21,7 +21,10 @@ use crate::{
     varint,
 };
 
-fn inapplicable(dn: &str, why: &str) -> StoreError {
+/// The number of an attribute, and its values.
+pub(super) type Numbered<'a> = (u16, &'a [Vec<u8>]);
+
+pub(super) fn inapplicable(dn: &str, why: &str) -> StoreError {
     StoreError::Inapplicable(format!("{dn}: {why}"))
 }
 
@@ -32,15 +35,12 @@ impl WriteTransaction<'_> {
         let (id, parent) = match (location, parent) {
             (Location::Entry(id), _) => match self.placeholder_parent(id)? {
                 Some(parent) => (id, parent),
-                None => return Err(inapplicable(text, "entry exists")),
+                None => (id, self.remove_glue(id, &dn)?),
             },
             (Location::Missing { .. }, Some(parent)) => (self.new_entry(&dn, parent)?, parent),
             (Location::Missing { .. }, None) => return Err(inapplicable(text, "parent does not exist")),
         };
-        let numbered = attributes
-            .iter()
-            .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
-            .collect::<Result<Vec<_>, StoreError>>()?;
+        let numbered = self.numbered(attributes)?;
         self.fill(id, parent, &dn, &numbered)?;
         if self.logged.keeps_before() {
             self.note_before(Before {
@@ -49,6 +49,13 @@ impl WriteTransaction<'_> {
             });
         }
         Ok(id)
+    }
+
+    pub(super) fn numbered<'a>(&mut self, attributes: &'a [TextAttribute]) -> Result<Vec<Numbered<'a>>, StoreError> {
+        attributes
+            .iter()
+            .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
+            .collect()
     }
 
     /// The superior of an entry that is a placeholder.
@@ -83,7 +90,7 @@ impl WriteTransaction<'_> {
         id: EntryId,
         parent: EntryId,
         dn: &Dn,
-        attributes: &[(u16, &[Vec<u8>])],
+        attributes: &[Numbered<'_>],
     ) -> Result<(), StoreError> {
         let mut image = Image {
             parent,
@@ -155,6 +162,7 @@ impl WriteTransaction<'_> {
             tables.names.delete(&mut self.txn, &self.scratch.name)?;
             self.put_name(&new_dn, parent, id)?;
             new.parent = parent;
+            self.remove_empty_glue(old.parent)?;
         }
         pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
@@ -166,42 +174,6 @@ impl WriteTransaction<'_> {
             self.structure_changed = true;
         }
         self.change_entry(id, &old, new, changes)?;
-        Ok(id)
-    }
-
-    pub(super) fn delete(&mut self, text: &str) -> Result<EntryId, StoreError> {
-        let dn = self.parse_dn(text)?;
-        let id = self.existing(&dn)?;
-        if self.view().has_subordinates(id)? {
-            return Err(inapplicable(text, "entry has subordinates"));
-        }
-        let image = self.image(id)?;
-        if self.logged.keeps_before() {
-            let before = self.whole(id, &image)?;
-            self.note_before(before);
-        }
-        let tables = self.tables();
-        let mut keys = std::mem::take(&mut self.scratch.old_keys);
-        keys.clear();
-        index::image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
-        keys.sort();
-        for key in keys.iter() {
-            crate::posting::list::remove(&mut self.txn, &tables.index, key, id)?;
-        }
-        self.scratch.old_keys = keys;
-        for attribute in &image.attributes {
-            if matches!(attribute.set, ValueSet::External(_)) {
-                SetKey {
-                    id,
-                    attribute: attribute.number,
-                }
-                .clear(&mut self.txn, &tables.values)?;
-            }
-        }
-        self.count_referrals(image.flags, 0);
-        names::key(image.parent, name_in(&dn, image.parent), &mut self.scratch.name);
-        tables.names.delete(&mut self.txn, &self.scratch.name)?;
-        tables.entries.delete(&mut self.txn, varint::Key::new(id).bytes())?;
         Ok(id)
     }
 
@@ -250,7 +222,7 @@ impl WriteTransaction<'_> {
     }
 
     /// The content of an entry that is about to be deleted.
-    fn whole(&self, id: EntryId, image: &Image) -> Result<Before, StoreError> {
+    pub(super) fn whole(&self, id: EntryId, image: &Image) -> Result<Before, StoreError> {
         let mut attributes = Vec::with_capacity(image.attributes.len());
         for attribute in &image.attributes {
             let key = SetKey {
@@ -266,13 +238,13 @@ impl WriteTransaction<'_> {
         })
     }
 
-    fn existing(&self, dn: &Dn) -> Result<EntryId, StoreError> {
+    pub(super) fn existing(&self, dn: &Dn) -> Result<EntryId, StoreError> {
         match self.view().locate(dn)? {
             Location::Entry(id) => Ok(id),
             Location::Missing { .. } => Err(inapplicable(dn.pretty(), "no such entry")),
         }
     }
-    fn image(&self, id: EntryId) -> Result<Image, StoreError> {
+    pub(super) fn image(&self, id: EntryId) -> Result<Image, StoreError> {
         let bytes = self.view().record_bytes(id)?;
         bytes
             .and_then(|bytes| Image::decode(id, self.tables().sealed, bytes, self.shared()))

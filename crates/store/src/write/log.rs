@@ -123,6 +123,16 @@ impl WriteTransaction<'_> {
         Ok(Applied::Now)
     }
 
+    /// The context vector with the changes of this transaction.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn vector(&self) -> Result<ContextVector, StoreError> {
+        let mut vector = self.view().context_vector()?.unwrap_or_default();
+        vector.merge_all(&self.logged.csns);
+        Ok(vector)
+    }
+
     /// Takes CSNs into the context vector, and begins one if there is none.
     ///
     /// # Errors
@@ -315,12 +325,11 @@ impl WriteTransaction<'_> {
         let logged = &mut self.logged;
         logged.sequence = Some(record.position.sequence);
         logged.last = Some(record.csn);
-        logged.csns.merge(record.csn);
         if std::mem::take(&mut logged.moves) {
             logged.moved.merge(record.csn);
         }
-        for csn in &record.cookie {
-            logged.csns.merge(*csn);
+        for csn in record.context_csns() {
+            logged.csns.merge(csn);
         }
         logged.unrecorded = logged.unrecorded.saturating_sub(record.effects.len());
         if logged.mode == LogMode::Off {
@@ -351,22 +360,27 @@ impl WriteTransaction<'_> {
         if is_full {
             self.put_row()?;
         }
+        self.put_tombstones(log, record)
+    }
+
+    fn put_tombstones(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
+        let mut tombstone = record.csn.octets().to_vec();
+        varint::put(&mut tombstone, record.position.sequence);
         for RecordedEffect { effect, before, .. } in &record.effects {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {
                 continue;
             }
             match effect {
-                Effect::Delete { .. } => {
-                    let mut value = record.csn.octets().to_vec();
-                    varint::put(&mut value, sequence);
-                    log.tombstones.put(&mut self.txn, uuid, &value)?;
-                }
+                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone)?,
                 Effect::Add { .. } => {
                     log.tombstones.delete(&mut self.txn, uuid)?;
                 }
                 Effect::Modify { .. } | Effect::Rename { .. } => {}
             }
+        }
+        for uuid in &record.buried {
+            log.tombstones.put(&mut self.txn, uuid, &tombstone)?;
         }
         Ok(())
     }

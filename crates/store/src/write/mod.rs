@@ -7,6 +7,7 @@ mod apply;
 pub(crate) mod index;
 mod load;
 mod log;
+mod removal;
 mod values;
 mod working;
 
@@ -89,7 +90,7 @@ impl<'d> WriteTransaction<'d> {
     /// Applies one effect. After an error the transaction must be dropped. Returns the entry's ID.
     ///
     /// # Errors
-    /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is
+    /// [`StoreError::Inapplicable`]: the entry is missing or there already, a name or attribute is
     /// not of this schema. [`StoreError::Full`]: the map or the disk.
     pub fn apply_effect(&mut self, effect: &Effect) -> Result<EntryId, StoreError> {
         let applied = match effect {

@@ -1,7 +1,7 @@
 //! Reading change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
+    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
     PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
 };
@@ -55,7 +55,7 @@ impl<'r> Reader<'r> {
             record.effects.push(effect);
         }
         if head & HAS_SECTIONS != 0 {
-            let sections = self.flags(HAS_REQUEST | HAS_REQUESTED | HAS_COOKIE)?;
+            let sections = self.flags(HAS_REQUEST | HAS_REQUESTED | HAS_COOKIE | HAS_BURIED)?;
             if sections & HAS_REQUEST != 0 {
                 record.request = Some(self.request()?);
             }
@@ -64,6 +64,9 @@ impl<'r> Reader<'r> {
             }
             if sections & HAS_COOKIE != 0 {
                 record.cookie = self.filled_list(Self::csn)?;
+            }
+            if sections & HAS_BURIED != 0 {
+                record.buried = self.filled_list(Self::array)?;
             }
         }
         Some(record)

@@ -112,9 +112,10 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
         proptest::collection::vec(effects(), 0..5),
         proptest::collection::vec(requested(), 0..3),
         proptest::collection::vec(csn(), 0..3),
+        proptest::collection::vec(any::<[u8; 16]>(), 0..3),
     );
     (head, who, rest).prop_map(
-        move |(head, (author, authenticated, kind), (request, effects, requested, cookie))| {
+        move |(head, (author, authenticated, kind), (request, effects, requested, cookie, buried))| {
             let ([generation, sequence], predecessor, csn, via, unix_micros) = head;
             ChangeRecord {
                 position: Position { generation, sequence },
@@ -129,6 +130,7 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
                 effects,
                 requested,
                 cookie,
+                buried,
             }
         },
     )

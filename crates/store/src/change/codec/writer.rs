@@ -1,7 +1,7 @@
 //! Writing change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
+    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
     PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
 };
@@ -55,6 +55,7 @@ impl<'w> Writer<'w> {
             (record.request.is_some(), HAS_REQUEST),
             (!record.requested.is_empty(), HAS_REQUESTED),
             (!record.cookie.is_empty(), HAS_COOKIE),
+            (!record.buried.is_empty(), HAS_BURIED),
         ]);
         let kind = match record.kind {
             ChangeKind::Add => 0,
@@ -115,6 +116,9 @@ impl<'w> Writer<'w> {
             self.list(&record.cookie, |writer, csn| {
                 writer.out.extend_from_slice(&csn.octets());
             });
+        }
+        if !record.buried.is_empty() {
+            self.list(&record.buried, |writer, uuid| writer.out.extend_from_slice(uuid));
         }
     }
 
