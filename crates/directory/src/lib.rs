@@ -19,6 +19,7 @@ pub mod password;
 mod reactor;
 mod reconfigure;
 mod refusal;
+mod replica;
 mod request;
 mod result;
 mod room;
@@ -62,6 +63,10 @@ pub use reactor::{
 };
 pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
+};
+pub use replica::{
+    Absent, AbsentSlice, AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, ReplicaOutcome, Replicated,
+    ReplicatedEntry,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

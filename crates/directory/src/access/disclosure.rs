@@ -31,12 +31,12 @@ impl Disclosure<'_> {
         Ok(self.view.record(id)?.is_some_and(|record| self.discloses(&record)))
     }
 
-    /// The location of a name without the referral entries that the subject may not know about; `location` is the
-    /// result of [`View::locate`]. With `manages_dsa` (the `ManageDsaIT` control) the named entry counts as an ordinary
-    /// one: operations protect it in their own way.
+    /// The location of a name without glue, and without the referral entries that the subject may not know about;
+    /// `location` is the result of [`View::locate`]. With `manages_dsa` (the `ManageDsaIT` control) the named entry
+    /// counts as an ordinary one: operations protect it in their own way.
     pub(crate) fn seen(&self, dn: &Dn, location: Location, manages_dsa: bool) -> Result<Location, OperationError> {
         let mut ancestor = match location {
-            Location::Entry(id) if manages_dsa || !self.hides_referral(id)? => return Ok(Location::Entry(id)),
+            Location::Entry(id) if manages_dsa || !self.is_hidden(id)? => return Ok(Location::Entry(id)),
             Location::Entry(id) => self.above(id, dn.depth())?,
             Location::Missing { ancestor } => ancestor,
         };
@@ -46,6 +46,11 @@ impl Disclosure<'_> {
             ancestor = self.above(id, depth)?;
         }
         Ok(Location::Missing { ancestor })
+    }
+
+    fn is_hidden(&self, id: EntryId) -> Result<bool, OperationError> {
+        let record = self.view.record(id)?;
+        Ok(record.is_some_and(|record| record.is_glue() || record.is_referral() && !self.discloses(&record)))
     }
 
     fn hides_referral(&self, id: EntryId) -> Result<bool, OperationError> {

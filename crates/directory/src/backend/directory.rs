@@ -7,7 +7,8 @@ use ironbark_runtime::{Clock, Randomness};
 use ironbark_store::{Csn, Database, StoreError};
 
 use super::{
-    bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, queue::WriterHandle,
+    bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, peer_clocks::PeerClocks,
+    queue::WriterHandle,
 };
 use crate::{
     stamp::{Ahead, Stamp, StampGenerator},
@@ -23,6 +24,7 @@ pub struct Directory {
     statistics: Statistics,
     hashing_pool: HashingPool,
     bind_failures: BindFailures,
+    peer_clocks: PeerClocks,
     /// The thread that changes the trees in memory.
     trees: WriterHandle,
 }
@@ -38,6 +40,7 @@ impl Directory {
             statistics: Statistics::default(),
             hashing_pool: HashingPool::new(),
             bind_failures: BindFailures::default(),
+            peer_clocks: PeerClocks::default(),
             trees,
         }
     }
@@ -108,6 +111,24 @@ impl Directory {
     /// Records a CSN of any server: the next CSNs of this server are greater.
     pub(crate) fn observe_csn(&self, csn: Csn) -> Ahead {
         self.stamps.observe(&self.clock, csn)
+    }
+
+    /// Records a CSN that a peer has sent, as [`Self::observe_csn`]. Returns whether it may be followed. If the peer's
+    /// clock, or ours, is wrong, the log says so once a minute.
+    pub(crate) fn observe_peer(&self, csn: Csn, peer: u16) -> bool {
+        let ahead = self.observe_csn(csn);
+        if ahead != Ahead::Little && self.peer_clocks.is_news(peer, self.monotonic_micros()) {
+            let what = match ahead {
+                Ahead::TooFar => "more than a day ahead of the clock, and is refused",
+                Ahead::Much | Ahead::Little => "more than a minute ahead of the clock",
+            };
+            let server = csn.server_id();
+            tracing::warn!(
+                target: "any",
+                "a change of server {server}, {csn}, sent by server {peer}, lies {what}: one of the clocks is wrong"
+            );
+        }
+        ahead != Ahead::TooFar
     }
 
     /// Records the CSNs of a database. Thus new changes get greater CSNs than old ones, even if the clock was set back

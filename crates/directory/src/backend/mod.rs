@@ -12,6 +12,7 @@ pub(crate) mod in_memory;
 pub mod ldif;
 pub(crate) mod naming_context;
 pub mod open;
+pub(crate) mod peer_clocks;
 pub(crate) mod queue;
 pub(crate) mod received;
 pub(crate) mod referral;

@@ -4,13 +4,17 @@
 //! takes nothing. A writer changes to another configuration between two groups of writes, while all other writers wait
 //! too.
 
-use std::sync::{
-    Arc, PoisonError, RwLock,
-    atomic::{AtomicUsize, Ordering},
-    mpsc::{Receiver, SendError, Sender, channel},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, SendError, Sender, channel},
+    },
 };
 
 use ironbark_store::WriteTransaction;
+use tokio::sync::Notify;
 
 use super::{
     configuration::Configuration,
@@ -77,26 +81,40 @@ pub(crate) enum Outcome {
 /// A write's share of [`QUEUE_OCTETS`]. Dropping it gives the share back.
 struct Share {
     octets: usize,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
+}
+
+/// The writes of one queue that have not ended.
+#[derive(Debug, Default)]
+struct Waiting {
+    octets: AtomicUsize,
+    /// Told when one ends.
+    ended: Notify,
 }
 
 impl Share {
     /// Takes a share. `None`: there is no room.
-    fn of(octets: usize, waiting: &Arc<AtomicUsize>) -> Option<Self> {
+    fn of(octets: usize, waiting: &Arc<Waiting>) -> Option<Self> {
         let octets = octets.max(REQUEST_OCTETS);
-        let before = waiting.fetch_add(octets, Ordering::Relaxed);
+        let before = waiting.octets.fetch_add(octets, Ordering::Relaxed);
         let share = Self {
             octets,
             waiting: Arc::clone(waiting),
         };
-        (before == 0 || before.saturating_add(octets) <= QUEUE_OCTETS).then_some(share)
+        fits(before, octets).then_some(share)
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.waiting.fetch_sub(self.octets, Ordering::Relaxed);
+        self.waiting.octets.fetch_sub(self.octets, Ordering::Relaxed);
+        self.waiting.ended.notify_waiters();
     }
+}
+
+/// Whether a write has room in a queue with so many octets.
+fn fits(before: usize, octets: usize) -> bool {
+    before == 0 || before.saturating_add(octets) <= QUEUE_OCTETS
 }
 
 /// The reason why a write was not queued, with the write itself unless the writer has ended.
@@ -107,7 +125,7 @@ pub(crate) type Unqueued = (OperationError, Option<Box<dyn WriteTask>>);
 pub struct WriterHandle {
     queue: Sender<WriterCommand>,
     /// Octets of the requests that have not ended.
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     /// The reason why the queue takes nothing more.
     closed: Arc<RwLock<Option<QueueRefusal>>>,
     /// What the writer has committed.
@@ -243,6 +261,22 @@ impl WriterHandle {
                 WriterCommand::Task(queued) => (QueueRefusal::ShuttingDown.into(), Some(queued.task)),
                 WriterCommand::Pause(_) | WriterCommand::Close => (QueueRefusal::ShuttingDown.into(), None),
             })
+    }
+
+    /// Waits until there is room for a write of this size, or the queue takes nothing more. Others may take the room
+    /// before the caller does.
+    pub(crate) async fn room(&self, octets: usize) {
+        loop {
+            let mut ended = pin!(self.waiting.ended.notified());
+            // What ends from here on is noticed.
+            ended.as_mut().enable();
+            let before = self.waiting.octets.load(Ordering::Relaxed);
+            let is_closed = self.closed.read().unwrap_or_else(PoisonError::into_inner).is_some();
+            if is_closed || fits(before, octets.max(REQUEST_OCTETS)) {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Asks the writer to wait after everything that it has been given. `None`: the writer has ended.

@@ -314,8 +314,14 @@ impl<'t> Place<'t> {
     fn find(execution: &Execution<'_, '_>, view: View<'t>, dn: &Dn) -> Result<Self, OperationError> {
         let context = execution.context;
         let location = view.locate(dn)?;
-        let is_occupied = matches!(location, Location::Entry(_));
+        // The entry takes the place of glue.
+        let is_glue = match location {
+            Location::Entry(id) => view.record(id)?.is_some_and(|record| record.is_glue()),
+            Location::Missing { .. } => false,
+        };
+        let is_occupied = !is_glue && matches!(location, Location::Entry(_));
         let (occupant, ancestor) = match execution.seen(dn, location)? {
+            Location::Entry(id) if is_glue => (None, execution.disclosure().above(id, dn.depth())?),
             Location::Missing { ancestor } => (None, ancestor),
             Location::Entry(id) => (Some(id), execution.disclosure().above(id, dn.depth())?),
         };

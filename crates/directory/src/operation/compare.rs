@@ -211,6 +211,10 @@ impl Comparison<'_> {
             dn_cache::Found::Entry(record) => record,
             dn_cache::Found::Missing(ancestor) => return Err(disclosure.missing(dn, ancestor, None)),
         };
+        if record.is_glue() && !manages_dsa {
+            let above = disclosure.above(record.id, dn.depth())?;
+            return Err(disclosure.missing(dn, above, None));
+        }
         let compared = if record.is_referral() && !manages_dsa {
             let urls = referral::urls_of(configuration, &record);
             Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))

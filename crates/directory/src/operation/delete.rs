@@ -142,8 +142,8 @@ fn subordinates(
     Ok(found)
 }
 
-/// Removes one entry without subordinates; `tree` is the top of the deleted subtree.
-fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
+/// Removes one entry; `tree` is the top of the deleted subtree. Glue takes the place of an entry with subordinates.
+pub(crate) fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, watched) = {
         let view = execution.view();
         let record = write_checks::record_of(view, id)?;

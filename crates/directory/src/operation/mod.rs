@@ -11,7 +11,7 @@ pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod delete;
 pub(crate) mod detached;
-mod entry_rules;
+pub(crate) mod entry_rules;
 pub(crate) mod extended;
 mod external;
 pub(crate) mod in_memory;

@@ -19,6 +19,11 @@ pub trait EffectHooks: Send + Sync {
         &[]
     }
 
+    /// Attributes whose values it makes from other entries: what a provider sends of them is ignored.
+    fn maintained(&self) -> &[AttributeDescription] {
+        &[]
+    }
+
     /// Whether it waits until all others have seen the effect.
     fn acts_last(&self) -> bool {
         false

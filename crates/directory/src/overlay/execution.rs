@@ -9,7 +9,8 @@ use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema};
 use ironbark_store::{
-    ChangeKind, ChangeRecord, Effect, EntryId, Location, RecordedEffect, ValueChange, View, WriteTransaction,
+    ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, RecordedEffect, ValueChange, View,
+    WriteTransaction,
     change::{Marks, RequestedChange},
 };
 
@@ -423,9 +424,30 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.note_requested(|execution| RequestedChange::AsApplied(execution.record.effects.len()));
     }
 
+    /// The context vector with the changes of the transaction so far.
+    pub(crate) fn vector(&self) -> Result<ContextVector, OperationError> {
+        Ok(self.transaction.vector()?)
+    }
+
+    /// Says that a peer made the change, with this CSN; `via` 0: it is made here.
+    pub(crate) fn attribute_to(&mut self, csn: Csn, via: u16) {
+        (self.record.csn, self.record.via) = (csn, via);
+    }
+
+    /// Gives a UUID that no entry has here a tombstone.
+    pub(crate) fn bury(&mut self, entry_uuid: [u8; 16]) {
+        self.record.buried.push(entry_uuid);
+    }
+
+    /// Lets the context vector take in these CSNs with the change.
+    pub(crate) fn take_cookie(&mut self, csns: Vec<Csn>) {
+        self.record.cookie = csns;
+    }
+
     /// Ends the operation: its record becomes part of the transaction, and is returned for the commit.
     pub(crate) fn finish(mut self) -> Result<Executed, OperationError> {
-        if !self.record.effects.is_empty() {
+        let record = &self.record;
+        if !(record.effects.is_empty() && record.buried.is_empty() && record.cookie.is_empty()) {
             self.transaction.record(&mut self.record)?;
         }
         Ok(Executed {

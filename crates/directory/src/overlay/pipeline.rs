@@ -40,6 +40,8 @@ pub struct Pipeline {
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
     pub(crate) watched: Vec<AttributeDescription>,
+    /// Attributes whose values some overlay makes.
+    pub(crate) maintained: Vec<AttributeDescription>,
 }
 
 /// The pipeline without overlays.
@@ -62,6 +64,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     provider: None,
     controls: ControlSet::NONE,
     watched: Vec::new(),
+    maintained: Vec::new(),
 };
 
 impl NamingContext {
@@ -113,6 +116,12 @@ impl Pipeline {
         pipeline.watched = watched.collect();
         pipeline.watched.sort_unstable();
         pipeline.watched.dedup();
+        let maintained = pipeline
+            .effects
+            .iter()
+            .flat_map(|effects| effects.maintained())
+            .cloned();
+        pipeline.maintained = maintained.collect();
         pipeline.overlays = configured;
         pipeline
     }

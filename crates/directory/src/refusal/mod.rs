@@ -54,6 +54,7 @@ mod modify;
 mod modify_dn;
 mod password_modify;
 mod queue;
+mod replica;
 mod request;
 mod sasl;
 mod search;
@@ -77,6 +78,7 @@ pub(crate) use {
     modify_dn::ModifyDnRefusal,
     password_modify::PasswordModifyRefusal,
     queue::QueueRefusal,
+    replica::ReplicaRefusal,
     request::RequestRefusal,
     sasl::SaslRefusal,
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},

@@ -349,6 +349,10 @@ impl SearchRun {
         if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
+        // As in slapd: glue is no entry, but what is below it can be found, also from it as the base.
+        if record.is_glue() && !self.options.manage_dsa_it {
+            return false;
+        }
         let is_asked_for = self.options.subentries.is_none() && is_base && scope == Scope::Base;
         is_asked_for || self.is_of_kind(record)
     }

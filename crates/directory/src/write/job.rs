@@ -277,7 +277,7 @@ fn execute(
 }
 
 /// Executes one write in the transaction.
-pub(super) fn execute_one(
+pub(crate) fn execute_one(
     directory: &Directory,
     served: &Served,
     requested: Requested<'_>,

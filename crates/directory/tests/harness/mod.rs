@@ -179,6 +179,15 @@ impl Site {
         Self::open_made(&registry(), settings, lines, factories)
     }
 
+    /// As [`Site::open`], with this `serverID` and UUIDs of its own.
+    pub fn open_server(id: u16, lines: &str) -> Self {
+        let factories = Factories {
+            server_id: Arc::new(move |_, _| Ok(id)),
+            ..Factories::default()
+        };
+        Self::open_seeded(&registry(), "", lines, (factories, u64::from(id)))
+    }
+
     fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
         let factories = Factories {
             overlays,
@@ -193,6 +202,10 @@ impl Site {
     }
 
     fn open_made(registry: &Registry, settings: &str, lines: &str, factories: Factories) -> Self {
+        Self::open_seeded(registry, settings, lines, (factories, 1))
+    }
+
+    fn open_seeded(registry: &Registry, settings: &str, lines: &str, (factories, seed): (Factories, u64)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
         let configuration = configuration(registry, folder.path(), settings, lines);
@@ -201,7 +214,7 @@ impl Site {
             bare: false,
             configuration,
             clock: clock.clock(),
-            randomness: Randomness::seeded(1),
+            randomness: Randomness::seeded(seed),
             factories,
         })
         .expect("opens");

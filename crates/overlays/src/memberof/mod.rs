@@ -193,6 +193,10 @@ impl EffectHooks for Memberof {
         &self.watched
     }
 
+    fn maintained(&self) -> &[AttributeDescription] {
+        std::slice::from_ref(&self.reverse)
+    }
+
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
         follow::effect(self, execution, applied)
     }

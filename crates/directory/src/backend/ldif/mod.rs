@@ -96,13 +96,19 @@ impl LdifFiles {
         let schema = view.schema();
         let mut draft = self.journal.begin()?;
         let mut touched: Vec<Dn> = Vec::new();
+        // Superiors of what has left: glue goes with its last subordinate.
+        let mut left: Vec<Dn> = Vec::new();
         let mut written: Vec<EntryId> = Vec::new();
         for RecordedEffect { effect, .. } in &record.effects {
             match effect {
                 Effect::Add { dn, .. } | Effect::Modify { dn, .. } => touched.push(parse(schema, dn)?),
                 Effect::Delete { dn, .. } => {
-                    let file = file_of(&self.folder(schema, &parse(schema, dn)?));
+                    let dn = parse(schema, dn)?;
+                    let file = file_of(&self.folder(schema, &dn));
                     draft.add(Step::Remove { file })?;
+                    left.extend(dn.parent());
+                    // Glue may have taken its place.
+                    touched.push(dn);
                 }
                 Effect::Rename { dn, new_dn, .. } => {
                     let (old, new) = (parse(schema, dn)?, parse(schema, new_dn)?);
@@ -112,7 +118,8 @@ impl LdifFiles {
                         draft.add(Step::Move { from: from.clone(), to })?;
                         draft.add(Step::Remove { file: file_of(&from) })?;
                     }
-                    for dn in &mut touched {
+                    left.extend(old.parent());
+                    for dn in touched.iter_mut().chain(&mut left) {
                         *dn = dn.rebase(&old, &new).unwrap_or_else(|| dn.clone());
                     }
                 }
@@ -121,7 +128,23 @@ impl LdifFiles {
         for dn in &touched {
             self.add(&mut draft, view, dn, &mut written)?;
         }
+        for dn in &left {
+            self.remove_missing(&mut draft, view, dn)?;
+        }
         tell_of_unfinished(draft.commit()?);
+        Ok(())
+    }
+
+    /// Removes the files of an entry and its superiors, up to the closest one that still exists.
+    fn remove_missing(&self, draft: &mut Draft<'_>, view: &View<'_>, dn: &Dn) -> Result<(), LdifError> {
+        let mut superior = Some(dn.clone()).filter(|dn| dn.is_within(&self.suffix));
+        while let Some(dn) = superior
+            && let Location::Missing { .. } = view.locate(&dn)?
+        {
+            let file = file_of(&self.folder(view.schema(), &dn));
+            draft.add(Step::Remove { file })?;
+            superior = dn.parent().filter(|dn| dn.is_within(&self.suffix));
+        }
         Ok(())
     }
 

@@ -118,6 +118,38 @@ fn files_follow_a_change_and_what_cannot_be_committed_is_taken_back() {
 }
 
 #[test]
+fn files_follow_glue() {
+    let place = tempfile::tempdir().unwrap();
+    let (settings, schema) = settings(place.path());
+    let opened = open::database(&settings, &schema).unwrap();
+    let files = opened.files.as_ref().unwrap();
+    let make = |record: &ChangeRecord| {
+        let mut transaction = opened.database.write().unwrap();
+        apply(&mut transaction, record);
+        files.write(&transaction.view(), record).unwrap();
+        transaction.commit().unwrap();
+        contents(place.path())
+    };
+    let delete = |dn: &str| Effect::Delete { dn: dn.into() };
+    let before = make(&record(vec![
+        add("cn=x", ("cn", "x")),
+        add("cn=a,cn=x", ("cn", "a")),
+        add("cn=leaf,cn=a,cn=x", ("cn", "leaf")),
+    ]));
+    let glued = make(&record(vec![delete("cn=a,cn=x")]));
+    assert_eq!(glued.len(), 3);
+    assert!(glued[Path::new("cn=x/cn=a.ldif")].contains("objectClass: glue\n"));
+    let gone = make(&record(vec![delete("cn=leaf,cn=a,cn=x")]));
+    assert_eq!(gone.len(), 1, "{gone:?}");
+    let again = vec![
+        Effect::glue("cn=a,cn=x".into()),
+        add("cn=leaf,cn=a,cn=x", ("cn", "leaf")),
+    ];
+    assert_eq!(make(&record(again)), glued);
+    assert_eq!(make(&record(vec![add("cn=a,cn=x", ("cn", "a"))])), before);
+}
+
+#[test]
 fn one_process_writes_and_others_read() {
     let place = tempfile::tempdir().unwrap();
     let (settings, schema) = settings(place.path());

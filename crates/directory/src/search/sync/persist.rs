@@ -7,7 +7,9 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::Entry;
-use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError};
+use ironbark_store::{
+    ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError,
+};
 
 use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
 use crate::{
@@ -109,7 +111,9 @@ impl SearchRun {
             return Ok(Walked::Finish);
         };
         let is_known = sync.knows(record.csn) || sync.has_brought(record);
-        let cookie = sync.cookie(own, &std::iter::once(record.csn).collect(), None);
+        // What came in a refresh is complete only with the cookie at its end.
+        let csns: ContextVector = record.context_csns().collect();
+        let cookie = (!csns.is_empty()).then(|| sync.cookie(own, &csns, None));
         let is_alone = sync.is_alone(record);
         if !is_known {
             for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
@@ -118,7 +122,7 @@ impl SearchRun {
                         recorded,
                         csn: record.csn,
                         sequence: record.position.sequence,
-                        cookie: is_alone.then(|| cookie.clone()),
+                        cookie: cookie.clone().filter(|_| is_alone),
                     };
                     let walked = self.send_effect(&moment, step)?;
                     if !matches!(walked, Walked::Through) {
@@ -140,9 +144,9 @@ impl SearchRun {
         (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
         persisting.batch.pop_front();
         if is_known || owes_cookie {
-            sync.known.merge(record.csn);
+            csns.iter().for_each(|csn| _ = sync.known.merge(csn));
         }
-        if owes_cookie && !is_alone {
+        if let Some(cookie) = cookie.filter(|_| owes_cookie && !is_alone) {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)

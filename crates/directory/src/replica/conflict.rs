@@ -1,0 +1,104 @@
+//! Two entries of one name: one of them keeps it.
+
+use ironbark_model::Dn;
+use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Record, ValueChange};
+
+use super::read::uuid_text;
+use crate::{
+    OperationError,
+    operation::{delete, write_checks},
+    overlay::{Before, Execution},
+    request::modification::normal_form,
+};
+
+/// Who of two entries has the greater claim to a name: the one whose CSN is greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Claim {
+    /// `None`, if the entry has none, is less than any.
+    pub(super) csn: Option<Csn>,
+    /// Decides between equal ones. Zeros: the entry has none.
+    pub(super) uuid: [u8; 16],
+}
+
+impl Claim {
+    /// The claim of a stored entry.
+    pub(super) fn of(execution: &Execution<'_, '_>, record: &Record<'_>) -> Result<Self, OperationError> {
+        let known = &execution.configuration.well_known;
+        let first = |description| -> Result<Option<Vec<u8>>, OperationError> {
+            let held = record.values(description).map(|held| held.to_attribute()).transpose()?;
+            Ok(held.and_then(|held| held.values.into_iter().next()))
+        };
+        let uuid = first(&known.entry_uuid)?.map(|uuid| normal_form(execution.schema(), &known.entry_uuid, &uuid));
+        Ok(Self {
+            csn: first(&known.entry_csn)?.and_then(|csn| Csn::parse(&csn)),
+            uuid: uuid.and_then(|uuid| uuid.try_into().ok()).unwrap_or_default(),
+        })
+    }
+}
+
+/// Takes the name from an entry that is in the way, because the provider says whose name it is. The entry moves aside
+/// with what is below it, to a name that is made of its UUID: the provider tells later in the same session where it is
+/// now, or that it is gone. The suffix cannot move, and an entry without a UUID cannot be told of: they go.
+///
+/// # Errors
+/// The storage failed, or an overlay refused.
+pub(super) fn set_aside(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    let (claim, name) = {
+        let view = execution.view();
+        let record = write_checks::record_of(view, id)?;
+        (Claim::of(execution, &record)?, view.dn(id)?)
+    };
+    let leaf = format!("entryUUID={}", uuid_text(claim.uuid));
+    let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
+    let aside = name.parent().unwrap_or_default().child(&leaf);
+    if claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name {
+        return drop_entry(execution, id);
+    }
+    tracing::info!(target: "sync", "\"{}\": has given its name away, and is now \"{}\"", name.pretty(), aside.pretty());
+    let effect = Effect::Rename {
+        dn: name.pretty().into(),
+        new_dn: aside.pretty().into(),
+        changes: Vec::new(),
+    };
+    execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+    Ok(())
+}
+
+/// Removes an entry that has lost its name. It leaves no tombstone: a later change of it may come. What is below it
+/// stays under the name.
+///
+/// # Errors
+/// The storage failed, or an overlay refused.
+pub(super) fn drop_entry(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    let name = execution.view().dn(id)?;
+    // A tombstone is for a UUID.
+    execution.apply_further(Effect::Modify {
+        dn: name.pretty().into(),
+        changes: vec![ValueChange::Replace {
+            attribute: "entryUUID".into(),
+            values: Vec::new(),
+        }],
+    })?;
+    delete::remove(execution, id, None)
+}
+
+/// Tells the log of a conflict. The row of the change has the content of the loser; the log has only names.
+pub(super) fn tell(name: &Dn, winner: Claim, loser: Claim, attributes: &[String]) {
+    let text = |csn: Option<Csn>| csn.map(Csn::text).unwrap_or_default();
+    tracing::warn!(
+        target: "sync",
+        "conflict: \"{}\": entryUUID {} of {} has the name, {} of {} goes, with {}",
+        name.pretty(),
+        uuid_text(winner.uuid),
+        text(winner.csn),
+        uuid_text(loser.uuid),
+        text(loser.csn),
+        attributes.join(" ")
+    );
+}
+
+/// The names of the attributes of a stored entry.
+pub(super) fn names_of(execution: &Execution<'_, '_>, record: &Record<'_>) -> Vec<String> {
+    let attributes = record.attributes();
+    attributes.map(|held| execution.name_of(held.description())).collect()
+}

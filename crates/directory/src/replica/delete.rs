@@ -1,0 +1,57 @@
+//! A delete that a provider has sent.
+
+use ironbark_store::Csn;
+
+use super::{
+    apply::{self, csn_of},
+    incoming::{OutcomeKind, ReplicaOutcome, Replicated},
+};
+use crate::{
+    OperationError,
+    operation::{delete, write_checks},
+    overlay::Execution,
+};
+
+/// Deletes the entry of a UUID, whatever its CSN is: a delete is final. If no entry has the UUID, a tombstone is left
+/// for one that comes later.
+///
+/// # Errors
+/// The storage failed, or an overlay refused.
+pub(super) fn run(
+    execution: &mut Execution<'_, '_>,
+    change: &Replicated,
+    uuid: [u8; 16],
+) -> Result<ReplicaOutcome, OperationError> {
+    let Some(id) = apply::find(execution, uuid)? else {
+        let tombstone = execution.view().tombstone(&uuid)?;
+        if let Some(csn) = change.csn
+            && tombstone.is_none_or(|(known, _)| known < csn)
+        {
+            execution.bury(uuid);
+        }
+        return Ok(OutcomeKind::Same.into());
+    };
+    if !change.mapping.holds(&execution.view().dn(id)?) {
+        return Ok(OutcomeKind::Same.into());
+    }
+    if change.csn.is_none() {
+        stamp(execution, change, id)?;
+    }
+    delete::remove(execution, id, None)?;
+    Ok(OutcomeKind::Deleted.of(id))
+}
+
+/// The CSN of a delete that came without one. Where others write too it is an own one, so that they hear of it. A
+/// consumer of one provider makes no CSNs.
+fn stamp(execution: &mut Execution<'_, '_>, change: &Replicated, id: u64) -> Result<(), OperationError> {
+    if change.mapping.multi_provider {
+        apply::make_own(execution);
+        return Ok(());
+    }
+    let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+    let greatest: Option<Csn> = change.cookie.iter().copied().chain(held).max();
+    if let Some(csn) = greatest {
+        execution.attribute_to(csn, apply::via_of(change.via));
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! What comes from a provider, and what became of it.
+
+use std::sync::Arc;
+
+use ironbark_store::{Csn, EntryId, change::TextAttribute};
+
+use super::mapping::ReplicaMapping;
+
+/// What a provider has sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Incoming {
+    /// The entry as it is now (RFC 4533 §2.2: state add, modify, or present with attributes).
+    Entry(ReplicatedEntry),
+    /// The entry of this UUID is gone.
+    Delete {
+        /// Its `entryUUID`.
+        uuid: [u8; 16],
+    },
+    /// Nothing but the cookie.
+    Nothing,
+}
+
+/// An entry as a provider has sent it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplicatedEntry {
+    /// Its UUID in the Sync State control.
+    pub uuid: [u8; 16],
+    /// Its name at the provider.
+    pub dn: Box<str>,
+    /// Its attributes, operational ones included.
+    pub attributes: Vec<TextAttribute>,
+}
+
+/// One message of a provider, for [`Directory::replicate`](crate::Directory::replicate).
+#[derive(Clone, Debug)]
+pub struct Replicated {
+    /// The message.
+    pub incoming: Incoming,
+    /// ID of the server that sent it; 0: not known.
+    pub via: u16,
+    /// CSN of the change, if the cookie of the message told one: in the persist phase, and for deletes. `None` during a
+    /// refresh: then the context vector does not say whether the change was made here.
+    pub csn: Option<Csn>,
+    /// CSNs that the context vector takes in, in the same transaction.
+    pub cookie: Vec<Csn>,
+    /// The consumer's settings.
+    pub mapping: Arc<ReplicaMapping>,
+}
+
+impl Replicated {
+    /// Octets of its names and values.
+    pub(super) fn octets(&self) -> usize {
+        let Incoming::Entry(entry) = &self.incoming else {
+            return 0;
+        };
+        let of_attribute = |(name, values): &TextAttribute| name.len() + values.iter().map(Vec::len).sum::<usize>();
+        entry.dn.len() + entry.attributes.iter().map(of_attribute).sum::<usize>()
+    }
+}
+
+/// What became of a message, after its commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplicaOutcome {
+    /// What was done, or why nothing was.
+    pub kind: OutcomeKind,
+    /// The entry, if it is here (for a delete: if it was). It counts as present (RFC 4533 §3.3.2).
+    pub id: Option<EntryId>,
+}
+
+/// What was done with a message. Its cookie is taken in whatever it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OutcomeKind {
+    /// The entry is new.
+    Added,
+    /// Attributes of the entry were changed.
+    Modified,
+    /// The entry has another name, perhaps other attributes as well.
+    Renamed,
+    /// The entry was deleted. If it has subordinates, glue took its place.
+    Deleted,
+    /// The entry is here as it was sent; or there is nothing to delete.
+    Same,
+    /// The entry that is here is newer.
+    Older,
+    /// The context vector says that the change was made here before.
+    Covered,
+    /// The entry was deleted, which is final.
+    Tombstoned,
+    /// A newer entry has its name.
+    Lost,
+    /// There was nothing but the cookie.
+    Noted,
+}
+
+impl From<OutcomeKind> for ReplicaOutcome {
+    fn from(kind: OutcomeKind) -> Self {
+        Self { kind, id: None }
+    }
+}
+
+impl OutcomeKind {
+    /// The outcome for an entry.
+    pub(super) fn of(self, id: EntryId) -> ReplicaOutcome {
+        ReplicaOutcome {
+            kind: self,
+            id: Some(id),
+        }
+    }
+}

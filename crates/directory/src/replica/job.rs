@@ -1,0 +1,202 @@
+//! A message of a provider on its way through the queue of the database.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ironbark_ldap_proto::Operation;
+use ironbark_model::Schema;
+use ironbark_store::{Csn, WriteTransaction};
+use tokio::sync::oneshot;
+
+use super::{
+    apply,
+    incoming::{Incoming, ReplicaOutcome, Replicated},
+    read::{ReadEntry, read},
+};
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        in_memory::Governor,
+        queue::{Outcome, Served, WriteTask, WriterHandle},
+        written::{Executed, Refusal, Success},
+    },
+    overlay::{Requested, password_checks::Computed},
+    refusal::{Failure, ReplicaRefusal, WriteRefusal},
+    request::{
+        context::{RequestContext, RequestKind},
+        controls::WriteControls,
+    },
+    write::job::execute_one,
+};
+
+/// Octets that a message counts for in the queue, besides its names and values.
+const OCTETS: usize = 256;
+
+/// The end of a message.
+type Ended = Result<ReplicaOutcome, OperationError>;
+
+struct Job {
+    directory: Arc<Directory>,
+    change: Arc<Replicated>,
+    /// The schema under which the entry was read.
+    schema: Arc<Schema>,
+    entry: Option<ReadEntry>,
+    origin: RequestContext,
+    /// What the last execution came to.
+    outcome: Mutex<Option<ReplicaOutcome>>,
+    reply: oneshot::Sender<Ended>,
+}
+
+impl Directory {
+    /// Queues a message of a provider for a database. Messages of one session must be queued in their order.
+    ///
+    /// The receiver gets the outcome after the commit. A refused message has no effect; the session should end.
+    /// `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an entry
+    /// outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
+    ///
+    /// A UUID that was deleted does not come back where others write too (`multi_provider`). The provider of a database
+    /// that others do not write to is right: it may have been restored from LDIF, so the entry is added again, and its
+    /// tombstone goes.
+    ///
+    /// # Errors
+    /// `busy`: the queue is full, see [`Directory::room_for_replica`]. `unavailable`: the database is closed.
+    /// `unwillingToPerform`: it keeps no log, or the entry is out of scope, has no CSN or another UUID than the
+    /// message. `invalidDNSyntax`, `undefinedAttributeType`, and with `schema_checking` those of an add: the text names
+    /// entry and attribute.
+    pub fn replicate(
+        self: &Arc<Self>,
+        context: &NamingContext,
+        change: Arc<Replicated>,
+    ) -> Result<oneshot::Receiver<Ended>, OperationError> {
+        let writer = writer_of(context)?;
+        let configuration = self.configuration();
+        let (reply, receiver) = oneshot::channel();
+        let job = Job {
+            directory: Arc::clone(self),
+            entry: read_entry(&configuration, &change)?,
+            schema: Arc::clone(&configuration.schema),
+            origin: origin(&change),
+            change,
+            outcome: Mutex::default(),
+            reply,
+        };
+        writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
+        Ok(receiver)
+    }
+
+    /// Waits until the queue of a database has room for a message, or takes nothing more. Someone else may take the
+    /// room first.
+    pub async fn room_for_replica(&self, context: &NamingContext, change: &Replicated) {
+        if let Some(writer) = context.backend.own_writer() {
+            writer.room(OCTETS + change.octets()).await;
+        }
+    }
+}
+
+/// The queue of a database that can be a replica.
+pub(super) fn writer_of(context: &NamingContext) -> Result<&WriterHandle, OperationError> {
+    let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
+    if context.settings.keeps_changes() {
+        Ok(writer)
+    } else {
+        Err(ReplicaRefusal::NoLog.into())
+    }
+}
+
+fn read_entry(configuration: &Configuration, change: &Replicated) -> Result<Option<ReadEntry>, OperationError> {
+    match &change.incoming {
+        Incoming::Entry(entry) => read(configuration, entry, &change.mapping).map(Some),
+        Incoming::Delete { .. } | Incoming::Nothing => Ok(None),
+    }
+}
+
+fn origin(change: &Replicated) -> RequestContext {
+    let operation = match change.incoming {
+        Incoming::Delete { .. } => Operation::Delete,
+        Incoming::Entry(_) | Incoming::Nothing => Operation::Modify,
+    };
+    RequestContext {
+        request: RequestKind::of(operation),
+        ..RequestContext::of_server(change.mapping.author.clone())
+    }
+}
+
+impl Job {
+    /// Takes notice of all CSNs of the message.
+    fn observe(&self, entry: Option<&ReadEntry>) -> Result<(), WriteRefusal> {
+        let of_entry = entry.and_then(|entry| entry.csn);
+        let mut csns = self
+            .change
+            .cookie
+            .iter()
+            .copied()
+            .chain(self.change.csn)
+            .chain(of_entry);
+        if csns.all(|csn: Csn| self.directory.observe_peer(csn, self.change.via)) {
+            Ok(())
+        } else {
+            Err(WriteRefusal::TooFarAhead)
+        }
+    }
+}
+
+impl WriteTask for Job {
+    fn octets(&self) -> usize {
+        OCTETS + self.change.octets()
+    }
+
+    fn taken(&mut self, micros: u64) {
+        self.origin.taken_micros = micros;
+    }
+
+    fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        let configuration = &served.configuration;
+        let again = if Arc::ptr_eq(&self.schema, &configuration.schema) {
+            None
+        } else {
+            read_entry(configuration, &self.change)?
+        };
+        let entry = again.as_ref().or(self.entry.as_ref());
+        writer_of(&served.context)?;
+        if served.context.suffix_of(&self.change.mapping.local_base).is_none() {
+            return Err(OperationError::from(ReplicaRefusal::OtherDatabase).into());
+        }
+        self.observe(entry).map_err(OperationError::from)?;
+        let computed = Computed::default();
+        let requested = Requested {
+            origin: &self.origin,
+            controls: WriteControls::default(),
+            computed: &computed,
+        };
+        execute_one(&self.directory, served, requested, transaction, |execution| {
+            let outcome = apply::run(execution, &self.change, entry)?;
+            *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            Ok(Success::default())
+        })
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+        let done = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ended = match outcome {
+            Outcome::Done(..) => done.ok_or_else(|| Failure::Unexpected.into()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
+        };
+        // The session may be gone; the change stays valid.
+        let _ = self.reply.send(ended);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        // As above.
+        let _ = self.reply.send(Err(error));
+    }
+}

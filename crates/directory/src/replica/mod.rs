@@ -1,0 +1,21 @@
+//! What a provider has sent, executed by the writer of the database: the apply side of a consumer (RFC 4533).
+//!
+//! Invariants: entry, conflict, row of the log and context vector change in one transaction. Nothing is applied outside
+//! of base and scope of the consumer. `docs/internals/replica.md` has the rules.
+
+mod absent;
+mod apply;
+mod conflict;
+mod delete;
+mod difference;
+mod incoming;
+mod job;
+mod mapping;
+mod placing;
+mod read;
+
+pub use self::{
+    absent::{Absent, AbsentSlice},
+    incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated, ReplicatedEntry},
+    mapping::{AttributeChoice, ReplicaMapping},
+};

@@ -1,0 +1,195 @@
+//! Reading an entry as a provider has sent it: names and values as they are here.
+
+use ironbark_model::{AttributeDescription, Dn, schema::entry_check::CheckedAttribute};
+use ironbark_store::Csn;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    incoming::ReplicatedEntry,
+    mapping::{Asked, ReplicaMapping},
+};
+use crate::{
+    Configuration, OperationError, backend::computed, operation::entry_rules, refusal::ReplicaRefusal,
+    request::modification::normal_form,
+};
+
+/// An entry of a provider, with names and values as they are here.
+pub(super) struct ReadEntry {
+    pub(super) dn: Dn,
+    pub(super) uuid: [u8; 16],
+    /// `None` only if the mapping allows that.
+    pub(super) csn: Option<Csn>,
+    /// In the provider's order, none twice.
+    pub(super) attributes: Vec<ReadAttribute>,
+}
+
+/// An attribute that the consumer has asked for. It has values, none twice.
+pub(super) struct ReadAttribute {
+    pub(super) description: AttributeDescription,
+    pub(super) values: Vec<Vec<u8>>,
+    /// Normal forms of the values.
+    pub(super) normals: Vec<Vec<u8>>,
+}
+
+/// Reads an entry.
+///
+/// # Errors
+/// `invalidDNSyntax`, `undefinedAttributeType`; `unwillingToPerform`: it is out of scope, or has no CSN; with
+/// `schemachecking` also what an add would be refused with.
+pub(super) fn read(
+    configuration: &Configuration,
+    entry: &ReplicatedEntry,
+    mapping: &ReplicaMapping,
+) -> Result<ReadEntry, OperationError> {
+    let schema = &*configuration.schema;
+    let known = &configuration.well_known;
+    let name = || String::from(&*entry.dn);
+    let remote = Dn::parse(schema, entry.dn.as_bytes())
+        .ok()
+        .filter(|dn| !dn.has_unknown_leaf_type(schema))
+        .ok_or_else(|| ReplicaRefusal::InvalidName { name: name() })?;
+    let dn = mapping
+        .local_name(&remote)
+        .ok_or_else(|| ReplicaRefusal::OutOfScope { name: name() })?;
+    let mut attributes = attributes(configuration, entry, mapping)?;
+    let find = |description: &AttributeDescription| {
+        let mut all = attributes.iter();
+        all.find(|attribute| attribute.description == *description)
+    };
+    let csn = find(&known.entry_csn).and_then(|held| Csn::parse(held.values.first()?));
+    if csn.is_none() && mapping.needs_csn {
+        return Err(ReplicaRefusal::NoCsn { name: name() }.into());
+    }
+    match find(&known.entry_uuid) {
+        Some(held) if held.normals.iter().any(|normal| *normal != entry.uuid) => {
+            return Err(ReplicaRefusal::WrongUuid { name: name() }.into());
+        }
+        Some(_) => {}
+        None => attributes.push(ReadAttribute {
+            description: known.entry_uuid.clone(),
+            values: vec![uuid_text(entry.uuid).into_bytes()],
+            normals: vec![entry.uuid.to_vec()],
+        }),
+    }
+    let read = ReadEntry {
+        dn,
+        uuid: entry.uuid,
+        csn,
+        attributes,
+    };
+    if mapping.schema_checking {
+        check(configuration, &read)?;
+    }
+    Ok(read)
+}
+
+/// The attributes that are the provider's, without those that are computed here.
+fn attributes(
+    configuration: &Configuration,
+    entry: &ReplicatedEntry,
+    mapping: &ReplicaMapping,
+) -> Result<Vec<ReadAttribute>, ReplicaRefusal> {
+    let schema = &*configuration.schema;
+    let known = &configuration.well_known;
+    let asked = Asked::of(schema, &mapping.attributes);
+    let mut read: Vec<ReadAttribute> = Vec::with_capacity(entry.attributes.len());
+    let mut places: FxHashMap<AttributeDescription, (usize, FxHashSet<Vec<u8>>)> = FxHashMap::default();
+    for (attribute, values) in &entry.attributes {
+        let unknown = |reason: String| ReplicaRefusal::UnknownAttribute {
+            name: (*entry.dn).into(),
+            attribute: (**attribute).into(),
+            reason,
+        };
+        let description = schema
+            .attribute_description(attribute.as_bytes())
+            .map_err(|error| unknown(error.to_string()))?;
+        let is_own = description == known.context_csn || computed::is_computed(configuration, &description);
+        if values.is_empty() || is_own || !asked.includes(schema, known, &description) {
+            continue;
+        }
+        if !schema.is_storable(&description) {
+            return Err(unknown("it cannot be stored with these options".into()));
+        }
+        let (place, seen) = places.entry(description.clone()).or_insert_with(|| {
+            read.push(ReadAttribute {
+                description: description.clone(),
+                values: Vec::with_capacity(values.len()),
+                normals: Vec::with_capacity(values.len()),
+            });
+            (read.len() - 1, FxHashSet::default())
+        });
+        let Some(held) = read.get_mut(*place) else { continue };
+        for value in values {
+            let value = mapping.local_value(schema, &description, value);
+            let normal = normal_form(schema, &description, &value);
+            if seen.insert(normal.clone()) {
+                held.values.push(value);
+                held.normals.push(normal);
+            }
+        }
+    }
+    Ok(read)
+}
+
+/// Checks the entry as an add is checked. The error names the entry.
+fn check(configuration: &Configuration, entry: &ReadEntry) -> Result<(), OperationError> {
+    let schema = &*configuration.schema;
+    let known = &configuration.well_known;
+    for ReadAttribute {
+        description, values, ..
+    } in &entry.attributes
+    {
+        let validate = schema.attribute_type(description.attribute_type).syntax.validate;
+        if values.iter().any(|value| validate(schema, value).is_err()) {
+            let (name, attribute) = (entry.dn.pretty().to_owned(), schema.description_text(description));
+            return Err(ReplicaRefusal::InvalidValue { name, attribute }.into());
+        }
+    }
+    let find = |description: &AttributeDescription| {
+        let mut all = entry.attributes.iter();
+        all.find(|attribute| attribute.description == *description)
+    };
+    let attributes: Vec<CheckedAttribute<'_>> = entry
+        .attributes
+        .iter()
+        .map(|attribute| CheckedAttribute {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        })
+        .collect();
+    let structural = find(&known.structural_object_class).and_then(|held| held.values.first());
+    let checked = entry_rules::Checked {
+        name: &entry.dn,
+        classes: find(&known.object_class).map_or(&[][..], |held| &held.values),
+        attributes: &attributes,
+        former: structural.map_or(entry_rules::Former::Nothing, |class| {
+            entry_rules::Former::Entry(Some(class))
+        }),
+        relax: false,
+        may_be_dynamic: true,
+    };
+    let holds = |description: &AttributeDescription, normal: &[u8]| {
+        Ok(find(description).is_some_and(|held| held.normals.iter().any(|held| held == normal)))
+    };
+    match entry_rules::check(schema, &checked, &holds) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let text = format!("\"{}\": {}", entry.dn.pretty(), error.diagnostic_message);
+            Err(OperationError::new(error.result_code, text))
+        }
+    }
+}
+
+/// The text of a UUID (RFC 9562 §4).
+pub(super) fn uuid_text(uuid: [u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (at, octet) in uuid.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [octet >> 4, octet & 15] {
+            text.extend(char::from_digit(u32::from(digit), 16));
+        }
+    }
+    text
+}

@@ -1,0 +1,13 @@
+//! What a provider has sent, in the writer of a database: one module for the rules, one for random orders.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod absent;
+mod conflicts;
+mod convergence;
+mod entries;
+mod peer;
+mod places;
