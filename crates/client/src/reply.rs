@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use ironbark_ldap_proto::{self as proto, Attribute, RawControls, ResultCode};
+use ironbark_ldap_proto::{self as proto, Attribute, RawControls, ResponseMessage, ResultCode};
 
-use crate::Error;
+use crate::{
+    Error,
+    incoming::{Incoming, incoming},
+};
 
 /// A result (RFC 4511 §4.1.9).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,7 +89,26 @@ pub enum SearchItem {
     },
 }
 
+impl SearchItem {
+    /// A part of the answer to a search, from its message. `None`: the message is none.
+    pub fn of(message: &ResponseMessage<'_>) -> Option<Self> {
+        match incoming(message).0 {
+            Incoming::Item(item) => Some(item),
+            _ => None,
+        }
+    }
+}
+
 impl LdapResult {
+    /// The result of a search, add, delete, modify, modify DN or compare, from its message. `None`: the message is
+    /// none.
+    pub fn of(message: &ResponseMessage<'_>) -> Option<Self> {
+        match incoming(message).0 {
+            Incoming::Done(result) => Some(result),
+            _ => None,
+        }
+    }
+
     /// Whether the operation succeeded: `success`, `compareTrue` or `compareFalse`.
     pub fn is_success(&self) -> bool {
         [ResultCode::SUCCESS, ResultCode::COMPARE_TRUE, ResultCode::COMPARE_FALSE].contains(&self.code)

@@ -3,10 +3,12 @@
 //! Invariant: protocol state machines do no I/O and read no clock. What a provider sends goes in, what is to be done
 //! comes out. So a simulation can run them in any order of events.
 
+mod follower;
 mod machine;
 mod message;
 mod retry;
 
+pub use follower::{Counts, Follower, Stop};
 pub use machine::{Again, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;

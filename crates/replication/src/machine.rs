@@ -31,6 +31,9 @@ pub enum Violation {
     /// The cookie is not one of OpenLDAP's form.
     #[error("the cookie \"{0}\" has an unknown form")]
     UnknownCookie(String),
+    /// A control or a Sync Info message cannot be read.
+    #[error("{0}")]
+    Malformed(String),
     /// There is no search.
     #[error("a message came without a search")]
     NoSearch,
@@ -47,6 +50,8 @@ pub enum Order {
         dn: String,
         /// Attribute descriptions and values.
         attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
+        /// The CSN of the change, if it came after the refresh and its cookie told it.
+        csn: Option<Csn>,
         /// CSNs that the context vector takes in with it.
         cookie: Vec<Csn>,
     },
@@ -95,6 +100,8 @@ pub struct Machine {
     phase: Phase,
     /// The provider does not know the cookie at all: the next refresh brings everything.
     begins_anew: bool,
+    /// The server ID of the provider, as its last cookie said; 0: not known.
+    provider: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +126,7 @@ impl Machine {
             persists,
             phase: Phase::Idle,
             begins_anew: false,
+            provider: 0,
         }
     }
 
@@ -153,6 +161,11 @@ impl Machine {
         self.phase == Phase::Persist
     }
 
+    /// The server ID of the provider, as its cookies say; 0: not known.
+    pub fn provider(&self) -> u16 {
+        self.provider
+    }
+
     /// Takes a message.
     ///
     /// # Errors
@@ -177,14 +190,14 @@ impl Machine {
     }
 
     fn entry(
-        &self,
+        &mut self,
         state: EntryState,
         uuid: [u8; 16],
         cookie: Option<&[u8]>,
         dn: String,
         attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
     ) -> Result<Vec<Order>, Violation> {
-        let cookie = read(cookie)?.unwrap_or_default();
+        let cookie = self.read(cookie)?;
         let csns: Vec<Csn> = cookie.csns.iter().collect();
         Ok(match state {
             EntryState::Present if self.phase == Phase::Persist => return Err(Violation::PresentAfterRefresh),
@@ -197,29 +210,44 @@ impl Machine {
                 uuid,
                 dn,
                 attributes,
+                csn: self.only(&csns),
                 cookie: csns,
             }],
             EntryState::Delete => vec![self.deletion(uuid, &cookie, csns)],
         })
     }
 
-    /// A deletion. After the refresh, the only CSN of the cookie is that of the deletion.
+    /// A deletion.
     fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Order {
-        let own = match csns.as_slice() {
-            [csn] if self.phase == Phase::Persist => Some(*csn),
-            _ => None,
-        };
         Order::Delete {
             uuid,
-            csn: cookie.deletion.or(own),
+            csn: cookie.deletion.or(self.only(&csns)),
             cookie: csns,
         }
+    }
+
+    /// The CSN of a change, which is the only one of its cookie after the refresh.
+    fn only(&self, csns: &[Csn]) -> Option<Csn> {
+        match csns {
+            [csn] if self.phase == Phase::Persist => Some(*csn),
+            _ => None,
+        }
+    }
+
+    fn read(&mut self, cookie: Option<&[u8]>) -> Result<SyncCookie, Violation> {
+        let Some(cookie) = cookie else {
+            return Ok(SyncCookie::default());
+        };
+        let unknown = || Violation::UnknownCookie(String::from_utf8_lossy(cookie).chars().take(200).collect());
+        let cookie = SyncCookie::parse(cookie).ok_or_else(unknown)?;
+        self.provider = cookie.sid.unwrap_or(self.provider);
+        Ok(cookie)
     }
 
     fn info(&mut self, info: Info) -> Result<Vec<Order>, Violation> {
         match info {
             Info::NewCookie(cookie) => {
-                let csns = read(Some(&cookie))?.unwrap_or_default().csns;
+                let csns = self.read(Some(&cookie))?.csns;
                 Ok(vec![Order::TakeIn(csns.iter().collect())])
             }
             Info::PhaseEnd {
@@ -236,7 +264,7 @@ impl Machine {
             return Err(Violation::SecondEnd);
         };
         let has_named = has_named || names_present;
-        let vector = read(cookie)?.unwrap_or_default().csns;
+        let vector = self.read(cookie)?.csns;
         if !done {
             self.phase = Phase::Refresh { is_whole, has_named };
             return Ok(Vec::new());
@@ -249,7 +277,7 @@ impl Machine {
     }
 
     fn id_set(&mut self, cookie: Option<&[u8]>, deletes: bool, uuids: Vec<[u8; 16]>) -> Result<Vec<Order>, Violation> {
-        let cookie = read(cookie)?.unwrap_or_default();
+        let cookie = self.read(cookie)?;
         if !deletes {
             if self.phase == Phase::Persist {
                 return Err(Violation::PresentAfterRefresh);
@@ -290,7 +318,7 @@ impl Machine {
             return Ok(vec![Order::Search(Again::AfterRetry(code, text))]);
         }
         let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
-        let vector = read(cookie.as_deref())?.unwrap_or_default().csns;
+        let vector = self.read(cookie.as_deref())?.csns;
         Ok(vec![
             Order::EndRefresh {
                 deletes_others: !deletes || has_named || is_whole,
@@ -303,12 +331,6 @@ impl Machine {
 
 /// The result code of e-syncRefreshRequired before it was registered.
 const OLD_REFRESH_REQUIRED: u32 = 0x4100;
-
-fn read(cookie: Option<&[u8]>) -> Result<Option<SyncCookie>, Violation> {
-    let Some(cookie) = cookie else { return Ok(None) };
-    let unknown = || Violation::UnknownCookie(String::from_utf8_lossy(cookie).chars().take(200).collect());
-    SyncCookie::parse(cookie).map(Some).ok_or_else(unknown)
-}
 
 #[cfg(test)]
 mod tests {

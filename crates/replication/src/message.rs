@@ -1,7 +1,13 @@
 //! What a provider sends, owned.
 
-use ironbark_ldap_proto::{SyncInfo, controls::EntryState};
+use ironbark_client::{LdapResult, SearchEntry, SearchItem};
+use ironbark_ldap_proto::{
+    IntermediateResponse, SyncInfo,
+    controls::{EntryState, SyncDone, SyncState, sync},
+};
 use ironbark_model::ResultCode;
+
+use crate::Violation;
 
 /// A message of a search with the Sync Request control.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +65,63 @@ pub enum Info {
         /// The UUIDs.
         uuids: Vec<[u8; 16]>,
     },
+}
+
+impl Message {
+    /// Reads a part of the answer to the search. `None`: an intermediate response of another kind.
+    ///
+    /// # Errors
+    /// [`Violation::Malformed`].
+    pub fn of_item(item: SearchItem) -> Result<Option<Self>, Violation> {
+        Ok(Some(match item {
+            SearchItem::Entry(entry) => Self::of_entry(entry)?,
+            SearchItem::Reference { .. } => Self::Reference,
+            SearchItem::Intermediate { name, value, .. } => {
+                let response = IntermediateResponse {
+                    name: name.as_ref().map(String::as_bytes),
+                    value: value.as_deref(),
+                };
+                let info = SyncInfo::of(&response).map_err(|fault| Violation::Malformed(fault.to_string()))?;
+                let Some(info) = info else { return Ok(None) };
+                Self::Info(info.into())
+            }
+        }))
+    }
+
+    /// Reads the result of the search.
+    ///
+    /// # Errors
+    /// [`Violation::Malformed`].
+    pub fn of_result(result: &LdapResult) -> Result<Self, Violation> {
+        let done = match result.control(sync::DONE_OID) {
+            None => None,
+            Some(value) => {
+                let done = SyncDone::decode_value(value).map_err(|fault| Violation::Malformed(fault.to_string()))?;
+                Some((done.cookie.map(<[u8]>::to_vec), done.refresh_deletes))
+            }
+        };
+        Ok(Self::Done {
+            code: result.code,
+            text: result.diagnostic.clone(),
+            done,
+        })
+    }
+
+    fn of_entry(entry: SearchEntry) -> Result<Self, Violation> {
+        let Some(value) = entry.control(sync::STATE_OID) else {
+            return Ok(Self::PlainEntry);
+        };
+        let state = SyncState::decode_value(value).map_err(|fault| Violation::Malformed(fault.to_string()))?;
+        let (state, uuid, cookie) = (state.state, state.uuid, state.cookie.map(<[u8]>::to_vec));
+        let attributes = entry.attributes.into_iter();
+        Ok(Self::Entry {
+            state,
+            uuid,
+            cookie,
+            dn: entry.dn,
+            attributes: attributes.map(|(name, values)| (name.into(), values)).collect(),
+        })
+    }
 }
 
 impl From<SyncInfo<'_>> for Info {

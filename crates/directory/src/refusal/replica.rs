@@ -5,6 +5,8 @@ refusals! {
     pub(crate) enum ReplicaRefusal {
         /// The database keeps no log: tombstones, vector and index of entryUUID come with it.
         NoLog => UNWILLING_TO_PERFORM, "replication needs a database with changelog-size or changelog-age";
+        /// A message of the session before this one was refused.
+        AfterRefusal => OTHER, "a message before this one was refused";
         /// Entries cannot be found by UUID yet.
         NoIndex => BUSY, "the index of entryUUID is still being built";
         /// The local base is in another database.

@@ -92,6 +92,13 @@ impl Directory {
         writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
         Ok(receiver)
     }
+
+    /// Waits until the queue of a database has room for such a slice, or takes nothing more.
+    pub async fn room_for_absent(&self, context: &NamingContext) {
+        if let Some(writer) = context.backend.own_writer() {
+            writer.room(OCTETS).await;
+        }
+    }
 }
 
 /// An absent entry, with its CSN and the depth of its name.

@@ -129,7 +129,8 @@ fn add(
     change: &Replicated,
     entry: &ReadEntry,
 ) -> Result<ReplicaOutcome, OperationError> {
-    if placing::prepare(execution, wanted(change, entry, None))? == Way::Lost {
+    let mut moves = Moves::new(&change.mapping, &entry.dn);
+    if placing::prepare(execution, &mut moves, wanted(change, entry, None))? == Way::Lost {
         return Ok(OutcomeKind::Lost.into());
     }
     let mut attributes = Provided::of(execution, &change.mapping, entry).whole(entry, None)?;
@@ -171,15 +172,20 @@ fn update(
             }
         }
     }
-    let way = placing::prepare(execution, wanted(change, entry, Some(id)))?;
-    match way {
+    let mut moves = Moves::new(&change.mapping, &entry.dn);
+    let way = placing::prepare(execution, &mut moves, wanted(change, entry, Some(id)))?;
+    let outcome = match way {
         Way::Lost => {
             conflict::drop_entry(execution, id)?;
-            Ok(OutcomeKind::Lost.into())
+            OutcomeKind::Lost.into()
         }
-        Way::Rebuild => rebuild(execution, change, entry, id),
-        Way::Add | Way::Stay | Way::Rename => change_entry(execution, change, entry, id),
-    }
+        Way::Rebuild => rebuild(execution, change, entry, (&mut moves, id))?,
+        Way::Add | Way::Stay | Way::Rename => change_entry(execution, change, entry, id)?,
+    };
+    Ok(ReplicaOutcome {
+        remade: moves.remade,
+        ..outcome
+    })
 }
 
 /// Changes name and attributes of an entry.
@@ -239,7 +245,7 @@ fn rebuild(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
     entry: &ReadEntry,
-    id: EntryId,
+    (moves, id): (&mut Moves<'_>, EntryId),
 ) -> Result<ReplicaOutcome, OperationError> {
     let (current, mut attributes) = {
         let view = execution.view();
@@ -252,6 +258,6 @@ fn rebuild(
         attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
     }
     execution.note_requested(|_| renamed(&current, entry));
-    let new = Moves::new(&change.mapping, &entry.dn).rebuild(execution, id, (&entry.dn, attributes), 0)?;
+    let new = moves.rebuild(execution, id, (&entry.dn, attributes), 0)?;
     Ok(OutcomeKind::Renamed.of(new))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ironbark_store::{Csn, EntryId, change::TextAttribute};
 
 use super::mapping::ReplicaMapping;
+use crate::request::stop::Sequence;
 
 /// What a provider has sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,12 +46,39 @@ pub struct Replicated {
     pub cookie: Vec<Csn>,
     /// The consumer's settings.
     pub mapping: Arc<ReplicaMapping>,
+    /// The messages that it belongs to, and its number among them.
+    pub session: (ReplicaSession, u64),
+}
+
+/// The messages of one search at a provider. None of them is executed after one that was refused: its cookie would
+/// cover what was not applied.
+#[derive(Clone, Debug)]
+pub struct ReplicaSession(Sequence);
+
+impl Default for ReplicaSession {
+    fn default() -> Self {
+        Self(Sequence::kept())
+    }
 }
 
 impl Replicated {
+    /// The message was refused.
+    pub(super) fn refuse(&self) {
+        let (session, number) = &self.session;
+        session.0.refuse(*number);
+    }
+
+    /// Whether a message before it was refused.
+    pub(super) fn comes_after_refusal(&self) -> bool {
+        let (session, number) = &self.session;
+        session.0.has_ended_before(*number)
+    }
+}
+
+impl Incoming {
     /// Octets of its names and values.
-    pub(super) fn octets(&self) -> usize {
-        let Incoming::Entry(entry) = &self.incoming else {
+    pub fn octets(&self) -> usize {
+        let Self::Entry(entry) = self else {
             return 0;
         };
         let of_attribute = |(name, values): &TextAttribute| name.len() + values.iter().map(Vec::len).sum::<usize>();
@@ -59,12 +87,14 @@ impl Replicated {
 }
 
 /// What became of a message, after its commit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplicaOutcome {
     /// What was done, or why nothing was.
     pub kind: OutcomeKind,
     /// The entry, if it is here (for a delete: if it was). It counts as present (RFC 4533 §3.3.2).
     pub id: Option<EntryId>,
+    /// Other entries that were made anew, as a name had to become free for them: their former IDs and the new ones.
+    pub remade: Vec<(EntryId, EntryId)>,
 }
 
 /// What was done with a message. Its cookie is taken in whatever it was.
@@ -94,7 +124,11 @@ pub enum OutcomeKind {
 
 impl From<OutcomeKind> for ReplicaOutcome {
     fn from(kind: OutcomeKind) -> Self {
-        Self { kind, id: None }
+        Self {
+            kind,
+            id: None,
+            remade: Vec::new(),
+        }
     }
 }
 
@@ -104,6 +138,7 @@ impl OutcomeKind {
         ReplicaOutcome {
             kind: self,
             id: Some(id),
+            remade: Vec::new(),
         }
     }
 }

@@ -49,7 +49,8 @@ struct Job {
 impl Directory {
     /// Queues a message of a provider for a database. Messages of one session must be queued in their order.
     ///
-    /// The receiver gets the outcome after the commit. A refused message has no effect; the session should end.
+    /// The receiver gets the outcome after the commit. A refused message has no effect, and later messages of its session
+    /// have none.
     /// `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an entry
     /// outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
     ///
@@ -87,7 +88,7 @@ impl Directory {
     /// room first.
     pub async fn room_for_replica(&self, context: &NamingContext, change: &Replicated) {
         if let Some(writer) = context.backend.own_writer() {
-            writer.room(OCTETS + change.octets()).await;
+            writer.room(OCTETS + change.incoming.octets()).await;
         }
     }
 }
@@ -141,7 +142,7 @@ impl Job {
 
 impl WriteTask for Job {
     fn octets(&self) -> usize {
-        OCTETS + self.change.octets()
+        OCTETS + self.change.incoming.octets()
     }
 
     fn taken(&mut self, micros: u64) {
@@ -149,6 +150,47 @@ impl WriteTask for Job {
     }
 
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        if self.change.comes_after_refusal() {
+            return Err(OperationError::from(ReplicaRefusal::AfterRefusal).into());
+        }
+        let ended = self.apply(served, transaction);
+        if ended.is_err() {
+            self.change.refuse();
+        }
+        ended
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn refused(&self, _: &OperationError) {
+        self.change.refuse();
+    }
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+        let done = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ended = match outcome {
+            Outcome::Done(..) => done.ok_or_else(|| Failure::Unexpected.into()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
+        };
+        // The session may be gone; the change stays valid.
+        let _ = self.reply.send(ended);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        // As above.
+        let _ = self.reply.send(Err(error));
+    }
+}
+
+impl Job {
+    fn apply(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         let configuration = &served.configuration;
         let again = if Arc::ptr_eq(&self.schema, &configuration.schema) {
             None
@@ -172,31 +214,5 @@ impl WriteTask for Job {
             *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             Ok(Success::default())
         })
-    }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn refused(&self, _: &OperationError) {}
-
-    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
-        let done = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let ended = match outcome {
-            Outcome::Done(..) => done.ok_or_else(|| Failure::Unexpected.into()),
-            Outcome::Refused(error) => Err(error),
-            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
-        };
-        // The session may be gone; the change stays valid.
-        let _ = self.reply.send(ended);
-    }
-
-    fn answer(self: Box<Self>, error: OperationError) {
-        // As above.
-        let _ = self.reply.send(Err(error));
     }
 }

@@ -16,6 +16,6 @@ mod read;
 
 pub use self::{
     absent::{Absent, AbsentSlice},
-    incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated, ReplicatedEntry},
+    incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     mapping::{AttributeChoice, ReplicaMapping},
 };

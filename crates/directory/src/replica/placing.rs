@@ -47,7 +47,11 @@ pub(super) struct Wanted<'a> {
 ///
 /// # Errors
 /// `adminLimitExceeded`: too many entries would have to move. The storage failed, or an overlay refused.
-pub(super) fn prepare(execution: &mut Execution<'_, '_>, wanted: Wanted<'_>) -> Result<Way, OperationError> {
+pub(super) fn prepare(
+    execution: &mut Execution<'_, '_>,
+    moves: &mut Moves<'_>,
+    wanted: Wanted<'_>,
+) -> Result<Way, OperationError> {
     let Wanted {
         mapping,
         name,
@@ -76,7 +80,6 @@ pub(super) fn prepare(execution: &mut Execution<'_, '_>, wanted: Wanted<'_>) -> 
         if current.is_within(name) {
             return Ok(Way::Rebuild);
         }
-        let mut moves = Moves::new(mapping, name);
         moves.children(execution, glue, &current, 0)?;
     }
     make_superiors(execution, name)?;
@@ -162,6 +165,8 @@ pub(super) struct Moves<'a> {
     /// The name that all is about.
     name: &'a Dn,
     left: usize,
+    /// Entries that were made anew: their former IDs and the new ones.
+    pub(super) remade: Vec<(EntryId, EntryId)>,
 }
 
 impl<'a> Moves<'a> {
@@ -170,6 +175,7 @@ impl<'a> Moves<'a> {
             mapping,
             name,
             left: MOST_MOVES,
+            remade: Vec::new(),
         }
     }
 
@@ -223,6 +229,7 @@ impl<'a> Moves<'a> {
             dn: target.pretty().into(),
             attributes,
         })?;
+        self.remade.push((id, new));
         // It is glue now, if something is below it.
         if id != new && execution.view().record(id)?.is_some() {
             self.children(execution, id, target, level)?;

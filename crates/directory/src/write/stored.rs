@@ -228,8 +228,13 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
     if group.is_empty() {
         return Attempt::Ended(Vec::new());
     }
-    let refuse_all =
-        |error: OperationError| Attempt::Ended(group.iter().map(|_| Outcome::Refused(error.clone())).collect());
+    let refuse_all = |error: OperationError| {
+        let refuse = |queued: &Queued| {
+            queued.task.refused(&error);
+            Outcome::Refused(error.clone())
+        };
+        Attempt::Ended(group.iter().map(refuse).collect())
+    };
     let mut transaction = match database.write() {
         Ok(transaction) => transaction,
         Err(error) => return refuse_all(error.into()),
@@ -255,8 +260,8 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
                 task.refused(&error);
                 outcomes.push(Outcome::Refused(error));
             }
-            // Its outcome ends its sequence: no later write is executed before that.
             Err(Refusal { error, dirty: true, .. }) => {
+                task.refused(&error);
                 let before = group.get(..outcomes.len()).unwrap_or_default();
                 return Attempt::GivenUp { before, error };
             }

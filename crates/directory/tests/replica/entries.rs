@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, Replicated};
+use ironbark_directory::{AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, ReplicaSession, Replicated};
 use ironbark_model::ResultCode;
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, ValueChange};
 
@@ -311,6 +311,43 @@ fn a_csn_far_ahead_of_the_clock_is_refused_wherever_it_stands() {
         assert_eq!(error.result_code, ResultCode::UNWILLING_TO_PERFORM);
     }
     assert!(rows(&consumer).is_empty());
+}
+
+#[test]
+fn nothing_behind_a_refused_message_is_executed() {
+    let consumer = Site::open_server(2, LINES);
+    let session = ReplicaSession::default();
+    let send = |number: u64, change: Replicated| {
+        let change = Replicated {
+            session: (session.clone(), number),
+            ..change
+        };
+        let queued = consumer.directory.replicate(&context(&consumer), Arc::new(change));
+        queued.expect("queued")
+    };
+    let entry = |uuid, micros| {
+        let name = format!("cn=n{uuid},dc=ex");
+        message(
+            mapping(&consumer),
+            Incoming::Entry(person(&name, uuid, &csn(1, micros))),
+        )
+    };
+    let far = Replicated {
+        cookie: vec![parsed("20260105030405.000000Z#000000#001#000000")],
+        ..entry(2, 2)
+    };
+    let behind = Replicated {
+        cookie: vec![parsed(&csn(1, 3))],
+        ..entry(3, 3)
+    };
+    let outcomes = [send(0, entry(1, 1)), send(1, far), send(2, behind)];
+    let outcomes = outcomes.map(|receiver| receiver.blocking_recv().expect("an end").is_ok());
+    assert_eq!(outcomes, [true, false, false]);
+    assert_eq!(names(&consumer), ["cn=n1,dc=ex", "dc=ex*"]);
+    assert!(
+        vector(&consumer).is_empty(),
+        "the last cookie would cover what is not here"
+    );
 }
 
 #[test]

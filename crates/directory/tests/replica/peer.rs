@@ -138,6 +138,7 @@ pub(crate) fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated
         csn: None,
         cookie: Vec::new(),
         mapping: Arc::new(mapping),
+        session: Default::default(),
     }
 }
 

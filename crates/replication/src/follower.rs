@@ -1,0 +1,322 @@
+//! A consumer of one provider without its socket: what the provider sends becomes changes of the database.
+//!
+//! Messages are executed by the writer of the database, several at a time in one transaction. So this side runs ahead
+//! of the commits, as far as the window allows; then it takes nothing more, and TCP holds the provider back. A message
+//! that is refused ends the search, and nothing behind it is executed.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_directory::{
+    Absent, Directory, Incoming, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome, ReplicaSession,
+    Replicated, ReplicatedEntry,
+};
+use ironbark_model::ResultCode;
+use ironbark_store::{ContextVector, Csn, StoreError};
+use roaring::RoaringTreemap;
+use tokio::sync::oneshot::Receiver;
+
+use crate::{Again, Machine, Message, Order, Violation};
+
+/// Messages ahead of the last commit.
+const MOST_MESSAGES: usize = 1_024;
+/// Octets of them.
+const MOST_OCTETS: usize = 4 << 20;
+
+/// Why a search ends from this side. The provider is to be asked again after the next wait of the list of retries.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Stop {
+    /// The provider broke the protocol.
+    #[error("{0}")]
+    Violation(#[from] Violation),
+    /// What it sent cannot be applied.
+    #[error("{}", .0.diagnostic_message)]
+    Refused(OperationError),
+    /// The database is gone, or has no storage.
+    #[error("there is no database for the base of the consumer")]
+    NoDatabase,
+}
+
+impl From<OperationError> for Stop {
+    fn from(error: OperationError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+/// How far a search has come.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Entries that the provider has sent.
+    pub entries: u64,
+    /// Entries that it has named as gone.
+    pub deletes: u64,
+    /// Entries that were deleted because it did not name them.
+    pub absent: u64,
+}
+
+/// A consumer of one provider.
+pub struct Follower {
+    directory: Arc<Directory>,
+    mapping: Arc<ReplicaMapping>,
+    machine: Machine,
+    session: ReplicaSession,
+    /// Number of the next message of the session.
+    number: u64,
+    /// IDs of the entries that the refresh has named or sent, until it has ended.
+    present: Option<RoaringTreemap>,
+    /// Messages that wait for their commit, with their octets.
+    waiting: VecDeque<(usize, Receiver<Result<ReplicaOutcome, OperationError>>)>,
+    octets: usize,
+    counts: Counts,
+}
+
+impl Follower {
+    /// A consumer with this line `syncrepl`.
+    pub fn new(directory: Arc<Directory>, mapping: Arc<ReplicaMapping>, machine: Machine) -> Self {
+        Self {
+            directory,
+            mapping,
+            machine,
+            session: ReplicaSession::default(),
+            number: 0,
+            present: None,
+            waiting: VecDeque::new(),
+            octets: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Whether entries can be found by their UUID: the index that replication needs is there.
+    ///
+    /// # Errors
+    /// [`Stop::NoDatabase`], or the storage failed.
+    pub fn is_ready(&self) -> Result<bool, Stop> {
+        let context = self.context()?;
+        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        match snapshot.view().entry_of_uuid(&[0; 16]) {
+            Ok(_) => Ok(true),
+            Err(StoreError::Inapplicable(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Begins a search. Returns whether changes are to follow the refresh, and the cookie to be sent.
+    ///
+    /// # Errors
+    /// [`Stop::NoDatabase`], or the storage failed.
+    pub fn begin(&mut self) -> Result<(bool, String), Stop> {
+        self.stop();
+        self.session = ReplicaSession::default();
+        self.counts = Counts::default();
+        let known = self.vector()?;
+        self.present = Some(RoaringTreemap::new());
+        Ok(self.machine.begin(&known))
+    }
+
+    /// The connection is lost, or the search was given up. What has been queued is still executed.
+    pub fn stop(&mut self) {
+        self.machine.stop();
+        self.present = None;
+        self.waiting.clear();
+        self.octets = 0;
+    }
+
+    /// Takes a message of the provider. Returns when another search is to begin, if this one has ended. If the future
+    /// is dropped, the search must be given up.
+    ///
+    /// # Errors
+    /// The search must be given up.
+    pub async fn take(&mut self, message: Message) -> Result<Option<Again>, Stop> {
+        let taken = self.obey(message).await;
+        if taken.is_err() {
+            self.stop();
+        }
+        taken
+    }
+
+    /// Waits until everything that was taken is committed.
+    ///
+    /// # Errors
+    /// Some of it was refused; the search must be given up.
+    pub async fn settle(&mut self) -> Result<(), Stop> {
+        while !self.waiting.is_empty() {
+            self.settle_first().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether something that was taken is not yet known to be committed.
+    pub fn has_unsettled(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether the refresh is completed and changes are followed.
+    pub fn follows(&self) -> bool {
+        self.machine.follows()
+    }
+
+    /// How far the search has come.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What one line `syncrepl` says of the content.
+    pub fn mapping(&self) -> &Arc<ReplicaMapping> {
+        &self.mapping
+    }
+
+    /// The context vector of the database.
+    ///
+    /// # Errors
+    /// [`Stop::NoDatabase`], or the storage failed.
+    pub fn vector(&self) -> Result<ContextVector, Stop> {
+        let context = self.context()?;
+        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        Ok(snapshot.view().context_vector()?.unwrap_or_default())
+    }
+
+    fn context(&self) -> Result<Arc<NamingContext>, Stop> {
+        let configuration = self.directory.configuration();
+        let context = configuration.context_of(&self.mapping.local_base);
+        context.cloned().ok_or(Stop::NoDatabase)
+    }
+
+    async fn obey(&mut self, message: Message) -> Result<Option<Again>, Stop> {
+        let mut again = None;
+        for order in self.machine.take(message)? {
+            match order {
+                Order::Put {
+                    uuid,
+                    dn,
+                    attributes,
+                    csn,
+                    cookie,
+                } => {
+                    self.counts.entries += 1;
+                    let entry = ReplicatedEntry {
+                        uuid,
+                        dn: dn.into(),
+                        attributes,
+                    };
+                    self.queue(Incoming::Entry(entry), csn, cookie).await?;
+                }
+                Order::Delete { uuid, csn, cookie } => {
+                    self.counts.deletes += 1;
+                    self.queue(Incoming::Delete { uuid }, csn, cookie).await?;
+                }
+                Order::Remember(uuids) => self.remember(&uuids)?,
+                Order::TakeIn(csns) => self.queue(Incoming::Nothing, None, csns).await?,
+                Order::EndRefresh { deletes_others, vector } => {
+                    self.settle().await?;
+                    let present = self.present.take().unwrap_or_default();
+                    if deletes_others {
+                        self.delete_absent(present, &vector).await?;
+                    }
+                    self.queue(Incoming::Nothing, None, vector.iter().collect()).await?;
+                    self.settle().await?;
+                }
+                Order::Search(next) => {
+                    self.settle().await?;
+                    again = Some(next);
+                }
+            }
+        }
+        Ok(again)
+    }
+
+    /// Queues a message for the writer, after waiting for room.
+    async fn queue(&mut self, incoming: Incoming, csn: Option<Csn>, cookie: Vec<Csn>) -> Result<(), Stop> {
+        let octets = incoming.octets();
+        let change = Arc::new(Replicated {
+            incoming,
+            via: self.machine.provider(),
+            csn,
+            cookie,
+            mapping: Arc::clone(&self.mapping),
+            session: (self.session.clone(), self.number),
+        });
+        self.number += 1;
+        while self.waiting.len() >= MOST_MESSAGES || self.octets + octets > MOST_OCTETS && !self.waiting.is_empty() {
+            self.settle_first().await?;
+        }
+        loop {
+            let context = self.context()?;
+            match self.directory.replicate(&context, Arc::clone(&change)) {
+                Ok(receiver) => {
+                    self.octets += octets;
+                    self.waiting.push_back((octets, receiver));
+                    return Ok(());
+                }
+                Err(error) if error.result_code == ResultCode::BUSY => {
+                    self.directory.room_for_replica(&context, &change).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn settle_first(&mut self) -> Result<(), Stop> {
+        // It stays in the queue until its end is known: this future may be dropped.
+        let Some((octets, receiver)) = self.waiting.front_mut() else {
+            return Ok(());
+        };
+        let (octets, ended) = (*octets, receiver.await);
+        self.waiting.pop_front();
+        self.octets = self.octets.saturating_sub(octets);
+        let outcome = ended.map_err(|_| Stop::NoDatabase)??;
+        if let Some(present) = &mut self.present {
+            for (former, new) in outcome.remade {
+                if present.remove(former) {
+                    present.insert(new);
+                }
+            }
+            present.extend(outcome.id);
+        }
+        Ok(())
+    }
+
+    /// Remembers entries by their IDs, which take less room than UUIDs. Who is not here has no ID, and is sent if it
+    /// should be here.
+    fn remember(&mut self, uuids: &[[u8; 16]]) -> Result<(), Stop> {
+        let context = self.context()?;
+        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        for uuid in uuids {
+            let id = snapshot.view().entry_of_uuid(uuid)?;
+            if let Some(present) = &mut self.present {
+                present.extend(id);
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete_absent(&mut self, present: RoaringTreemap, vector: &ContextVector) -> Result<(), Stop> {
+        let mut absent = Absent {
+            mapping: Arc::clone(&self.mapping),
+            via: self.machine.provider(),
+            present: Arc::new(present),
+            covered: vector.clone(),
+            after: 0,
+        };
+        loop {
+            let context = self.context()?;
+            let slice = match self.directory.replicate_absent(&context, absent.clone()) {
+                Ok(receiver) => receiver.await.map_err(|_| Stop::NoDatabase)??,
+                Err(error) if error.result_code == ResultCode::BUSY => {
+                    self.directory.room_for_absent(&context).await;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            self.counts.absent += slice.deleted as u64;
+            match slice.next {
+                Some(next) => absent.after = next,
+                None => return Ok(()),
+            }
+        }
+    }
+}
