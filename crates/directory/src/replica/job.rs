@@ -49,9 +49,8 @@ struct Job {
 impl Directory {
     /// Queues a message of a provider for a database. Messages of one session must be queued in their order.
     ///
-    /// The receiver gets the outcome after the commit. A refused message has no effect, and later messages of its session
-    /// have none.
-    /// `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an entry
+    /// The receiver gets the outcome after the commit. A refused message has no effect, nor have later ones of its
+    /// session. `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an entry
     /// outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
     ///
     /// A UUID that was deleted does not come back where others write too (`multi_provider`). The provider of a database
