@@ -3,12 +3,19 @@
 //! Invariant: protocol state machines do no I/O and read no clock. What a provider sends goes in, what is to be done
 //! comes out. So a simulation can run them in any order of events.
 
+mod consumers;
 mod follower;
+mod line;
 mod machine;
 mod message;
 mod retry;
+mod session;
+mod status;
 
+pub use consumers::Consumers;
 pub use follower::{Counts, Follower, Stop};
+pub use line::{Line, SyncSearch};
 pub use machine::{Again, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;
+pub use status::{Phase, Status};

@@ -128,6 +128,12 @@ impl WallTime {
         UtcTime::from_wall(self)
     }
 
+    /// The point in time so much later, or the last one that there is.
+    #[must_use]
+    pub fn saturating_add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+    }
+
     /// The time from `earlier` to this point; zero when `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

@@ -12,7 +12,7 @@ use crate::Options;
 
 /// Settings of a connection, as of `syncrepl`, `idassert-bind` and their like (`slapd.conf(5)`, `slapd-ldap(5)`).
 /// [`ConnectSettings::set`] fills them from slapd's words, and [`Client::connect`](crate::Client::connect) obeys them.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct ConnectSettings {
     /// Servers, tried in this order. Only scheme, host and port count.
     pub urls: Vec<LdapUrl>,
@@ -111,7 +111,7 @@ pub enum CrlCheck {
 }
 
 /// Authentication.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct BindSettings {
     /// `bindmethod`.
     pub method: BindMethod,

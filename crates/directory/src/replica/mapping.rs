@@ -6,7 +6,7 @@ use ironbark_store::Scope;
 use crate::{WellKnown, search::Selection};
 
 /// What one `syncrepl` line says of the content.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ReplicaMapping {
     /// `searchbase`: the base at the provider.
     pub remote_base: Dn,

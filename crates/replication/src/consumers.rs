@@ -1,0 +1,133 @@
+//! All consumers of the server, on one thread.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+};
+
+use ironbark_directory::Directory;
+use ironbark_runtime::spawn_named;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+    task::{AbortHandle, LocalSet, spawn_local},
+};
+
+use crate::{Line, Status, session::Session, status::SharedStatus};
+
+/// A consumer by its database and its `rid`.
+type Key = (String, u16);
+
+/// What is to run. `None`: the server ends.
+type Wanted = Option<BTreeMap<Key, Arc<Line>>>;
+
+/// The states of the consumers that run.
+type Shown = Arc<Mutex<BTreeMap<Key, Arc<SharedStatus>>>>;
+
+/// All consumers of the server. They run on one thread; dropping this ends it.
+pub struct Consumers {
+    wanted: watch::Sender<Wanted>,
+    shown: Shown,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Consumers {
+    /// Starts the thread, without consumers.
+    ///
+    /// # Errors
+    /// The system has no thread or no descriptors.
+    pub fn start(directory: Arc<Directory>) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (wanted, told) = watch::channel(Some(BTreeMap::new()));
+        let shown = Shown::default();
+        let hall = Hall {
+            directory,
+            running: BTreeMap::new(),
+            shown: Arc::clone(&shown),
+        };
+        let thread = spawn_named("syncrepl", move || hall.serve(&runtime, told))?;
+        Ok(Self {
+            wanted,
+            shown,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Lets exactly these consumers run. One whose line is as it was goes on; one whose line is another begins anew;
+    /// one that is not among them ends at once.
+    pub fn run(&self, lines: Vec<Line>) {
+        let keyed = lines.into_iter().map(|line| (line.key(), Arc::new(line)));
+        let wanted: BTreeMap<_, _> = keyed.collect();
+        // The thread ends only with this value.
+        let _ = self.wanted.send(Some(wanted));
+    }
+
+    /// What the consumers are doing, in the order of their databases and `rid`.
+    pub fn status(&self) -> Vec<Status> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.values().map(|status| status.read()).collect()
+    }
+
+    /// Ends all consumers, and the thread.
+    pub fn close(&self) {
+        let _ = self.wanted.send(None);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic was logged before.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Consumers {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The thread's side.
+struct Hall {
+    directory: Arc<Directory>,
+    running: BTreeMap<Key, (Arc<Line>, AbortHandle)>,
+    shown: Shown,
+}
+
+impl Hall {
+    fn serve(mut self, runtime: &Runtime, mut told: watch::Receiver<Wanted>) {
+        let sessions = LocalSet::new();
+        sessions.block_on(runtime, async {
+            loop {
+                let wanted = told.borrow_and_update().clone();
+                let Some(wanted) = wanted else { return };
+                self.become_(&wanted);
+                if told.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn become_(&mut self, wanted: &BTreeMap<Key, Arc<Line>>) {
+        self.running.retain(|key, (line, task)| {
+            let stays = wanted.get(key).is_some_and(|wanted| wanted == line);
+            if !stays {
+                task.abort();
+            }
+            stays
+        });
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.retain(|key, _| self.running.contains_key(key));
+        for (key, line) in wanted {
+            if self.running.contains_key(key) {
+                continue;
+            }
+            let status = Arc::new(SharedStatus::new(line));
+            shown.insert(key.clone(), Arc::clone(&status));
+            let session = Session::new(Arc::clone(&self.directory), Arc::clone(line), status);
+            let task = spawn_local(session.run()).abort_handle();
+            self.running.insert(key.clone(), (Arc::clone(line), task));
+        }
+    }
+}

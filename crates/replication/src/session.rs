@@ -1,0 +1,257 @@
+//! A consumer at work: connects, searches, and tries again, until it is told to end.
+
+use std::{sync::Arc, time::Duration};
+
+use ironbark_client::{Client, Search, SearchItem, SearchStream};
+use ironbark_directory::Directory;
+use ironbark_ldap_proto::{
+    DerefAliases, EncodeControl, Filter,
+    controls::{Control, ManageDsaIt, ProxiedAuthorization, SyncRequest},
+};
+use ironbark_model::ResultCode;
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    Again, Follower, Line, Machine, Message, Retries, Stop, Violation,
+    status::{Phase, SharedStatus},
+};
+
+/// How often the index of entryUUID is looked for, while it is being built.
+const INDEX_PERIOD: Duration = Duration::from_millis(100);
+/// Refreshes at once, one after the other, before the list of retries counts.
+const MOST_AT_ONCE: u32 = 3;
+/// Depth of the filter.
+const FILTER_DEPTH: usize = 250;
+/// How long a provider may take to close a connection.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Why a search ended.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Client(#[from] ironbark_client::Error),
+    #[error("{0}")]
+    Stop(#[from] Stop),
+    #[error("{0}")]
+    Violation(#[from] Violation),
+    #[error("bad filter {0}")]
+    Filter(String),
+}
+
+/// A consumer at work.
+pub(crate) struct Session {
+    directory: Arc<Directory>,
+    line: Arc<Line>,
+    follower: Follower,
+    status: Arc<SharedStatus>,
+    retries: Retries,
+    /// Searches that ended with a demand for another one at once.
+    at_once: u32,
+    /// Whether the refresh of this search is completed.
+    refreshed: bool,
+}
+
+impl Session {
+    pub(crate) fn new(directory: Arc<Directory>, line: Arc<Line>, status: Arc<SharedStatus>) -> Self {
+        let machine = Machine::new(line.rid, line.sid, line.persists);
+        Self {
+            follower: Follower::new(Arc::clone(&directory), Arc::clone(&line.mapping), machine),
+            retries: Retries::new(line.retries.clone()),
+            directory,
+            line,
+            status,
+            at_once: 0,
+            refreshed: false,
+        }
+    }
+
+    /// Follows the provider until the list of retries ends. Dropping the future ends the connection; what was queued
+    /// is still executed.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let wait = match self.search().await {
+                Ok(Again::AfterInterval) => {
+                    self.at_once = 0;
+                    Some(self.line.interval)
+                }
+                Ok(Again::AtOnce) if self.at_once < MOST_AT_ONCE => {
+                    self.at_once += 1;
+                    Some(Duration::ZERO)
+                }
+                Ok(Again::AtOnce) => self.failed("the provider asks for a refresh again and again"),
+                Ok(Again::AfterRetry(code, text)) => self.failed(&ended_with(code, &text)),
+                Err(failure) => self.failed(&failure.to_string()),
+            };
+            self.follower.stop();
+            let Some(wait) = wait else {
+                return tracing::error!(target: "any", "syncrepl rid={:03}: giving up, as retry says", self.line.rid);
+            };
+            let next = self.directory.clock().now().saturating_add(wait);
+            self.status.update(|status| {
+                status.phase = Phase::Disconnected;
+                status.connected_to = None;
+                status.next_connect = Some(next);
+            });
+            sleep(wait).await;
+        }
+    }
+
+    /// Tells of a failure, and how long to wait after it; `None`: there were too many.
+    fn failed(&mut self, reason: &str) -> Option<Duration> {
+        self.status.update(|status| status.last_error = Some(reason.to_owned()));
+        let wait = self.retries.next_wait_s();
+        let rid = self.line.rid;
+        let next = wait.map_or_else(String::new, |seconds| format!("; trying again in {seconds} s"));
+        tracing::warn!(target: "any", "syncrepl rid={rid:03}: {reason}{next}");
+        wait.map(|seconds| self.with_jitter(seconds))
+    }
+
+    /// Up to a tenth more or less, so that not all consumers of a provider that comes back connect at once.
+    fn with_jitter(&self, seconds: u32) -> Duration {
+        let whole = Duration::from_secs(seconds.into());
+        let random = self.directory.randomness().bytes::<1>().map_or(128, |[octet]| octet);
+        whole * 9 / 10 + whole / 5 * u32::from(random) / 255
+    }
+
+    /// One search, from the connection to its end.
+    async fn search(&mut self) -> Result<Again, Failure> {
+        while !self.follower.is_ready()? {
+            sleep(INDEX_PERIOD).await;
+        }
+        let client = Client::connect(&self.line.connection).await?;
+        let now = self.directory.clock().now();
+        self.status.update(|status| {
+            status.phase = Phase::Refresh;
+            status.connected_to = client.url().map(ToString::to_string);
+            status.next_connect = None;
+            status.last_connect = Some(now);
+        });
+        let ended = self.follow(&client).await;
+        // The provider learns of it at once, and may take its time.
+        let _ = timeout(FAREWELL, client.unbind()).await;
+        ended
+    }
+
+    async fn follow(&mut self, client: &Client) -> Result<Again, Failure> {
+        let (persists, cookie) = self.follower.begin()?;
+        self.refreshed = false;
+        let rid = self.line.rid;
+        tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (sending cookie={cookie})");
+        self.status.update(|status| status.cookie_sent.clone_from(&cookie));
+        let mut stream = self.begin(client, persists, &cookie)?;
+        loop {
+            let message = self.next(&mut stream).await?;
+            self.contact();
+            let again = self.follower.take(message).await?;
+            self.note_progress();
+            if let Some(again) = again {
+                if again == Again::AfterInterval {
+                    self.refresh_ended();
+                }
+                return Ok(again);
+            }
+            if self.follower.follows() && !self.refreshed {
+                self.refresh_ended();
+                stream = stream.with_timeout(None);
+            }
+        }
+    }
+
+    /// The next message that means something. What was taken is settled meanwhile, so that a refusal is seen although
+    /// the provider is silent.
+    async fn next(&mut self, stream: &mut SearchStream) -> Result<Message, Failure> {
+        loop {
+            let item = if self.follower.has_unsettled() {
+                tokio::select! {
+                    item = stream.next() => item?,
+                    settled = self.follower.settle() => {
+                        settled?;
+                        continue;
+                    }
+                }
+            } else {
+                stream.next().await?
+            };
+            let message = match (item, stream.result()) {
+                (Some(item), _) => self.message(item)?,
+                (None, Some(result)) => Some(Message::of_result(result)?),
+                (None, None) => None,
+            };
+            if let Some(message) = message {
+                return Ok(message);
+            }
+        }
+    }
+
+    fn message(&self, item: SearchItem) -> Result<Option<Message>, Violation> {
+        if let SearchItem::Entry(entry) = &item {
+            tracing::debug!(target: "sync", "syncrepl rid={:03} entry \"{}\"", self.line.rid, entry.dn);
+        }
+        Message::of_item(item)
+    }
+
+    fn begin(&self, client: &Client, persists: bool, cookie: &str) -> Result<SearchStream, Failure> {
+        let request = &self.line.request;
+        let filter = Filter::parse(request.filter.as_bytes(), FILTER_DEPTH)
+            .map_err(|_| Failure::Filter(request.filter.clone()))?;
+        let attributes: Vec<&str> = request.attributes.iter().map(String::as_str).collect();
+        let search = Search {
+            deref_aliases: DerefAliases::Never,
+            size_limit: request.size_limit,
+            time_limit: request.time_limit,
+            ..Search::new(&request.base, request.scope, filter).with_attributes(&attributes)
+        };
+        let sync = Control::critical(SyncRequest {
+            persists,
+            cookie: Some(cookie.as_bytes()),
+            reload_hint: true,
+        });
+        let manage = Control::critical(ManageDsaIt);
+        let identity = &self.line.connection.bind.authorization_id;
+        let proxied = Control::critical(ProxiedAuthorization(identity.as_bytes()));
+        let mut controls: Vec<&dyn EncodeControl> = vec![&sync, &manage];
+        // A SASL mechanism has assumed the identity before.
+        if !identity.is_empty() && self.line.connection.bind.method != ironbark_client::BindMethod::Sasl {
+            controls.push(&proxied);
+        }
+        Ok(client.search(&search, &controls)?.with_timeout(self.line.patience))
+    }
+
+    fn contact(&self) {
+        let now = self.directory.clock().coarse_now();
+        self.status.update(|status| status.last_contact = Some(now));
+    }
+
+    fn note_progress(&self) {
+        let counts = self.follower.counts();
+        self.status.update(|status| {
+            status.entries = counts.entries;
+            status.deletes = counts.deletes + counts.absent;
+        });
+    }
+
+    fn refresh_ended(&mut self) {
+        self.refreshed = true;
+        self.retries.succeeded();
+        let counts = self.follower.counts();
+        tracing::info!(
+            target: "sync",
+            "syncrepl rid={:03} refresh completed: {} entries, {} deletes, {} absent",
+            self.line.rid, counts.entries, counts.deletes, counts.absent
+        );
+        let follows = self.follower.follows();
+        self.status.update(|status| {
+            status.refreshes += 1;
+            status.last_error = None;
+            if follows {
+                status.phase = Phase::Persist;
+            }
+        });
+    }
+}
+
+fn ended_with(code: ResultCode, text: &str) -> String {
+    let name = code.name().unwrap_or("unregistered code");
+    let separator = if text.is_empty() { "" } else { ": " };
+    format!("the search ended with {name} ({}){separator}{text}", code.0)
+}

@@ -1,0 +1,82 @@
+//! What a consumer is doing, for cn=Monitor, metrics and tools.
+
+use std::sync::{Mutex, PoisonError};
+
+use ironbark_runtime::WallTime;
+
+use crate::Line;
+
+/// What a consumer is doing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// There is no connection.
+    Disconnected,
+    /// The content is brought up to date.
+    Refresh,
+    /// Changes are followed.
+    Persist,
+}
+
+/// What a consumer is doing, and what it has last done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// `rid` of its line.
+    pub rid: u16,
+    /// Naming context of its database.
+    pub suffix: String,
+    /// URLs of its providers.
+    pub providers: String,
+    /// What it is doing.
+    pub phase: Phase,
+    /// The URL of the server to which it is connected.
+    pub connected_to: Option<String>,
+    /// When it connects again, if it waits for that.
+    pub next_connect: Option<WallTime>,
+    /// When it last connected.
+    pub last_connect: Option<WallTime>,
+    /// When the last message of the provider came.
+    pub last_contact: Option<WallTime>,
+    /// The last cookie that it has sent.
+    pub cookie_sent: String,
+    /// Why the last search failed, until a refresh is completed.
+    pub last_error: Option<String>,
+    /// Refreshes that were completed.
+    pub refreshes: u64,
+    /// Entries that the provider has sent.
+    pub entries: u64,
+    /// Entries that it has named as gone, or that were deleted because it did not name them.
+    pub deletes: u64,
+}
+
+/// The status of a consumer, which its session writes and others read.
+#[derive(Debug)]
+pub(crate) struct SharedStatus(Mutex<Status>);
+
+impl SharedStatus {
+    pub(crate) fn new(line: &Line) -> Self {
+        let providers: Vec<String> = line.connection.urls.iter().map(ToString::to_string).collect();
+        Self(Mutex::new(Status {
+            rid: line.rid,
+            suffix: line.suffix.clone(),
+            providers: providers.join(" "),
+            phase: Phase::Disconnected,
+            connected_to: None,
+            next_connect: None,
+            last_connect: None,
+            last_contact: None,
+            cookie_sent: String::new(),
+            last_error: None,
+            refreshes: 0,
+            entries: 0,
+            deletes: 0,
+        }))
+    }
+
+    pub(crate) fn read(&self) -> Status {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
