@@ -1,82 +1,16 @@
 //! Consumers of our databases: Debian's slapd, and ldapsearch.
-#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
+use ironbark_testkit::{Credentials, Flavor, Server};
 
-const PEOPLE: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=people,dc=example,dc=com
-objectClass: organizationalUnit
-ou: people
-
-dn: ou=others,dc=example,dc=com
-objectClass: organizationalUnit
-ou: others
-";
-
-/// Computed by each server for itself.
-const OWN: [&str; 3] = ["entryDN", "hasSubordinates", "subschemaSubentry"];
+use crate::{PEOPLE, assert_follows, change, following, providing};
 
 fn provider(lines: &str) -> Server {
-    let config = Server::people_config("serverID 1", &format!("overlay syncprov\n{lines}"));
-    let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
-    server.launch().unwrap();
-    server
+    providing(Flavor::Ironbark, lines)
 }
 
 /// A slapd that follows a provider.
 fn consumer(provider: &Server, kind: &str) -> Server {
-    let line = format!(
-        "syncrepl rid=001 provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
-         searchbase=dc=example,dc=com type={kind} retry=\"1 +\"",
-        provider.url()
-    );
-    let mut server = Server::prepare(Flavor::OpenLdap, &Server::people_config("", &line)).unwrap();
-    server.launch().unwrap();
-    server
-}
-
-fn content(server: &Server) -> String {
-    let arguments = ["-LLL", "-o", "ldif-wrap=no", "-b", "dc=example,dc=com", "*", "+"];
-    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
-    NormalizedLdif::new(&found.stdout).without(&OWN).sorted().to_string()
-}
-
-#[track_caller]
-fn assert_follows(consumer: &Server, provider: &Server) {
-    let wanted = content(provider);
-    assert!(wanted.contains("contextCSN: "), "{wanted}");
-    let same = wait::until(|| (content(consumer) == wanted).then_some(()));
-    assert!(
-        same.is_some(),
-        "held:\n{}\nwanted:\n{wanted}\nlog:\n{}",
-        content(consumer),
-        consumer.log()
-    );
-}
-
-/// Changes of every kind, different for each number.
-fn changes(number: usize) -> String {
-    format!(
-        "dn: cn=a{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
-         dn: cn=b{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: organizationalRole\n\n\
-         dn: cn=c,cn=b{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
-         dn: cn=a{number},ou=people,dc=example,dc=com\nchangetype: modify\nadd: description\ndescription: {number}\n-\n\
-         replace: sn\nsn: t\n\n\
-         dn: cn=b{number},ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=d{number}\ndeleteoldrdn: 1\n\
-         newsuperior: ou=others,dc=example,dc=com\n\n\
-         dn: cn=e{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
-         dn: cn=e{number},ou=people,dc=example,dc=com\nchangetype: delete\n"
-    )
-}
-
-fn change(provider: &Server, number: usize) {
-    provider.ldapmodify(&changes(number)).unwrap().success().unwrap();
+    following(Flavor::OpenLdap, provider, &format!("type={kind}"))
 }
 
 #[test]
