@@ -34,6 +34,7 @@ struct Inner {
 pub(crate) struct Established {
     pub(crate) url: Option<LdapUrl>,
     pub(crate) tls: Option<TlsChannel>,
+    pub(crate) local: Option<String>,
 }
 
 impl Drop for Inner {
@@ -87,6 +88,11 @@ impl Client {
     /// The URL of the server, if [`Client::connect`] made the connection.
     pub fn url(&self) -> Option<&LdapUrl> {
         self.inner.established.url.as_ref()
+    }
+
+    /// The own address of a TCP connection that [`Client::connect`] made: `IP=192.0.2.1:40000`.
+    pub fn local_address(&self) -> Option<&str> {
+        self.inner.established.local.as_deref()
     }
 
     /// The TLS of the connection, if [`Client::connect`] made it with TLS.

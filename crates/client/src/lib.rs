@@ -23,11 +23,15 @@ mod pending;
 mod reply;
 mod sasl;
 mod search;
-mod settings;
 mod tls;
 
 pub use client::Client;
 pub use error::Error;
+pub use ironbark_config::connection::{
+    BindMethod, BindSettings, ChannelBinding, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan,
+    SecurityFlags, SecurityProperties, SocketSettings, StartTls, TlsSettings,
+};
+pub use ironbark_config::database::Secret;
 pub use ironbark_ldap_proto as proto;
 pub use ironbark_tls::Negotiated;
 pub use operations::Change;
@@ -35,8 +39,4 @@ pub use options::Options;
 pub use pending::Pending;
 pub use reply::{BindReply, Control, ExtendedReply, LdapResult, SearchEntry, SearchItem};
 pub use search::{Search, SearchOutcome, SearchStream};
-pub use settings::{
-    BindMethod, BindSettings, ChannelBinding, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan,
-    Secret, SecurityFlags, SecurityProperties, SocketSettings, StartTls, TlsSettings,
-};
 pub use tls::TlsChannel;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::ConnectSettings;
+
 /// Limits of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -19,6 +21,18 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             operation_timeout: Duration::from_mins(1),
             max_message: 64 << 20,
+        }
+    }
+}
+
+impl Options {
+    /// The limits that settings of a connection have, and the usual ones beside.
+    pub(crate) fn of(settings: &ConnectSettings) -> Self {
+        let usual = Self::default();
+        Self {
+            connect_timeout: settings.connect_timeout.unwrap_or(usual.connect_timeout),
+            operation_timeout: settings.operation_timeout.unwrap_or(usual.operation_timeout),
+            ..usual
         }
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod access;
 mod class;
+pub mod connection;
 pub mod database;
 pub mod entry_files;
 mod error;
@@ -34,6 +35,7 @@ mod schema_statement;
 mod setting;
 mod statement;
 mod survey;
+pub mod syncrepl;
 #[cfg(test)]
 mod test_overlay;
 #[cfg(test)]

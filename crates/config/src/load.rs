@@ -548,7 +548,17 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
             .check(database)
             .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
     }
+    if !database.syncrepl.is_empty() && database.root_dn.is_none() {
+        return refused("rootDN must be defined before syncrepl may be used".to_owned());
+    }
     for other in before.iter().filter(|other| !other.disabled) {
+        let same = database
+            .syncrepl
+            .iter()
+            .find(|line| other.syncrepl.iter().any(|other| other.rid == line.rid));
+        if let Some(line) = same {
+            return refused(format!("another database has a line syncrepl with rid={:03}", line.rid));
+        }
         if shares_files(database, other) {
             let directory = database.directory.display();
             return refused(format!(

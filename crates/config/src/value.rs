@@ -54,12 +54,69 @@ pub fn bool_text(value: bool) -> String {
     if value { "TRUE" } else { "FALSE" }.to_owned()
 }
 
+/// A span of time as slapd writes it: `1d2h3m4s`, or seconds.
+pub fn parse_span(text: &str) -> Option<u64> {
+    const UNITS: [(char, u64); 4] = [('d', DAY_S), ('h', 3_600), ('m', 60), ('s', 1)];
+    let (mut total, mut rest, mut units) = (0_u64, text, &UNITS[..]);
+    while !rest.is_empty() {
+        let digits = rest.find(|octet: char| !octet.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, behind) = rest.split_at_checked(digits)?;
+        let number: u64 = number.parse().ok()?;
+        let Some(unit) = behind.chars().next() else {
+            return total.checked_add(number);
+        };
+        let place = units.iter().position(|(known, _)| *known == unit)?;
+        let (_, seconds) = units.get(place)?;
+        total = total.checked_add(number.checked_mul(*seconds)?)?;
+        units = units.get(place + 1..)?;
+        rest = behind.get(1..)?;
+    }
+    Some(total)
+}
+
+/// A span of time as slapd prints it.
+pub fn span_text(span_s: u64) -> String {
+    let parts = [
+        (span_s / DAY_S, 'd'),
+        (span_s % DAY_S / 3_600, 'h'),
+        (span_s % 3_600 / 60, 'm'),
+        (span_s % 60, 's'),
+    ];
+    let mut text = String::new();
+    for (number, unit) in parts {
+        if number > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{number}{unit}");
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
+/// Seconds of a day.
+const DAY_S: u64 = 86_400;
+
 /// A DN of a statement's schema.
 ///
 /// # Errors
 /// The text is no DN.
 pub fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, SettingError> {
     Dn::parse(statement.schema, text.as_bytes()).map_err(|_| format!("invalid DN \"{text}\"").into())
+}
+
+/// The URL of a referral, as it was written.
+///
+/// # Errors
+/// It has no scheme of LDAP.
+pub(crate) fn parse_referral(statement: &Statement<'_>) -> Result<String, SettingError> {
+    let url = statement.one()?;
+    let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    if !has_scheme {
+        return Err(format!("invalid URL \"{url}\"").into());
+    }
+    Ok(url.to_owned())
 }
 
 /// An octal number with the leading zero that slapd prints.
@@ -149,5 +206,23 @@ impl Value for Option<Dn> {
     }
     fn text(&self) -> Vec<String> {
         self.iter().map(|dn| dn.pretty().to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_written_as_slapd_writes_them() {
+        for (text, span) in [("60", 60), ("1d", DAY_S), ("1d1h1m1s", 90_061), ("2h5", 7_205), ("", 0)] {
+            assert_eq!(parse_span(text), Some(span), "{text}");
+        }
+        for text in ["1s1m", "-1", "1x", "d", "1d1d", "99999999999999999999", "1e"] {
+            assert_eq!(parse_span(text), None, "{text}");
+        }
+        for (span, text) in [(0, "0s"), (DAY_S, "1d"), (90_061, "1d1h1m1s"), (3_605, "1h5s")] {
+            assert_eq!(span_text(span), text);
+        }
     }
 }

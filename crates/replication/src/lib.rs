@@ -6,6 +6,7 @@
 mod consumers;
 mod follower;
 mod line;
+mod lines;
 mod machine;
 mod message;
 mod retry;
@@ -15,6 +16,7 @@ mod status;
 pub use consumers::Consumers;
 pub use follower::{Counts, Follower, Stop};
 pub use line::{Line, SyncSearch};
+pub use lines::lines;
 pub use machine::{Again, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;

@@ -68,6 +68,17 @@ pub enum Info {
 }
 
 impl Message {
+    /// The new cookie in it.
+    pub fn cookie(&self) -> Option<&[u8]> {
+        match self {
+            Self::Entry { cookie, .. } => cookie.as_deref(),
+            Self::Info(Info::NewCookie(cookie)) => Some(cookie),
+            Self::Info(Info::PhaseEnd { cookie, .. } | Info::IdSet { cookie, .. }) => cookie.as_deref(),
+            Self::Done { done, .. } => done.as_ref().and_then(|(cookie, _)| cookie.as_deref()),
+            Self::PlainEntry | Self::Reference => None,
+        }
+    }
+
     /// Reads a part of the answer to the search. `None`: an intermediate response of another kind.
     ///
     /// # Errors

@@ -10,13 +10,6 @@ pub struct Retries {
     at: (usize, u32),
 }
 
-impl Default for Retries {
-    /// Every hour without end, as in slapd.
-    fn default() -> Self {
-        Self::new(vec![(3_600, None)])
-    }
-}
-
 impl Retries {
     /// Pairs of seconds and how often; `None`: without end.
     pub fn new(pairs: Vec<(u32, Option<u32>)>) -> Self {
@@ -57,6 +50,5 @@ mod tests {
             [few.next_wait_s(), few.next_wait_s(), few.next_wait_s()],
             [Some(1), None, None]
         );
-        assert_eq!(Retries::default().next_wait_s(), Some(3_600));
     }
 }

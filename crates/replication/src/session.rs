@@ -89,7 +89,7 @@ impl Session {
             let next = self.directory.clock().now().saturating_add(wait);
             self.status.update(|status| {
                 status.phase = Phase::Disconnected;
-                status.connected_to = None;
+                status.connection = None;
                 status.next_connect = Some(next);
             });
             sleep(wait).await;
@@ -122,7 +122,7 @@ impl Session {
         let now = self.directory.clock().now();
         self.status.update(|status| {
             status.phase = Phase::Refresh;
-            status.connected_to = client.url().map(ToString::to_string);
+            status.connection = client.local_address().map(str::to_owned);
             status.next_connect = None;
             status.last_connect = Some(now);
         });
@@ -141,7 +141,7 @@ impl Session {
         let mut stream = self.begin(client, persists, &cookie)?;
         loop {
             let message = self.next(&mut stream).await?;
-            self.contact();
+            self.contact(&message);
             let again = self.follower.take(message).await?;
             self.note_progress();
             if let Some(again) = again {
@@ -217,9 +217,14 @@ impl Session {
         Ok(client.search(&search, &controls)?.with_timeout(self.line.patience))
     }
 
-    fn contact(&self) {
+    fn contact(&self, message: &Message) {
         let now = self.directory.clock().coarse_now();
-        self.status.update(|status| status.last_contact = Some(now));
+        self.status.update(|status| {
+            status.last_contact = Some(now);
+            if let Some(cookie) = message.cookie() {
+                status.cookie_received = String::from_utf8_lossy(cookie).into_owned();
+            }
+        });
     }
 
     fn note_progress(&self) {

@@ -28,8 +28,8 @@ pub struct Status {
     pub providers: String,
     /// What it is doing.
     pub phase: Phase,
-    /// The URL of the server to which it is connected.
-    pub connected_to: Option<String>,
+    /// Own address of the connection, as slapd names addresses, if there is one.
+    pub connection: Option<String>,
     /// When it connects again, if it waits for that.
     pub next_connect: Option<WallTime>,
     /// When it last connected.
@@ -38,6 +38,8 @@ pub struct Status {
     pub last_contact: Option<WallTime>,
     /// The last cookie that it has sent.
     pub cookie_sent: String,
+    /// The last cookie that the provider has sent.
+    pub cookie_received: String,
     /// Why the last search failed, until a refresh is completed.
     pub last_error: Option<String>,
     /// Refreshes that were completed.
@@ -60,11 +62,12 @@ impl SharedStatus {
             suffix: line.suffix.clone(),
             providers: providers.join(" "),
             phase: Phase::Disconnected,
-            connected_to: None,
+            connection: None,
             next_connect: None,
             last_connect: None,
             last_contact: None,
             cookie_sent: String::new(),
+            cookie_received: String::new(),
             last_error: None,
             refreshes: 0,
             entries: 0,

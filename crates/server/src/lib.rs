@@ -17,6 +17,7 @@ mod options;
 mod pool;
 mod reactor;
 mod repeated_notice;
+mod replication;
 mod root_dse;
 mod round;
 mod serve;

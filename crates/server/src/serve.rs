@@ -25,12 +25,13 @@ use crate::{
     listener::{Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
-    monitor::{Attached, Facts, Monitor},
+    monitor::{Attached, Facts, Monitor, RunningServer},
     options::ServeOptions,
     pool::Pool,
     reactor::World,
+    replication::Replication,
     root_dse,
-    server_id::OwnServerId,
+    server_id::OwnUrls,
     settings::ServerSettings,
     tls::Tls,
 };
@@ -166,10 +167,17 @@ impl Running {
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
-        let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
+        let own_urls = OwnUrls::new(listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect());
         let config_tree = Arc::new(ConfigTree::new(&loaded, settings.clone()));
-        let (directory, attached) =
-            open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
+        let (directory, attached) = open_directory(
+            loaded.configuration,
+            config_tree,
+            own_urls.clone(),
+            options.bare,
+            facts,
+            log,
+            clock,
+        )?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let world = World {
             directory: Arc::clone(&directory),
@@ -178,8 +186,14 @@ impl Running {
             sources: Arc::default(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
+        let replication = Arc::new(Replication::start(Arc::clone(&directory), own_urls)?);
         // Only this line sets it.
-        let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
+        let _ = attached.set(RunningServer {
+            directory: Arc::downgrade(&directory),
+            pool: Arc::clone(&pool),
+            replication: Arc::clone(&replication),
+        });
+        settings.replication.get_or_init(|| replication).configure();
         let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
         let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
         settings
@@ -220,6 +234,11 @@ impl Running {
         if let Err(error) = runtime.block_on(serving) {
             tracing::error!(target: "any", "daemon: {error}");
         }
+        settings
+            .replication
+            .get()
+            .into_iter()
+            .for_each(|replication| replication.close());
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
         pool.shut_down();
         directory.close();
@@ -288,14 +307,13 @@ async fn accept_until_stopped(
 fn open_directory(
     configuration: ironbark_config::Configuration,
     config_tree: Arc<ConfigTree>,
-    listener_urls: Vec<Arc<str>>,
+    own_urls: OwnUrls,
     bare: bool,
     facts: Facts,
     log: &Log,
     clock: &Clock,
 ) -> Result<(Arc<Service>, Arc<Attached>), Failure> {
     let attached = Arc::<Attached>::default();
-    let own_server_id = OwnServerId::new(listener_urls);
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn InMemoryTree>> {
         if settings.kind == &CONFIG {
@@ -319,7 +337,7 @@ fn open_directory(
             external: Arc::new(ironbark_backends::make),
             trees: Arc::new(make_tree),
             root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
-            server_id: Arc::new(move |global, current| own_server_id.choose(global, current)),
+            server_id: Arc::new(move |global, current| own_urls.choose(global, current)),
         },
         bare,
     })?;

@@ -1,4 +1,4 @@
-//! Which `serverID` belongs to this server: the one without a URL, or the one whose URL is a listener's URL.
+//! What names this server: a `serverID` without a URL, or a URL that is a listener's.
 
 use std::sync::Arc;
 
@@ -6,16 +6,21 @@ use ironbark_config::{GlobalConfig, ServerId, SettingError};
 use ironbark_model::ldap_url::LdapUrl;
 use ironbark_runtime::process::full_host_name;
 
-/// Chooses the number of this server.
-pub(crate) struct OwnServerId {
-    /// The URLs of `-h`.
+/// The URLs of `-h`.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnUrls {
     listeners: Vec<Arc<str>>,
 }
 
-impl OwnServerId {
+impl OwnUrls {
     /// For a server that starts.
     pub(crate) fn new(listeners: Vec<Arc<str>>) -> Self {
         Self { listeners }
+    }
+
+    /// Whether a URL is one of this server. Compares as slapd does: see [`is_own`].
+    pub(crate) fn contain(&self, url: &str) -> bool {
+        is_own(url, &self.listeners, &mut full_host_name)
     }
 
     /// The number that a configuration gives this server; 0 if it has no numbers at all. As in slapd, a change at run
@@ -43,24 +48,12 @@ enum Found {
     None(String),
 }
 
-/// Compares as slapd does. A URL is ours if it equals a listener's URL letter by letter. It is also ours if two
-/// conditions hold. Its host is empty, begins with localhost, or is this machine. A listener has its scheme and port,
-/// and also its host, unless one of the two has no host.
 fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, SettingError> {
     let mut host = None;
-    let mut own = ids.iter().filter(|server| match &server.url {
-        None => true,
-        Some(url) => {
-            listeners.iter().any(|listener| same_text(url, listener)) || {
-                let mut is_local = |name: &str| {
-                    let begins = name.get(..LOCAL.len());
-                    name.is_empty()
-                        || begins.is_some_and(|start| start.eq_ignore_ascii_case(LOCAL))
-                        || host.get_or_insert_with(host_name).eq_ignore_ascii_case(name)
-                };
-                parse(url).is_some_and(|url| is_local(&url.1.host) && listeners.iter().any(|one| serves(one, &url)))
-            }
-        }
+    let mut asked = || host.get_or_insert_with(host_name).clone();
+    let mut own = ids.iter().filter(|server| {
+        let url = server.url.as_ref();
+        url.is_none_or(|url| is_own(url, listeners, &mut asked))
     });
     let found = own.next();
     if let (Some(one), Some(other)) = (found, own.next()) {
@@ -81,10 +74,26 @@ fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String
                 "no serverID / URL match found. Check slapd -h arguments: compared {} with the listeners {} on the host {}",
                 urls.join(" "),
                 listeners.join(" "),
-                host.unwrap_or_else(host_name)
+                asked()
             )))
         }
     }
+}
+
+/// Compares as slapd does. A URL is ours if it equals a listener's URL letter by letter. It is also ours if two
+/// conditions hold. Its host is empty, begins with localhost, or is this machine. A listener has its scheme and port,
+/// and also its host, unless one of the two has no host.
+fn is_own(url: &str, listeners: &[Arc<str>], host_name: &mut dyn FnMut() -> String) -> bool {
+    if listeners.iter().any(|listener| same_text(url, listener)) {
+        return true;
+    }
+    let mut is_local = |name: &str| {
+        let begins = name.get(..LOCAL.len());
+        name.is_empty()
+            || begins.is_some_and(|start| start.eq_ignore_ascii_case(LOCAL))
+            || host_name().eq_ignore_ascii_case(name)
+    };
+    parse(url).is_some_and(|url| is_local(&url.1.host) && listeners.iter().any(|one| serves(one, &url)))
 }
 
 fn serves(listener: &str, (is_proxied, url): &(bool, LdapUrl)) -> bool {
@@ -171,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_server_that_runs_keeps_its_number_when_its_line_goes() {
-        let own = OwnServerId::new(vec!["ldap:///".into()]);
+        let own = OwnUrls::new(vec!["ldap:///".into()]);
         let of = |url: &str, id| {
             let mut global = GlobalConfig::default();
             global.server_ids.push(ServerId {

@@ -1,4 +1,5 @@
-//! The settings that the server keeps outside the configuration: the log, TLS, the metrics listener.
+//! The settings that the server keeps outside the configuration: the log, TLS, the metrics listener,
+//! the consumers of other servers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +8,7 @@ use ironbark_config::{GlobalConfig, SettingError};
 use crate::{
     log::{Log, PreparedLog},
     metrics::{Metrics, PreparedMetrics},
+    replication::Replication,
     tls::{PreparedTls, Tls},
 };
 
@@ -17,6 +19,8 @@ pub(crate) struct ServerSettings {
     pub(crate) tls: Arc<Tls>,
     /// Made after the directory, because it shows the directory.
     pub(crate) metrics: Arc<OnceLock<Metrics>>,
+    /// Made after the directory, too.
+    pub(crate) replication: Arc<OnceLock<Arc<Replication>>>,
 }
 
 /// New settings, with everything prepared that can fail. If it is dropped, nothing changes.
@@ -25,6 +29,7 @@ pub(crate) struct PreparedSettings<'s> {
     tls: PreparedTls<'s>,
     log: PreparedLog<'s>,
     metrics: Option<PreparedMetrics<'s>>,
+    replication: Option<&'s Replication>,
 }
 
 impl ServerSettings {
@@ -34,6 +39,7 @@ impl ServerSettings {
             log: log.clone(),
             tls: Arc::default(),
             metrics: Arc::default(),
+            replication: Arc::default(),
         }
     }
 
@@ -55,6 +61,7 @@ impl ServerSettings {
             metrics: metrics
                 .transpose()
                 .map_err(|error| SettingError::Unavailable(format!("metrics-listener: {error}")))?,
+            replication: self.replication.get().map(|replication| &**replication),
         })
     }
 
@@ -75,7 +82,12 @@ impl PreparedSettings<'_> {
     /// Puts the settings into force together with `swap`, which puts the configuration into force. The configuration
     /// says whether StartTLS is offered, so a TLS context comes before the offer and goes after it.
     pub(crate) fn commit(self, swap: impl FnOnce()) {
-        let Self { tls, log, metrics } = self;
+        let Self {
+            tls,
+            log,
+            metrics,
+            replication,
+        } = self;
         log.commit();
         if tls.has_context() {
             tls.commit();
@@ -86,6 +98,9 @@ impl PreparedSettings<'_> {
         }
         if let Some(metrics) = metrics {
             metrics.commit();
+        }
+        if let Some(replication) = replication {
+            replication.configure();
         }
     }
 }

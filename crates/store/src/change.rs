@@ -48,9 +48,10 @@ pub struct ChangeRecord {
 
 impl ChangeRecord {
     /// The CSNs that the context vector takes in with it. A provider's changes come in any order during a refresh, so
-    /// only its cookie says what is complete.
+    /// only its cookie says what is complete. A change that stays here has no CSN for others.
     pub fn context_csns(&self) -> impl Iterator<Item = Csn> {
-        let own = (self.via == 0).then_some(self.csn);
+        let stays = !self.effects.is_empty() && self.effects.iter().all(|recorded| recorded.marks.silent);
+        let own = (self.via == 0 && !stays).then_some(self.csn);
         own.into_iter().chain(self.cookie.iter().copied())
     }
 

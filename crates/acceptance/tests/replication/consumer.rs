@@ -130,7 +130,8 @@ fn a_consumer_that_is_refused_tries_again() {
     let told = wait::until(|| consumer.log().contains("invalidCredentials").then_some(()));
     assert!(told.is_some(), "{}", consumer.log());
     assert!(!consumer.log().contains("right"), "the password is not told");
-    let mended = "dn: cn=replicator,dc=example,dc=com\nchangetype: modify\nreplace: userPassword\nuserPassword: right\n";
+    let mended =
+        "dn: cn=replicator,dc=example,dc=com\nchangetype: modify\nreplace: userPassword\nuserPassword: right\n";
     provider.ldapmodify(mended).unwrap().success().unwrap();
     let same = wait::until(|| content(&consumer).contains("cn=replicator").then_some(()));
     assert!(same.is_some(), "{}", consumer.log());

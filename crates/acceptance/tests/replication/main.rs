@@ -27,7 +27,7 @@ const OWN: [&str; 3] = ["entryDN", "hasSubordinates", "subschemaSubentry"];
 
 /// A server with overlay syncprov.
 fn providing(flavor: Flavor, lines: &str) -> Server {
-    let config = Server::people_config("serverID 1", &format!("overlay syncprov\n{lines}"));
+    let config = Server::people_config("serverID 1\nmoduleload syncprov", &format!("overlay syncprov\n{lines}"));
     let mut server = Server::prepare(flavor, &config).unwrap();
     server.launch().unwrap();
     server

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ironbark_client::{Client, ConnectSettings, Options};
+use ironbark_client::{Client, ConnectSettings};
 use ironbark_model::ldap_url::{LdapUrl, Scheme};
 
 /// A connection to the server at `url`. `wait` is the longest wait for the connection and for an answer.
@@ -13,11 +13,8 @@ pub(crate) async fn connect(url: &str, wait: Duration) -> Result<Client, String>
     }
     let settings = ConnectSettings {
         urls: vec![url],
-        options: Options {
-            connect_timeout: wait,
-            operation_timeout: wait,
-            ..Options::default()
-        },
+        connect_timeout: Some(wait),
+        operation_timeout: Some(wait),
         ..ConnectSettings::default()
     };
     Client::connect(&settings).await.map_err(|error| error.to_string())

@@ -8,7 +8,7 @@ use ironbark_model::ldap_url::{LdapUrl, Scheme};
 use tokio::task::spawn_blocking;
 
 use self::socket::{Address, Stream};
-use crate::{Client, ConnectSettings, Error, StartTls, TlsChannel, client::Established, tls::Tls};
+use crate::{Client, ConnectSettings, Error, Options, StartTls, TlsChannel, client::Established, tls::Tls};
 
 impl Client {
     /// Connects to the first of the URLs whose server can be reached and secured, and binds there. Another server is
@@ -39,6 +39,7 @@ impl Client {
 }
 
 async fn attempt(settings: &ConnectSettings, url: &LdapUrl) -> Result<Client, Error> {
+    let options = Options::of(settings);
     let address = Address::of(url);
     let wants_tls = url.scheme == Scheme::Ldaps || settings.start_tls != StartTls::No;
     let tls = if wants_tls {
@@ -46,7 +47,7 @@ async fn attempt(settings: &ConnectSettings, url: &LdapUrl) -> Result<Client, Er
     } else {
         None
     };
-    let mut stream = socket::open(&address, &settings.socket, settings.options.connect_timeout).await?;
+    let (mut stream, local) = socket::open(&address, &settings.socket, options.connect_timeout).await?;
     let is_secured = match settings.start_tls {
         _ if url.scheme == Scheme::Ldaps => true,
         StartTls::No => false,
@@ -59,8 +60,9 @@ async fn attempt(settings: &ConnectSettings, url: &LdapUrl) -> Result<Client, Er
     let established = Established {
         url: Some(url.clone()),
         tls: channel,
+        local,
     };
-    let client = Client::of(stream, settings.options, established);
+    let client = Client::of(stream, options, established);
     authenticate::bind(&client, &settings.bind, &address).await?;
     Ok(client)
 }
@@ -77,7 +79,7 @@ async fn secure(
     address: &Address,
     settings: &ConnectSettings,
 ) -> Result<(Box<dyn Stream>, Option<TlsChannel>), Error> {
-    let timeout = settings.options.connect_timeout;
+    let timeout = Options::of(settings).connect_timeout;
     match tokio::time::timeout(timeout, tls.handshake(stream)).await {
         Ok(Ok((stream, channel))) => Ok((Box::new(stream), Some(channel))),
         Ok(Err(reason)) => Err(Error::Tls {

@@ -22,6 +22,9 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+/// A socket, and its own address if it has one: `IP=192.0.2.1:40000`, as slapd names it.
+pub(super) type Opened = (Box<dyn Stream>, Option<String>);
+
 /// Where a server is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Address {
@@ -79,11 +82,7 @@ impl fmt::Display for Address {
 ///
 /// # Errors
 /// [`Error::Connect`] or [`Error::ConnectTimeout`], for the last address.
-pub(super) async fn open(
-    address: &Address,
-    settings: &SocketSettings,
-    limit: Duration,
-) -> Result<Box<dyn Stream>, Error> {
+pub(super) async fn open(address: &Address, settings: &SocketSettings, limit: Duration) -> Result<Opened, Error> {
     match address {
         Address::Unix(path) => open_unix(address, path, limit).await,
         Address::Tcp { host, port } => {
@@ -102,10 +101,10 @@ pub(super) async fn open(
     }
 }
 
-async fn open_unix(address: &Address, path: &Path, limit: Duration) -> Result<Box<dyn Stream>, Error> {
+async fn open_unix(address: &Address, path: &Path, limit: Duration) -> Result<Opened, Error> {
     let stream = timeout(limit, UnixStream::connect(path)).await;
     let stream = stream.map_err(|_| address.late(limit))?;
-    Ok(Box::new(stream.map_err(|error| address.failed(&error))?))
+    Ok((Box::new(stream.map_err(|error| address.failed(&error))?), None))
 }
 
 async fn open_tcp(
@@ -113,12 +112,13 @@ async fn open_tcp(
     one: SocketAddr,
     settings: &SocketSettings,
     limit: Duration,
-) -> Result<Box<dyn Stream>, Error> {
+) -> Result<Opened, Error> {
     let stream = timeout(limit, TcpStream::connect(one)).await;
     let stream = stream.map_err(|_| address.late(limit))?;
     let stream = stream.map_err(|error| address.failed(&error))?;
     set_options(&stream, settings).map_err(|error| address.failed(&error))?;
-    Ok(Box::new(stream))
+    let local = stream.local_addr().map(|local| format!("IP={local}")).ok();
+    Ok((Box::new(stream), local))
 }
 
 /// Probes are always sent, as libldap does; how often is the system's choice unless it is set.

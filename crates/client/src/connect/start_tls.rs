@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::socket::{Address, Stream};
-use crate::{ConnectSettings, Error, LdapResult, StartTls};
+use crate::{ConnectSettings, Error, LdapResult, Options, StartTls};
 
 /// Asks the server. Returns whether the TLS handshake follows; `false` only if the settings allow that.
 ///
@@ -18,7 +18,7 @@ pub(super) async fn ask(
     address: &Address,
     settings: &ConnectSettings,
 ) -> Result<bool, Error> {
-    let limit = settings.options.operation_timeout;
+    let limit = Options::of(settings).operation_timeout;
     let answer = tokio::time::timeout(limit, answer(stream)).await;
     let result = answer.map_err(|_| Error::Timeout(limit))??;
     match settings.start_tls {

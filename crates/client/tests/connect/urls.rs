@@ -71,9 +71,9 @@ async fn silence_is_a_timeout_of_the_part_that_it_meets() {
             settings.set(keyword, value).unwrap();
         }
         if scheme == "ldaps" {
-            settings.options.connect_timeout = Duration::from_millis(20);
+            settings.connect_timeout = Some(Duration::from_millis(20));
         }
-        settings.options.operation_timeout = Duration::from_millis(30);
+        settings.operation_timeout = Some(Duration::from_millis(30));
         async move { Client::connect(&settings).await }
     };
     let handshake = connecting("ldaps", &[]).await;

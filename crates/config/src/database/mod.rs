@@ -17,6 +17,7 @@ use crate::{
     overlay::OverlayConfig,
     setting::Setting,
     statement::Kept,
+    syncrepl::Syncrepl,
 };
 
 pub use conditions::{Require, Restrict};
@@ -212,6 +213,14 @@ pub struct DatabaseConfig {
     pub mdb: MdbConfig,
     /// Settings that only its type has.
     pub(crate) kind_settings: Option<KindSettings>,
+    /// `syncrepl`, in order.
+    pub syncrepl: Vec<Syncrepl>,
+    /// `multiprovider`.
+    pub multi_provider: bool,
+    /// `updatedn`.
+    pub update_dn: Option<Dn>,
+    /// `updateref`.
+    pub update_referrals: Vec<String>,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
     /// Settings without meaning here.
@@ -226,7 +235,7 @@ pub struct Subordinate {
 }
 
 /// A password, never shown by `Debug`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Secret(pub Vec<u8>);
 
 impl std::fmt::Debug for Secret {
@@ -239,7 +248,13 @@ impl DatabaseConfig {
     /// Whether the database keeps a log of its changes and a context vector even without followers.
     pub fn keeps_changes(&self) -> bool {
         let is_set = self.mdb.change_log_octets.is_some() || self.mdb.change_log_age_s.is_some();
-        is_set || self.overlays.iter().any(OverlayConfig::keeps_changes)
+        is_set || !self.syncrepl.is_empty() || self.overlays.iter().any(OverlayConfig::keeps_changes)
+    }
+
+    /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of
+    /// its own, or only `updatedn` may write.
+    pub fn is_shadow(&self) -> bool {
+        !self.multi_provider && (!self.syncrepl.is_empty() || self.update_dn.is_some())
     }
 
     /// The frontend with slapd's defaults.
@@ -275,6 +290,10 @@ impl DatabaseConfig {
             directory: PathBuf::from("/var/lib/ldap"),
             mdb: MdbConfig::default(),
             kind_settings: None,
+            syncrepl: Vec::new(),
+            multi_provider: false,
+            update_dn: None,
+            update_referrals: Vec::new(),
             overlays: Vec::new(),
             kept: Kept::default(),
         }

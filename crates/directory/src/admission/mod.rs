@@ -3,3 +3,4 @@
 pub(crate) mod controls;
 pub(crate) mod database;
 mod security;
+mod shadow;

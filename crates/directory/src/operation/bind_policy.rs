@@ -242,7 +242,12 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         modifications.extend(last_success(execution, &entry));
     }
     if !modifications.is_empty() {
-        write_checks::add_stamps(execution, &mut modifications);
+        if context.settings.is_shadow() {
+            // Stamped, the entry would count as newer than its provider's.
+            execution.is_silent = true;
+        } else {
+            write_checks::add_stamps(execution, &mut modifications);
+        }
         if let Some(refusal) = execution.modify_internally(&entry.dn, &modifications)? {
             let (name, text) = (entry.dn.pretty(), refusal.diagnostic_message);
             tracing::error!(target: "any", "recording a bind of \"{name}\": {:?} {text}", refusal.result_code);

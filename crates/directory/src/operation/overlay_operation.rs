@@ -54,6 +54,7 @@ pub(crate) fn start(
     if hooks(context, row).is_none() {
         return Err(ExtendedRefusal::NotInDatabase.into());
     }
+    context.refuse_if_shadow(configuration, request.dn(), origin)?;
     let operation = OverlayOperation {
         row,
         value: value.map(<[u8]>::to_vec),
@@ -121,7 +122,7 @@ impl WriteRequest for OverlayOperation {
     ) -> Result<(), OperationError> {
         context.check_extended(configuration, self.row, origin)?;
         hooks(context, self.row).ok_or(ExtendedRefusal::NotInDatabase)?;
-        Ok(())
+        context.refuse_if_shadow(configuration, self.dn(), origin)
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {

@@ -108,7 +108,8 @@ impl WriteRequest for SetPassword {
         let row = REGISTRY
             .iter()
             .find(|row| row.operation == ExtendedOperation::PasswordModify);
-        row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))
+        row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))?;
+        context.refuse_if_shadow(configuration, &self.dn, origin)
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
@@ -153,6 +154,7 @@ pub(crate) fn start(
         return call.extended(directory, database, &dn, row.oid, value);
     }
     refuse_unsupported(&context)?;
+    context.refuse_if_shadow(configuration, &dn, origin)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
     } else {

@@ -254,6 +254,7 @@ pub(crate) fn writable_context<'a>(
         });
     };
     context.check_restrictions(configuration, kind, origin)?;
+    context.refuse_if_shadow(configuration, dn, origin)?;
     Ok(context)
 }
 
@@ -300,7 +301,8 @@ impl WriteRequest for Message {
         context: &NamingContext,
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
-        context.check_restrictions(configuration, self.kind(), origin)
+        context.check_restrictions(configuration, self.kind(), origin)?;
+        context.refuse_if_shadow(configuration, self.dn(), origin)
     }
 
     fn controls(&self) -> &OwnedControls {

@@ -84,6 +84,8 @@ pub struct Execution<'w, 'd> {
     pub passwords: Option<Passwords>,
     /// If the operation succeeds, the connection is no longer restricted.
     pub lifts_restriction: bool,
+    /// The changes stay in this server: no consumer is told of them, and the context vector does not move.
+    pub(crate) is_silent: bool,
 }
 
 /// Passwords of a password modify operation as the client sent them, for overlays that judge them.
@@ -142,6 +144,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             sets: &work.sets,
             computed,
             wanted: RefCell::default(),
+            is_silent: false,
             warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,
             lifts_restriction: false,
@@ -406,7 +409,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(id?)
     }
 
-    fn take_in(&mut self, effect: Effect, marks: Marks) {
+    fn take_in(&mut self, effect: Effect, mut marks: Marks) {
+        marks.silent |= self.is_silent;
         let before = self.transaction.take_before();
         self.record.effects.push(RecordedEffect { effect, marks, before });
     }

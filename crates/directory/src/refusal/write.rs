@@ -19,6 +19,8 @@ refusals! {
         UsedUuid => CONSTRAINT_VIOLATION, "entryUUID: value is that of another entry";
         /// The change record of another server is stamped more than a day after now.
         TooFarAhead => UNWILLING_TO_PERFORM, "the change lies more than a day ahead of the clock";
+        /// The database follows another server, and it is not said where that is: slapd's words.
+        Shadow => UNWILLING_TO_PERFORM, "shadow context; no update referral";
         /// The resulting entry is bigger than `maxentrysize`.
         EntryTooBig => ADMIN_LIMIT_EXCEEDED, "entry is too big";
         /// A slow hash is missing. No client sees this: the write goes back to get it, and is executed again.

@@ -43,7 +43,7 @@ struct Timer {
 
 impl Timers {
     /// The timers of a database that is served from now on. New ones wait for their first period; those in `former`
-    /// continue.
+    /// continue. A copy has none: what they would change comes from the provider.
     pub(super) fn of(served: &Served, directory: &Directory, former: Option<&Self>) -> Self {
         let now = directory.monotonic_micros();
         let timer = |hooks: &Arc<dyn TimerHooks>| {
@@ -54,7 +54,9 @@ impl Timers {
                 has_changed: Arc::default(),
             }
         };
-        Self(served.context.overlays().timers.iter().map(timer).collect())
+        let timers = served.context.overlays().timers.iter();
+        let is_shadow = served.context.settings.is_shadow();
+        Self(timers.filter(|_| !is_shadow).map(timer).collect())
     }
 
     /// How long the next step may wait for writes.

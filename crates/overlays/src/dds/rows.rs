@@ -1,8 +1,11 @@
 //! Rows of slapo-dds(5).
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler};
+use ironbark_config::{
+    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler,
+    value::{parse_span, span_text},
+};
 
-use super::settings::{DAY_S, DdsConfig, MAX_TTL_S, parse_span, span_text};
+use super::settings::{DAY_S, DdsConfig, MAX_TTL_S};
 
 const DDS: Level = Level::Overlay("dds");
 

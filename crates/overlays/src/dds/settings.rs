@@ -1,7 +1,5 @@
 //! Settings of slapo-dds(5).
 
-use std::fmt::Write as _;
-
 use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, overlay::OverlaySettings};
 
 /// A day: the smallest allowed value of `dds-max-ttl`, and the default life of an entry (RFC 2589).
@@ -66,61 +64,5 @@ impl OverlaySettings for DdsConfig {
             return Err("DDS min_ttl is greater than default or max ttl".into());
         }
         Ok(())
-    }
-}
-
-/// A span of time as slapd writes it: `1d2h3m4s`, or seconds.
-pub(super) fn parse_span(text: &str) -> Option<u64> {
-    const UNITS: [(char, u64); 4] = [('d', DAY_S), ('h', 3_600), ('m', 60), ('s', 1)];
-    let (mut total, mut rest, mut units) = (0_u64, text, &UNITS[..]);
-    while !rest.is_empty() {
-        let digits = rest.find(|octet: char| !octet.is_ascii_digit()).unwrap_or(rest.len());
-        let (number, behind) = rest.split_at_checked(digits)?;
-        let number: u64 = number.parse().ok()?;
-        let Some(unit) = behind.chars().next() else {
-            return total.checked_add(number);
-        };
-        let place = units.iter().position(|(known, _)| *known == unit)?;
-        let (_, seconds) = units.get(place)?;
-        total = total.checked_add(number.checked_mul(*seconds)?)?;
-        units = units.get(place + 1..)?;
-        rest = behind.get(1..)?;
-    }
-    Some(total)
-}
-
-/// The same as text.
-pub(super) fn span_text(span_s: u64) -> String {
-    let parts = [
-        (span_s / DAY_S, 'd'),
-        (span_s % DAY_S / 3_600, 'h'),
-        (span_s % 3_600 / 60, 'm'),
-        (span_s % 60, 's'),
-    ];
-    let mut text = String::new();
-    for (number, unit) in parts {
-        if number > 0 {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{number}{unit}");
-        }
-    }
-    if text.is_empty() { "0s".to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_written_as_slapd_writes_them() {
-        for (text, span) in [("60", 60), ("1d", DAY_S), ("1d1h1m1s", 90_061), ("2h5", 7_205), ("", 0)] {
-            assert_eq!(parse_span(text), Some(span), "{text}");
-        }
-        for text in ["1s1m", "-1", "1x", "d", "1d1d", "99999999999999999999", "1e"] {
-            assert_eq!(parse_span(text), None, "{text}");
-        }
-        for (span, text) in [(0, "0s"), (DAY_S, "1d"), (90_061, "1d1h1m1s"), (3_605, "1h5s")] {
-            assert_eq!(span_text(span), text);
-        }
     }
 }

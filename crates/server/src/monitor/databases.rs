@@ -6,9 +6,10 @@ use ironbark_config::{
     kinds::{CONFIG, MONITOR},
 };
 use ironbark_directory::{Configuration, NamingContext};
+use ironbark_replication::Status;
 
 use super::{
-    boolean,
+    boolean, consumers,
     tree::{Node, Tree},
 };
 
@@ -64,7 +65,12 @@ pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
     }
 }
 
-pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, overlays: &[String]) {
+pub(super) fn add_databases(
+    tree: &mut Tree<'_>,
+    configuration: &Configuration,
+    overlays: &[String],
+    consumers: &[Status],
+) {
     let frontend = &configuration.frontend;
     tree.container(
         "Databases",
@@ -98,6 +104,7 @@ pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, 
     }
     for context in &configuration.contexts {
         add_database(tree, configuration, context, overlays);
+        consumers::add(tree, context, consumers);
     }
 }
 
@@ -126,7 +133,10 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Na
             node.set("objectClass", "olmMDBDatabase");
         }
         node.set("monitoredInfo", context.settings.kind.name);
-        node.set("monitorIsShadow", boolean(false));
+        node.set("monitorIsShadow", boolean(context.settings.is_shadow()));
+        if let Some(url) = context.settings.update_referrals.first() {
+            node.set("monitorUpdateRef", url);
+        }
         suffixes(node, context);
         if let Some(root) = configuration.glue_root_of(context) {
             root.suffixes()

@@ -5,6 +5,7 @@
 
 mod change;
 mod connections;
+mod consumers;
 mod databases;
 mod ironbark;
 mod operations;
@@ -24,7 +25,7 @@ use self::{
     change::Change,
     tree::{Tree, generalized_time},
 };
-use crate::{log::Log, log::level, pool::Pool};
+use crate::{log::Log, log::level, pool::Pool, replication::Replication};
 
 /// The naming context cn=Monitor.
 pub(crate) struct Monitor {
@@ -37,7 +38,14 @@ pub(crate) struct Monitor {
 }
 
 /// The parts that are made after the directory, which owns the monitor.
-pub(crate) type Attached = OnceLock<(Weak<Service>, Arc<Pool>)>;
+pub(crate) type Attached = OnceLock<RunningServer>;
+
+/// See [`Attached`].
+pub(crate) struct RunningServer {
+    pub(crate) directory: Weak<Service>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) replication: Arc<Replication>,
+}
 
 /// Facts that do not change while the server runs.
 #[derive(Clone, Debug)]
@@ -151,11 +159,17 @@ impl InMemoryTree for Monitor {
         let server = self
             .server
             .get()
-            .and_then(|(directory, pool)| Some((directory.upgrade()?, pool)));
+            .and_then(|server| Some((server.directory.upgrade()?, &server.pool)));
+        let consumers = self.server.get().map(|server| server.replication.status());
         if let Some((_, pool)) = &server {
             connections::add(&mut tree, pool, self.facts.max_descriptors);
         }
-        databases::add_databases(&mut tree, configuration, &self.facts.overlays);
+        databases::add_databases(
+            &mut tree,
+            configuration,
+            &self.facts.overlays,
+            &consumers.unwrap_or_default(),
+        );
         self.listeners(&mut tree);
         self.log(&mut tree);
         if let Some((directory, _)) = &server {

@@ -1,20 +1,39 @@
-//! Replication of a database: not supported. A setting that changes who may write what is never ignored.
+//! Replication of a database: which servers it follows, and who may write besides.
+
+use ironbark_model::Dn;
 
 use crate::{
+    DatabaseConfig, SettingError,
     class::ConfigClass,
-    setting::{Form, Level::Database, Setting},
+    database::EntryPlace,
+    setting::{Form, Handler, Level::Database, Setting},
+    statement::Statement,
+    syncrepl::Syncrepl,
+    value::{bool_text, parse_bool, parse_dn, parse_referral},
 };
-
-const PART: &str = "replication";
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["syncrepl"], &["olcSyncrepl"])
         .olc("2.0.11", Form::Ordered)
         .allowed_by(&[ConfigClass::Database.at(280)])
         .takes("rid=<n> provider=<url> searchbase=<dn> ...", "")
-        .does("Makes the database a consumer of another server.")
+        .does(
+            "Makes the database a consumer of another server: it holds a copy of what is at and below `searchbase` there, \
+             and clients may not write to it, unless `multiprovider` is on. docs/replication.md tells of all words. \
+             `syncdata`, `type=dirSync`, `attrsonly` and `strictrefresh` are not built yet; `lazycommit` and \
+             `manageDSAit` change nothing here.",
+        )
         .since("2.2")
-        .refused(PART),
+        .like(&[
+            "rid=001 provider=ldap://ldap1.example.com bindmethod=simple binddn=cn=replicator,dc=example,dc=com \
+             credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist retry=\"5 5 300 +\"",
+            "rid=2 provider=\"ldaps://a.example.com ldaps://b.example.com\" searchbase=ou=people,dc=example,dc=com \
+             scope=one filter=(objectClass=person) attrs=cn,sn,mail interval=00:01:00:00",
+        ])
+        .obeyed(Handler::Database {
+            set: add_line,
+            get: |config, _| config.syncrepl.iter().map(|line| line.text().to_owned()).collect(),
+        }),
     Setting::new(
         Database,
         &["multiprovider", "mirrormode"],
@@ -23,23 +42,51 @@ pub(crate) const ROWS: &[Setting] = &[
     .olc("2.0.16", Form::Boolean)
     .allowed_by(&[ConfigClass::Database.at(320)])
     .takes("on|off", "FALSE")
-    .does("Lets a consumer take writes of its own.")
+    .does(
+        "Lets clients write to a database that follows other servers, which follow this one. Each of them needs its own \
+         `serverID`.",
+    )
     .since("2.4")
-    .refused(PART),
+    .like(&["on", "off"])
+    .obeyed(Handler::Database {
+        set: |config, statement| {
+            let word = statement.one()?;
+            config.multi_provider = parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\""))?;
+            Ok(())
+        },
+        get: |config, _| config.multi_provider.then(|| bool_text(true)).into_iter().collect(),
+    }),
     Setting::new(Database, &["updatedn"], &["olcUpdateDN"])
         .olc("2.0.12", Form::Name)
         .allowed_by(&[ConfigClass::Database.at(300)])
         .takes("<dn>", "")
-        .does("Sets the only name that may write to a replica.")
+        .does("Makes the database a copy that only this name may write to.")
         .whole()
-        .refused(PART),
+        .like(&["cn=updater,dc=example,dc=com"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                if !config.syncrepl.is_empty() {
+                    return Err("cannot be used with syncrepl: the database is a shadow of another server".into());
+                }
+                config.update_dn = Some(parse_dn(statement, statement.one()?)?);
+                Ok(())
+            },
+            get: |config, _| config.update_dn.iter().map(|dn| dn.pretty().to_owned()).collect(),
+        }),
     Setting::new(Database, &["updateref"], &["olcUpdateRef"])
         .olc("2.0.13", Form::UrlsAnyCase)
         .allowed_by(&[ConfigClass::Database.at(310)])
         .takes("<url>", "")
-        .does("Sets the URL that clients get when they want to write to a replica.")
+        .does("Sets a URL that clients get when they want to write to a copy. Several are possible.")
         .whole()
-        .refused(PART),
+        .like(&["ldap://ldap1.example.com"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.update_referrals.push(parse_referral(statement)?);
+                Ok(())
+            },
+            get: |config, _| config.update_referrals.clone(),
+        }),
     Setting::new(Database, &["sync_use_subentry"], &["olcSyncUseSubentry"])
         .olc("2.0.19", Form::Boolean)
         .allowed_by(&[ConfigClass::Database.at(270)])
@@ -47,5 +94,30 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("[on|off]", "FALSE")
         .does("Keeps the replication state in a subentry.")
         .since("2.4")
-        .meaningless("there is no replication yet"),
+        .meaningless("the state is no attribute of an entry"),
 ];
+
+fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
+    if !matches!(config.kind.entries, EntryPlace::Store | EntryPlace::Files) {
+        return Err(format!(
+            "database {} does not support operations required for syncrepl",
+            config.kind.name
+        )
+        .into());
+    }
+    if config.update_dn.is_some() {
+        return Err("cannot be used with updatedn".into());
+    }
+    let line = Syncrepl::parse(statement)?;
+    if config.syncrepl.iter().any(|other| other.rid == line.rid) {
+        return Err(format!("another line has rid={:03}", line.rid).into());
+    }
+    let is_held = |dn: &Dn| config.suffixes.iter().any(|suffix| dn.is_within(suffix));
+    if !is_held(line.local_base()) {
+        let what = if line.local_base.is_some() { "Massage" } else { "Base" };
+        let name = line.local_base().pretty();
+        return Err(format!("{what} DN \"{name}\" is not within the database naming context").into());
+    }
+    config.syncrepl.push(line);
+    Ok(())
+}

@@ -11,7 +11,7 @@ use crate::{
         Setting,
     },
     statement::Statement,
-    value::Value,
+    value::{Value, parse_referral},
 };
 
 /// Schemes that `password-hash` may name: the storage of new passwords.
@@ -167,15 +167,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 }
 
 fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
-    let url = statement.one()?;
-    let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
-        url.get(..scheme.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    });
-    if !has_scheme {
-        return Err(format!("invalid URL \"{url}\"").into());
-    }
-    config.referrals.push(url.to_owned());
+    config.referrals.push(parse_referral(statement)?);
     Ok(())
 }
 

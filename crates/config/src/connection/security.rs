@@ -41,7 +41,7 @@ impl SecurityFlags {
     }
 
     /// The words of these, in the order of the bits.
-    pub(crate) fn words(self) -> impl Iterator<Item = &'static str> {
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
         let named = WORDS.iter().filter(move |(_, flag)| self.contains(*flag));
         named.map(|(word, _)| *word)
     }
@@ -73,7 +73,7 @@ impl SecurityProperties {
     ///
     /// # Errors
     /// What is wrong with which word.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let mut properties = Self::default();
         let mut flags: Option<SecurityFlags> = None;
         for word in text.split(',').map(str::trim) {

@@ -5,22 +5,21 @@ use std::time::Duration;
 use ironbark_model::ldap_url::LdapUrl;
 
 use super::{
-    BindMethod, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan, Secret, SecurityProperties,
-    StartTls,
+    BindMethod, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan, SecurityProperties, StartTls,
 };
-use crate::Error;
+use crate::{SettingError, database::Secret};
 
 impl ConnectSettings {
     /// Obeys one `keyword=value` of a line such as `syncrepl`. The case of the keyword is ignored. Returns `false` if
     /// the keyword is none of a connection's.
     ///
     /// # Errors
-    /// [`Error::Setting`], which names the keyword.
-    pub fn set(&mut self, keyword: &str, value: &str) -> Result<bool, Error> {
+    /// [`SettingError::Wrong`], which names the keyword.
+    pub fn set(&mut self, keyword: &str, value: &str) -> Result<bool, SettingError> {
         let Some((name, set)) = SETTERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(keyword)) else {
             return Ok(false);
         };
-        set(self, value).map_err(|reason| Error::setting(name, reason))?;
+        set(self, value).map_err(|reason| SettingError::Wrong(format!("{name}: {reason}")))?;
         Ok(true)
     }
 }
@@ -58,10 +57,10 @@ static SETTERS: &[(&str, Set)] = &[
         Ok(())
     }),
     ("timeout", |settings, value| {
-        seconds(&mut settings.options.operation_timeout, value)
+        seconds(&mut settings.operation_timeout, value)
     }),
     ("network-timeout", |settings, value| {
-        seconds(&mut settings.options.connect_timeout, value)
+        seconds(&mut settings.connect_timeout, value)
     }),
     ("keepalive", |settings, value| {
         settings.socket.keepalive = keepalive(value)?;
@@ -167,10 +166,10 @@ fn number(value: &str) -> Result<u32, String> {
 }
 
 /// 0 leaves the default: no wait is without a limit.
-fn seconds(place: &mut Duration, value: &str) -> Result<(), String> {
+fn seconds(place: &mut Option<Duration>, value: &str) -> Result<(), String> {
     let seconds = number(value)?;
     if seconds > 0 {
-        *place = Duration::from_secs(seconds.into());
+        *place = Some(Duration::from_secs(seconds.into()));
     }
     Ok(())
 }
@@ -267,11 +266,8 @@ mod tests {
             }
         );
         assert_eq!(settings.socket.user_timeout, Some(Duration::from_millis(1500)));
-        assert_eq!(settings.options.connect_timeout, Duration::from_secs(3));
-        assert_eq!(
-            settings.options.operation_timeout,
-            crate::Options::default().operation_timeout
-        );
+        assert_eq!(settings.connect_timeout, Some(Duration::from_secs(3)));
+        assert_eq!(settings.operation_timeout, None);
     }
 
     #[test]

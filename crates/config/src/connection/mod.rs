@@ -3,15 +3,15 @@
 mod security;
 mod words;
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use ironbark_model::ldap_url::LdapUrl;
 
 pub use self::security::{SecurityFlags, SecurityProperties};
-use crate::Options;
+use crate::database::Secret;
 
 /// Settings of a connection, as of `syncrepl`, `idassert-bind` and their like (`slapd.conf(5)`, `slapd-ldap(5)`).
-/// [`ConnectSettings::set`] fills them from slapd's words, and [`Client::connect`](crate::Client::connect) obeys them.
+/// [`ConnectSettings::set`] fills them from slapd's words.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct ConnectSettings {
     /// Servers, tried in this order. Only scheme, host and port count.
@@ -24,8 +24,10 @@ pub struct ConnectSettings {
     pub bind: BindSettings,
     /// Options of the TCP socket.
     pub socket: SocketSettings,
-    /// Limits.
-    pub options: Options,
+    /// `network-timeout`: longest wait for a connection, and for each of its parts.
+    pub connect_timeout: Option<Duration>,
+    /// `timeout`: longest wait for the next response.
+    pub operation_timeout: Option<Duration>,
 }
 
 /// `starttls`.
@@ -176,18 +178,4 @@ pub struct Keepalive {
     pub probes: Option<u32>,
     /// Time between probes.
     pub interval: Option<Duration>,
-}
-
-/// A password. It is not shown by `Debug`.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(pub Vec<u8>);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_empty() {
-            "Secret(empty)"
-        } else {
-            "Secret(..)"
-        })
-    }
 }

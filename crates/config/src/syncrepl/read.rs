@@ -1,0 +1,213 @@
+//! Reading the words of a line.
+
+use std::time::Duration;
+
+use ironbark_model::{Dn, Filter, Schema, ldap_url::UrlScope};
+
+use super::{Syncrepl, retry};
+use crate::{
+    SettingError,
+    connection::{BindMethod, ConnectSettings},
+    reader::quote_value,
+    statement::Statement,
+    value::{parse_dn, parse_u32},
+    words::quoted_after,
+};
+
+/// The highest `rid`.
+const MOST_RID: u32 = 999;
+/// Depth of a filter.
+const FILTER_DEPTH: usize = 250;
+/// One day.
+const USUAL_INTERVAL: Duration = Duration::from_hours(24);
+/// What a server without the setting asks for.
+const EVERYTHING: &str = "(objectclass=*)";
+
+/// A line that is being read: what must be there may still be missing.
+struct Unfinished<'a> {
+    statement: &'a Statement<'a>,
+    rid: Option<u16>,
+    base: Option<Dn>,
+    line: Syncrepl,
+}
+
+impl Syncrepl {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// A keyword is unknown, its value is wrong, or `rid`, `provider` or `searchbase` are missing. What no part of this
+    /// server does is refused.
+    pub fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
+        let mut unfinished = Unfinished {
+            statement,
+            rid: None,
+            base: None,
+            line: Self {
+                rid: 0,
+                connection: ConnectSettings::default(),
+                base: Dn::default(),
+                scope: UrlScope::Subtree,
+                filter: EVERYTHING.to_owned(),
+                attributes: Vec::new(),
+                excluded: Vec::new(),
+                local_base: None,
+                persists: false,
+                interval: USUAL_INTERVAL,
+                retry: Vec::new(),
+                size_limit: 0,
+                time_limit: 0,
+                schema_checking: false,
+                text: String::new(),
+            },
+        };
+        // slapd binds with an empty name and an empty password, which is anonymous.
+        unfinished.line.connection.bind.method = BindMethod::Simple;
+        let mut shown = Vec::new();
+        for word in statement.some()? {
+            shown.push(text_of(word));
+            unfinished.take(word)?;
+        }
+        unfinished.line.text = shown.join(" ");
+        unfinished.finish()
+    }
+}
+
+/// A word in the form of cn=config, with the quotes behind the equals sign.
+fn text_of(word: &str) -> String {
+    match word.split_once('=') {
+        Some((keyword, value)) if quote_value(value) != value && !keyword.contains([' ', '"']) => {
+            quoted_after(&format!("{keyword}="), value)
+        }
+        _ => quote_value(word),
+    }
+}
+
+impl Unfinished<'_> {
+    fn take(&mut self, word: &str) -> Result<(), SettingError> {
+        let (keyword, value) = word.split_once('=').unwrap_or((word, ""));
+        let wrong = |reason: String| SettingError::Wrong(format!("{}: {reason}", keyword.to_ascii_lowercase()));
+        let known = keyword.to_ascii_lowercase();
+        match known.as_str() {
+            "rid" => self.rid = Some(rid(value)?),
+            "searchbase" => self.base = Some(self.dn("base", value)?),
+            "suffixmassage" => self.line.local_base = Some(self.dn("massage", value)?),
+            "filter" => self.line.filter = filter(value).map_err(wrong)?,
+            "scope" => {
+                self.line.scope = UrlScope::from_name(value)
+                    .ok_or_else(|| SettingError::Wrong(format!("unknown scope \"{value}\"")))?;
+            }
+            "attrs" => self.line.attributes = names(self.statement.schema, value).map_err(wrong)?,
+            "exattrs" => self.line.excluded = names(self.statement.schema, value).map_err(wrong)?,
+            "type" => self.line.persists = persists(value)?,
+            "interval" => self.line.interval = retry::interval(value).map_err(wrong)?,
+            "retry" => {
+                if !value.eq_ignore_ascii_case("undefined") {
+                    self.line.retry = retry::steps(value).map_err(wrong)?;
+                }
+            }
+            "sizelimit" => self.line.size_limit = limit(value).map_err(wrong)?,
+            "timelimit" => self.line.time_limit = limit(value).map_err(wrong)?,
+            // As in slapd, everything but "off" is "on".
+            "schemachecking" => self.line.schema_checking = !value.eq_ignore_ascii_case("off"),
+            "managedsait" => {
+                if !matches!(value, "0" | "1") {
+                    return Err(wrong(format!("invalid manageDSAit value \"{value}\"")));
+                }
+            }
+            "syncdata" if value.eq_ignore_ascii_case("default") => {}
+            "syncdata" => return Err(missing(word)),
+            "attrsonly" => return Err(missing("syncrepl with attrsonly")),
+            "strictrefresh" => return Err(missing("syncrepl with strictrefresh")),
+            // Commits are shared anyway, and the cookie is part of its change.
+            "lazycommit" => {}
+            "logbase" | "logfilter" => {
+                self.statement
+                    .notice(format!("{known} has no meaning without syncdata=accesslog"));
+            }
+            _ => {
+                if !self.line.connection.set(keyword, value)? {
+                    return Err(format!("unable to parse \"{keyword}\"").into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn dn(&self, what: &str, value: &str) -> Result<Dn, SettingError> {
+        parse_dn(self.statement, value).map_err(|_| format!("Invalid {what} DN \"{value}\"").into())
+    }
+
+    fn finish(mut self) -> Result<Syncrepl, SettingError> {
+        let missing = [
+            (self.rid.is_none(), "rid"),
+            (self.line.connection.urls.is_empty(), "provider"),
+            (self.base.is_none(), "searchbase"),
+        ];
+        let missing: Vec<&str> = missing.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+        if let (Some(rid), Some(base), true) = (self.rid, self.base, missing.is_empty()) {
+            (self.line.rid, self.line.base) = (rid, base);
+            return Ok(self.line);
+        }
+        Err(format!("the line is malformed, missing {}", missing.join(" ")).into())
+    }
+}
+
+fn rid(value: &str) -> Result<u16, SettingError> {
+    let number = parse_decimal(value).ok_or_else(|| format!("unable to parse syncrepl id \"{value}\""))?;
+    let small = u16::try_from(number).ok().filter(|rid| u32::from(*rid) <= MOST_RID);
+    small.ok_or_else(|| format!("syncrepl id {number} is out of range [0..{MOST_RID}]").into())
+}
+
+/// `rid=010` is 10.
+fn parse_decimal(value: &str) -> Option<u32> {
+    let is_number = !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit());
+    value.parse().ok().filter(|_| is_number)
+}
+
+fn limit(value: &str) -> Result<u32, String> {
+    if value.eq_ignore_ascii_case("unlimited") {
+        return Ok(0);
+    }
+    parse_u32(value).ok_or_else(|| format!("invalid limit \"{value}\""))
+}
+
+fn filter(value: &str) -> Result<String, String> {
+    match Filter::parse(value.as_bytes(), FILTER_DEPTH) {
+        Ok(_) => Ok(value.to_owned()),
+        Err(error) => Err(format!("unable to parse filter=\"{value}\": {error}")),
+    }
+}
+
+fn persists(value: &str) -> Result<bool, SettingError> {
+    if value.eq_ignore_ascii_case("refreshAndPersist") {
+        Ok(true)
+    } else if value.eq_ignore_ascii_case("refreshOnly") {
+        Ok(false)
+    } else if value.eq_ignore_ascii_case("dirSync") {
+        Err(missing("syncrepl with type=dirSync"))
+    } else {
+        Err(format!("unknown sync type \"{value}\"").into())
+    }
+}
+
+/// Names that are separated by blanks and commas: attributes, `*`, `+`, `@class`.
+fn names(schema: &Schema, value: &str) -> Result<Vec<Box<str>>, String> {
+    if value.starts_with(":include:") {
+        return Err("files of names are not supported".to_owned());
+    }
+    let words = value.split([' ', ',', '\t']).filter(|word| !word.is_empty());
+    let known = words.map(|word| {
+        let is_known = match word.strip_prefix(['@', '!']) {
+            Some(class) => schema.find_object_class(class.as_bytes()).is_some(),
+            None => matches!(word, "*" | "+") || schema.attribute_description(word.as_bytes()).is_ok(),
+        };
+        is_known
+            .then(|| word.into())
+            .ok_or_else(|| format!("\"{word}\" is not known"))
+    });
+    known.collect()
+}
+
+fn missing(what: &str) -> SettingError {
+    SettingError::MissingPart(what.to_owned())
+}

@@ -1,0 +1,48 @@
+//! The consumers of this server, as its configuration says.
+
+use std::{io, sync::Arc};
+
+use ironbark_directory::Service;
+use ironbark_replication::{Consumers, Status, lines};
+
+use crate::server_id::OwnUrls;
+
+/// The consumers of this server.
+pub(crate) struct Replication {
+    directory: Arc<Service>,
+    consumers: Consumers,
+    own_urls: OwnUrls,
+}
+
+impl Replication {
+    /// Without consumers, until [`Self::configure`].
+    ///
+    /// # Errors
+    /// The system has no thread or no descriptors.
+    pub(crate) fn start(directory: Arc<Service>, own_urls: OwnUrls) -> io::Result<Self> {
+        Ok(Self {
+            consumers: Consumers::start(Arc::clone(&directory))?,
+            directory,
+            own_urls,
+        })
+    }
+
+    /// Lets the consumers run that the configuration in force has.
+    pub(crate) fn configure(&self) {
+        let configuration = self.directory.configuration();
+        self.consumers
+            .run(lines(&configuration, self.directory.server_id(), &|url| {
+                self.own_urls.contain(url)
+            }));
+    }
+
+    /// What the consumers are doing.
+    pub(crate) fn status(&self) -> Vec<Status> {
+        self.consumers.status()
+    }
+
+    /// Ends all consumers.
+    pub(crate) fn close(&self) {
+        self.consumers.close();
+    }
+}
