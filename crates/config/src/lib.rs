@@ -32,6 +32,7 @@ mod registry;
 mod rows;
 mod schema_lines;
 mod schema_statement;
+mod secret;
 mod setting;
 mod statement;
 mod survey;

@@ -26,42 +26,52 @@ type Wanted = Option<BTreeMap<Key, Arc<Line>>>;
 /// The states of the consumers that run.
 type Shown = Arc<Mutex<BTreeMap<Key, Arc<SharedStatus>>>>;
 
-/// All consumers of the server. They run on one thread; dropping this ends it.
+/// All consumers of the server. They run on one thread, which is there once there is one; dropping this ends it.
 pub struct Consumers {
+    directory: Arc<Directory>,
     wanted: watch::Sender<Wanted>,
     shown: Shown,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Consumers {
-    /// Starts the thread, without consumers.
-    ///
-    /// # Errors
-    /// The system has no thread or no descriptors.
-    pub fn start(directory: Arc<Directory>) -> io::Result<Self> {
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        let (wanted, told) = watch::channel(Some(BTreeMap::new()));
-        let shown = Shown::default();
-        let hall = Hall {
+    /// No consumers.
+    pub fn new(directory: Arc<Directory>) -> Self {
+        Self {
             directory,
-            running: BTreeMap::new(),
-            shown: Arc::clone(&shown),
-        };
-        let thread = spawn_named("syncrepl", move || hall.serve(&runtime, told))?;
-        Ok(Self {
-            wanted,
-            shown,
-            thread: Mutex::new(Some(thread)),
-        })
+            wanted: watch::Sender::new(Some(BTreeMap::new())),
+            shown: Shown::default(),
+            thread: Mutex::default(),
+        }
     }
 
     /// Lets exactly these consumers run. One whose line is as it was goes on; one whose line is another begins anew;
-    /// one that is not among them ends at once.
+    /// one that is not among them ends at once. If the system has no thread for them, the log says so.
     pub fn run(&self, lines: Vec<Line>) {
         let keyed = lines.into_iter().map(|line| (line.key(), Arc::new(line)));
         let wanted: BTreeMap<_, _> = keyed.collect();
-        // The thread ends only with this value.
-        let _ = self.wanted.send(Some(wanted));
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() && wanted.is_empty() {
+            return;
+        }
+        self.wanted.send_replace(Some(wanted));
+        if thread.is_none() {
+            match self.start() {
+                Ok(started) => *thread = Some(started),
+                Err(error) => tracing::error!(target: "any", "syncrepl: cannot start: {error}"),
+            }
+        }
+    }
+
+    fn start(&self) -> io::Result<JoinHandle<()>> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let hall = Hall {
+            directory: Arc::clone(&self.directory),
+            running: BTreeMap::new(),
+            shown: Arc::clone(&self.shown),
+        };
+        let told = self.wanted.subscribe();
+        spawn_named("syncrepl", move || hall.serve(&runtime, told))
     }
 
     /// What the consumers are doing, in the order of their databases and `rid`.
@@ -72,7 +82,7 @@ impl Consumers {
 
     /// Ends all consumers, and the thread.
     pub fn close(&self) {
-        let _ = self.wanted.send(None);
+        self.wanted.send_replace(None);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             // A panic was logged before.

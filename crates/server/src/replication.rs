@@ -1,6 +1,6 @@
 //! The consumers of this server, as its configuration says.
 
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
 use ironbark_directory::Service;
 use ironbark_replication::{Consumers, Status, lines};
@@ -16,15 +16,12 @@ pub(crate) struct Replication {
 
 impl Replication {
     /// Without consumers, until [`Self::configure`].
-    ///
-    /// # Errors
-    /// The system has no thread or no descriptors.
-    pub(crate) fn start(directory: Arc<Service>, own_urls: OwnUrls) -> io::Result<Self> {
-        Ok(Self {
-            consumers: Consumers::start(Arc::clone(&directory))?,
+    pub(crate) fn new(directory: Arc<Service>, own_urls: OwnUrls) -> Self {
+        Self {
+            consumers: Consumers::new(Arc::clone(&directory)),
             directory,
             own_urls,
-        })
+        }
     }
 
     /// Lets the consumers run that the configuration in force has.

@@ -1,6 +1,6 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{convert::Infallible, error::Error, io, process::ExitCode, sync::Arc, time::Duration};
+use std::{convert::Infallible, error::Error, io, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use ironbark_config::{
     DatabaseConfig, GlobalConfig,
@@ -186,23 +186,7 @@ impl Running {
             sources: Arc::default(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
-        let replication = Arc::new(Replication::start(Arc::clone(&directory), own_urls)?);
-        // Only this line sets it.
-        let _ = attached.set(RunningServer {
-            directory: Arc::downgrade(&directory),
-            pool: Arc::clone(&pool),
-            replication: Arc::clone(&replication),
-        });
-        settings.replication.get_or_init(|| replication).configure();
-        let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
-        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
-        settings
-            .metrics
-            .get_or_init(|| Metrics::new(source))
-            .prepare(metrics_listener)
-            .map_err(|error| format!("metrics-listener: {error}"))?
-            .commit();
-        Ok(Self {
+        let running = Self {
             runtime,
             signals,
             listeners,
@@ -210,7 +194,31 @@ impl Running {
             directory,
             settings,
             _state_files: state_files,
-        })
+        };
+        running.follow_others(&attached, own_urls);
+        running.show_metrics(metrics_listener, clock, max_descriptors)?;
+        Ok(running)
+    }
+
+    /// Starts the consumers, and lets cn=Monitor show what runs.
+    fn follow_others(&self, attached: &Attached, own_urls: OwnUrls) {
+        let replication = Arc::new(Replication::new(Arc::clone(&self.directory), own_urls));
+        // Only this line sets it.
+        let _ = attached.set(RunningServer {
+            directory: Arc::downgrade(&self.directory),
+            pool: Arc::clone(&self.pool),
+            replication: Arc::clone(&replication),
+        });
+        self.settings.replication.get_or_init(|| replication).configure();
+    }
+
+    fn show_metrics(&self, listener: Option<SocketAddr>, clock: &Clock, max_descriptors: u64) -> Result<(), Failure> {
+        let (shown, its_pool) = (Arc::clone(&self.directory), Arc::clone(&self.pool));
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
+        let metrics = self.settings.metrics.get_or_init(|| Metrics::new(source));
+        let prepared = metrics.prepare(listener);
+        prepared.map_err(|error| format!("metrics-listener: {error}"))?.commit();
+        Ok(())
     }
 
     /// Serves until a signal stops it, and ends cleanly.

@@ -8,7 +8,7 @@ use std::{path::PathBuf, time::Duration};
 use ironbark_model::ldap_url::LdapUrl;
 
 pub use self::security::{SecurityFlags, SecurityProperties};
-use crate::database::Secret;
+use crate::secret::Secret;
 
 /// Settings of a connection, as of `syncrepl`, `idassert-bind` and their like (`slapd.conf(5)`, `slapd-ldap(5)`).
 /// [`ConnectSettings::set`] fills them from slapd's words.

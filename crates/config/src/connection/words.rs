@@ -7,7 +7,7 @@ use ironbark_model::ldap_url::LdapUrl;
 use super::{
     BindMethod, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan, SecurityProperties, StartTls,
 };
-use crate::{SettingError, database::Secret};
+use crate::{SettingError, secret::Secret};
 
 impl ConnectSettings {
     /// Obeys one `keyword=value` of a line such as `syncrepl`. The case of the keyword is ignored. Returns `false` if

@@ -20,6 +20,7 @@ use crate::{
     syncrepl::Syncrepl,
 };
 
+pub use crate::secret::Secret;
 pub use conditions::{Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
@@ -232,16 +233,6 @@ pub struct DatabaseConfig {
 pub struct Subordinate {
     /// Whether the root DSE names its suffix.
     pub advertise: bool,
-}
-
-/// A password, never shown by `Debug`.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(pub Vec<u8>);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(***)")
-    }
 }
 
 impl DatabaseConfig {

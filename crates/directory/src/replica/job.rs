@@ -50,8 +50,8 @@ impl Directory {
     /// Queues a message of a provider for a database. Messages of one session must be queued in their order.
     ///
     /// The receiver gets the outcome after the commit. A refused message has no effect, nor have later ones of its
-    /// session. `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an entry
-    /// outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
+    /// session. `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an
+    /// entry outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
     ///
     /// A UUID that was deleted does not come back where others write too (`multi_provider`). The provider of a database
     /// that others do not write to is right: it may have been restored from LDIF, so the entry is added again, and its
