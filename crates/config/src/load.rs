@@ -548,9 +548,7 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
             .check(database)
             .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
     }
-    if !database.syncrepl.is_empty() && database.root_dn.is_none() {
-        return refused("rootDN must be defined before syncrepl may be used".to_owned());
-    }
+    check_consumers(database)?;
     for other in before.iter().filter(|other| !other.disabled) {
         let same = database
             .syncrepl
@@ -578,6 +576,17 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
                 ));
             }
         }
+    }
+    Ok(())
+}
+
+fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
+    let refused = |error: SettingError| Err(ConfigError::of_setting(&database.location, "syncrepl", error));
+    for line in &database.syncrepl {
+        if database.root_dn.is_none() {
+            return refused("rootDN must be defined before syncrepl may be used".into());
+        }
+        line.check_base(&database.suffixes).or_else(refused)?;
     }
     Ok(())
 }

@@ -136,9 +136,11 @@ impl Bench {
         let location = location();
         let mut database = DatabaseConfig::new(kind_of(row), location.clone(), &DatabaseConfig::frontend(), &schema);
         if row.name() != "suffix" {
-            database.suffixes.push(Dn::parse(&schema, b"dc=bench").unwrap());
+            database
+                .suffixes
+                .push(Dn::parse(&schema, b"dc=example,dc=com").unwrap());
         }
-        database.root_dn = Some(Dn::parse(&schema, b"cn=root,dc=bench").unwrap());
+        database.root_dn = Some(Dn::parse(&schema, b"cn=root,dc=example,dc=com").unwrap());
         Self {
             global: GlobalConfig::default(),
             database,

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod consumer;
+mod live;
 mod provider;
+mod shadow;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

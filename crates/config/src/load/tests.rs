@@ -236,7 +236,7 @@ fn an_error_has_the_kind_of_its_fault() {
         "overlay rwm",
         "moduleload rwm",
         "backend ldap",
-        "database mdb\nsyncrepl rid=1",
+        "database mdb\nsyncrepl rid=1 provider=ldap://a searchbase=dc=a syncdata=accesslog",
         "access to * by dynacl/aci read",
     ] {
         assert!(matches!(fault(text), SettingError::MissingPart(_)), "{text}");
@@ -416,8 +416,12 @@ fn wrong_lines_of_a_database_are_refused() {
             "<suffix> Only one suffix is allowed on this mdb backend",
         ),
         ("rootdn nonsense", "<rootdn> invalid DN \"nonsense\""),
-        ("syncrepl rid=1", "<syncrepl> replication is not built yet"),
-        ("updateref ldap://x/", "<updateref> replication is not built yet"),
+        (
+            "syncrepl rid=1 searchbase=dc=a",
+            "<syncrepl> the line is malformed, missing provider",
+        ),
+        ("updateref http://x/", "<updateref> invalid URL \"http://x/\""),
+        ("multiprovider maybe", "<multiprovider> invalid value \"maybe\""),
         ("subordinate maybe", "<subordinate> unknown argument \"maybe\""),
         ("mode 0999", "<mode> unable to parse mode \"0999\""),
         ("mode -rwxrwx", "<mode> unable to parse mode \"-rwxrwx\""),

@@ -2,13 +2,15 @@
 
 mod read;
 mod retry;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
 use ironbark_model::{Dn, ldap_url::UrlScope};
 
 pub use self::retry::RetryStep;
-use crate::connection::ConnectSettings;
+use crate::{SettingError, connection::ConnectSettings, secret::Secret};
 
 /// One line `syncrepl`.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,14 +43,29 @@ pub struct Syncrepl {
     pub time_limit: u32,
     /// `schemachecking`.
     pub schema_checking: bool,
-    /// The line in the form of cn=config, as it was written.
-    text: String,
+    /// The line in the form of cn=config, as it was written. It has the password.
+    text: Secret,
 }
 
 impl Syncrepl {
     /// The line in the form of cn=config.
     pub fn text(&self) -> &str {
-        &self.text
+        // It was made of a string.
+        std::str::from_utf8(&self.text.0).unwrap_or_default()
+    }
+
+    /// Whether its base is in a database with these suffixes.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn check_base(&self, suffixes: &[Dn]) -> Result<(), SettingError> {
+        let base = self.local_base();
+        if suffixes.iter().any(|suffix| base.is_within(suffix)) {
+            return Ok(());
+        }
+        let what = if self.local_base.is_some() { "Massage" } else { "Base" };
+        let name = base.pretty();
+        Err(format!("{what} DN \"{name}\" is not within the database naming context").into())
     }
 
     /// Where the base is here.

@@ -9,6 +9,7 @@ use crate::{
     SettingError,
     connection::{BindMethod, ConnectSettings},
     reader::quote_value,
+    secret::Secret,
     statement::Statement,
     value::{parse_dn, parse_u32},
     words::quoted_after,
@@ -57,7 +58,7 @@ impl Syncrepl {
                 size_limit: 0,
                 time_limit: 0,
                 schema_checking: false,
-                text: String::new(),
+                text: Secret::default(),
             },
         };
         // slapd binds with an empty name and an empty password, which is anonymous.
@@ -67,7 +68,7 @@ impl Syncrepl {
             shown.push(text_of(word));
             unfinished.take(word)?;
         }
-        unfinished.line.text = shown.join(" ");
+        unfinished.line.text = Secret(shown.join(" ").into_bytes());
         unfinished.finish()
     }
 }

@@ -1,7 +1,5 @@
 //! Replication of a database: which servers it follows, and who may write besides.
 
-use ironbark_model::Dn;
-
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
@@ -47,14 +45,14 @@ pub(crate) const ROWS: &[Setting] = &[
          `serverID`.",
     )
     .since("2.4")
-    .like(&["on", "off"])
+    .like(&["on"])
     .obeyed(Handler::Database {
         set: |config, statement| {
             let word = statement.one()?;
             config.multi_provider = parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\""))?;
             Ok(())
         },
-        get: |config, _| config.multi_provider.then(|| bool_text(true)).into_iter().collect(),
+        get: |config, _| vec![bool_text(config.multi_provider)],
     }),
     Setting::new(Database, &["updatedn"], &["olcUpdateDN"])
         .olc("2.0.12", Form::Name)
@@ -112,11 +110,9 @@ fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<()
     if config.syncrepl.iter().any(|other| other.rid == line.rid) {
         return Err(format!("another line has rid={:03}", line.rid).into());
     }
-    let is_held = |dn: &Dn| config.suffixes.iter().any(|suffix| dn.is_within(suffix));
-    if !is_held(line.local_base()) {
-        let what = if line.local_base.is_some() { "Massage" } else { "Base" };
-        let name = line.local_base().pretty();
-        return Err(format!("{what} DN \"{name}\" is not within the database naming context").into());
+    // Its suffix may come later; then the whole database is checked.
+    if !config.suffixes.is_empty() {
+        line.check_base(&config.suffixes)?;
     }
     config.syncrepl.push(line);
     Ok(())
