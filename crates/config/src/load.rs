@@ -1,5 +1,7 @@
 //! From statements to a configuration: sections, look-up of rows, checks of the whole.
 
+mod check;
+
 use std::{cell::RefCell, sync::Arc};
 
 use ironbark_model::{Dn, Schema, schema::Source};
@@ -449,7 +451,7 @@ impl Loading {
         }
         for (position, database) in self.databases.iter().enumerate() {
             let before = self.databases.get(..position).unwrap_or_default();
-            if let Err(error) = check_database(database, before) {
+            if let Err(error) = check::check_database(database, before) {
                 complain(error)?;
             }
         }
@@ -527,76 +529,6 @@ fn right_place(level: Level) -> String {
 
 fn misplaced(reason: &str) -> SettingError {
     SettingError::Misplaced(reason.to_owned())
-}
-
-fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Result<(), ConfigError> {
-    let refused = |reason: String| Err(ConfigError::of_setting(&database.location, "database", reason));
-    if !database.kind.has_suffix() || database.disabled {
-        return Ok(());
-    }
-    if database.suffixes.is_empty() {
-        return refused("needs a suffix".to_owned());
-    }
-    if database.kind.entries == EntryPlace::Files && database.directory.as_os_str().is_empty() {
-        return refused("needs a directory".to_owned());
-    }
-    if database.kind.is_external() && database.subordinate.is_some() {
-        return refused(format!("a {} database cannot be subordinate", database.kind.name));
-    }
-    if let Some(settings) = &database.kind_settings {
-        settings
-            .check(database)
-            .map_err(|error| ConfigError::of_setting(&database.location, "database", error))?;
-    }
-    check_consumers(database)?;
-    for other in before.iter().filter(|other| !other.disabled) {
-        let same = database
-            .syncrepl
-            .iter()
-            .find(|line| other.syncrepl.iter().any(|other| other.rid == line.rid));
-        if let Some(line) = same {
-            return refused(format!("another database has a line syncrepl with rid={:03}", line.rid));
-        }
-        if shares_files(database, other) {
-            let directory = database.directory.display();
-            return refused(format!(
-                "another database already has the directory \"{directory}\" (line {})",
-                other.location.line
-            ));
-        }
-        if other.hidden || database.hidden {
-            continue;
-        }
-        for suffix in &database.suffixes {
-            if other.suffixes.iter().any(|earlier| suffix.is_within(earlier)) {
-                let kind = other.kind.name;
-                let name = suffix.pretty();
-                return refused(format!(
-                    "namingContext \"{name}\" already served by a preceding {kind} database"
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
-    let refused = |error: SettingError| Err(ConfigError::of_setting(&database.location, "syncrepl", error));
-    for line in &database.syncrepl {
-        if database.root_dn.is_none() {
-            return refused("rootDN must be defined before syncrepl may be used".into());
-        }
-        line.check_base(&database.suffixes).or_else(refused)?;
-    }
-    Ok(())
-}
-
-/// Whether two databases would write the same files. Files of ldif lie below the name of the suffix.
-fn shares_files(one: &DatabaseConfig, other: &DatabaseConfig) -> bool {
-    one.kind == other.kind
-        && one.kind.is_stored()
-        && one.directory == other.directory
-        && (one.kind.entries == EntryPlace::Store || one.suffixes == other.suffixes)
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Lines that are read, shown and refused.
+
 use std::time::Duration;
 
 use ironbark_model::ldap_url::UrlScope;
