@@ -214,7 +214,8 @@ impl Follower {
                 Order::EndRefresh { deletes_others, vector } => {
                     self.settle().await?;
                     let present = self.present.take().unwrap_or_default();
-                    if deletes_others {
+                    // A provider without any change has nothing that could be gone.
+                    if deletes_others && !vector.is_empty() {
                         self.delete_absent(present, &vector).await?;
                     }
                     self.queue(Incoming::Nothing, None, vector.iter().collect()).await?;

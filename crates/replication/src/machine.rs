@@ -109,7 +109,7 @@ enum Phase {
     /// There is no search.
     Idle,
     Refresh {
-        /// The search was sent without a cookie because the provider did not know it.
+        /// The search was sent without a cookie: there was none, or the provider did not know it.
         is_whole: bool,
         /// A phase has ended that named all entries that are still there.
         has_named: bool,
@@ -133,7 +133,9 @@ impl Machine {
     /// Begins a search. Returns whether changes are to follow the refresh, and the cookie to be sent. `known`: the
     /// context vector of the database.
     pub fn begin(&mut self, known: &ContextVector) -> (bool, String) {
-        let is_whole = std::mem::take(&mut self.begins_anew);
+        // Without a cookie everything comes, and the provider thinks that there is nothing here. But a refresh that was
+        // broken off may have left entries.
+        let is_whole = std::mem::take(&mut self.begins_anew) || known.is_empty();
         self.phase = Phase::Refresh {
             is_whole,
             has_named: false,

@@ -231,6 +231,9 @@ pub(crate) enum MetaRow {
     Restored,
     /// For each server, its last change that moved entries together with a superior. Absent: there was none.
     Moves,
+    /// Number of the first change from other servers that the context vector does not cover yet, 8 octets, and the
+    /// greatest CSN of each server among such changes. Absent: it covers all.
+    Uncovered,
 }
 
 impl MetaRow {
@@ -254,6 +257,7 @@ impl MetaRow {
             Self::Generation => b"generation",
             Self::Restored => b"restored",
             Self::Moves => b"moves",
+            Self::Uncovered => b"uncovered",
         }
     }
 }

@@ -188,6 +188,21 @@ impl Site {
         Self::open_seeded(&registry(), "", lines, (factories, u64::from(id)))
     }
 
+    /// As [`Site::open_of`] and [`Site::open_server`] at once.
+    pub fn open_server_of(
+        id: u16,
+        registry: &Registry,
+        lines: &str,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        let factories = Factories {
+            overlays: Arc::new(overlays),
+            server_id: Arc::new(move |_, _| Ok(id)),
+            ..Factories::default()
+        };
+        Self::open_seeded(registry, "", lines, (factories, u64::from(id)))
+    }
+
     fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
         let factories = Factories {
             overlays,

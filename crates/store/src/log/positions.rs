@@ -61,6 +61,25 @@ impl View<'_> {
         Ok(moves.transpose()?.unwrap_or_default())
     }
 
+    /// The number of the first change from other servers that the context vector does not cover yet: a refresh brings
+    /// changes in any order, and only its end says that they are complete. `None`: there is none.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn first_uncovered(&self) -> Result<Option<u64>, StoreError> {
+        Ok(self.uncovered_changes()?.map(|(first, _)| first))
+    }
+
+    /// The same, with the greatest CSN of each server among such changes.
+    pub(crate) fn uncovered_changes(&self) -> Result<Option<(u64, ContextVector)>, StoreError> {
+        let Some(row) = self.tables().meta(self.txn, MetaRow::Uncovered)? else {
+            return Ok(None);
+        };
+        let parts = row.split_first_chunk();
+        let parts = parts.and_then(|(first, csns)| Some((u64::from_be_bytes(*first), ContextVector::decode(csns)?)));
+        parts.map(Some).ok_or_else(|| damaged("the row of uncovered changes"))
+    }
+
     /// The greatest CSN of each server before the first change of the log; `None`: not known.
     fn log_base(&self) -> Result<Option<ContextVector>, StoreError> {
         let base = self.tables().meta(self.txn, MetaRow::LogBase)?;

@@ -54,6 +54,11 @@ pub(super) struct Logged {
     moves: bool,
     /// The CSNs of such changes.
     moved: ContextVector,
+    /// Number of the first change of other servers that brought no CSN for the vector, and the CSNs of all of them.
+    uncovered: Option<u64>,
+    uncovered_csns: ContextVector,
+    /// Whether a change of other servers has brought CSNs.
+    covers: bool,
     /// Effects that no record contains yet.
     unrecorded: usize,
     before: Before,
@@ -265,7 +270,29 @@ impl WriteTransaction<'_> {
         if vector.merge_all(&self.logged.csns) {
             self.put_context(&vector)?;
         }
-        Ok(())
+        self.close_uncovered(&vector)
+    }
+
+    /// Remembers which changes of other servers the vector does not cover yet.
+    fn close_uncovered(&mut self, vector: &ContextVector) -> Result<(), StoreError> {
+        let logged = &self.logged;
+        if logged.uncovered.is_none() && !logged.covers {
+            return Ok(());
+        }
+        let known = self.view().uncovered_changes()?;
+        let (first, mut csns) = match (known, logged.uncovered) {
+            (Some(known), _) => known,
+            (None, Some(first)) => (first, ContextVector::default()),
+            (None, None) => return Ok(()),
+        };
+        csns.merge_all(&logged.uncovered_csns);
+        let tables = self.tables();
+        if csns.iter().all(|csn| vector.covers(csn)) {
+            return tables.delete_meta(&mut self.txn, MetaRow::Uncovered);
+        }
+        let mut row = first.to_be_bytes().to_vec();
+        row.extend_from_slice(&csns.encode());
+        tables.put_meta(&mut self.txn, MetaRow::Uncovered, &row)
     }
 
     fn close_moves(&mut self) -> Result<(), StoreError> {
@@ -328,8 +355,17 @@ impl WriteTransaction<'_> {
         if std::mem::take(&mut logged.moves) {
             logged.moved.merge(record.csn);
         }
+        let mut covers = false;
         for csn in record.context_csns() {
+            covers = true;
             logged.csns.merge(csn);
+        }
+        if record.via != 0 {
+            logged.covers |= covers;
+            if !covers {
+                logged.uncovered.get_or_insert(record.position.sequence);
+                logged.uncovered_csns.merge(record.csn);
+            }
         }
         logged.unrecorded = logged.unrecorded.saturating_sub(record.effects.len());
         if logged.mode == LogMode::Off {

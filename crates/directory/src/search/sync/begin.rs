@@ -53,8 +53,11 @@ impl Sync {
         self.refresh.last = view.log_state()?.last;
         let (known, is_empty) = (&self.known, vector.is_empty());
         self.refresh.vector = vector;
+        // What a refresh of this server's own has brought so far has no CSN in the vector.
+        let uncovered = view.first_uncovered()?;
         if known.is_empty() {
-            return Ok(if is_empty { Way::Nothing } else { Way::All });
+            let has_nothing = is_empty && uncovered.is_none();
+            return Ok(if has_nothing { Way::Nothing } else { Way::All });
         }
         if is_empty {
             return Err(SyncRefusal::NoState.into());
@@ -66,13 +69,22 @@ impl Sync {
         {
             return Err(SyncRefusal::NewerConsumer.into());
         }
-        if !is_ahead(vector, known) {
+        let missing = if is_ahead(vector, known) {
+            match first_missing(view, vector, known)? {
+                Some(position) => Some(position + 1),
+                None => return self.without_log(view),
+            }
+        } else {
+            None
+        };
+        let Some(first) = missing.into_iter().chain(uncovered).min() else {
             return Ok(Way::Nothing);
+        };
+        // The log may have been trimmed since.
+        match view.log_state()?.first {
+            Some(begin) if begin <= first => Ok(Way::Changes(first)),
+            _ => self.without_log(view),
         }
-        if let Some(position) = first_missing(view, vector, known)? {
-            return Ok(Way::Changes(position + 1));
-        }
-        self.without_log(view)
     }
 
     /// The way where the log does not tell what has changed.

@@ -166,7 +166,8 @@ impl Sync {
             if next - 1 > self.refresh.last {
                 break;
             }
-            if self.knows(record.csn) {
+            let is_covered = record.context_csns().next().is_some();
+            if is_covered && self.knows(record.csn) {
                 continue;
             }
             if !self.take_up(view, &record, &mut gone)? {

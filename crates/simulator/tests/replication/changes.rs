@@ -1,0 +1,90 @@
+//! Random changes of a client.
+
+use ironbark_ldap_proto::{Scope, controls};
+use proptest::prelude::*;
+
+use crate::harness::Site;
+
+/// A change. Numbers choose among what there is.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Add(usize, usize, usize),
+    Modify(usize, usize, usize),
+    Delete(usize),
+    DeleteTree(usize),
+    Move(usize, usize, usize),
+}
+
+pub(crate) fn change() -> impl Strategy<Value = Change> {
+    let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
+    prop_oneof![
+        5 => (place.clone(), name.clone(), value.clone()).prop_map(|(at, name, sn)| Change::Add(at, name, sn)),
+        5 => (place.clone(), 0..2usize, value).prop_map(|(at, what, value)| Change::Modify(at, what, value)),
+        2 => place.clone().prop_map(Change::Delete),
+        1 => place.clone().prop_map(Change::DeleteTree),
+        3 => (place.clone(), name, place).prop_map(|(at, name, to)| Change::Move(at, name, to)),
+    ]
+}
+
+const VALUES: [&str; 4] = ["a", "b", "c", "d"];
+/// Entries that stay.
+pub(crate) const FIXED: [&str; 3] = ["dc=ex", "ou=1,dc=ex", "ou=2,dc=ex"];
+
+/// The names that there are, without the fixed ones, in order: a run can be repeated.
+fn names(site: &mut Site) -> Vec<String> {
+    let found = site.search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &["1.1"]);
+    let names = found
+        .iter()
+        .filter_map(|entry| entry.lines().next()?.strip_prefix("dn: "));
+    let mut names: Vec<String> = names.filter(|name| !FIXED.contains(name)).map(str::to_owned).collect();
+    names.sort_unstable();
+    names
+}
+
+fn pick(names: &[String], at: usize) -> Option<&String> {
+    names.get(at % names.len().max(1))
+}
+
+/// One of the fixed places, or an entry.
+fn superior(names: &[String], at: usize) -> String {
+    match at {
+        0 | 1 => "ou=1,dc=ex".to_owned(),
+        2 => "ou=2,dc=ex".to_owned(),
+        3 => "dc=ex".to_owned(),
+        _ => pick(names, at).cloned().unwrap_or_else(|| "ou=1,dc=ex".to_owned()),
+    }
+}
+
+/// Makes the change. It may be refused.
+pub(crate) fn make(site: &mut Site, change: &Change) {
+    site.become_("cn=root,dc=ex");
+    let names = names(site);
+    match change {
+        Change::Add(at, name, sn) => {
+            let dn = format!("cn=n{name},{}", superior(&names, *at));
+            site.add(&dn, &format!("objectClass: person\nsn: {}", VALUES[*sn]));
+        }
+        Change::Modify(at, what, value) => {
+            if let Some(dn) = pick(&names, *at) {
+                let attribute = ["sn", "description"][*what];
+                site.modify(dn, &format!("replace: {attribute}\n{attribute}: {}\n", VALUES[*value]));
+            }
+        }
+        Change::Delete(at) => {
+            if let Some(dn) = pick(&names, *at) {
+                site.delete(dn);
+            }
+        }
+        Change::DeleteTree(at) => {
+            if let Some(dn) = pick(&names, *at) {
+                site.delete_with(dn, &[&controls::Control::critical(controls::TreeDelete)]);
+            }
+        }
+        Change::Move(at, name, to) => {
+            if let Some(dn) = pick(&names, *at) {
+                let to = superior(&names, *to);
+                site.rename(dn, &format!("cn=m{name}"), Some(&to));
+            }
+        }
+    }
+}

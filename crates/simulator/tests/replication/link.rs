@@ -1,0 +1,209 @@
+//! A consumer, its provider, and the network between them: a queue of messages that can be cut anywhere.
+
+use std::{collections::VecDeque, sync::Arc, task::Waker};
+
+use ironbark_client::{LdapResult, SearchItem};
+use ironbark_directory::{AttributeChoice, Progress, ReplicaMapping, SearchRun, Started};
+use ironbark_ldap_proto::{
+    DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, ResponseMessage, Scope, SearchRequest,
+    controls::{Control, ManageDsaIt, SyncRequest},
+    frame,
+    message::encode_request,
+};
+use ironbark_model::Dn;
+use ironbark_replication::{Follower, Machine, Message};
+use tokio::runtime::Runtime;
+
+use crate::{harness::Client, node::Node};
+
+/// What a consumer asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) base: &'static str,
+    pub(crate) scope: Scope,
+    pub(crate) filter: &'static str,
+    /// Empty: all.
+    pub(crate) attributes: &'static [&'static str],
+}
+
+/// A consumer and its provider, by their numbers.
+pub(crate) struct Link {
+    pub(crate) consumer: usize,
+    pub(crate) provider: usize,
+    pub(crate) content: Content,
+    follower: Follower,
+    /// The connection's end at the provider.
+    client: Client,
+    run: Option<Box<SearchRun>>,
+    queue: VecDeque<Message>,
+    number: i32,
+    /// Whether there is a search.
+    is_up: bool,
+    /// Why the last search was given up.
+    pub(crate) failure: Option<String>,
+}
+
+impl Link {
+    pub(crate) fn new(nodes: &[Node], consumer: usize, provider: usize, content: Content, is_shared: bool) -> Self {
+        let site = &nodes[consumer].site;
+        let dn = |text: &str| Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN");
+        let whole = content.filter == "(objectClass=*)";
+        let mapping = ReplicaMapping {
+            remote_base: dn(content.base),
+            local_base: dn(content.base),
+            scope: match content.scope {
+                Scope::BaseObject => ironbark_store::Scope::Base,
+                Scope::SingleLevel => ironbark_store::Scope::OneLevel,
+                Scope::WholeSubtree => ironbark_store::Scope::Subtree,
+                Scope::SubordinateSubtree => ironbark_store::Scope::Children,
+            },
+            filter: if whole { "" } else { content.filter }.into(),
+            attributes: AttributeChoice {
+                attributes: content.attributes.iter().map(|name| (*name).into()).collect(),
+                excluded: Vec::new(),
+            },
+            schema_checking: false,
+            needs_csn: is_shared,
+            multi_provider: is_shared,
+            author: dn("cn=root,dc=ex"),
+        };
+        let sid = u16::try_from(consumer + 1).expect("small");
+        let machine = Machine::new(1, is_shared.then_some(sid), true);
+        Self {
+            consumer,
+            provider,
+            content,
+            follower: Follower::new(Arc::clone(&site.directory), Arc::new(mapping), machine),
+            client: nodes[provider].site.connect(),
+            run: None,
+            queue: VecDeque::new(),
+            number: 0,
+            is_up: false,
+            failure: None,
+        }
+    }
+
+    /// Whether the refresh is completed and changes are followed.
+    pub(crate) fn follows(&self) -> bool {
+        self.is_up && self.follower.follows()
+    }
+
+    /// Breaks the connection.
+    pub(crate) fn cut(&mut self, runtime: &Runtime, settles: bool) {
+        self.run = None;
+        self.queue.clear();
+        self.is_up = false;
+        if settles {
+            // A refusal ends the search anyway.
+            let _ = runtime.block_on(self.follower.settle());
+        }
+        self.follower.stop();
+    }
+
+    /// Lets the provider work, and delivers up to so many messages. Returns how many were delivered.
+    pub(crate) fn deliver(&mut self, runtime: &Runtime, most: usize) -> usize {
+        if !self.is_up {
+            self.begin();
+        }
+        self.pump();
+        for delivered in 0..most {
+            let Some(message) = self.queue.pop_front() else {
+                return delivered;
+            };
+            match runtime.block_on(self.follower.take(message)) {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    self.cut(runtime, true);
+                    return delivered + 1;
+                }
+                Err(stop) => {
+                    self.failure = Some(stop.to_string());
+                    self.cut(runtime, true);
+                    return delivered + 1;
+                }
+            }
+        }
+        most
+    }
+
+    /// Waits until what was taken is committed.
+    pub(crate) fn settle(&mut self, runtime: &Runtime) {
+        if let Err(stop) = runtime.block_on(self.follower.settle()) {
+            self.failure = Some(stop.to_string());
+            self.cut(runtime, false);
+        }
+    }
+
+    fn begin(&mut self) {
+        let (persists, cookie) = self.follower.begin().expect("a database");
+        let names: Vec<&[u8]> = if self.content.attributes.is_empty() {
+            vec![b"*", b"+"]
+        } else {
+            let always = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
+            let all = self.content.attributes.iter().copied().chain(always);
+            all.map(str::as_bytes).collect()
+        };
+        let request = SearchRequest {
+            base: self.content.base.as_bytes(),
+            scope: self.content.scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit: 0,
+            types_only: false,
+            filter: Filter::parse(self.content.filter.as_bytes(), 10).unwrap(),
+            attributes: names[..].into(),
+        };
+        let sync = Control::critical(SyncRequest {
+            persists,
+            cookie: Some(cookie.as_bytes()),
+            reload_hint: true,
+        });
+        let manage = Control::critical(ManageDsaIt);
+        let controls: [&dyn EncodeControl; 2] = [&sync, &manage];
+        self.number += 1;
+        let mut pdu = Vec::new();
+        let id = MessageId::new(self.number).unwrap();
+        encode_request(&mut pdu, id, &Request::Search(request), &controls);
+        let mut out = Vec::new();
+        let (worker, session) = self.client.parts();
+        match worker.start(session, &pdu, &mut out) {
+            Started::Answered => {}
+            Started::Search(run) => self.run = Some(run),
+            _ => panic!("a search is answered or goes on"),
+        }
+        self.is_up = true;
+        self.send(&out);
+    }
+
+    /// The provider goes on until it waits for changes.
+    fn pump(&mut self) {
+        let Some(mut run) = self.run.take() else { return };
+        let mut cx = std::task::Context::from_waker(Waker::noop());
+        loop {
+            if run.is_waiting() && run.poll_ready(&mut cx).is_pending() {
+                self.run = Some(run);
+                return;
+            }
+            let mut out = Vec::new();
+            let (worker, session) = self.client.parts();
+            let progress = worker.step(session, &mut run, &mut out);
+            self.send(&out);
+            if progress == Progress::Done {
+                return;
+            }
+        }
+    }
+
+    fn send(&mut self, mut out: &[u8]) {
+        while let Some(length) = frame(out, 1 << 24).unwrap() {
+            let (pdu, rest) = out.split_at(length);
+            out = rest;
+            let response = ResponseMessage::decode(pdu, &DecodeLimits::default()).unwrap();
+            let message = match SearchItem::of(&response) {
+                Some(item) => Message::of_item(item).unwrap().expect("sync info"),
+                None => Message::of_result(&LdapResult::of(&response).expect("a result")).unwrap(),
+            };
+            self.queue.push_back(message);
+        }
+    }
+}

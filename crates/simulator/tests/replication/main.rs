@@ -1,0 +1,139 @@
+//! Several servers in one process that follow each other: random changes, cuts, clocks and restarts of sessions, and
+//! what must hold in the end. One sequence of events is one run; a sequence that fails shrinks and is printed.
+//!
+//! `IRONBARK_CASES=10000 cargo test -p ironbark-simulator --release` runs more of them.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod changes;
+#[path = "../../../directory/tests/harness/mod.rs"]
+mod harness;
+mod link;
+mod node;
+mod world;
+
+use ironbark_ldap_proto::Scope;
+use proptest::prelude::*;
+
+use crate::{
+    changes::{Change, change},
+    link::Content,
+    world::World,
+};
+
+/// What may happen.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// A client changes something at a node.
+    Change(usize, Change),
+    /// A provider works, and up to so many of its messages arrive.
+    Deliver(usize, usize),
+    /// A connection breaks; what was on its way is lost. What has arrived may still be on its way into the database.
+    Cut(usize, bool),
+    /// The log of a node is trimmed to nothing.
+    Forget(usize),
+    /// The clock of a node moves by milliseconds.
+    Clock(usize, i64),
+    /// A link is brought up to date, and its content is compared.
+    Look(usize),
+}
+
+fn event(nodes: usize, links: usize, writers: usize) -> impl Strategy<Value = Event> {
+    prop_oneof![
+        12 => (0..writers, change()).prop_map(|(node, change)| Event::Change(node, change)),
+        8 => (0..links, 1..8usize).prop_map(|(link, most)| Event::Deliver(link, most)),
+        2 => (0..links, any::<bool>()).prop_map(|(link, settles)| Event::Cut(link, settles)),
+        1 => (0..nodes).prop_map(Event::Forget),
+        2 => (0..nodes, -2_000..2_000i64).prop_map(|(node, millis)| Event::Clock(node, millis)),
+        2 => (0..links).prop_map(Event::Look),
+    ]
+}
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("IRONBARK_CASES").ok().and_then(|text| text.parse().ok());
+    ProptestConfig {
+        cases: cases.unwrap_or(24),
+        max_shrink_iters: 2_000,
+        ..ProptestConfig::default()
+    }
+}
+
+const WHOLE: Content = Content {
+    base: "dc=ex",
+    scope: Scope::WholeSubtree,
+    filter: "(objectClass=*)",
+    attributes: &[],
+};
+
+/// Parts of the content that a consumer may follow.
+const PARTS: [Content; 6] = [
+    WHOLE,
+    Content {
+        base: "ou=1,dc=ex",
+        ..WHOLE
+    },
+    Content {
+        scope: Scope::SingleLevel,
+        base: "ou=2,dc=ex",
+        ..WHOLE
+    },
+    Content {
+        filter: "(|(sn=a)(description=b))",
+        ..WHOLE
+    },
+    Content {
+        filter: "(!(sn=a))",
+        base: "ou=1,dc=ex",
+        ..WHOLE
+    },
+    Content {
+        attributes: &["cn", "sn", "ou", "dc", "o"],
+        ..WHOLE
+    },
+];
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// G1 (docs/internals/replica.md): a consumer has what a search at its provider finds.
+    #[test]
+    fn each_kind_of_consumer_has_what_its_provider_has(
+        events in prop::collection::vec(event(1, PARTS.len(), 1), 1..60)
+    ) {
+        let mut world = World::new(1 + PARTS.len(), false);
+        for (number, content) in PARTS.iter().enumerate() {
+            world.link(number + 1, 0, *content);
+        }
+        world.run(&events);
+        world.heal();
+        world.links_are_equal();
+    }
+}
+
+/// The second server has no vector while its own first refresh is under way, and the third one begins then.
+#[test]
+fn a_consumer_of_a_server_that_is_still_being_filled_gets_everything() {
+    let add = |at, name| Event::Change(0, Change::Add(at, name, 0));
+    let events = [
+        add(0, 0),
+        Event::Deliver(0, 1),
+        add(2, 3),
+        Event::Look(1),
+        Event::Deliver(0, 3),
+        Event::Cut(1, true),
+        Event::Look(1),
+        Event::Deliver(0, 7),
+        add(3, 1),
+    ];
+    let mut world = World::new(3, false);
+    world.link(1, 0, WHOLE);
+    world.link(2, 1, WHOLE);
+    world.run(&events);
+    world.heal();
+    world.all_are_equal();
+}

@@ -1,0 +1,163 @@
+//! Nodes and links, what happens to them, and what must hold.
+
+use std::{collections::BTreeMap, collections::BTreeSet, time::Duration};
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    Event, changes,
+    link::{Content, Link},
+    node::Node,
+};
+
+/// Rounds in which all messages are delivered, until nothing more may come.
+const MOST_ROUNDS: usize = 100;
+/// Rounds in which one link is brought up to date.
+const FEW_ROUNDS: usize = 10;
+
+pub(crate) struct World {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    runtime: Runtime,
+    /// Whether all nodes take writes.
+    is_shared: bool,
+}
+
+impl World {
+    /// So many nodes. The first one has the fixed entries.
+    pub(crate) fn new(count: usize, is_shared: bool) -> Self {
+        let mut nodes: Vec<Node> = (1..).take(count).map(Node::new).collect();
+        let first = &mut nodes[0].site;
+        first.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        for name in ["ou=1,dc=ex", "ou=2,dc=ex"] {
+            first.must_add(name, "objectClass: organizationalUnit");
+        }
+        Self {
+            nodes,
+            links: Vec::new(),
+            runtime: Builder::new_current_thread().enable_time().build().unwrap(),
+            is_shared,
+        }
+    }
+
+    pub(crate) fn link(&mut self, consumer: usize, provider: usize, content: Content) {
+        let link = Link::new(&self.nodes, consumer, provider, content, self.is_shared);
+        self.links.push(link);
+    }
+
+    pub(crate) fn run(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Change(node, change) => {
+                    let site = &mut self.nodes[*node].site;
+                    site.clock.advance(Duration::from_micros(700));
+                    changes::make(site, change);
+                }
+                Event::Deliver(link, most) => {
+                    self.links[*link].deliver(&self.runtime, *most);
+                }
+                Event::Cut(link, settles) => self.links[*link].cut(&self.runtime, *settles),
+                Event::Forget(node) => self.nodes[*node].forget_log(),
+                Event::Clock(node, millis) => {
+                    let clock = &self.nodes[*node].site.clock;
+                    let now = clock.clock().now().unix_micros();
+                    clock.set_wall(ironbark_runtime::WallTime::from_unix_micros(now + millis * 1_000));
+                }
+                Event::Look(link) => {
+                    if self.bring_up(*link) && !self.is_shared {
+                        self.link_is_equal(*link);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings one link up to date. A provider that has nothing yet refuses a consumer that has something.
+    fn bring_up(&mut self, link: usize) -> bool {
+        for _ in 0..FEW_ROUNDS {
+            let delivered = self.links[link].deliver(&self.runtime, usize::MAX);
+            self.links[link].settle(&self.runtime);
+            if delivered == 0 && self.links[link].follows() {
+                return true;
+            }
+        }
+        let provider = self.links[link].provider;
+        assert!(self.nodes[provider].vector().is_empty(), "link {link} never follows");
+        false
+    }
+
+    /// Lets everything be delivered, until nothing more may come.
+    pub(crate) fn heal(&mut self) {
+        for _ in 0..MOST_ROUNDS {
+            let mut is_quiet = true;
+            for link in &mut self.links {
+                let delivered = link.deliver(&self.runtime, usize::MAX);
+                link.settle(&self.runtime);
+                is_quiet &= delivered == 0 && link.follows();
+            }
+            if is_quiet {
+                return;
+            }
+        }
+        let failures: Vec<_> = self.links.iter().map(|link| &link.failure).collect();
+        panic!("there is always something more: {failures:?}");
+    }
+
+    pub(crate) fn all_are_equal(&mut self) {
+        let whole = self.links[0].content;
+        let vector = self.nodes[0].vector();
+        let found = self.nodes[0].found(whole);
+        for number in 1..self.nodes.len() {
+            compare(&found, &self.nodes[number].found(whole), number);
+            assert_eq!(self.nodes[number].vector(), vector, "vector of node {number}");
+            assert_eq!(
+                self.nodes[number].digest(),
+                self.nodes[0].digest(),
+                "digest of node {number}"
+            );
+        }
+    }
+
+    pub(crate) fn links_are_equal(&mut self) {
+        (0..self.links.len()).for_each(|link| self.link_is_equal(link));
+    }
+
+    fn link_is_equal(&mut self, number: usize) {
+        let link = &self.links[number];
+        let (consumer, provider, content) = (link.consumer, link.provider, link.content);
+        let wanted = self.nodes[provider].found(content);
+        let everything = Content {
+            filter: "(objectClass=*)",
+            ..content
+        };
+        let held = self.nodes[consumer].found(everything);
+        compare(&wanted, &held, number);
+        // A consumer may know of more than its provider's provider has told it.
+        let (has, may_have) = (self.nodes[consumer].vector(), self.nodes[provider].vector());
+        assert!(
+            has.iter().all(|csn| may_have.covers(csn)),
+            "link {number}: {has:?} {may_have:?}"
+        );
+    }
+}
+
+type Entries = BTreeMap<String, BTreeSet<String>>;
+
+/// Fails with what differs.
+fn compare(wanted: &Entries, held: &Entries, number: usize) {
+    let differing = |one: &Entries, other: &Entries| {
+        let entries = one.iter().filter(|(name, lines)| other.get(*name) != Some(*lines));
+        entries
+            .map(|(name, lines)| {
+                let of_other = other.get(name).cloned().unwrap_or_default();
+                let own: Vec<&String> = lines.difference(&of_other).collect();
+                format!("{name} {own:?}")
+            })
+            .collect::<Vec<_>>()
+    };
+    let (less, more) = (differing(wanted, held), differing(held, wanted));
+    assert!(
+        less.is_empty() && more.is_empty(),
+        "{number}: wanted {less:#?}, held {more:#?}"
+    );
+}
