@@ -157,15 +157,19 @@ fn update(
         let (name, other) = (entry.dn.pretty().to_owned(), name.pretty().to_owned());
         return Err(ReplicaRefusal::OtherEntry { name, other }.into());
     }
+    let is_same_name = name == entry.dn && name.rdn(0) == entry.dn.rdn(0);
     {
         let record = write_checks::record_of(execution.view(), id)?;
         match (entry.csn, csn_of(execution, &record)?) {
-            (Some(new), Some(held)) if new == held => return Ok(OutcomeKind::Same.of(id)),
+            (Some(new), Some(held)) if new == held => {
+                if is_same_name || is_place_certain(execution, change, &record)? {
+                    return Ok(OutcomeKind::Same.of(id));
+                }
+            }
             (Some(new), Some(held)) if new < held => return Ok(OutcomeKind::Older.of(id)),
             (Some(_), _) => {}
             (None, _) => {
                 let provided = Provided::of(execution, &change.mapping, entry);
-                let is_same_name = name == entry.dn && name.rdn(0) == entry.dn.rdn(0);
                 if is_same_name && provided.changes(entry, &record)?.is_empty() {
                     return Ok(OutcomeKind::Same.of(id));
                 }
@@ -186,6 +190,21 @@ fn update(
         remade: moves.remade,
         ..outcome
     })
+}
+
+/// Whether the place of an entry is right, although the provider has the same entry elsewhere. Its superior has moved
+/// there: then the superior moves here as well, and takes the entry with it. But glue does not move, and one that is
+/// the only provider is right in any case.
+fn is_place_certain(
+    execution: &Execution<'_, '_>,
+    change: &Replicated,
+    record: &Record<'_>,
+) -> Result<bool, OperationError> {
+    if !change.mapping.multi_provider {
+        return Ok(false);
+    }
+    let superior = execution.view().record(record.parent())?;
+    Ok(superior.is_some_and(|superior| !superior.is_glue()))
 }
 
 /// Changes name and attributes of an entry.

@@ -3,7 +3,9 @@
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
 use ironbark_client::{LdapResult, SearchItem};
-use ironbark_directory::{AttributeChoice, Progress, ReplicaMapping, SearchRun, Started};
+use ironbark_directory::{
+    AttributeChoice, Incoming, Progress, ReplicaMapping, ReplicaSession, Replicated, SearchRun, Started,
+};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, ResponseMessage, Scope, SearchRequest,
     controls::{Control, ManageDsaIt, SyncRequest},
@@ -110,6 +112,9 @@ impl Link {
             let Some(message) = self.queue.pop_front() else {
                 return delivered;
             };
+            if crate::is_traced() {
+                eprintln!("{} -> {}: {message:?}", self.provider, self.consumer);
+            }
             match runtime.block_on(self.follower.take(message)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
@@ -132,6 +137,24 @@ impl Link {
             self.failure = Some(stop.to_string());
             self.cut(runtime, false);
         }
+    }
+
+    /// Waits until what was taken before a cut is committed as well.
+    pub(crate) fn drain(&self, consumer: &Node, runtime: &Runtime) {
+        let nothing = Replicated {
+            incoming: Incoming::Nothing,
+            via: 0,
+            csn: None,
+            cookie: Vec::new(),
+            mapping: Arc::clone(self.follower.mapping()),
+            session: (ReplicaSession::default(), 0),
+        };
+        let context = consumer.context();
+        let queued = consumer.site.directory.replicate(&context, Arc::new(nothing));
+        runtime
+            .block_on(queued.expect("room"))
+            .expect("an answer")
+            .expect("nothing is refused");
     }
 
     fn begin(&mut self) {

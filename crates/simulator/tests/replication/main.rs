@@ -1,7 +1,8 @@
 //! Several servers in one process that follow each other: random changes, cuts, clocks and restarts of sessions, and
 //! what must hold in the end. One sequence of events is one run; a sequence that fails shrinks and is printed.
 //!
-//! `IRONBARK_CASES=10000 cargo test -p ironbark-simulator --release` runs more of them.
+//! `IRONBARK_CASES=10000 cargo test -p ironbark-simulator --release` runs more of them. `IRONBARK_TRACE=1` prints what
+//! happens, for a test with one sequence.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod chains;
 mod changes;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
@@ -41,6 +43,11 @@ pub(crate) enum Event {
     Clock(usize, i64),
     /// A link is brought up to date, and its content is compared.
     Look(usize),
+}
+
+/// Whether what happens is printed.
+fn is_traced() -> bool {
+    std::env::var_os("IRONBARK_TRACE").is_some()
 }
 
 fn event(nodes: usize, links: usize, writers: usize) -> impl Strategy<Value = Event> {
@@ -113,27 +120,15 @@ proptest! {
         world.heal();
         world.links_are_equal();
     }
-}
 
-/// The second server has no vector while its own first refresh is under way, and the third one begins then.
-#[test]
-fn a_consumer_of_a_server_that_is_still_being_filled_gets_everything() {
-    let add = |at, name| Event::Change(0, Change::Add(at, name, 0));
-    let events = [
-        add(0, 0),
-        Event::Deliver(0, 1),
-        add(2, 3),
-        Event::Look(1),
-        Event::Deliver(0, 3),
-        Event::Cut(1, true),
-        Event::Look(1),
-        Event::Deliver(0, 7),
-        add(3, 1),
-    ];
-    let mut world = World::new(3, false);
-    world.link(1, 0, WHOLE);
-    world.link(2, 1, WHOLE);
-    world.run(&events);
-    world.heal();
-    world.all_are_equal();
+    /// The same, where the provider is a consumer itself.
+    #[test]
+    fn a_chain_of_servers_ends_equal(events in prop::collection::vec(event(3, 2, 1), 1..60)) {
+        let mut world = World::new(3, false);
+        world.link(1, 0, WHOLE);
+        world.link(2, 1, WHOLE);
+        world.run(&events);
+        world.heal();
+        world.all_are_equal();
+    }
 }

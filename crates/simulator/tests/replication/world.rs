@@ -47,6 +47,9 @@ impl World {
 
     pub(crate) fn run(&mut self, events: &[Event]) {
         for event in events {
+            if crate::is_traced() {
+                eprintln!("{event:?}");
+            }
             match event {
                 Event::Change(node, change) => {
                     let site = &mut self.nodes[*node].site;
@@ -74,6 +77,11 @@ impl World {
 
     /// Brings one link up to date. A provider that has nothing yet refuses a consumer that has something.
     fn bring_up(&mut self, link: usize) -> bool {
+        // What is on its way into the provider would come in the middle of the comparison.
+        for link in &mut self.links {
+            link.settle(&self.runtime);
+            link.drain(&self.nodes[link.consumer], &self.runtime);
+        }
         for _ in 0..FEW_ROUNDS {
             let delivered = self.links[link].deliver(&self.runtime, usize::MAX);
             self.links[link].settle(&self.runtime);
@@ -90,6 +98,9 @@ impl World {
     pub(crate) fn heal(&mut self) {
         for _ in 0..MOST_ROUNDS {
             let mut is_quiet = true;
+            for link in &self.links {
+                link.drain(&self.nodes[link.consumer], &self.runtime);
+            }
             for link in &mut self.links {
                 let delivered = link.deliver(&self.runtime, usize::MAX);
                 link.settle(&self.runtime);

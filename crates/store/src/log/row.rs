@@ -4,7 +4,8 @@
 //! (`change/codec.rs`). A long row is compressed besides.
 //!
 //! ```text
-//! byte     form: 6 records as they are, 7 LZ4 block (twice the version of the records, and 1 more)
+//! byte     form: 6 records as they are, 7 LZ4 block (twice the version of the records, and 1 more); and 128, if the
+//!          CSNs do not cover all changes up to here: a refresh brings changes in any order
 //! 8 bytes  when the last change was made: microseconds since 1970, in two's complement
 //! varint   number of changes
 //! varint   number of CSNs
@@ -26,6 +27,8 @@ use crate::{
 
 const PLAIN: u8 = 2 * VERSION;
 const LZ4: u8 = PLAIN + 1;
+/// Flag of the form: some changes up to here are not covered by the vector.
+const UNCOVERED: u8 = 0x80;
 
 /// The least length of records that are compressed, in bytes: a shorter row has a page of LMDB for itself anyway.
 const COMPRESSED: usize = 4096;
@@ -98,8 +101,8 @@ impl OpenRow {
         self.records.len() >= FULL
     }
 
-    /// Appends the row to `out`. `vector` is the context vector after its changes.
-    pub(crate) fn put(&mut self, vector: ContextVector, out: &mut Vec<u8>) {
+    /// Appends the row to `out`. `vector` is the context vector after its changes, and whether it covers all of them.
+    pub(crate) fn put(&mut self, (vector, covers_all): (ContextVector, bool), out: &mut Vec<u8>) {
         let form_at = out.len();
         out.push(PLAIN);
         out.extend_from_slice(&self.unix_micros.to_be_bytes());
@@ -112,6 +115,9 @@ impl OpenRow {
             out.extend_from_slice(&self.records);
         } else if let Some(form) = out.get_mut(form_at) {
             *form = LZ4;
+        }
+        if let Some(form) = out.get_mut(form_at).filter(|_| !covers_all) {
+            *form |= UNCOVERED;
         }
         self.vector = Some(vector);
     }
@@ -137,6 +143,8 @@ pub(crate) struct ChangesRow<'r> {
     pub(crate) unix_micros: i64,
     /// Number of changes, 1 at least.
     pub(crate) count: u64,
+    /// Whether the vector covers all changes up to the end of the row.
+    pub(crate) covers_all: bool,
     row: Cow<'r, [u8]>,
     csns: Range<usize>,
     form: u8,
@@ -147,7 +155,8 @@ pub(crate) struct ChangesRow<'r> {
 impl<'r> ChangesRow<'r> {
     /// Reads all but the records. `None`: damaged.
     pub(crate) fn read(row: Cow<'r, [u8]>) -> Option<Self> {
-        let (&form, rest) = row.split_first()?;
+        let (&first, rest) = row.split_first()?;
+        let (form, covers_all) = (first & !UNCOVERED, first & UNCOVERED == 0);
         let (micros, mut rest) = rest.split_first_chunk()?;
         let unix_micros = i64::from_be_bytes(*micros);
         let count = varint::take(&mut rest)?;
@@ -165,6 +174,7 @@ impl<'r> ChangesRow<'r> {
         (is_possible && count > 0 && count <= length as u64).then(|| Self {
             unix_micros,
             count,
+            covers_all,
             csns: csns_from..csns_from + csns,
             form,
             length,
@@ -254,7 +264,7 @@ mod tests {
         for record in records {
             open.push(record);
         }
-        open.put(vector.clone(), &mut out);
+        open.put((vector.clone(), true), &mut out);
         out
     }
 
@@ -290,7 +300,7 @@ mod tests {
                 open.push(record);
             }
             let mut out = Vec::new();
-            open.put(ContextVector::default(), &mut out);
+            open.put((ContextVector::default(), true), &mut out);
             prop_assert_eq!(open.last, records.len() as u64);
             prop_assert_eq!(out, row_of(&records, &ContextVector::default()));
         }

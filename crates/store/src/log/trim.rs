@@ -133,7 +133,9 @@ fn trim_changes(
         }
         bytes = bytes.saturating_sub(octets);
         gone.push(to);
-        base = (to >= first).then(|| row.vector()).flatten();
+        if to >= first {
+            base = Some(row.vector().filter(|_| row.covers_all));
+        }
     }
     let Some(&last_gone) = gone.last() else {
         return Ok((0, first_kept));
@@ -152,8 +154,11 @@ fn trim_changes(
         let next = tables.number(&write.txn, MetaRow::Sequence)? + 1;
         let kept = first_kept.unwrap_or(next).max(first);
         tables.put_number(&mut write.txn, MetaRow::LogFirst, kept)?;
-        if let Some(base) = base {
-            tables.put_meta(&mut write.txn, MetaRow::LogBase, &base.encode())?;
+        match base {
+            Some(Some(base)) => tables.put_meta(&mut write.txn, MetaRow::LogBase, &base.encode())?,
+            // Who has these CSNs may lack some of the changes that are gone.
+            Some(None) => tables.delete_meta(&mut write.txn, MetaRow::LogBase)?,
+            None => {}
         }
     }
     Ok((gone.len(), first_kept))

@@ -255,6 +255,9 @@ impl WriteTransaction<'_> {
         }
         let vector = self.view().context_vector()?;
         let was_empty = tables.number(&self.txn, MetaRow::NextEntry)? <= 1;
+        if self.view().uncovered_changes()?.is_some() {
+            return Ok(());
+        }
         if let Some(base) = vector.or_else(|| was_empty.then(ContextVector::default)) {
             tables.put_meta(&mut self.txn, MetaRow::LogBase, &base.encode())?;
         }
@@ -275,24 +278,29 @@ impl WriteTransaction<'_> {
 
     /// Remembers which changes of other servers the vector does not cover yet.
     fn close_uncovered(&mut self, vector: &ContextVector) -> Result<(), StoreError> {
-        let logged = &self.logged;
-        if logged.uncovered.is_none() && !logged.covers {
+        if self.logged.uncovered.is_none() && !self.logged.covers {
             return Ok(());
         }
-        let known = self.view().uncovered_changes()?;
-        let (first, mut csns) = match (known, logged.uncovered) {
-            (Some(known), _) => known,
-            (None, Some(first)) => (first, ContextVector::default()),
-            (None, None) => return Ok(()),
-        };
-        csns.merge_all(&logged.uncovered_csns);
         let tables = self.tables();
-        if csns.iter().all(|csn| vector.covers(csn)) {
+        let Some((first, csns)) = self.uncovered_by(vector)? else {
             return tables.delete_meta(&mut self.txn, MetaRow::Uncovered);
-        }
+        };
         let mut row = first.to_be_bytes().to_vec();
         row.extend_from_slice(&csns.encode());
         tables.put_meta(&mut self.txn, MetaRow::Uncovered, &row)
+    }
+
+    /// The changes of other servers that a vector does not cover: the number of the first one, and their CSNs.
+    fn uncovered_by(&self, vector: &ContextVector) -> Result<Option<(u64, ContextVector)>, StoreError> {
+        let logged = &self.logged;
+        let (first, mut csns) = match (self.view().uncovered_changes()?, logged.uncovered) {
+            (Some(known), _) => known,
+            (None, Some(first)) => (first, ContextVector::default()),
+            (None, None) => return Ok(None),
+        };
+        csns.merge_all(&logged.uncovered_csns);
+        let covers_all = csns.iter().all(|csn| vector.covers(csn));
+        Ok((!covers_all).then_some((first, csns)))
     }
 
     fn close_moves(&mut self) -> Result<(), StoreError> {
@@ -437,7 +445,8 @@ impl WriteTransaction<'_> {
         vector.merge_all(&self.logged.csns);
         let mut octets = std::mem::take(&mut self.scratch.row);
         octets.clear();
-        row.put(vector, &mut octets);
+        let covers_all = self.uncovered_by(&vector)?.is_none();
+        row.put((vector, covers_all), &mut octets);
         if self.tables().sealed {
             let checksum = hash::checksum(row.last, &octets);
             octets.extend_from_slice(&checksum);

@@ -245,6 +245,12 @@ impl Sync {
         self.known.of_server(csn.server_id()).is_some_and(|known| known >= csn)
     }
 
+    /// Whether the consumer has a change, and everything of it. The CSN of one that this server got without a cookie
+    /// says nothing: it may be that of the entry which it removed.
+    fn has(&self, record: &ChangeRecord) -> bool {
+        record.context_csns().next().is_some() && self.knows(record.csn)
+    }
+
     /// Whether the content is the whole database, but for the filter.
     fn covers_database(&self) -> bool {
         self.scope == Scope::Subtree && self.context.is_suffix(&self.base)

@@ -110,7 +110,7 @@ impl SearchRun {
         let Some(sync) = self.sync() else {
             return Ok(Walked::Finish);
         };
-        let is_known = sync.knows(record.csn) || sync.has_brought(record);
+        let is_known = sync.has(record) || sync.has_brought(record);
         // What came in a refresh is complete only with the cookie at its end.
         let csns: ContextVector = record.context_csns().collect();
         let cookie = (!csns.is_empty()).then(|| sync.cookie(own, &csns, None));

@@ -166,8 +166,7 @@ impl Sync {
             if next - 1 > self.refresh.last {
                 break;
             }
-            let is_covered = record.context_csns().next().is_some();
-            if is_covered && self.knows(record.csn) {
+            if self.has(&record) {
                 continue;
             }
             if !self.take_up(view, &record, &mut gone)? {
@@ -189,6 +188,8 @@ impl Sync {
         record: &ChangeRecord,
         gone: &mut FxHashMap<[u8; 16], Option<ironbark_store::Csn>>,
     ) -> Result<bool, StoreError> {
+        // Without a cookie, the CSN is not that of the deletion: the consumer would take it for known.
+        let deleted_at = record.context_csns().next().map(|_| record.csn);
         for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {
             let uuid = recorded.before.entry_uuid;
             if uuid == [0; 16] {
@@ -201,7 +202,7 @@ impl Sync {
                 Err(error) => return Err(error),
             };
             let Some(id) = found else {
-                let deletion = matches!(recorded.effect, Effect::Delete { .. }).then_some(record.csn);
+                let deletion = deleted_at.filter(|_| matches!(recorded.effect, Effect::Delete { .. }));
                 let known = gone.entry(uuid).or_default();
                 *known = deletion.or(*known);
                 continue;

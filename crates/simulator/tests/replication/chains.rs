@@ -1,0 +1,98 @@
+//! Sequences in which the third server of a chain once lacked something. Found by random tests.
+
+use crate::{
+    Event::{self, Cut, Deliver, Forget, Look},
+    WHOLE,
+    changes::Change::{Add, DeleteTree, Move},
+    world::World,
+};
+
+/// Lets this happen to a chain of three; clients write at the first.
+fn run(events: &[Event]) {
+    let mut world = World::new(3, false);
+    world.link(1, 0, WHOLE);
+    world.link(2, 1, WHOLE);
+    world.run(events);
+    world.heal();
+    world.all_are_equal();
+}
+
+fn at_first(change: crate::changes::Change) -> Event {
+    Event::Change(0, change)
+}
+
+/// The second server has no vector while its own first refresh is under way, and the third one begins then.
+#[test]
+fn a_consumer_of_a_server_that_is_still_being_filled_gets_everything() {
+    run(&[
+        at_first(Add(0, 0, 0)),
+        Deliver(0, 1),
+        at_first(Add(2, 3, 0)),
+        Look(1),
+        Deliver(0, 3),
+        Cut(1, true),
+        Look(1),
+        Deliver(0, 7),
+        at_first(Add(3, 1, 0)),
+    ]);
+}
+
+/// Deletes of one change come without a cookie but for the last. The CSN of such a row is that of the removed entry.
+#[test]
+fn deletes_without_a_cookie_go_on_to_who_follows() {
+    run(&[
+        at_first(Add(1, 0, 0)),
+        at_first(Add(1, 1, 0)),
+        at_first(Add(2, 0, 0)),
+        at_first(Move(1, 0, 6)),
+        Look(0),
+        at_first(DeleteTree(4)),
+        Deliver(1, 1),
+        at_first(Add(0, 0, 0)),
+    ]);
+}
+
+#[test]
+fn deletes_without_a_cookie_go_on_to_who_comes_back() {
+    run(&[
+        at_first(Add(0, 0, 0)),
+        at_first(Add(4, 1, 0)),
+        Look(0),
+        at_first(Add(4, 0, 0)),
+        at_first(DeleteTree(4)),
+        Deliver(1, 6),
+        at_first(Add(0, 0, 0)),
+        Cut(1, false),
+    ]);
+}
+
+/// Who has all that the vector says still lacks what the refresh had brought before the log was trimmed.
+#[test]
+fn a_log_that_is_trimmed_within_a_refresh_does_not_hide_its_first_part() {
+    run(&[
+        Look(0),
+        Look(1),
+        Cut(0, true),
+        at_first(Add(0, 1, 2)),
+        at_first(Add(2, 2, 3)),
+        Deliver(0, 1),
+        Cut(0, true),
+        Forget(1),
+    ]);
+}
+
+/// An entry whose superior is glue here moves with that superior at the provider: its CSN stays as it was.
+#[test]
+fn an_entry_below_glue_moves_without_a_change_of_its_own() {
+    run(&[
+        at_first(Add(0, 0, 0)),
+        at_first(Add(0, 1, 0)),
+        Look(0),
+        at_first(Move(0, 0, 5)),
+        Look(0),
+        Deliver(1, 4),
+        Cut(1, true),
+        at_first(Move(1, 1, 2)),
+        Look(0),
+    ]);
+}
