@@ -148,7 +148,14 @@ impl<S: Clone + Eq + Hash + Send + 'static, T: Task> Shared<S, T> {
             match self.start_thread(state.threads) {
                 Ok(()) => state.threads += 1,
                 // The task is the only one in the queue, so it is the one that comes next.
-                Err(_) if state.threads == 0 => return state.queue.take().map_or(Ok(()), |(_, task)| Err(task)),
+                Err(_) if state.threads == 0 => {
+                    let Some((claimant, task)) = state.queue.take() else {
+                        return Ok(());
+                    };
+                    // Nobody runs it: it must not count for its claimant any longer.
+                    state.queue.conclude(&claimant);
+                    return Err(task);
+                }
                 // The other threads take it.
                 Err(_) => {}
             }

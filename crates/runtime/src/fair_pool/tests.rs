@@ -278,3 +278,12 @@ fn a_task_that_panics_takes_no_thread_with_it_and_an_unwanted_one_is_not_run() {
     let all: Vec<_> = order.iter().collect();
     assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 99]);
 }
+
+#[test]
+fn a_task_that_no_thread_can_be_started_for_comes_back_each_time() {
+    // No thread has such a name. A share that is not given back would let the third task wait for ever.
+    let pool = FairPool::new("no\0name", shares(8));
+    for _ in 0..5 {
+        assert!(pool.submit(of(1, 1), wanted(0)).is_err());
+    }
+}
