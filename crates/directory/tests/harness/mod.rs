@@ -26,6 +26,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, Filter, Schema};
 use ironbark_runtime::{ManualClock, Randomness, WallTime};
+use ironbark_store::LogLimits;
 
 /// 2026-01-02T03:04:05Z.
 const NOW_MICROS: i64 = 1_767_323_045_000_000;
@@ -201,6 +202,20 @@ impl Site {
             ..Factories::default()
         };
         Self::open_seeded(registry, "", lines, (factories, u64::from(id)))
+    }
+
+    /// Deletes all rows of the first database's log of changes.
+    pub fn forget_log(&self) {
+        let configuration = self.directory.configuration();
+        let context = configuration.contexts.first().expect("a naming context");
+        let database = context.database().expect("a store");
+        let everything = LogLimits {
+            bytes: 0,
+            changes_since: i64::MIN,
+            tombstones_since: None,
+            keep_from: u64::MAX,
+        };
+        while !database.trim_log(&everything, 1_000).expect("trimmed").is_complete {}
     }
 
     fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {

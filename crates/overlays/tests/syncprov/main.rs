@@ -7,6 +7,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+#[path = "../../../simulator/tests/replication/changes.rs"]
+mod changes;
 mod consumer;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
@@ -18,7 +20,6 @@ use ironbark_ldap_proto::{
     Operation, Scope,
     controls::{Control, EntryState, PagedResults, SyncRequest},
 };
-use ironbark_store::LogLimits;
 
 const ALL: Content = Content {
     identity: "cn=root,dc=ex",
@@ -37,19 +38,6 @@ fn site_with(lines: &str, settings: &str) -> Site {
 
 fn site(lines: &str) -> Site {
     site_with(lines, "")
-}
-
-/// Deletes all rows of the log.
-fn forget_log(site: &Site) {
-    let configuration = site.directory.configuration();
-    let database = configuration.contexts.first().unwrap().database().unwrap();
-    let everything = LogLimits {
-        bytes: 0,
-        changes_since: i64::MIN,
-        tombstones_since: None,
-        keep_from: u64::MAX,
-    };
-    while !database.trim_log(&everything, 1_000).unwrap().is_complete {}
 }
 
 fn refreshed(site: &mut Site, consumer: &mut Consumer, content: Content) -> Vec<Message> {
@@ -93,7 +81,7 @@ fn without_the_log_present_entries_are_named() {
     site.become_("cn=root,dc=ex");
     site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
     site.delete("cn=b,ou=p,dc=ex");
-    forget_log(&site);
+    site.forget_log();
     let changed = refreshed(&mut site, &mut consumer, ALL);
     let modified = entry(EntryState::Add, "cn=a,ou=p,dc=ex");
     assert_eq!(changed, [modified, Message::Present(3), done()]);
@@ -214,7 +202,7 @@ fn a_stale_cookie_is_told_where_the_hint_says_so() {
     refreshed(&mut site, &mut consumer, ALL);
     site.become_("cn=root,dc=ex");
     site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
-    forget_log(&site);
+    site.forget_log();
     consumer.begin(&mut site, ALL, false);
     assert_eq!(consumer.result(), Some((4096, "sync cookie is stale")));
     consumer.reload_hint = true;
@@ -333,7 +321,7 @@ fn a_position_that_the_log_no_longer_has_ends_a_consumer() {
     site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: first\n");
     consumer.go_on(&mut other);
     site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: missed\n");
-    forget_log(&site);
+    site.forget_log();
     site.modify("cn=a,ou=p,dc=ex", "replace: description\ndescription: last\n");
     consumer.go_on(&mut other);
     assert_eq!(consumer.result(), Some((4096, "sync cookie is stale")));

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_ldap_proto::{Scope, controls};
+use ironbark_ldap_proto::Scope;
 use proptest::prelude::*;
 
 use crate::{
+    changes::{self, Change, change},
     consumer::{Consumer, Content, found},
-    forget_log,
     harness::Site,
     site,
 };
@@ -47,11 +47,7 @@ const fn content(identity: &'static str, base: &'static str, scope: Scope, filte
 
 #[derive(Clone, Debug)]
 enum Step {
-    Add(usize, usize, usize),
-    Modify(usize, usize, usize),
-    Delete(usize),
-    DeleteTree(usize),
-    Move(usize, usize, usize),
+    Change(Change),
     /// All consumers take what there is.
     Look,
     /// A consumer comes anew, and stays or goes.
@@ -60,77 +56,12 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
     prop_oneof![
-        5 => (place.clone(), name.clone(), value.clone()).prop_map(|(at, name, sn)| Step::Add(at, name, sn)),
-        5 => (place.clone(), 0..2usize, value).prop_map(|(at, what, value)| Step::Modify(at, what, value)),
-        2 => place.clone().prop_map(Step::Delete),
-        1 => place.clone().prop_map(Step::DeleteTree),
-        3 => (place.clone(), name, place).prop_map(|(at, name, to)| Step::Move(at, name, to)),
+        16 => change().prop_map(Step::Change),
         3 => Just(Step::Look),
         2 => (0..CONTENTS.len(), any::<bool>()).prop_map(|(which, stays)| Step::Refresh(which, stays)),
         1 => Just(Step::ForgetLog),
     ]
-}
-
-const VALUES: [&str; 4] = ["a", "b", "hidden", "c"];
-
-/// The names that there are, without the fixed ones.
-fn names(site: &mut Site) -> Vec<String> {
-    let fixed = ["dc=ex", "ou=1,dc=ex", "ou=2,dc=ex"];
-    let found = site.search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &["1.1"]);
-    let names = found
-        .iter()
-        .filter_map(|entry| entry.lines().next()?.strip_prefix("dn: "));
-    names.filter(|name| !fixed.contains(name)).map(str::to_owned).collect()
-}
-
-fn pick(names: &[String], at: usize) -> Option<&String> {
-    names.get(at % names.len().max(1))
-}
-
-/// One of the fixed places, or an entry.
-fn superior(names: &[String], at: usize) -> String {
-    match at {
-        0 | 1 => "ou=1,dc=ex".to_owned(),
-        2 => "ou=2,dc=ex".to_owned(),
-        3 => "dc=ex".to_owned(),
-        _ => pick(names, at).cloned().unwrap_or_else(|| "ou=1,dc=ex".to_owned()),
-    }
-}
-
-fn change(site: &mut Site, step: &Step) {
-    let names = names(site);
-    site.become_("cn=root,dc=ex");
-    match step {
-        Step::Add(at, name, sn) => {
-            let dn = format!("cn=n{name},{}", superior(&names, *at));
-            site.add(&dn, &format!("objectClass: person\nsn: {}", VALUES[*sn]));
-        }
-        Step::Modify(at, what, value) => {
-            if let Some(dn) = pick(&names, *at) {
-                let attribute = ["sn", "description"][*what];
-                site.modify(dn, &format!("replace: {attribute}\n{attribute}: {}\n", VALUES[*value]));
-            }
-        }
-        Step::Delete(at) => {
-            if let Some(dn) = pick(&names, *at) {
-                site.delete(dn);
-            }
-        }
-        Step::DeleteTree(at) => {
-            if let Some(dn) = pick(&names, *at) {
-                site.delete_with(dn, &[&controls::Control::critical(controls::TreeDelete)]);
-            }
-        }
-        Step::Move(at, name, to) => {
-            if let Some(dn) = pick(&names, *at) {
-                let to = superior(&names, *to);
-                site.rename(dn, &format!("cn=m{name}"), Some(&to));
-            }
-        }
-        Step::Look | Step::Refresh(..) | Step::ForgetLog => {}
-    }
 }
 
 /// Fails with the names of the entries that differ.
@@ -182,8 +113,8 @@ fn run(steps: &[Step]) {
                     CONTENTS[*which]
                 );
             }
-            Step::ForgetLog => forget_log(&site),
-            _ => change(&mut site, step),
+            Step::ForgetLog => site.forget_log(),
+            Step::Change(change) => changes::make(&mut site, change),
         }
     }
     look(&mut site, &mut consumers);

@@ -1,4 +1,4 @@
-//! Random changes of a client.
+//! Random changes of a client. The tests of overlay syncprov use them, too.
 
 use ironbark_ldap_proto::{Scope, controls};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-const VALUES: [&str; 4] = ["a", "b", "c", "d"];
+const VALUES: [&str; 4] = ["a", "b", "hidden", "c"];
 /// Entries that stay.
 pub(crate) const FIXED: [&str; 3] = ["dc=ex", "ou=1,dc=ex", "ou=2,dc=ex"];
 

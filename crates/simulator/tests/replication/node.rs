@@ -6,7 +6,7 @@ use std::{
 };
 
 use ironbark_directory::NamingContext;
-use ironbark_store::{ContextVector, LogLimits};
+use ironbark_store::ContextVector;
 
 use crate::{harness::Site, link::Content};
 
@@ -29,19 +29,6 @@ impl Node {
     pub(crate) fn context(&self) -> Arc<NamingContext> {
         let configuration = self.site.directory.configuration();
         Arc::clone(configuration.contexts.first().expect("a database"))
-    }
-
-    /// Deletes all rows of the log.
-    pub(crate) fn forget_log(&self) {
-        let context = self.context();
-        let database = context.database().expect("a store");
-        let everything = LogLimits {
-            bytes: 0,
-            changes_since: i64::MIN,
-            tombstones_since: None,
-            keep_from: u64::MAX,
-        };
-        while !database.trim_log(&everything, 1_000).unwrap().is_complete {}
     }
 
     pub(crate) fn vector(&self) -> ContextVector {

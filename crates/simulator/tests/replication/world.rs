@@ -60,7 +60,7 @@ impl World {
                     self.links[*link].deliver(&self.runtime, *most);
                 }
                 Event::Cut(link, settles) => self.links[*link].cut(&self.runtime, *settles),
-                Event::Forget(node) => self.nodes[*node].forget_log(),
+                Event::Forget(node) => self.nodes[*node].site.forget_log(),
                 Event::Clock(node, millis) => {
                     let clock = &self.nodes[*node].site.clock;
                     let now = clock.clock().now().unix_micros();
