@@ -34,6 +34,19 @@ pub trait EncodeControl {
     fn write_value(&self, writer: &mut Writer<'_>);
 }
 
+/// The operation of a message as it is encoded, with identifier and length, without message ID and controls (RFC 4511
+/// §4.1.1). `None`: this is no message.
+pub fn operation_of(message: &[u8]) -> Option<&[u8]> {
+    let mut parts = Reader::new(message).sequence().ok()?;
+    parts.integer().ok()?;
+    Some(parts.read_any().ok()?.encoded)
+}
+
+/// Appends a message with an operation that is already encoded, as [`operation_of`] gives it.
+pub fn encode_around(out: &mut Vec<u8>, id: MessageId, operation: &[u8], controls: &[&dyn EncodeControl]) {
+    encode_message(out, id, controls, |writer| writer.raw(operation));
+}
+
 /// Appends a message. `operation` writes its operation.
 pub(crate) fn encode_message(
     out: &mut Vec<u8>,

@@ -24,7 +24,7 @@ pub mod response;
 /// The types that messages consist of, for crates that only depend on this crate.
 pub use ironbark_model::{Filter, ResultCode, filter::Assertion};
 
-pub use envelope::{EncodeControl, RawControl, RawControls};
+pub use envelope::{EncodeControl, RawControl, RawControls, encode_around, operation_of};
 pub use error::{DecodeError, Fault};
 pub use frame::{FrameError, frame};
 pub use limits::DecodeLimits;

@@ -1,11 +1,12 @@
 //! Content synchronization (RFC 4533): every message comes back as it was sent, and others are refused.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
 
 use ironbark_ldap_proto::{
-    DecodeLimits, IntermediateResponse, MessageId, Response, ResponseMessage, SyncInfo, Uuids,
-    controls::{ControlValue, EntryState, RequestControl, SyncDone, SyncRequest, SyncState},
-    encode_sync_info,
+    DecodeLimits, EncodeControl, IntermediateResponse, MessageId, Response, ResponseMessage, SearchEntryWriter,
+    SyncInfo, Uuids,
+    controls::{Control, ControlValue, EntryState, RequestControl, SyncDone, SyncRequest, SyncState},
+    encode_around, encode_sync_info, operation_of,
     response::sync_info,
 };
 use ironbark_model::ResultCode;
@@ -147,5 +148,30 @@ fn other_messages_are_not_taken_for_sync_info() {
         Some(b"\xa3\x06\x31\x04\x04\x02ab"),
     ] {
         assert!(of(name, value).is_err());
+    }
+}
+
+/// An entry is encoded once for several consumers.
+#[test]
+fn an_encoded_operation_goes_into_another_message() {
+    let state = Control::optional(SyncState {
+        state: EntryState::Modify,
+        uuid: [7; 16],
+        cookie: Some(b"rid=001"),
+    });
+    let encoded = |id: i32, controls: &[&dyn EncodeControl]| {
+        let mut out = Vec::new();
+        let mut writer = SearchEntryWriter::begin(&mut out, MessageId::new(id).unwrap(), b"cn=a");
+        writer.attribute(b"cn", [&b"a"[..]]);
+        writer.finish(controls);
+        out
+    };
+    let (plain, other) = (encoded(3, &[]), encoded(100_000, &[&state]));
+    let operation = operation_of(&plain).expect("a message");
+    let mut around = Vec::new();
+    encode_around(&mut around, MessageId::new(100_000).unwrap(), operation, &[&state]);
+    assert_eq!(around, other);
+    for length in 0..plain.len() {
+        assert_eq!(operation_of(&plain[..length]), None, "{length}");
     }
 }

@@ -1,6 +1,7 @@
 //! State that a thread keeps from one operation to the next: memory, caches, the last snapshot.
 
 pub(crate) mod dn_cache;
+pub(crate) mod shared_entries;
 
 use std::{rc::Rc, sync::Arc};
 
@@ -14,6 +15,8 @@ use crate::{
     request::context::RequestContext,
     statistics::Shard,
 };
+
+use self::shared_entries::SharedEntries;
 
 pub(crate) use self::dn_cache::DnCache;
 
@@ -35,6 +38,8 @@ pub(crate) struct Scratch {
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: DecisionCache,
+    /// Entries that several consumers are sent.
+    pub(crate) shared: SharedEntries,
     /// The rest of the present step's budget.
     pub(crate) budget: Rc<Budget>,
     /// Remaining steps of the turn.
@@ -84,6 +89,7 @@ impl Scratch {
             base: LastBase::default(),
             caches: FxHashMap::default(),
             standings: DecisionCache::default(),
+            shared: SharedEntries::default(),
             budget: Rc::new(Budget::new(0)),
             turn_left: TURN_STEPS,
             snapshot: None,

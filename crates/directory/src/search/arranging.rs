@@ -18,6 +18,13 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Arrangements(Vec<(i32, Box<dyn Arrangement>)>);
 
+impl Arrangements {
+    /// Whether no overlay arranges values.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// The arrangements for one entry.
 pub(super) struct Arranging<'a> {
     all: &'a Arrangements,

@@ -323,7 +323,7 @@ impl SearchRun {
         record.evaluate_with(with, &self.filter, work) == Truth::True
     }
 
-    fn count_sent(&mut self) {
+    pub(in crate::search) fn count_sent(&mut self) {
         // A consumer that follows changes for years may be sent more.
         self.sent = self.sent.wrapping_add(1);
         if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {

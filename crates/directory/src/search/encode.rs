@@ -89,7 +89,8 @@ pub(super) fn departed(run: &SearchRun, entry: &VisibleEntry<'_>, sending: &Send
     SearchEntryWriter::begin(out, id, entry.dn().as_bytes()).finish(&[&state_control(sending)]);
 }
 
-fn state_control(sending: &Sending) -> Control<SyncState<'_>> {
+/// The Sync State control of an entry.
+pub(super) fn state_control(sending: &Sending) -> Control<SyncState<'_>> {
     Control::optional(SyncState {
         state: sending.state,
         uuid: sending.uuid,

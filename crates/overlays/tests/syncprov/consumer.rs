@@ -51,7 +51,8 @@ pub(crate) struct Consumer {
     seen: BTreeSet<[u8; 16]>,
     pub(crate) messages: Vec<Message>,
     run: Option<Box<SearchRun>>,
-    number: i32,
+    /// The last message ID.
+    pub(crate) number: i32,
 }
 
 impl Consumer {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::{
     changes::{self, Change, change},
     consumer::{Consumer, Content, found},
-    harness::Site,
+    harness::{Client, Site},
     site,
 };
 
@@ -84,12 +84,16 @@ fn run(steps: &[Step]) {
     for name in ["ou=1,dc=ex", "ou=2,dc=ex"] {
         site.must_add(name, "objectClass: organizationalUnit");
     }
-    let mut consumers: Vec<_> = CONTENTS
-        .map(|_| (Consumer::default(), site.connect()))
-        .into_iter()
-        .collect();
-    let look = |site: &mut Site, consumers: &mut Vec<(Consumer, _)>| {
-        for ((consumer, client), content) in consumers.iter_mut().zip(CONTENTS) {
+    // All on one thread, and two of each: the second gets what was encoded for the first.
+    let mut client = site.connect();
+    let contents = || CONTENTS.into_iter().chain(CONTENTS);
+    let mut consumers: Vec<Consumer> = contents().map(|_| Consumer::default()).collect();
+    // Each has message IDs of its own.
+    (0..)
+        .zip(&mut consumers)
+        .for_each(|(number, consumer)| consumer.number = 1_000 * number);
+    let look = |site: &mut Site, client: &mut Client, consumers: &mut Vec<Consumer>| {
+        for (consumer, content) in consumers.iter_mut().zip(contents()) {
             if consumer.persists() {
                 consumer.go_on(client);
                 if consumer.result().is_some_and(|(code, _)| code == 4096) {
@@ -101,23 +105,20 @@ fn run(steps: &[Step]) {
     };
     for step in steps {
         match step {
-            Step::Look => look(&mut site, &mut consumers),
+            Step::Look => look(&mut site, &mut client, &mut consumers),
             Step::Refresh(which, stays) => {
-                let (consumer, client) = &mut consumers[*which];
-                consumer.leave();
-                consumer.begin(client, CONTENTS[*which], *stays);
-                assert_eq!(
-                    consumer.content(),
-                    found(&mut site, CONTENTS[*which]),
-                    "{:?}",
-                    CONTENTS[*which]
-                );
+                for number in [*which, *which + CONTENTS.len()] {
+                    let (consumer, content) = (&mut consumers[number], CONTENTS[*which]);
+                    consumer.leave();
+                    consumer.begin(&mut client, content, *stays);
+                    assert_eq!(consumer.content(), found(&mut site, content), "{content:?}");
+                }
             }
             Step::ForgetLog => site.forget_log(),
             Step::Change(change) => changes::make(&mut site, change),
         }
     }
-    look(&mut site, &mut consumers);
+    look(&mut site, &mut client, &mut consumers);
 }
 
 proptest! {

@@ -23,7 +23,7 @@ use crate::{
 const NAMED_AT_ONCE: usize = 64;
 
 impl SearchRun {
-    fn message(&self) -> MessageId {
+    pub(super) fn message(&self) -> MessageId {
         MessageId::new(self.origin.message_id).unwrap_or_default()
     }
 

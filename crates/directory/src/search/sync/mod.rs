@@ -18,6 +18,7 @@ mod below;
 mod former;
 mod persist;
 mod refresh;
+mod shared;
 
 use std::{collections::VecDeque, sync::Arc};
 

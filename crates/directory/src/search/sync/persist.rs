@@ -13,10 +13,11 @@ use ironbark_store::{
 
 use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
 use crate::{
-    OperationError,
+    NamingContext, OperationError,
     access::{self, Source},
     backend::feed::Reader,
     refusal::SyncRefusal,
+    scratch::shared_entries::EffectPlace,
     search::{
         run::{SearchRun, Walked},
         target::in_scope,
@@ -25,12 +26,29 @@ use crate::{
 };
 
 /// An effect that is being sent.
-struct Moment<'r> {
-    recorded: &'r RecordedEffect,
+pub(super) struct Moment<'r> {
+    pub(super) recorded: &'r RecordedEffect,
+    /// Its number in the change.
+    number: usize,
     csn: Csn,
     sequence: u64,
     /// The cookie of the change, if this is all that is sent of it.
-    cookie: Option<String>,
+    pub(super) cookie: Option<String>,
+}
+
+impl Moment<'_> {
+    /// The state that is sent with the entry.
+    pub(super) fn state(&self) -> EntryState {
+        if matches!(self.recorded.effect, Effect::Add { .. }) {
+            EntryState::Add
+        } else {
+            EntryState::Modify
+        }
+    }
+
+    pub(super) fn place(&self, context: &NamingContext) -> EffectPlace {
+        (context.cache, self.sequence, self.number)
+    }
 }
 
 impl Sync {
@@ -120,6 +138,7 @@ impl SearchRun {
                 if is_sent(recorded) {
                     let moment = Moment {
                         recorded,
+                        number,
                         csn: record.csn,
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
@@ -154,6 +173,9 @@ impl SearchRun {
 
     /// Sends one effect. The entry itself is sent as a whole, or again; then what is below it.
     fn send_effect(&mut self, moment: &Moment<'_>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        if self.send_shared(moment, step) {
+            return Ok(Walked::Through);
+        }
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
@@ -185,7 +207,7 @@ impl SearchRun {
         found: Option<EntryId>,
         step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
-        let is_new = matches!(moment.recorded.effect, Effect::Add { .. });
+        let is_new = moment.state() == EntryState::Add;
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
@@ -196,23 +218,30 @@ impl SearchRun {
         {
             return Ok(Walked::Through);
         }
-        let state = if is_new { EntryState::Add } else { EntryState::Modify };
-        sync.meeting = Meeting::Send(state, moment.cookie.clone());
-        let before = self.sent;
+        sync.meeting = Meeting::Send(moment.state(), moment.cookie.clone());
+        let (before, start) = (self.sent, step.out.len());
         let walked = self.send_now(found, step)?;
         if !matches!(walked, Walked::Through) {
             return Ok(walked);
         }
         let is_sent = self.sent != before;
+        if is_sent {
+            self.share(moment, start, step);
+        }
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
         if step.is_exhausted() {
             return Ok(Walked::Exhausted);
         }
+        self.has_sent_own(is_sent || is_gone);
+        Ok(Walked::Through)
+    }
+
+    /// Notes that the effect's own entry needs no more, and whether something was sent.
+    pub(super) fn has_sent_own(&mut self, is_sent: bool) {
         if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
             persisting.has_sent_own = true;
-            persisting.owes_cookie |= is_sent || is_gone;
+            persisting.owes_cookie |= is_sent;
         }
-        Ok(Walked::Through)
     }
 
     /// Sends an entry as it is, if it belongs to the content.
