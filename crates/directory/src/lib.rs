@@ -65,8 +65,8 @@ pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
-    Absent, AbsentSlice, AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession,
-    Replicated, ReplicatedEntry,
+    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, OutcomeKind, ReplicaMapping, ReplicaOutcome,
+    ReplicaSession, Replicated, ReplicatedEntry,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

@@ -7,8 +7,8 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_directory::{
-    Absent, Directory, Incoming, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome, ReplicaSession,
-    Replicated, ReplicatedEntry,
+    Absent, Directory, Incoming, InitialLoad, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome,
+    ReplicaSession, Replicated, ReplicatedEntry,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn, StoreError};
@@ -69,6 +69,10 @@ pub struct Follower {
     number: u64,
     /// IDs of the entries that the refresh has named or sent, until it has ended.
     present: Option<RoaringTreemap>,
+    /// The refresh, if it is the first one of an empty database and is loaded at once.
+    load: Option<InitialLoad>,
+    /// Whether an empty database may be loaded at once. Not after that came to nothing.
+    may_load: bool,
     /// Messages that wait for their commit, with their octets.
     waiting: VecDeque<(usize, Receiver<Result<ReplicaOutcome, OperationError>>)>,
     octets: usize,
@@ -85,6 +89,8 @@ impl Follower {
             session: ReplicaSession::default(),
             number: 0,
             present: None,
+            load: None,
+            may_load: true,
             waiting: VecDeque::new(),
             octets: 0,
             counts: Counts::default(),
@@ -115,6 +121,9 @@ impl Follower {
         self.counts = Counts::default();
         let known = self.vector()?;
         self.present = Some(RoaringTreemap::new());
+        if known.is_empty() && self.may_load {
+            self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
+        }
         Ok(self.machine.begin(&known))
     }
 
@@ -122,6 +131,7 @@ impl Follower {
     pub fn stop(&mut self) {
         self.machine.stop();
         self.present = None;
+        self.load = None;
         self.waiting.clear();
         self.octets = 0;
     }
@@ -189,6 +199,15 @@ impl Follower {
     async fn obey(&mut self, message: Message) -> Result<Option<Again>, Stop> {
         let mut again = None;
         for order in self.machine.take(message)? {
+            let order = match self.load_at_once(order).await {
+                Ok(Some(order)) => order,
+                Ok(None) => continue,
+                Err(reason) => {
+                    self.may_load = false;
+                    tracing::info!(target: "sync", "entries are applied one by one from here on: {reason}");
+                    return Ok(Some(Again::AtOnce));
+                }
+            };
             match order {
                 Order::Put {
                     uuid,
@@ -228,6 +247,42 @@ impl Follower {
             }
         }
         Ok(again)
+    }
+
+    /// Takes what an order says into the load of an empty database. Gives it back if there is none.
+    ///
+    /// # Errors
+    /// The load has come to nothing. Another refresh must begin.
+    async fn load_at_once(&mut self, order: Order) -> Result<Option<Order>, String> {
+        let Some(load) = &mut self.load else {
+            return Ok(Some(order));
+        };
+        match order {
+            Order::Put {
+                uuid, dn, attributes, ..
+            } => {
+                self.counts.entries += 1;
+                let dn = dn.into();
+                let added = load.add(ReplicatedEntry { uuid, dn, attributes }).await;
+                added.map_err(|error| error.diagnostic_message.to_string())?;
+                Ok(None)
+            }
+            Order::EndRefresh { vector, .. } => {
+                self.present = None;
+                let Some(load) = self.load.take() else { return Ok(None) };
+                let installed = load.install(&vector).await;
+                installed.map_err(|error| error.diagnostic_message.to_string())?;
+                Ok(None)
+            }
+            // The search has ended: with the refresh, or before that.
+            Order::Search(_) => {
+                self.load = None;
+                Ok(Some(order))
+            }
+            Order::Delete { .. } | Order::Remember(_) | Order::TakeIn(_) => {
+                Err("the provider sends more than entries".to_owned())
+            }
+        }
     }
 
     /// Queues a message for the writer, after waiting for room.

@@ -6,6 +6,7 @@
 
 mod append;
 mod gather;
+mod install;
 mod pairs;
 mod prepare;
 mod runs;
@@ -77,15 +78,12 @@ impl BulkBuilder {
     /// The database has entries or is in use; the directory cannot be written.
     pub fn new(options: DatabaseOptions, schema: Arc<Schema>, memory_limit: usize) -> Result<Self, StoreError> {
         let target = target::Target::new(&options, &schema)?;
-        let temporary = DatabaseOptions {
-            directory: target.temporary().to_owned(),
-            no_sync: true,
-            read_only: false,
-            ..options
-        };
-        let database = Database::open(temporary, schema)?;
+        Self::begin(target, options, schema, memory_limit)
+    }
+
+    fn of(target: target::Target, database: Database, memory_limit: usize) -> Self {
         let preparers = Preparers::new(&database, target.temporary().to_owned(), memory_limit / 5 * 4);
-        Ok(Self {
+        Self {
             names: Pairs::default(),
             name_runs: Vec::new(),
             name_limit: (memory_limit / 5).clamp(1 << 16, 4_000_000_000),
@@ -100,7 +98,7 @@ impl BulkBuilder {
             referrals: 0,
             batch: Batch::default(),
             name: names::Key::new(),
-        })
+        }
     }
     /// The state that preparers share. Give a preparer to each worker thread, and hand the prepared entries to
     /// [`BulkBuilder::add_prepared`] in the order of the file.
@@ -168,14 +166,20 @@ impl BulkBuilder {
     /// # Errors
     /// A superior is missing (the message names the first); the disk is full. Nothing is left behind.
     pub fn finish(self) -> Result<(), StoreError> {
-        if let Some(first) = self.missing_superiors(1).first() {
-            return Err(StoreError::Inapplicable(format!(
-                "{first} is missing, and {} more; the input has entries below them",
-                self.missing.len().saturating_sub(1)
-            )));
-        }
+        self.refuse_missing()?;
         self.write_out()
     }
+
+    fn refuse_missing(&self) -> Result<(), StoreError> {
+        match self.missing_superiors(1).first() {
+            None => Ok(()),
+            Some(first) => Err(StoreError::Inapplicable(format!(
+                "{first} is missing, and {} more; the input has entries below them",
+                self.missing.len().saturating_sub(1)
+            ))),
+        }
+    }
+
     /// As [`BulkBuilder::finish`], but the places of superiors that have not come are kept (`slapadd -c`), as
     /// [`WriteTransaction::load`](crate::WriteTransaction::load) keeps them.
     ///
@@ -207,10 +211,15 @@ impl BulkBuilder {
             .map_err(|error| error.with_room_checked(self.target.temporary()))?;
         self.target.put_in_place()
     }
-    fn write_file(&mut self) -> Result<(), StoreError> {
+
+    fn write_tables(&mut self) -> Result<(), StoreError> {
         self.flush()?;
         self.write_sorted()?;
-        self.write_rest()?;
+        self.write_rest()
+    }
+
+    fn write_file(&mut self) -> Result<(), StoreError> {
+        self.write_tables()?;
         if let Some(database) = self.database.take() {
             database.sync()?;
         }

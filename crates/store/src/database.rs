@@ -53,6 +53,8 @@ pub(crate) struct Common {
     writer: Mutex<SetWriter>,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
+    /// Whether a bulk build for it is under way.
+    pub(crate) is_built: Arc<AtomicBool>,
     /// Where the next look at tombstones begins.
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
     /// The last row of the log as the last commit with one has left it, for the next.

@@ -13,7 +13,7 @@ mod common;
 
 use common::*;
 use ironbark_model::Entry;
-use ironbark_store::{BulkBuilder, Database, PreparedEntry, Preparer, Scope, StoreError};
+use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, PreparedEntry, Preparer, Scope, StoreError};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -117,6 +117,76 @@ fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
     assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
     assert_sound(&bulk.database);
     assert_sound(&single.database);
+}
+
+/// With a log before it or without, under a handle that was open before.
+#[test]
+fn a_build_goes_whole_into_an_open_database_that_never_had_entries() {
+    let entries = entries(3000);
+    let single = store();
+    let mut write = single.database.write().unwrap();
+    for entry in &entries {
+        write.load(entry).unwrap();
+    }
+    write.commit().unwrap();
+    let csn = Csn::parse(b"20260101000000.000001Z#000000#001#000000").unwrap();
+    let vector = std::iter::once(csn).collect();
+    let live = store();
+    let before = live.database.snapshot().unwrap();
+    let indexes = live.database.options().indexes.clone();
+    let mut builder = BulkBuilder::beside(&live.database, indexes.clone(), 64 << 20).unwrap();
+    assert!(
+        BulkBuilder::beside(&live.database, indexes.clone(), 64 << 20).is_err(),
+        "one at a time"
+    );
+    for entry in &entries {
+        builder.add(entry).unwrap();
+    }
+    builder.install(&live.database, &vector).unwrap();
+    assert_eq!(before.view().entry_count().unwrap(), 0, "a snapshot stays as it was");
+    drop(before);
+    {
+        let (a, b) = (single.database.snapshot().unwrap(), live.database.snapshot().unwrap());
+        assert_eq!(a.view().digest().unwrap(), b.view().digest().unwrap());
+        assert_eq!(b.view().context_vector().unwrap(), Some(vector.clone()));
+    }
+    for filter in ["(uid=u2999)", "(cn=*ber 17*)", "(sn=jones)", "(!(sn=jones))"] {
+        let (found, expected) = (
+            live.explain(ALL, Scope::Subtree, filter),
+            single.explain(ALL, Scope::Subtree, filter),
+        );
+        assert_eq!(found, expected, "{filter}");
+        assert_eq!(
+            live.search(ALL, Scope::Subtree, filter),
+            single.search(ALL, Scope::Subtree, filter),
+            "{filter}"
+        );
+    }
+    live.apply(&[add("cn=later,dc=example,dc=com", &[("cn", "later")])])
+        .unwrap();
+    assert_eq!(live.search(ALL, Scope::Subtree, "(cn=later)").len(), 1);
+    assert!(!live.directory.path().join("bulk-build.tmp").exists());
+    assert_sound(&live.database);
+    assert!(
+        BulkBuilder::beside(&live.database, indexes, 64 << 20).is_err(),
+        "it has entries now"
+    );
+}
+
+#[test]
+fn a_build_for_a_database_that_gets_entries_meanwhile_changes_nothing() {
+    let live = store();
+    let indexes = live.database.options().indexes.clone();
+    let mut builder = BulkBuilder::beside(&live.database, indexes, 64 << 20).unwrap();
+    for entry in &entries(3) {
+        builder.add(entry).unwrap();
+    }
+    live.apply(&[add(ALL, &[("objectClass", "domain"), ("dc", "example")])])
+        .unwrap();
+    assert!(builder.install(&live.database, &ContextVector::default()).is_err());
+    assert_eq!(live.database.snapshot().unwrap().view().entry_count().unwrap(), 1);
+    assert!(!live.directory.path().join("bulk-build.tmp").exists());
+    assert_sound(&live.database);
 }
 
 fn prepare(preparer: &mut Preparer, entry: &Entry) -> PreparedEntry {

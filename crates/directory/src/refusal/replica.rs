@@ -30,6 +30,10 @@ refusals! {
         /// Its entryUUID is not that of the message.
         WrongUuid { name: String } => UNWILLING_TO_PERFORM,
             format!("\"{name}\": entryUUID is not that of the message");
+        /// A refresh of an empty database has an entry twice: it cannot be loaded at once.
+        SentTwice { name: String } => UNWILLING_TO_PERFORM, format!("\"{name}\": sent twice");
+        /// The configuration has changed while an empty database was loaded.
+        OtherConfiguration => BUSY, "the configuration has changed meanwhile";
         /// `filter` of the consumer.
         InvalidFilter { filter: String } => UNWILLING_TO_PERFORM, format!("bad filter {filter}");
         /// So many entries would have to move that other writes would wait.

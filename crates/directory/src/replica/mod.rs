@@ -9,6 +9,7 @@ mod conflict;
 mod delete;
 mod difference;
 mod incoming;
+mod initial;
 mod job;
 mod mapping;
 mod placing;
@@ -17,5 +18,6 @@ mod read;
 pub use self::{
     absent::{Absent, AbsentSlice},
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
+    initial::InitialLoad,
     mapping::{AttributeChoice, ReplicaMapping},
 };

@@ -9,5 +9,6 @@ mod absent;
 mod conflicts;
 mod convergence;
 mod entries;
+mod initial;
 mod peer;
 mod places;

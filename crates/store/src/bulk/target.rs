@@ -4,7 +4,10 @@ use std::{
     fs::{self, DirBuilder, File},
     os::{fd::AsRawFd, unix::fs::DirBuilderExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use ironbark_model::Schema;
@@ -18,6 +21,25 @@ const TEMPORARY: &str = "bulk-build.tmp";
 pub(super) struct Target {
     directory: PathBuf,
     temporary: PathBuf,
+    /// Held while an open database is built for.
+    _turn: Option<Turn>,
+}
+
+/// The only build for an open database.
+pub(super) struct Turn(Arc<AtomicBool>);
+
+impl Turn {
+    /// `None`: another build is under way.
+    pub(super) fn take(is_built: &Arc<AtomicBool>) -> Option<Self> {
+        let was_built = is_built.swap(true, Ordering::AcqRel);
+        (!was_built).then(|| Self(Arc::clone(is_built)))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 impl Target {
@@ -41,6 +63,12 @@ impl Target {
                 )));
             }
         }
+        Self::beside(options, None)
+    }
+
+    /// Makes the temporary directory, whatever the database holds. Removes one that a killed build has left.
+    pub(super) fn beside(options: &DatabaseOptions, turn: Option<Turn>) -> Result<Self, StoreError> {
+        let directory = options.directory.clone();
         let temporary = directory.join(TEMPORARY);
         if temporary.exists() {
             fs::remove_dir_all(&temporary).map_err(|error| StoreError::file(&temporary, error))?;
@@ -49,7 +77,11 @@ impl Target {
             .mode(0o700)
             .create(&temporary)
             .map_err(|error| StoreError::file(&temporary, error))?;
-        Ok(Self { directory, temporary })
+        Ok(Self {
+            directory,
+            temporary,
+            _turn: turn,
+        })
     }
     pub(super) fn temporary(&self) -> &Path {
         &self.temporary

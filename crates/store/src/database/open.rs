@@ -83,6 +83,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         sets: Arc::new(sets),
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
+        is_built: Arc::default(),
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
     };

@@ -1,0 +1,228 @@
+//! The first refresh of a database that has never had an entry: all entries are built into a file of their own and
+//! taken over at once, with the provider's context vector. That takes a fraction of the work of adding one after the
+//! other, and readers see nothing of it, or all.
+//!
+//! It is a short cut. If it is not possible, or comes to nothing, the refresh goes the ordinary way.
+
+use std::sync::Arc;
+
+use ironbark_model::{Attribute, Entry, Filter};
+use ironbark_runtime::spawn_named;
+use ironbark_store::{BulkBuilder, ContextVector, Database, Scope, StoreError};
+use rustc_hash::FxHashSet;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    incoming::{Incoming, ReplicatedEntry},
+    mapping::ReplicaMapping,
+    read::read,
+};
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{open, queue::WriterHandle},
+    refusal::{Failure, ReplicaRefusal, WriteRefusal},
+};
+
+/// Octets of names and index keys that are held in memory; more are sorted in temporary files.
+const MEMORY: usize = 128 << 20;
+/// Entries and octets that are handed to the thread together, and how often that may wait.
+const BATCH_ENTRIES: usize = 128;
+const BATCH_OCTETS: usize = 256 << 10;
+const BATCHES: usize = 8;
+/// Entries between two lines of the log.
+const PROGRESS: usize = 100_000;
+
+/// A load under way. Dropping it ends it, and nothing is left.
+pub struct InitialLoad {
+    steps: mpsc::Sender<Step>,
+    batch: Vec<ReplicatedEntry>,
+    octets: usize,
+    ended: oneshot::Receiver<Result<(), OperationError>>,
+}
+
+enum Step {
+    Entries(Vec<ReplicatedEntry>),
+    Install(ContextVector),
+}
+
+impl Directory {
+    /// Begins to load a database at once with what the provider of this consumer sends. `None`: the database has had
+    /// entries, keeps no log, has its entries in files or overlays that act on each entry, or the consumer does not
+    /// take everything as it is.
+    pub fn begin_initial_load(
+        self: &Arc<Self>,
+        context: &Arc<NamingContext>,
+        mapping: &Arc<ReplicaMapping>,
+    ) -> Option<InitialLoad> {
+        let configuration = self.configuration();
+        let database = context.database()?;
+        let overlays = context.overlays();
+        let takes_all = matches!(mapping.scope, Scope::Subtree)
+            && context.is_suffix(&mapping.local_base)
+            && takes_every_entry(&mapping.filter)
+            && !mapping.schema_checking;
+        let is_plain = context.backend.files().is_none()
+            && context.settings.keeps_changes()
+            && overlays.effects.is_empty()
+            && overlays.followers.is_empty();
+        if !takes_all || !is_plain {
+            return None;
+        }
+        let indexes = open::options(&context.settings).indexes;
+        let builder = match BulkBuilder::beside(database, indexes, MEMORY) {
+            Ok(builder) => builder,
+            Err(StoreError::Inapplicable(_)) => return None,
+            Err(error) => {
+                tracing::warn!(target: "sync", "entries are applied one by one: {error}");
+                return None;
+            }
+        };
+        let (steps, received) = mpsc::channel(BATCHES);
+        let (reply, ended) = oneshot::channel();
+        let load = Load {
+            directory: Arc::clone(self),
+            database: Arc::clone(database),
+            mapping: Arc::clone(mapping),
+            configuration,
+            builder,
+            seen: FxHashSet::default(),
+        };
+        // Without a thread the entries are applied one by one.
+        spawn_named("initial-load", move || {
+            // Nobody may wait for it any more.
+            let _ = reply.send(load.run(received));
+        })
+        .ok()?;
+        Some(InitialLoad {
+            steps,
+            batch: Vec::new(),
+            octets: 0,
+            ended,
+        })
+    }
+}
+
+/// Whether a filter is one that every entry matches.
+fn takes_every_entry(filter: &str) -> bool {
+    filter.is_empty()
+        || matches!(
+            Filter::parse(filter.as_bytes(), 1),
+            Ok(Filter::Present(attribute)) if attribute.eq_ignore_ascii_case(b"objectClass")
+        )
+}
+
+impl InitialLoad {
+    /// Takes an entry. If the future is dropped, the load must be dropped as well.
+    ///
+    /// # Errors
+    /// The load has come to nothing: this entry, or one before it, cannot be loaded at once.
+    pub async fn add(&mut self, entry: ReplicatedEntry) -> Result<(), OperationError> {
+        let incoming = Incoming::Entry(entry);
+        self.octets += incoming.octets();
+        if let Incoming::Entry(entry) = incoming {
+            self.batch.push(entry);
+        }
+        if self.batch.len() < BATCH_ENTRIES && self.octets < BATCH_OCTETS {
+            return Ok(());
+        }
+        self.hand_over().await
+    }
+
+    /// Ends the load: everything was taken. After success the entries are there, with the provider's vector.
+    ///
+    /// # Errors
+    /// The load has come to nothing, and the database is as it was.
+    pub async fn install(mut self, vector: &ContextVector) -> Result<(), OperationError> {
+        self.hand_over().await?;
+        self.send(Step::Install(vector.clone())).await?;
+        let unexpected = |_| OperationError::from(Failure::Unexpected);
+        self.ended.await.map_err(unexpected)?
+    }
+
+    async fn hand_over(&mut self) -> Result<(), OperationError> {
+        self.octets = 0;
+        let batch = std::mem::take(&mut self.batch);
+        self.send(Step::Entries(batch)).await
+    }
+
+    async fn send(&mut self, step: Step) -> Result<(), OperationError> {
+        if self.steps.send(step).await.is_ok() {
+            return Ok(());
+        }
+        // The thread has ended, and says why.
+        match (&mut self.ended).await {
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(())) | Err(_) => Err(Failure::Unexpected.into()),
+        }
+    }
+}
+
+/// The thread's side.
+struct Load {
+    directory: Arc<Directory>,
+    database: Arc<Database>,
+    mapping: Arc<ReplicaMapping>,
+    configuration: Arc<Configuration>,
+    builder: BulkBuilder,
+    seen: FxHashSet<[u8; 16]>,
+}
+
+impl Load {
+    fn run(mut self, mut steps: mpsc::Receiver<Step>) -> Result<(), OperationError> {
+        while let Some(step) = steps.blocking_recv() {
+            match step {
+                Step::Entries(entries) => {
+                    for entry in &entries {
+                        self.add(entry)?;
+                    }
+                }
+                Step::Install(vector) => return self.install(&vector),
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, entry: &ReplicatedEntry) -> Result<(), OperationError> {
+        let name = || String::from(&*entry.dn);
+        let read = read(&self.configuration, entry, &self.mapping)?;
+        let Some(csn) = read.csn else {
+            return Err(ReplicaRefusal::NoCsn { name: name() }.into());
+        };
+        if !self.directory.observe_peer(csn, 0) {
+            return Err(WriteRefusal::TooFarAhead.into());
+        }
+        if !self.seen.insert(read.uuid) {
+            return Err(ReplicaRefusal::SentTwice { name: name() }.into());
+        }
+        let attributes = read.attributes.into_iter().map(|attribute| Attribute {
+            description: attribute.description,
+            values: attribute.values,
+        });
+        self.builder.add(&Entry {
+            dn: read.dn,
+            attributes: attributes.collect(),
+        })?;
+        if self.seen.len().is_multiple_of(PROGRESS) {
+            tracing::info!(target: "sync", "refresh of an empty database: {} entries", self.seen.len());
+        }
+        Ok(())
+    }
+
+    fn install(self, vector: &ContextVector) -> Result<(), OperationError> {
+        if !vector.iter().all(|csn| self.directory.observe_peer(csn, 0)) {
+            return Err(WriteRefusal::TooFarAhead.into());
+        }
+        let configuration = self.directory.configuration();
+        // What was read under another schema, or for other indexes, may not be what is wanted now.
+        if !Arc::ptr_eq(&configuration, &self.configuration) {
+            return Err(ReplicaRefusal::OtherConfiguration.into());
+        }
+        let context = configuration.context_of(&self.mapping.local_base);
+        let writer = context.and_then(|context| context.backend.own_writer());
+        let last = self.builder.install(&self.database, vector)?;
+        if let Some(feed) = writer.map(WriterHandle::feed) {
+            feed.committed(last);
+        }
+        Ok(())
+    }
+}
