@@ -21,7 +21,8 @@ impl BulkBuilder {
     /// `memory_limit` as of [`BulkBuilder::new`].
     ///
     /// # Errors
-    /// [`StoreError::Inapplicable`]: the database has, or had, entries, or another build for it is under way. The directory cannot be written.
+    /// [`StoreError::Inapplicable`]: the database has, or had, entries, or another build for it is under way. The
+    /// directory cannot be written.
     pub fn beside(database: &Database, indexes: Vec<IndexDefinition>, memory_limit: usize) -> Result<Self, StoreError> {
         let snapshot = database.snapshot()?;
         refuse_if_touched(&database.ground.tables, &snapshot.txn)?;
