@@ -6,6 +6,8 @@ use ironbark_testkit::{Flavor, Server};
 
 use crate::{PEOPLE, assert_follows, change, following, providing};
 
+const TIMES: &str = "createTimestamp: 20200101000000Z\nmodifyTimestamp: 20200101000000Z\n";
+
 /// Runs the tool as the rootdn of both servers.
 fn compare(urls: &[&str], options: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = Command::new(Flavor::Ironbark.program().unwrap())
@@ -19,12 +21,12 @@ fn compare(urls: &[&str], options: &[&str]) -> (Option<i32>, String) {
     (status.code(), text(&stdout) + &text(&stderr))
 }
 
-/// The line of a change that a server makes for itself, under the UUID and CSN that the entry has elsewhere.
+/// An entry with UUID and CSN, as LDIF.
 fn entry(name: &str, number: u8, second: u8, more: &str) -> String {
     format!(
         "dn: cn={name},ou=people,dc=example,dc=com\nobjectClass: person\nsn: s\n{more}\
          entryUUID: 00000000-0000-4000-8000-0000000000{number:02}\n\
-         entryCSN: 202001010000{second:02}.000000Z#000000#001#000000\n\n"
+         entryCSN: 202001010000{second:02}.000000Z#000000#001#000000\n{TIMES}\n"
     )
 }
 
@@ -37,7 +39,7 @@ fn loaded(flavor: Flavor, entries: &str) -> Server {
         .map(|(number, entry)| {
             format!(
                 "{}\nentryUUID: 00000000-0000-4000-9000-00000000000{number}\n\
-                 entryCSN: 20200101000000.000000Z#000000#001#000000\n\n",
+                 entryCSN: 20200101000000.000000Z#000000#001#000000\n{TIMES}\n",
                 entry.trim_end()
             )
         })
@@ -129,6 +131,46 @@ fn replicas_of_either_kind_are_found_equal() {
 }
 
 #[test]
+fn sums_find_what_differs_among_many() {
+    let all: String = (0..3_000)
+        .map(|number: u32| {
+            format!(
+                "dn: cn=e{number},ou=people,dc=example,dc=com\nobjectClass: person\nsn: s\n\
+                 entryUUID: {:08x}-0000-4000-8000-000000000000\n\
+                 entryCSN: 20200101000000.000000Z#000000#001#000000\n\n",
+                number << 20 | number
+            )
+        })
+        .collect();
+    let but_one = all
+        .replace("cn=e77,", "cn=other,")
+        .replace("04d0004d-0000-4000-8000", "04d0004d-0000-4000-8001");
+    let servers = [loaded(Flavor::Ironbark, &all), loaded(Flavor::Ironbark, &but_one)];
+    let urls = [servers[0].url(), servers[1].url()];
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let (status, text) = compare(&urls, &[]);
+    assert_eq!(status, Some(1), "{text}");
+    for part in [
+        "sums: 1 of 4096 buckets differ\n",
+        ": 3003 entries",
+        ": missing: cn=e77,ou=people,dc=example,dc=com (",
+        ": extra: cn=other,ou=people,dc=example,dc=com (",
+        ": 1 missing, 1 extra\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    // Sums are of the moment when they are asked for.
+    for server in &servers {
+        for name in ["e77", "other"] {
+            let dn = format!("dn: cn={name},ou=people,dc=example,dc=com\nchangetype: delete\n");
+            server.ldapmodify(&dn).unwrap();
+        }
+    }
+    let (status, text) = compare(&urls, &[]);
+    assert!(status == Some(0) && text.contains("sums: 0 of 4096"), "{text}");
+}
+
+#[test]
 fn who_sees_only_a_part_is_told_so() {
     let config = Server::people_config(
         "",
@@ -167,4 +209,61 @@ fn who_sees_only_a_part_is_told_so() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && text.contains("size limit"), "{text}");
+}
+
+#[test]
+fn sums_are_for_those_who_may_manage() {
+    let config = Server::people_config(
+        "",
+        "access to dn.base=\"dc=example,dc=com\" by dn.base=\"ou=people,dc=example,dc=com\" manage \
+         by dn.base=\"ou=others,dc=example,dc=com\" none by * read\naccess to * by anonymous auth by * write\n",
+    );
+    let server = Server::start(Flavor::Ironbark, &config).unwrap();
+    let people = PEOPLE.replace("ou: ", "userPassword: secret\nou: ");
+    let people = people.replace(
+        "objectClass: organizationalUnit",
+        "objectClass: organizationalUnit\ndescription: x",
+    );
+    server.ldapadd(&people).unwrap().success().unwrap();
+    let script = format!(
+        "import ldap\n\
+         from ldap.extop import ExtendedRequest\n\
+         OID = '2.25.197556397984251993642444354322916165580.3.1'\n\
+         def value(base): return bytes([0x30, len(base) + 2, 0x04, len(base)]) + base\n\
+         root = ('cn=Manager,dc=example,dc=com', 'secret')\n\
+         def sums(name, password, octets):\n\
+         \x20   connection = ldap.initialize('{url}')\n\
+         \x20   connection.simple_bind_s(name, password)\n\
+         \x20   try: return len(connection.extop_s(ExtendedRequest(OID, octets))[1] or b'') > 65536\n\
+         \x20   except ldap.LDAPError as error: return type(error).__name__\n\
+         base = value(b'dc=example,dc=com')\n\
+         print(sums(*root, base))\n\
+         print(sums('ou=people,dc=example,dc=com', 'secret', base))\n\
+         print(sums('', '', base))\n\
+         print(sums('ou=others,dc=example,dc=com', 'secret', base))\n\
+         print(sums(*root, value(b'ou=people,dc=example,dc=com')))\n\
+         print(sums(*root, value(b'dc=nowhere')))\n\
+         print(sums(*root, value(b'x')))\n\
+         print(sums(*root, base[:-1]))\n\
+         print(sums(*root, base + bytes(100000)))\n\
+         print(sums(*root, None))\n",
+        url = server.url()
+    );
+    let outcome = server.python(&script).unwrap().success().unwrap();
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "True",
+            "True",
+            "INSUFFICIENT_ACCESS",
+            "NO_SUCH_OBJECT",
+            "NO_SUCH_OBJECT",
+            "NO_SUCH_OBJECT",
+            "INVALID_DN_SYNTAX",
+            "PROTOCOL_ERROR",
+            "PROTOCOL_ERROR",
+            "PROTOCOL_ERROR",
+        ]
+    );
 }

@@ -85,6 +85,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         index_work: AtomicBool::new(true),
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
+        bucket_sums: Mutex::default(),
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;

@@ -38,6 +38,23 @@ struct Findings {
     looked: Vec<Looked>,
 }
 
+impl Findings {
+    fn of(entries: Vec<u64>, lists: &[Vec<Line>]) -> Self {
+        let mut suspects = BTreeSet::new();
+        if let Some((first, others)) = lists.split_first() {
+            for other in others {
+                suspects.extend(differing(first, other));
+            }
+        }
+        Self {
+            entries,
+            vectors: Vec::new(),
+            suspects,
+            looked: Vec::new(),
+        }
+    }
+}
+
 impl Comparison {
     /// Connects to all servers.
     ///
@@ -67,7 +84,10 @@ impl Comparison {
     pub(super) async fn run(&mut self, wait: Duration, names: usize) -> Result<bool, String> {
         let begin = self.clock.monotonic();
         loop {
-            let mut findings = self.list().await?;
+            let mut findings = match self.compare_digests().await? {
+                Some(findings) => findings,
+                None => self.list().await?,
+            };
             // The listings are not of the same moment: what has changed meanwhile is equal at the second look.
             self.look(&mut findings, names).await?;
             let mut is_over = self.clock.monotonic().saturating_since(begin) >= wait;
@@ -83,6 +103,41 @@ impl Comparison {
         }
     }
 
+    /// Compares sums, and lists only the entries of buckets that differ. `None`: a server does not give sums, they do
+    /// not tell enough, or too many differ.
+    async fn compare_digests(&self) -> Result<Option<Findings>, String> {
+        if self.depth.is_deep {
+            return Ok(None);
+        }
+        let mut digests = Vec::with_capacity(self.replicas.len());
+        for replica in &self.replicas {
+            let Some(digest) = replica.digest().await? else {
+                return Ok(None);
+            };
+            digests.push(digest);
+        }
+        let Some((first, others)) = digests.split_first() else {
+            return Ok(None);
+        };
+        let buckets: Vec<usize> = (0..first.sums.len())
+            .filter(|bucket| {
+                others
+                    .iter()
+                    .any(|other| other.sums.get(*bucket) != first.sums.get(*bucket))
+            })
+            .collect();
+        if buckets.len() > MOST_BUCKETS {
+            return Ok(None);
+        }
+        let mut lists = Vec::with_capacity(self.replicas.len());
+        for replica in &self.replicas {
+            lists.push(replica.list_buckets(&buckets, &self.depth).await?);
+        }
+        let entries = digests.iter().map(|digest| digest.entries).collect();
+        println!("sums: {} of {} buckets differ", buckets.len(), first.sums.len());
+        Ok(Some(Findings::of(entries, &lists)))
+    }
+
     /// Reads all entries of all servers, at the same time.
     async fn list(&self) -> Result<Findings, String> {
         let progress = Progress::entries(None);
@@ -95,13 +150,12 @@ impl Comparison {
                 let mut tell = |count| {
                     let _ = sender.send((number, count));
                 };
-                let lines = replica.list(&depth, &mut tell).await?;
-                Ok::<_, String>((number, replica.vector().await?, lines))
+                Ok::<_, String>((number, replica.list(&depth, &mut tell).await?))
             });
         }
         drop(sender);
         let mut read = vec![0; self.replicas.len()];
-        let mut lists = vec![(ContextVector::default(), Vec::new()); self.replicas.len()];
+        let mut lists = vec![Vec::new(); self.replicas.len()];
         loop {
             tokio::select! {
                 Some((number, count)) = counts.recv() => {
@@ -112,26 +166,15 @@ impl Comparison {
                 }
                 ended = tasks.join_next() => {
                     let Some(ended) = ended else { break };
-                    let (number, vector, lines) = ended.map_err(|error| error.to_string())??;
+                    let (number, lines) = ended.map_err(|error| error.to_string())??;
                     if let Some(slot) = lists.get_mut::<usize>(number) {
-                        *slot = (vector, lines);
+                        *slot = lines;
                     }
                 }
             }
         }
-        let entries = lists.iter().map(|(_, lines)| lines.len() as u64).collect();
-        let mut suspects = BTreeSet::new();
-        if let Some(((_, first), others)) = lists.split_first() {
-            for (_, other) in others {
-                suspects.extend(differing(first, other));
-            }
-        }
-        Ok(Findings {
-            entries,
-            vectors: lists.into_iter().map(|(vector, _)| vector).collect(),
-            suspects,
-            looked: Vec::new(),
-        })
+        let entries = lists.iter().map(|lines| lines.len() as u64).collect();
+        Ok(Findings::of(entries, &lists))
     }
 
     /// Reads the suspects again. Those that are equal now are none any more. If they are too many, only some are read,
@@ -267,6 +310,8 @@ impl Comparison {
     }
 }
 
+/// Buckets of which entries are listed; of more, all entries are.
+const MOST_BUCKETS: usize = 256;
 /// Entries that are read again; of more only some are.
 const MOST_LOOKED: usize = 10_000;
 /// Between two looks at what differs.

@@ -6,6 +6,7 @@ use ironbark_client::{Client, ConnectSettings, Error, Search, SearchEntry, Searc
 use ironbark_ldap_proto::{
     Filter, ResultCode, Scope,
     controls::{Control, ManageDsaIt, Subentries},
+    extended::replica_digest::{self, ReplicaDigest, ReplicaDigestRequest},
 };
 use ironbark_model::ldap_url::LdapUrl;
 use ironbark_store::{ContextVector, Csn};
@@ -74,6 +75,13 @@ impl Depth {
             })
             .collect()
     }
+}
+
+/// The sums of a server's entries.
+pub(super) struct Digest {
+    pub(super) entries: u64,
+    /// For each bucket of entryUUIDs.
+    pub(super) sums: Vec<[u8; 16]>,
 }
 
 /// A server that is compared.
@@ -145,6 +153,42 @@ impl Replica {
             Ok(())
         })
         .await?;
+        lines.sort_unstable();
+        lines.dedup_by_key(|line| line.uuid);
+        Ok(lines)
+    }
+
+    /// The sums of its entries, if it has the operation, the base is a naming context and this identity may ask.
+    pub(super) async fn digest(&self) -> Result<Option<Digest>, String> {
+        let mut request = Vec::new();
+        let base = self.base.as_bytes();
+        ReplicaDigestRequest { base }.encode(&mut request);
+        let reply = self.client.extended(replica_digest::OID, Some(&request), &[]).await;
+        let reply = reply.map_err(|error| self.failed(&error.to_string()))?;
+        let value = reply.value.filter(|_| reply.result.is_success());
+        let Some(value) = value else { return Ok(None) };
+        let digest = ReplicaDigest::decode(&value).map_err(|error| self.failed(&error.to_string()))?;
+        Ok(Some(Digest {
+            entries: digest.entries,
+            sums: digest.sums.as_chunks().0.to_vec(),
+        }))
+    }
+
+    /// The entries of these buckets, sorted by UUID.
+    pub(super) async fn list_buckets(&self, buckets: &[usize], depth: &Depth) -> Result<Vec<Line>, String> {
+        let mut lines = Vec::new();
+        for bucket in buckets {
+            let text = format!(
+                "(&(entryUUID>={bucket:03x}00000-0000-0000-0000-000000000000)\
+                 (entryUUID<={bucket:03x}fffff-ffff-ffff-ffff-ffffffffffff))"
+            );
+            let filter = Filter::parse(text.as_bytes(), 2).map_err(|error| error.to_string())?;
+            self.walk(&filter, depth, |entry| {
+                lines.push(self.line(&entry, depth)?);
+                Ok(())
+            })
+            .await?;
+        }
         lines.sort_unstable();
         lines.dedup_by_key(|line| line.uuid);
         Ok(lines)
