@@ -81,15 +81,15 @@ impl Csn {
     }
 
     /// The packed bytes and two of the server ID.
-    pub(crate) fn octets(self) -> [u8; OCTETS] {
-        let mut bytes = [0; OCTETS];
+    pub fn octets(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
         let parts = self.packed().into_iter().chain(self.server.to_be_bytes());
         bytes.iter_mut().zip(parts).for_each(|(byte, part)| *byte = part);
         bytes
     }
 
     /// Reads what [`Csn::octets`] wrote.
-    pub(crate) fn from_octets(bytes: &[u8; OCTETS]) -> Self {
+    pub fn from_octets(bytes: &[u8; 16]) -> Self {
         let number = |from: usize, count: usize| {
             let digits = bytes.iter().skip(from).take(count);
             digits.fold(0, |number: u64, byte| number << 8 | u64::from(*byte))

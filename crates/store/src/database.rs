@@ -4,6 +4,7 @@ mod indexing;
 mod maintenance;
 mod open;
 mod schema;
+mod sums;
 
 use std::sync::{
     Arc, Mutex, MutexGuard,
@@ -16,6 +17,7 @@ use ironbark_model::Schema;
 
 use crate::{
     StoreError, View,
+    buckets::KnownSums,
     catalog::{Catalog, Parts, Undefined},
     ground::Ground,
     log::recent::KnownRow,
@@ -59,6 +61,8 @@ pub(crate) struct Common {
     pub(crate) tombstones_seen: Mutex<Vec<u8>>,
     /// The last row of the log as the last commit with one has left it, for the next.
     pub(crate) last_row: Mutex<KnownRow>,
+    /// The last sums for comparisons of replicas.
+    pub(crate) bucket_sums: KnownSums,
 }
 
 impl Database {

@@ -3,6 +3,7 @@
 //!
 //! Invariants: the only crate that knows LMDB; entries change only through [`WriteTransaction::apply`].
 
+mod buckets;
 pub mod bulk;
 mod catalog;
 pub mod change;
@@ -32,6 +33,7 @@ mod varint;
 pub mod view;
 mod write;
 
+pub use buckets::{BUCKETS, BucketSums, bucket_of};
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, RecordedEffect, ValueChange};
 pub use csn::{ContextVector, Csn};

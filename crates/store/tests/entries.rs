@@ -11,7 +11,10 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use common::*;
 use ironbark_model::{Dn, Entry};
@@ -643,4 +646,60 @@ fn another_schema_takes_effect_at_once() {
     assert!(matches!(error, StoreError::Format(_)));
     assert_eq!(found(&store.database), 1);
     assert_sound(&store.database);
+}
+
+#[test]
+fn sums_of_buckets_are_those_of_the_entries_at_any_time() {
+    let csn = |second: u8| format!("202601010000{second:02}.000000Z#000000#001#000000");
+    let uuid = |number: u8| format!("{number:02x}000000-0000-4000-8000-000000000000");
+    let person = |number: u8, second: u8| {
+        let (uuid, csn, name) = (
+            uuid(number),
+            csn(second),
+            format!("cn=a{number},ou=people,dc=example,dc=com"),
+        );
+        let lines = [
+            ("objectClass", "person"),
+            ("sn", "s"),
+            ("entryUUID", &*uuid),
+            ("entryCSN", &*csn),
+        ];
+        add(&name, &lines)
+    };
+    let store_of = |numbers: &[u8], seconds: u8| {
+        let store = store();
+        store.people();
+        for number in numbers {
+            store.apply(&[person(*number, seconds)]).unwrap();
+        }
+        store
+    };
+    let sums = |store: &Store| store.database.bucket_sums(&|| true).unwrap().unwrap();
+    // The order and the IDs do not matter.
+    let (first, other) = (store_of(&[1, 2, 3], 0), store_of(&[3, 1, 2], 0));
+    assert_eq!(sums(&first).sums, sums(&other).sums);
+    assert_eq!((sums(&first).entries, sums(&first).root()), (3, sums(&other).root()));
+    // A change, an entry more and an entry less are seen at once, each in its bucket.
+    let changed = |store: &Store| -> Vec<usize> {
+        let (now, former) = (sums(store), sums(&other));
+        (0..now.sums.len())
+            .filter(|bucket| now.sums[*bucket] != former.sums[*bucket])
+            .collect()
+    };
+    let newer = csn(1);
+    let change = ValueChange::Replace {
+        attribute: "entryCSN".into(),
+        values: values(&[&newer]),
+    };
+    first
+        .apply(&[modify("cn=a2,ou=people,dc=example,dc=com", vec![change])])
+        .unwrap();
+    assert_eq!(changed(&first), [0x020]);
+    first.apply(&[person(4, 0)]).unwrap();
+    assert_eq!(changed(&first), [0x020, 0x040]);
+    assert_ne!(sums(&first).root(), sums(&other).root());
+    // Without a change they are not computed again; who is not waited for is not served.
+    assert!(Arc::ptr_eq(&sums(&first), &sums(&first)));
+    first.apply(&[person(5, 0)]).unwrap();
+    assert!(first.database.bucket_sums(&|| true).unwrap().is_some());
 }

@@ -3,6 +3,7 @@
 mod advise;
 mod backup;
 mod changes;
+mod compare_replicas;
 mod config_file;
 mod explain;
 mod generate;
@@ -64,6 +65,8 @@ enum Command {
     Backup(backup::Backup),
     /// Show the log of changes of a database
     Changes(changes::Changes),
+    /// Compare what servers hold that replicate each other
+    CompareReplicas(Box<compare_replicas::CompareReplicas>),
     /// Restore a verified backup where the database is missing
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
@@ -97,6 +100,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::ConfigFile(config_file) => config_file.run(),
         Command::Backup(backup) => backup.run(),
         Command::Changes(changes) => changes.run(),
+        Command::CompareReplicas(compare) => return compare.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
     };

@@ -1,5 +1,6 @@
 //! Code that several subcommands share: options, the choice of databases and entries, files that are left behind.
 
+pub(crate) mod access_options;
 pub(crate) mod chosen;
 pub(crate) mod config_database;
 pub(crate) mod connect;

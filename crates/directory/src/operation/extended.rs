@@ -9,7 +9,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, ResultCode};
 
-use super::{overlay_operation, password_modify};
+use super::{overlay_operation, password_modify, replica_digest};
 use crate::{
     Configuration, Directory, OperationError,
     backend::call::Call,
@@ -49,6 +49,7 @@ pub(crate) fn start(
             start_tls(directory, session, configuration, origin, request, out)
         }
         ExtendedOperation::PasswordModify => password_modify::start(directory, call, row, request.value),
+        ExtendedOperation::ReplicaDigest => replica_digest::start(directory, call, row, request.value),
         ExtendedOperation::OfOverlay => overlay_operation::start(directory, call, row, request.value),
     }
 }
@@ -61,6 +62,7 @@ pub(crate) fn subject(
 ) -> Option<Dn> {
     match configuration.extended_operation(request.name)?.operation {
         ExtendedOperation::PasswordModify => password_modify::subject(configuration, origin, request.value),
+        ExtendedOperation::ReplicaDigest => replica_digest::subject(configuration, request.value),
         ExtendedOperation::OfOverlay => overlay_operation::subject(configuration, request),
         ExtendedOperation::WhoAmI | ExtendedOperation::Cancel | ExtendedOperation::StartTls => None,
     }

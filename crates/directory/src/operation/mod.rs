@@ -21,6 +21,7 @@ pub(crate) mod null;
 mod overlay_operation;
 pub(crate) mod password_modify;
 mod read_entry;
+mod replica_digest;
 pub(crate) mod sasl_bind;
 mod sasl_turn;
 pub(crate) mod submit;

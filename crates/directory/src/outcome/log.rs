@@ -225,6 +225,7 @@ fn extended(
                 stats!(origin, "CANCEL msg={id}");
             }
         }
+        Some(ExtendedOperation::ReplicaDigest) => stats!(origin, "REPLICA DIGEST"),
         Some(ExtendedOperation::OfOverlay) => {}
         None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
     }

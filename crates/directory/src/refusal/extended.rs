@@ -9,6 +9,12 @@ refusals! {
         UnexpectedValue => PROTOCOL_ERROR, "no request data expected";
         /// The database does not have the overlay that executes the operation.
         NotInDatabase => UNWILLING_TO_PERFORM, "operation not supported by this database";
+        /// A digest is asked of something else than a stored naming context.
+        NoSuchContext => NO_SUCH_OBJECT;
+        /// A digest tells of all entries.
+        NeedsManage => INSUFFICIENT_ACCESS_RIGHTS;
+        /// A digest of the database is being computed for another request.
+        DigestUnderWay => BUSY, "the digest is being computed for another request";
         /// The connection has TLS.
         TlsStarted => OPERATIONS_ERROR, "TLS already started";
         /// The connection has a security layer.

@@ -11,6 +11,8 @@ pub enum ExtendedOperation {
     PasswordModify,
     /// RFC 3909.
     Cancel,
+    /// Of this project: sums by which replicas are compared.
+    ReplicaDigest,
     /// An operation that its overlay executes. It exists only with the overlay.
     OfOverlay,
 }

@@ -4,6 +4,7 @@ pub mod cancel;
 mod descriptor;
 pub mod password_modify;
 pub mod refresh;
+pub mod replica_digest;
 pub mod start_tls;
 pub mod who_am_i;
 
@@ -15,10 +16,11 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
 }
 
 /// All extended operations.
-pub static REGISTRY: [Descriptor; 5] = [
+pub static REGISTRY: [Descriptor; 6] = [
     start_tls::DESCRIPTOR,
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,
     cancel::DESCRIPTOR,
     refresh::DESCRIPTOR,
+    replica_digest::DESCRIPTOR,
 ];

@@ -86,6 +86,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         is_built: Arc::default(),
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
+        bucket_sums: Mutex::default(),
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;
