@@ -270,3 +270,70 @@ fn what_is_logged_changes_with_the_configuration() {
     assert_eq!(kinds, ["reqType: add", "reqType: delete"]);
     assert_eq!(stamps(1).lines().count(), 3);
 }
+
+#[test]
+fn reads_binds_and_refused_changes_are_logged_when_the_settings_say_so() {
+    let mut site = site("logops reads bind delete");
+    let _ = site.search("dc=ex", Scope::BaseObject, "(&(objectClass=*)(O=EX))", &["o", "cn"]);
+    assert_eq!(site.delete("cn=nobody,dc=ex").code, 32);
+    assert_eq!(site.add("cn=nobody,dc=ex", "objectClass: nothing").code, 21);
+    site.directory.close();
+    let configuration = site.directory.configuration();
+    let log = configuration
+        .contexts
+        .iter()
+        .find(|context| context.suffixes()[0].pretty() == "cn=accesslog");
+    let snapshot = log
+        .expect("a context")
+        .database()
+        .expect("stored")
+        .snapshot()
+        .expect("read");
+    let view = snapshot.view();
+    let mut entries = Vec::new();
+    for record in view.entries(1).expect("read") {
+        let mut text = String::new();
+        for held in record.expect("read").attributes() {
+            let name = String::from_utf8_lossy(held.name()).into_owned();
+            for value in held.to_attribute().expect("read").values {
+                text.push_str(&format!("{name}: {}\n", String::from_utf8_lossy(&value)));
+            }
+        }
+        let shown = text
+            .lines()
+            .filter(|line| line.starts_with("req") && !line.starts_with("reqStart") && !line.starts_with("reqEnd"));
+        entries.push(shown.collect::<Vec<_>>().join("\n"));
+    }
+    let who = "reqSession: 7\nreqAuthzID: cn=root,dc=ex";
+    assert_eq!(
+        entries,
+        [
+            format!(
+                "reqType: search\n{who}\nreqDN: dc=ex\nreqResult: 0\nreqScope: base\nreqDerefAliases: never\n\
+                 reqAttrsOnly: FALSE\nreqFilter: (&(objectClass=*)(o=ex))\nreqAttr: o\nreqAttr: cn\nreqEntries: 1\n\
+                 reqTimeLimit: -1\nreqSizeLimit: -1"
+            ),
+            format!("reqType: delete\n{who}\nreqDN: cn=nobody,dc=ex\nreqResult: 32"),
+        ]
+    );
+}
+
+#[test]
+fn old_entries_are_purged_after_the_least_csn_was_raised() {
+    let mut site = site("logops writes\nlogpurge 00:01 00:00:01\nlogpurgebatch 2");
+    for number in 0..5 {
+        site.must_add(&format!("cn={number},dc=ex"), "objectClass: person\nsn: s");
+    }
+    let last = site.read("cn=4,dc=ex", &["entryCSN"]).expect("there");
+    site.clock.advance(std::time::Duration::from_secs(61));
+    site.must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
+    loop {
+        let left = site.search("cn=accesslog", Scope::SingleLevel, "(objectClass=*)", &["1.1"]);
+        if left.len() == 1 {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    let min = site.read("cn=accesslog", &["minCSN"]).expect("there");
+    assert_eq!(min, last.replace("entryCSN", "minCSN"));
+}

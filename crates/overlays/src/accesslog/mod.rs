@@ -4,7 +4,10 @@
 //! database of the log ([`append`]), which knows what it has taken. A write is answered when that is committed.
 
 mod append;
+mod clerk;
+mod events;
 mod former;
+mod purge;
 mod render;
 mod rows;
 mod settings;
@@ -24,6 +27,7 @@ use ironbark_store::ChangeRecord;
 
 use self::{
     append::{Append, LogChange},
+    clerk::Clerk,
     former::Former,
     render::LoggedOperation,
     settings::{AccesslogConfig, Operations},
@@ -56,6 +60,7 @@ struct Accesslog {
     settings: AccesslogConfig,
     log_db: Dn,
     schema: Arc<Schema>,
+    clerk: Clerk,
 }
 
 fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
@@ -65,11 +70,18 @@ fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
     let former = Former::of(settings, schema)?;
     let accesslog = Arc::new(Accesslog {
         settings: settings.clone(),
+        clerk: Clerk::new(log_db.clone(), settings.purge, settings.purge_batch),
         log_db,
         schema: Arc::clone(schema),
     });
+    let bases = settings.bases.iter().map(|base| base.operations);
+    let operations = bases.fold(settings.operations, Operations::with);
+    let hears = !settings.success || !operations.is_writes();
+    let hears_session = operations.contains(Operations::UNBIND) || operations.contains(Operations::ABANDON);
     Ok(Overlay {
         effects: former.map(|former| Arc::new(former) as _),
+        responses: hears.then(|| Arc::clone(&accesslog) as _),
+        unbinds: hears_session.then(|| Arc::clone(&accesslog) as _),
         follower: Some(accesslog),
         ..Overlay::new("accesslog")
     })
@@ -158,12 +170,17 @@ impl Follower for Accesslog {
     fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         // The database of the log knows what it has taken. Its suffix entry is made here at the latest.
         self.append(changes)?;
+        self.clerk.begin(changes.directory);
         Ok(changes.records.len())
     }
 
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
         self.append(changes)?;
         Ok(Vec::new())
+    }
+
+    fn close(&self) {
+        self.clerk.end();
     }
 
     fn writes_to(&self) -> Option<&Dn> {

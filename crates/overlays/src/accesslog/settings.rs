@@ -51,12 +51,12 @@ impl Operations {
     pub(super) const DELETE: Self = Self(2);
     pub(super) const MODIFY: Self = Self(4);
     pub(super) const MODRDN: Self = Self(8);
-    const COMPARE: Self = Self(0x10);
-    const SEARCH: Self = Self(0x20);
-    const BIND: Self = Self(0x40);
-    const UNBIND: Self = Self(0x80);
-    const ABANDON: Self = Self(0x100);
-    const EXTENDED: Self = Self(0x200);
+    pub(super) const COMPARE: Self = Self(0x10);
+    pub(super) const SEARCH: Self = Self(0x20);
+    pub(super) const BIND: Self = Self(0x40);
+    pub(super) const UNBIND: Self = Self(0x80);
+    pub(super) const ABANDON: Self = Self(0x100);
+    pub(super) const EXTENDED: Self = Self(0x200);
     const UNKNOWN: Self = Self(0x400);
 
     /// The words, in the order in which slapd prints them.
@@ -81,6 +81,16 @@ impl Operations {
     /// Whether all of `other` are among them.
     pub(super) fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Whether they are all changes.
+    pub(super) fn is_writes(self) -> bool {
+        self.0 & !0xf == 0
+    }
+
+    /// Both together.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     /// Adds what a word means.
