@@ -14,6 +14,7 @@ mod plan;
 mod restrictions;
 pub(crate) mod schema_use;
 mod state;
+pub(crate) mod targets;
 
 use std::sync::{Arc, MutexGuard};
 
@@ -74,12 +75,13 @@ fn prepare_restricted<'s>(
     let mut made = NewDatabases::default();
     let global = plan::global_overlays(&state.factories, &current, &effective)?;
     let planned = plan::plan(directory, &mut state, &current, &effective, &global, &mut made.0)?;
+    targets::check(&planned)?;
     let root_dse = (state.factories.root_dse)(&effective.global).map_err(OpenError::Configuration)?;
     let server_id = (state.factories.server_id)(&effective.global, state.server_id);
     let server_id = server_id.map_err(OpenError::Configuration)?;
     continuing::check_indexes(&effective.schema, &planned)?;
     check_schema_use(&state, &current, &effective, &planned)?;
-    let paused = pause::all(&state)?;
+    let paused = pause::all(&state, &current)?;
     // Writes continued until now.
     check_schema_use(&state, &current, &effective, &planned)?;
     let others = pause::others(&mut state, &current, &effective, &planned)?;

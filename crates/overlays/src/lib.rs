@@ -3,6 +3,7 @@
 //! Invariants: an overlay never sees a connection; its changes are effects in the change record of the operation that
 //! it follows.
 
+mod accesslog;
 pub mod auditlog;
 mod constraint;
 mod dds;
@@ -32,6 +33,7 @@ pub use row::Row;
 pub static OVERLAYS: &[Row] = &[
     memberof::ROW,
     auditlog::ROW,
+    accesslog::ROW,
     refint::ROW,
     unique::ROW,
     sssvlv::ROW,

@@ -61,6 +61,8 @@ pub(crate) struct OfOverlays {
     pub(crate) entry_controls: ControlSet,
     /// Whether an overlay decides about requests.
     pub(crate) has_request_hooks: bool,
+    /// Whether an overlay wants messages as they came in when they have ended.
+    pub(crate) keeps_messages: bool,
     /// Whether an overlay sees searches before they begin.
     pub(crate) has_search_hooks: bool,
     /// OIDs of extended operations.

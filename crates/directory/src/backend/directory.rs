@@ -104,7 +104,7 @@ impl Directory {
     }
 
     /// Monotonic time in microseconds.
-    pub(crate) fn monotonic_micros(&self) -> u64 {
+    pub fn monotonic_micros(&self) -> u64 {
         self.clock.monotonic().nanos() / 1_000
     }
 

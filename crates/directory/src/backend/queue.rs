@@ -263,6 +263,19 @@ impl WriterHandle {
             })
     }
 
+    /// Queues a write of the server itself. It takes no room from clients: the caller waits for one before the next.
+    ///
+    /// # Errors
+    /// `unavailable`.
+    pub(crate) fn submit_own(&self, task: Box<dyn WriteTask>) -> Result<(), OperationError> {
+        let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = *closed {
+            return Err(reason.into());
+        }
+        let queued = WriterCommand::Task(Queued::of_server(task));
+        self.queue.send(queued).map_err(|_| QueueRefusal::ShuttingDown.into())
+    }
+
     /// Waits until there is room for a write of this size, or the queue takes nothing more. Others may take the room
     /// before the caller does.
     pub(crate) async fn room(&self, octets: usize) {

@@ -94,10 +94,11 @@ pub(crate) fn record_end(
 
 #[cold]
 fn tell_overlays(origin: &RequestContext, outcome: &Outcome<'_>) {
-    let is_bound = outcome.operation == Operation::Bind && outcome.code == ResultCode::SUCCESS;
-    if let Some(responses) = origin.responses.as_ref().filter(|_| !is_bound) {
+    if let Some(responses) = &origin.responses {
         let result = SentResult {
             code: outcome.code,
+            operation: outcome.operation,
+            entries: outcome.entries,
             matched_dn: outcome.matched_dn,
             text: outcome.text,
         };

@@ -423,6 +423,11 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
+    /// Notes the entry as it was before the last requested change, for a follower.
+    pub fn note_former(&mut self, dn: Box<str>, attributes: Vec<(Box<str>, Vec<Vec<u8>>)>) {
+        self.note_requested(|_| RequestedChange::Former { dn, attributes });
+    }
+
     /// Notes that the requested change is the next effect.
     pub(crate) fn note_next_effect(&mut self) {
         self.note_requested(|execution| RequestedChange::AsApplied(execution.record.effects.len()));
@@ -434,8 +439,21 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// Says that a peer made the change, with this CSN; `via` 0: it is made here.
-    pub(crate) fn attribute_to(&mut self, csn: Csn, via: u16) {
+    pub fn attribute_to(&mut self, csn: Csn, via: u16) {
         (self.record.csn, self.record.via) = (csn, via);
+    }
+
+    /// Keeps the change in this server: no consumer is told of it, and its own CSN does not move the context vector.
+    pub fn keep_silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Writes notes about a database whose changes this one takes in; they are committed with the change.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn put_source(&mut self, name: &str, notes: &[u8]) -> Result<(), OperationError> {
+        Ok(self.transaction.put_source(name, notes)?)
     }
 
     /// Gives a UUID that no entry has here a tombstone.
@@ -444,7 +462,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// Lets the context vector take in these CSNs with the change.
-    pub(crate) fn take_cookie(&mut self, csns: Vec<Csn>) {
+    pub fn take_cookie(&mut self, csns: Vec<Csn>) {
         self.record.cookie = csns;
     }
 

@@ -1,8 +1,11 @@
 //! Followers: they take the changes of a database from its log, in the order of the commits.
 
-use std::io;
+use std::{io, sync::Arc};
 
+use ironbark_model::Dn;
 use ironbark_store::ChangeRecord;
+
+use crate::Directory;
 
 /// Takes the changes of a database on a thread other than the writer's. A write is acknowledged when the followers of
 /// its database have taken it, or have failed to.
@@ -35,14 +38,22 @@ pub trait Follower: Send + Sync {
     /// It has taken none of them: they are delivered again.
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>>;
 
+    /// The suffix of another database that it writes to, and waits for. That database must not have such a follower
+    /// itself: its writer ends after this one.
+    fn writes_to(&self) -> Option<&Dn> {
+        None
+    }
+
     /// Called after its last change: write out buffered data. The server ends, or the configuration no longer has the
     /// follower.
     fn close(&self) {}
 }
 
 /// Changes of one database, in the order of their commits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Changes<'a> {
+    /// The server.
+    pub directory: &'a Arc<Directory>,
     /// First suffix of the database, pretty form.
     pub suffix: &'a str,
     /// The changes.

@@ -10,6 +10,7 @@ mod content;
 mod detached;
 mod effects;
 mod entries;
+mod errands;
 mod execution;
 mod extended;
 mod followers;
@@ -37,6 +38,7 @@ pub use self::{
     detached::{DetachedRequest, ExternalAnswer},
     effects::{Applied, EffectHooks},
     entries::Entries,
+    errands::Errand,
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
     followers::{Changes, Follower},

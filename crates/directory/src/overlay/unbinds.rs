@@ -10,9 +10,23 @@ pub trait UnbindHooks: Send + Sync {
     /// A client has sent one. `suffixes` are those of the overlay's database; an overlay of the frontend is told once,
     /// with none. Runs on the reactor and must not wait.
     fn unbind(&self, asker: &ExternalAsker, suffixes: &[Dn]);
+
+    /// A client abandons the operation with this message ID, whether there is one or not.
+    fn abandon(&self, asker: &ExternalAsker, suffixes: &[Dn], target: i32) {
+        let _ = (asker, suffixes, target);
+    }
 }
 
 impl Configuration {
+    /// Tells overlays of an Abandon request.
+    pub(crate) fn tell_abandon(&self, origin: &RequestContext, target: i32) {
+        for context in &self.contexts {
+            for hooks in &context.overlays().unbinds {
+                hooks.abandon(&ExternalAsker::of(origin), context.suffixes(), target);
+            }
+        }
+    }
+
     /// Tells databases and overlays of an Unbind request. As in slapd, the overlay of a database that was configured
     /// last keeps it to itself.
     pub(crate) fn tell_unbind(&self, origin: &RequestContext) {

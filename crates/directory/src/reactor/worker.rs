@@ -183,6 +183,7 @@ impl Worker {
             taken_micros: received_micros,
             tracked: None,
             responses: None,
+            pdu: None,
         };
         session.next_operation += 1;
         if kind == Operation::Bind {
@@ -201,6 +202,7 @@ impl Worker {
             }
             Request::Abandon(target) => {
                 abandon::abandon(session, &origin, target);
+                configuration.tell_abandon(&origin, target.value());
                 self.scratch.shard.record_completed(kind);
                 Started::Answered
             }
@@ -257,6 +259,9 @@ impl Worker {
         }
         if let Err(error) = crate::identity::proxied::authorize(configuration, origin, &controls) {
             return self.refuse_controls(session, configuration, origin, message, error, out);
+        }
+        if configuration.of_overlays.keeps_messages {
+            origin.pdu = Some(pdu.into());
         }
         let mut call = Call {
             configuration,

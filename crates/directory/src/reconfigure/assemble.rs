@@ -125,6 +125,10 @@ fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
     for pipeline in contexts.iter().map(|context| context.overlays()) {
         all.controls = all.controls.and(pipeline.controls);
         all.has_request_hooks |= !pipeline.requests.is_empty();
+        all.keeps_messages |= pipeline
+            .responses
+            .as_ref()
+            .is_some_and(|responses| responses.takes_messages());
         all.has_search_hooks |= !pipeline.searches.is_empty();
         for overlay in &pipeline.entry_controls {
             all.entry_controls = all.entry_controls.and(overlay.asked_by());

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use ironbark_store::Database;
 
-use super::state::{Planned, RunningDatabase, RunningState, Source};
+use super::{
+    state::{Planned, RunningDatabase, RunningState, Source},
+    targets,
+};
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
     backend::{
@@ -14,15 +17,29 @@ use crate::{
     },
 };
 
-/// Lets all writers finish their queued work, and wait.
-pub(super) fn all(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
-    let paused: Option<Vec<Pausing>> = state.running.iter().map(|running| running.writer.pause()).collect();
-    let paused = paused.ok_or(OpenError::ShuttingDown)?;
-    if paused.iter().all(Pausing::is_reached) {
-        Ok(paused)
-    } else {
-        Err(OpenError::ShuttingDown)
+/// Lets all writers finish their queued work, and wait; last those of databases that followers of others write to.
+pub(super) fn all(state: &RunningState, current: &Configuration) -> Result<Vec<Pausing>, OpenError> {
+    let is_target = |running: &RunningDatabase| targets::is_target(current, running.cache);
+    let mut paused: Vec<Option<Pausing>> = state.running.iter().map(|_| None).collect();
+    for last in [false, true] {
+        let wave = state
+            .running
+            .iter()
+            .zip(&mut paused)
+            .filter(|(running, _)| is_target(running) == last);
+        let mut waited = Vec::new();
+        for (running, place) in wave {
+            *place = running.writer.pause();
+            waited.push(&*place);
+        }
+        if !waited
+            .iter()
+            .all(|paused| paused.as_ref().is_some_and(Pausing::is_reached))
+        {
+            return Err(OpenError::ShuttingDown);
+        }
     }
+    Ok(paused.into_iter().flatten().collect())
 }
 
 /// A running database under another schema, or with other naming contexts.

@@ -9,8 +9,9 @@ use std::{
 use ironbark_config::{DatabaseConfig, kinds::NullConfig};
 use ironbark_store::{ClosedDatabase, Database};
 
-use super::{factories::Factories, restrictions::Restricted};
+use super::{factories::Factories, restrictions::Restricted, targets};
 use crate::{
+    Configuration,
     backend::{
         external::ExternalDatabase,
         in_memory::InMemoryTree,
@@ -95,14 +96,18 @@ impl RunningState {
         }
     }
 
-    /// Ends all writers.
-    pub(crate) fn close(&mut self) {
+    /// Ends all writers; last those of databases that followers of others write to.
+    pub(crate) fn close(&mut self, current: &Configuration) {
         self.has_ended = true;
-        for running in &self.running {
-            running.writer.close(QueueRefusal::ShuttingDown);
-        }
-        for running in self.running.drain(..) {
-            running.end();
+        let running = std::mem::take(&mut self.running).into_iter();
+        let (last, first): (Vec<_>, Vec<_>) = running.partition(|running| targets::is_target(current, running.cache));
+        for wave in [first, last] {
+            for running in &wave {
+                running.writer.close(QueueRefusal::ShuttingDown);
+            }
+            for running in wave {
+                running.end();
+            }
         }
     }
 

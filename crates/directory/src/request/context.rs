@@ -54,6 +54,8 @@ pub struct RequestContext {
     pub(crate) tracked: Option<Box<str>>,
     /// Overlays that are told of the responses, once the database of the request has admitted it.
     pub(crate) responses: Option<Arc<Responses>>,
+    /// The message as it came in, if an overlay that hears of its result may want it.
+    pub(crate) pdu: Option<Arc<[u8]>>,
 }
 
 impl RequestContext {
@@ -90,7 +92,13 @@ impl RequestContext {
             taken_micros: 0,
             tracked: None,
             responses: None,
+            pdu: None,
         }
+    }
+
+    /// The message as it came in, if an overlay [asks for messages](crate::overlay::ResponseHooks::takes_messages).
+    pub fn message(&self) -> Option<&[u8]> {
+        self.pdu.as_deref()
     }
 
     /// Whether a control came with the request.

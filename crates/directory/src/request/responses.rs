@@ -2,6 +2,7 @@
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
+use ironbark_ldap_proto::Operation;
 use ironbark_model::{Entry, ResultCode};
 
 use super::context::RequestContext;
@@ -15,6 +16,16 @@ pub trait ResponseHooks: Send + Sync {
 
     /// Whether it is told of entries.
     fn takes_entries(&self) -> bool;
+
+    /// Whether it is told of successful simple binds, too.
+    fn takes_binds(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads the messages of requests that have ended ([`RequestContext::message`]).
+    fn takes_messages(&self) -> bool {
+        false
+    }
 
     /// A request has ended. Runs on any thread and must not wait.
     fn result(&self, origin: &RequestContext, result: &SentResult<'_>);
@@ -32,6 +43,10 @@ pub type ResponseWait = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct SentResult<'a> {
     /// The result code.
     pub code: ResultCode,
+    /// Which operation.
+    pub operation: Operation,
+    /// Entries that a search has returned.
+    pub entries: u32,
     /// May be empty.
     pub matched_dn: &'a str,
     /// Text for people; may be empty.
@@ -48,9 +63,18 @@ impl Responses {
     }
 
     pub(crate) fn result(&self, origin: &RequestContext, result: &SentResult<'_>) {
-        for hooks in self.0.iter().filter(|hooks| hooks.takes_results()) {
+        let is_bound = result.operation == Operation::Bind && result.code == ResultCode::SUCCESS;
+        for hooks in self
+            .0
+            .iter()
+            .filter(|hooks| hooks.takes_results() && (!is_bound || hooks.takes_binds()))
+        {
             hooks.result(origin, result);
         }
+    }
+
+    pub(crate) fn takes_messages(&self) -> bool {
+        self.0.iter().any(|hooks| hooks.takes_messages())
     }
 
     pub(crate) fn takes_entries(&self) -> bool {

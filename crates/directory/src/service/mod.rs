@@ -193,8 +193,12 @@ impl Service {
     /// Ends the writers after the writes that they have. A later write is answered with `unavailable`.
     pub fn refuse_writes(&self) {
         self.directory.trees().close(QueueRefusal::ShuttingDown);
-        for context in &self.configuration().contexts {
-            if let Some(writer) = context.backend.own_writer() {
+        let configuration = self.configuration();
+        for context in &configuration.contexts {
+            // What followers write to ends after them.
+            if let Some(writer) = context.backend.own_writer()
+                && !reconfigure::targets::is_written_to(&configuration, context)
+            {
                 writer.close(QueueRefusal::ShuttingDown);
             }
         }
@@ -218,7 +222,10 @@ impl Service {
             // A writer that panicked has logged it.
             let _ = thread.join();
         }
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).close();
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .close(&self.configuration());
     }
 }
 

@@ -18,7 +18,7 @@ use ironbark_runtime::spawn_named;
 use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
 
 use crate::{
-    NamingContext,
+    Directory, NamingContext,
     backend::queue::{Outcome, Queued, Served},
     overlay::{Changes, Follower},
 };
@@ -74,8 +74,8 @@ fn lock(places: &Places) -> MutexGuard<'_, Vec<Place>> {
 
 impl Followers {
     /// The followers of a database. There are no writes to it meanwhile.
-    pub(super) fn of(served: &Served, database: &Arc<Database>) -> Self {
-        match Link::start(served, database) {
+    pub(super) fn of(directory: &Arc<Directory>, served: &Served, database: &Arc<Database>) -> Self {
+        match Link::start(directory, served, database) {
             Ok(link) => Self { link },
             Err(error) => {
                 tracing::error!(target: "any", "following a database: {error}");
@@ -183,7 +183,11 @@ impl Followers {
 
 impl Link {
     /// Reads the positions of the followers, and starts their thread. `None`: there are none.
-    fn start(served: &Served, database: &Arc<Database>) -> Result<Option<Self>, StoreError> {
+    fn start(
+        directory: &Arc<Directory>,
+        served: &Served,
+        database: &Arc<Database>,
+    ) -> Result<Option<Self>, StoreError> {
         let followers = served.context.overlays().followers.clone();
         let names = names_of(&followers);
         database.keep_followers(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -210,6 +214,7 @@ impl Link {
         let (queue, ended) = sync_channel(GROUPS);
         let (back, spent) = channel();
         let work = Work {
+            directory: Arc::clone(directory),
             database: Arc::clone(database),
             context: Arc::clone(&served.context),
             followers,
@@ -278,6 +283,7 @@ fn names_of(followers: &[Arc<dyn Follower>]) -> Vec<String> {
 
 /// The work of the thread.
 struct Work {
+    directory: Arc<Directory>,
     database: Arc<Database>,
     context: Arc<NamingContext>,
     followers: Vec<Arc<dyn Follower>>,
@@ -414,6 +420,7 @@ impl Work {
 
     fn changes<'r>(&'r self, records: &'r [ChangeRecord]) -> Changes<'r> {
         Changes {
+            directory: &self.directory,
             suffix: suffix_of(&self.context),
             records,
         }
@@ -461,8 +468,9 @@ fn suffix_of(context: &NamingContext) -> &str {
 
 /// Hands a change to the followers of a database without a log: one with entries in memory, or with none. A follower
 /// that fails to take it loses it.
-pub(super) fn tell(context: &NamingContext, record: &ChangeRecord) {
+pub(super) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: &ChangeRecord) {
     let changes = Changes {
+        directory,
         suffix: suffix_of(context),
         records: std::slice::from_ref(record),
     };

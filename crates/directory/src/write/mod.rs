@@ -2,6 +2,7 @@
 //! commit.
 
 mod context;
+mod errand;
 mod flusher;
 mod followers;
 mod indexing;

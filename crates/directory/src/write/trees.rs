@@ -14,7 +14,7 @@ use crate::{
 
 /// Executes changes until it is told to end. Each change is made under the configuration in force at that time: the
 /// change before may have replaced it.
-pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
+pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
     let mut last = directory.configuration();
     while let Ok(order) = orders.recv() {
         match order {
@@ -51,7 +51,7 @@ fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<NamingConte
         .filter(|context| context.backend.shares_writer())
 }
 
-fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {
+fn serve(directory: &Arc<Directory>, governor: &dyn Governor, mut queued: Queued) {
     queued.task.taken(directory.monotonic_micros());
     let configuration = directory.configuration();
     let served = match queued.task.served(&configuration) {
@@ -60,7 +60,7 @@ fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {
     };
     let outcome = match queued.task.execute_in_memory(&served, governor) {
         Ok((success, executed)) => {
-            followers::tell(&served.context, &executed.record);
+            followers::tell(directory, &served.context, &executed.record);
             Outcome::Done(success, executed)
         }
         Err(error) => Outcome::Refused(error),

@@ -4,7 +4,7 @@
 use super::{MatchingRule, integers, object_identifiers, strings};
 use crate::{
     Schema,
-    syntax::{InvalidValue, oid},
+    syntax::{InvalidValue, control, oid},
 };
 
 pub(super) static ROWS: &[MatchingRule] = &[
@@ -30,6 +30,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
             oid::MATCHING_RULE_USE_DESCRIPTION,
             oid::NAME_FORM_DESCRIPTION,
             oid::OBJECT_CLASS_DESCRIPTION,
+            oid::LOGGED_CONTROL,
         ],
     )
     .with_assertion(object_identifiers::assertion)
@@ -48,6 +49,11 @@ pub(super) static ROWS: &[MatchingRule] = &[
 /// The first word inside the parentheses, or the value itself when there are none.
 fn first_component(value: &[u8]) -> Result<&[u8], InvalidValue> {
     let value = value.trim_ascii();
+    if value.starts_with(b"{") {
+        let inner = std::str::from_utf8(value).ok().and_then(control::inner);
+        let word = inner.and_then(|inner| inner.split_ascii_whitespace().next());
+        return word.map(str::as_bytes).ok_or(InvalidValue);
+    }
     let Some(inner) = value.strip_prefix(b"(") else {
         return Ok(value);
     };

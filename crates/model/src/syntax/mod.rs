@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 pub mod authz;
 mod binary;
 mod certificates;
+pub(crate) mod control;
 pub(crate) mod csn;
 pub(crate) mod der;
 mod descriptions;
@@ -39,6 +40,7 @@ static FAMILIES: &[&[Syntax]] = &[
     authz::ROWS,
     binary::ROWS,
     certificates::ROWS,
+    control::ROWS,
     csn::ROWS,
     descriptions::ROWS,
     guide::ROWS,

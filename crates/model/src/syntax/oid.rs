@@ -42,6 +42,8 @@ pub const RDN: &str = "1.2.36.79672281.1.5.0";
 pub const UUID: &str = "1.3.6.1.1.16.1";
 /// Change sequence number.
 pub const CSN: &str = "1.3.6.1.4.1.4203.666.11.2.1";
+/// A control in slapd's access log.
+pub const LOGGED_CONTROL: &str = "1.3.6.1.4.1.4203.666.11.5.3.1";
 /// Server identifier of a CSN.
 pub const CSN_SID: &str = "1.3.6.1.4.1.4203.666.11.2.4";
 /// Authorization rule.

@@ -41,7 +41,7 @@ fn write(record: &ChangeRecord, requested: &RequestedChange, suffix: &str, out: 
         RequestedChange::Modify { dn, .. } => ("modify", dn),
         RequestedChange::ModifyDn { dn, .. } => ("modrdn", dn),
         RequestedChange::Delete { dn } => ("delete", dn),
-        RequestedChange::AsApplied(_) => return,
+        RequestedChange::AsApplied(_) | RequestedChange::Former { .. } => return,
     };
     let recorded = recorded_author(requested);
     let who = recorded.as_deref().unwrap_or(&record.author);
@@ -86,7 +86,7 @@ fn write(record: &ChangeRecord, requested: &RequestedChange, suffix: &str, out: 
                 name(out, "newsuperior", superior);
             }
         }
-        RequestedChange::Delete { .. } | RequestedChange::AsApplied(_) => {}
+        RequestedChange::Delete { .. } | RequestedChange::AsApplied(_) | RequestedChange::Former { .. } => {}
     }
     comment(out, &format!("end {what} {seconds}"));
     line(out, "");

@@ -30,6 +30,7 @@
 //!                            superior if there is one
 //!                          4 delete: dn
 //!                          5 as applied: varint number of the effect
+//!                          6 the entry before the change: dn, list of attributes
 //! cookie     list of csn
 //! buried     list of 16 bytes, entryUUID
 //! change     byte 1 add, 2 delete, 3 replace; attribute; if marked with 16, and not an add, list of values

@@ -59,6 +59,13 @@ pub enum RequestedChange {
         /// The entry's name, pretty form.
         dn: Box<str>,
     },
+    /// No change: what the entry of the change before it was, as far as a follower wants it.
+    Former {
+        /// The entry's name, pretty form.
+        dn: Box<str>,
+        /// Its attributes.
+        attributes: Vec<TextAttribute>,
+    },
 }
 
 /// One change of an attribute.

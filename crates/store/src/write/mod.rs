@@ -8,6 +8,7 @@ pub(crate) mod index;
 mod load;
 mod log;
 mod removal;
+mod source;
 mod values;
 mod working;
 

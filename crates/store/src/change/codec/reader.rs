@@ -308,6 +308,10 @@ impl<'r> Reader<'r> {
                 }
             }
             4 => RequestedChange::Delete { dn },
+            6 => RequestedChange::Former {
+                dn,
+                attributes: self.list(Self::attribute)?,
+            },
             _ => return None,
         })
     }

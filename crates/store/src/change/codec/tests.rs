@@ -84,6 +84,7 @@ fn requested() -> impl Strategy<Value = RequestedChange> {
             }
         ),
         text().prop_map(|dn| RequestedChange::Delete { dn }),
+        (text(), attributes()).prop_map(|(dn, attributes)| RequestedChange::Former { dn, attributes }),
     ]
 }
 

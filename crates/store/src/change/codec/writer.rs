@@ -307,6 +307,11 @@ impl<'w> Writer<'w> {
                 self.out.push(4);
                 self.name(dn);
             }
+            RequestedChange::Former { dn, attributes } => {
+                self.out.push(6);
+                self.name(dn);
+                self.attributes(attributes);
+            }
             RequestedChange::AsApplied(number) => {
                 self.out.push(5);
                 self.number(*number as u64);

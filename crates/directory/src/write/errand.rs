@@ -1,0 +1,115 @@
+//! Errands of overlays in other databases, on their way through the queue of the database that they change.
+
+use std::sync::Arc;
+
+use ironbark_store::WriteTransaction;
+use tokio::sync::oneshot;
+
+use super::job::execute_one;
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        in_memory::Governor,
+        queue::{Outcome, Served, WriteTask},
+        written::{Executed, Refusal, Success},
+    },
+    overlay::{Errand, Requested, password_checks::Computed},
+    refusal::{Failure, WriteRefusal},
+    request::{context::RequestContext, controls::WriteControls},
+};
+
+struct ErrandTask {
+    directory: Arc<Directory>,
+    errand: Arc<dyn Errand>,
+    reply: oneshot::Sender<Result<(), OperationError>>,
+}
+
+impl Directory {
+    /// Queues an errand in a database. It takes no room from clients: wait for its end before the next one. The
+    /// receiver gets the result after the commit. A failed errand has no effect.
+    ///
+    /// # Errors
+    /// `unavailable`; `unwillingToPerform` if the database has no writer of its own.
+    pub fn run_errand(
+        self: &Arc<Self>,
+        context: &NamingContext,
+        errand: Arc<dyn Errand>,
+    ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
+        let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
+        let (reply, receiver) = oneshot::channel();
+        let task = ErrandTask {
+            directory: Arc::clone(self),
+            errand,
+            reply,
+        };
+        writer.submit_own(Box::new(task))?;
+        Ok(receiver)
+    }
+}
+
+impl WriteTask for ErrandTask {
+    fn octets(&self) -> usize {
+        0
+    }
+
+    fn taken(&mut self, _: u64) {}
+
+    fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        let origin = RequestContext::of_server(served.context.settings.root_dn.clone().unwrap_or_default());
+        let computed = Computed::default();
+        let mut last = Executed {
+            record: ironbark_store::ChangeRecord::default(),
+            lifts_restriction: false,
+        };
+        let mut is_dirty = false;
+        for number in 0..self.errand.steps() {
+            let requested = Requested {
+                origin: &origin,
+                controls: WriteControls::default(),
+                computed: &computed,
+            };
+            let done = execute_one(&self.directory, served, requested, transaction, |execution| {
+                self.errand.step(number, execution).map(|()| Success::default())
+            });
+            match done {
+                Ok((_, executed)) if executed.record.position.sequence != 0 => {
+                    is_dirty = true;
+                    last = executed;
+                }
+                Ok(_) => {}
+                Err(refusal) => {
+                    return Err(Refusal {
+                        dirty: refusal.dirty || is_dirty,
+                        ..refusal
+                    });
+                }
+            }
+        }
+        Ok((Success::default(), last))
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+        let result = match outcome {
+            Outcome::Done(..) => Ok(()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
+        };
+        // The overlay may be gone.
+        let _ = self.reply.send(result);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        // As above.
+        let _ = self.reply.send(Err(error));
+    }
+}

@@ -1,0 +1,216 @@
+//! The errand in the database of the log: its suffix entry, and entries for operations.
+//!
+//! Invariants: the number of the last change that was taken of a source is written in the transaction of its entries.
+//! So an operation is in the log once, whatever is delivered again. `reqStart` rises from entry to entry.
+
+use ironbark_directory::{
+    OperationError,
+    overlay::{Errand, Execution},
+    stamp::generalized_time,
+};
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::{
+    ContextVector, Csn, Effect, Location, ValueChange,
+    change::{Position, TextAttribute},
+};
+
+use super::render::LoggedOperation;
+
+/// A change of the source, or something that changed nothing.
+#[derive(Clone, Debug)]
+pub(super) struct LogChange {
+    /// Its place in the log of changes of the source; `None`: it is no change.
+    pub(super) position: Option<Position>,
+    /// CSN of the change, and the server that sent it.
+    pub(super) csn: Option<(Csn, u16)>,
+    /// CSNs that the context vector takes in with it.
+    pub(super) cookie: Vec<Csn>,
+    /// What the log says of it; may be empty.
+    pub(super) operations: Vec<LoggedOperation>,
+}
+
+/// The errand: first the suffix entry, then the changes.
+pub(super) struct Append {
+    /// Suffix of the log.
+    pub(super) suffix: Dn,
+    /// The context vector of the source, for a new suffix entry.
+    pub(super) vector: ContextVector,
+    pub(super) changes: Vec<LogChange>,
+}
+
+impl Errand for Append {
+    fn steps(&self) -> usize {
+        self.changes.len() + 1
+    }
+
+    fn step(&self, number: usize, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        let change = number.checked_sub(1).and_then(|number| self.changes.get(number));
+        match change {
+            None => self.make_container(execution),
+            Some(change) => self.append(execution, change),
+        }
+    }
+}
+
+impl Append {
+    fn make_container(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        if let Location::Entry(_) = execution.view().locate(&self.suffix)? {
+            return Ok(());
+        }
+        execution.keep_silent();
+        let mut attributes: Vec<TextAttribute> = vec![text("objectClass", "auditContainer")];
+        for (description, value) in self.suffix.leaf_assertions(execution.schema()) {
+            attributes.push((execution.name_of(&description).into(), vec![value]));
+        }
+        attributes.push(text("structuralObjectClass", "auditContainer"));
+        let csns: Vec<Csn> = self.vector.iter().collect();
+        if !csns.is_empty() {
+            let values = csns.iter().map(|csn| csn.text().into_bytes());
+            attributes.push(("minCSN".into(), values.collect()));
+        }
+        let csn = execution.stamp.csn.clone();
+        self.add_operational(execution, &csn, &mut attributes)?;
+        let dn = self.suffix.pretty().into();
+        execution.apply_further(Effect::Add { dn, attributes })?;
+        execution.take_cookie(csns);
+        Ok(())
+    }
+
+    fn append(&self, execution: &mut Execution<'_, '_>, change: &LogChange) -> Result<(), OperationError> {
+        if let Some(position) = change.position {
+            let name = format!("{:016x}", position.generation);
+            let known = execution.view().source(&name)?;
+            if number(known.as_deref()) >= Some(position.sequence) {
+                return Ok(());
+            }
+            execution.put_source(&name, &position.sequence.to_be_bytes())?;
+        }
+        match change.csn {
+            Some((csn, via)) => {
+                execution.attribute_to(csn, via);
+                self.note_server(execution, csn)?;
+            }
+            None => execution.keep_silent(),
+        }
+        for operation in &change.operations {
+            self.add(execution, change, operation)?;
+        }
+        execution.take_cookie(change.cookie.clone());
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        change: &LogChange,
+        operation: &LoggedOperation,
+    ) -> Result<(), OperationError> {
+        let last = number(execution.view().source(CLOCK)?.as_deref()).and_then(|last| i64::try_from(last).ok());
+        let start = last.map_or(operation.begun_micros, |last| operation.begun_micros.max(last + 1));
+        execution.put_source(CLOCK, &start.to_be_bytes())?;
+        let start_text = generalized_time::text_with_micros(start);
+        let end_text = generalized_time::text_with_micros(operation.ended_micros.max(start));
+        let mut attributes = vec![
+            text("objectClass", operation.class),
+            text("structuralObjectClass", operation.class),
+            text("reqStart", &start_text),
+            text("reqEnd", &end_text),
+            text("reqType", &operation.kind),
+            text("reqSession", &operation.session.to_string()),
+            text("reqAuthzID", &operation.author),
+        ];
+        if !operation.controls.is_empty() {
+            attributes.push(("reqControls".into(), operation.controls.clone()));
+        }
+        if let Some(dn) = &operation.dn {
+            attributes.push(text("reqDN", dn));
+        }
+        if !operation.message.is_empty() {
+            attributes.push(text("reqMessage", &operation.message));
+        }
+        if let Some(code) = operation.result {
+            attributes.push(text("reqResult", &code.to_string()));
+        }
+        attributes.extend(operation.details.iter().cloned());
+        let csn = match change.csn {
+            Some((csn, _)) => csn.text(),
+            None => execution.stamp.csn.clone(),
+        };
+        self.add_operational(execution, &csn, &mut attributes)?;
+        let dn = format!("reqStart={start_text},{}", self.suffix.pretty()).into();
+        execution.apply_further(Effect::Add { dn, attributes })?;
+        Ok(())
+    }
+
+    /// `minCSN` gets the first CSN of each server.
+    fn note_server(&self, execution: &mut Execution<'_, '_>, csn: Csn) -> Result<(), OperationError> {
+        let min = min_csn(execution, &self.suffix)?;
+        if min.of_server(csn.server_id()).is_some() {
+            return Ok(());
+        }
+        let change = ValueChange::Add {
+            attribute: "minCSN".into(),
+            values: vec![csn.text().into_bytes()],
+        };
+        let dn = self.suffix.pretty().into();
+        execution.apply_further(Effect::Modify {
+            dn,
+            changes: vec![change],
+        })?;
+        Ok(())
+    }
+
+    fn add_operational(
+        &self,
+        execution: &Execution<'_, '_>,
+        csn: &str,
+        attributes: &mut Vec<TextAttribute>,
+    ) -> Result<(), OperationError> {
+        let uuid = execution.directory.randomness().uuid_v4().map_err(|error| {
+            tracing::error!(target: "any", "accesslog: {error}");
+            OperationError::code(ResultCode::OTHER)
+        })?;
+        let root = &execution.origin.identity.dn;
+        let author = if root.is_root() { &self.suffix } else { root };
+        let time = execution.stamp.time.clone();
+        attributes.extend([
+            text("entryUUID", &uuid.to_string()),
+            text("creatorsName", author.pretty()),
+            text("createTimestamp", &time),
+            text("entryCSN", csn),
+            text("modifiersName", author.pretty()),
+            text("modifyTimestamp", &time),
+        ]);
+        Ok(())
+    }
+}
+
+/// `minCSN` of the suffix entry.
+pub(super) fn min_csn(execution: &Execution<'_, '_>, suffix: &Dn) -> Result<ContextVector, OperationError> {
+    let mut vector = ContextVector::default();
+    let view = execution.view();
+    let Location::Entry(id) = view.locate(suffix)? else {
+        return Ok(vector);
+    };
+    let Ok(description) = execution.schema().attribute_description(b"minCSN") else {
+        return Ok(vector);
+    };
+    let record = view.record(id)?;
+    if let Some(held) = record.as_ref().and_then(|record| record.values(&description)) {
+        for csn in held.to_attribute()?.values.iter().filter_map(|value| Csn::parse(value)) {
+            vector.merge(csn);
+        }
+    }
+    Ok(vector)
+}
+
+fn text(name: &str, value: &str) -> TextAttribute {
+    (name.into(), vec![value.as_bytes().to_vec()])
+}
+
+fn number(octets: Option<&[u8]>) -> Option<u64> {
+    Some(u64::from_be_bytes(octets?.try_into().ok()?))
+}
+
+/// The name of the notes with the last `reqStart`, in microseconds since 1970.
+const CLOCK: &str = "clock";

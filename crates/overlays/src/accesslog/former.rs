@@ -1,0 +1,155 @@
+//! `logold`: what an entry was before a change goes into the record of the change, if a filter matches it.
+
+use std::sync::Arc;
+
+use ironbark_config::SettingError;
+use ironbark_directory::{
+    OperationError,
+    overlay::{Applied, EffectHooks, Execution},
+};
+use ironbark_model::{
+    Attribute, AttributeDescription, CompiledFilter, Entry, Filter, Schema, Truth, entry::EntrySource,
+};
+use ironbark_store::{
+    Effect, Location, RecordedEffect, ValueChange,
+    change::{Gone, TextAttribute},
+};
+
+use super::settings::AccesslogConfig;
+
+/// Nesting of a filter.
+const MAX_DEPTH: usize = 64;
+
+/// The hook in the transaction.
+pub(super) struct Former {
+    filter: CompiledFilter,
+    /// `logoldattr`.
+    always: Vec<AttributeDescription>,
+    schema: Arc<Schema>,
+}
+
+impl Former {
+    /// `None`: nothing former is logged.
+    ///
+    /// # Errors
+    /// A setting names something that the schema lacks.
+    pub(super) fn of(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Option<Self>, SettingError> {
+        let Some(text) = &settings.old else { return Ok(None) };
+        let filter = Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|error| format!("logold: {error}"))?;
+        let attribute = |name: &String| {
+            let description = schema.attribute_description(name.as_bytes());
+            description.map_err(|error| SettingError::from(format!("logoldattr {name}: {error}")))
+        };
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(schema, &filter);
+        Ok(Some(Self {
+            filter: compiled,
+            always: settings
+                .old_attributes
+                .iter()
+                .map(attribute)
+                .collect::<Result<_, _>>()?,
+            schema: Arc::clone(schema),
+        }))
+    }
+
+    fn matches(&self, entry: &Entry) -> bool {
+        let source = EntrySource::new(&self.schema, &self.filter, entry);
+        self.filter.evaluate(&self.schema, &source, &mut Vec::new()) == Truth::True
+    }
+
+    fn text(&self, attribute: &Attribute) -> TextAttribute {
+        let name = self.schema.description_text(&attribute.description);
+        (name.into(), attribute.values.clone())
+    }
+
+    /// The entry as it was before its last effect, and what of it is logged.
+    fn former(
+        &self,
+        execution: &Execution<'_, '_>,
+        last: &RecordedEffect,
+    ) -> Result<Vec<TextAttribute>, OperationError> {
+        let (dn, changes, is_rename) = match &last.effect {
+            Effect::Modify { dn, changes } => (dn, changes, false),
+            Effect::Rename { new_dn, changes, .. } => (new_dn, changes, true),
+            Effect::Add { .. } | Effect::Delete { .. } => return Ok(Vec::new()),
+        };
+        if is_rename && self.always.is_empty() {
+            return Ok(Vec::new());
+        }
+        let name = ironbark_model::Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default();
+        let Location::Entry(id) = execution.view().locate(&name)? else {
+            return Ok(Vec::new());
+        };
+        let mut entry = execution.entry(id)?;
+        let Gone::Values(gone) = &last.before.gone else {
+            return Ok(Vec::new());
+        };
+        let mut changed = Vec::new();
+        for (change, gone) in changes.iter().zip(gone).rev() {
+            let Ok(description) = self.schema.attribute_description(change.attribute().as_bytes()) else {
+                continue;
+            };
+            self.undo(&mut entry, &description, change, gone);
+            changed.push(description);
+        }
+        if !self.matches(&entry) {
+            return Ok(Vec::new());
+        }
+        let wanted = entry.attributes.iter().filter(|held| {
+            self.always.contains(&held.description) || (!is_rename && changed.contains(&held.description))
+        });
+        Ok(wanted.map(|held| self.text(held)).collect())
+    }
+
+    /// Undoes one change of an attribute.
+    fn undo(&self, entry: &mut Entry, description: &AttributeDescription, change: &ValueChange, gone: &[Vec<u8>]) {
+        let at = entry
+            .attributes
+            .iter()
+            .position(|held| held.description == *description);
+        let mut values = at.map(|at| entry.attributes.remove(at).values).unwrap_or_default();
+        match change {
+            ValueChange::Add { values: added, .. } => values.retain(|value| !added.contains(value)),
+            ValueChange::Delete { .. } => {}
+            ValueChange::Replace { .. } => values.clear(),
+        }
+        values.extend_from_slice(gone);
+        if !values.is_empty() {
+            let attribute = Attribute {
+                description: description.clone(),
+                values,
+            };
+            let place = at.unwrap_or(entry.attributes.len()).min(entry.attributes.len());
+            entry.attributes.insert(place, attribute);
+        }
+    }
+}
+
+impl EffectHooks for Former {
+    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+        let dn: Box<str> = applied.effect.dn().into();
+        let attributes = if let Effect::Delete { .. } = applied.effect {
+            let name = ironbark_model::Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default();
+            let entry = Entry {
+                dn: name,
+                attributes: applied.attributes_before.to_vec(),
+            };
+            if self.matches(&entry) {
+                entry.attributes.iter().map(|held| self.text(held)).collect()
+            } else {
+                Vec::new()
+            }
+        } else {
+            let last = execution.record().effects.last().cloned();
+            match last {
+                Some(last) => self.former(execution, &last)?,
+                None => Vec::new(),
+            }
+        };
+        if !attributes.is_empty() {
+            execution.note_former(dn, attributes);
+        }
+        Ok(())
+    }
+}

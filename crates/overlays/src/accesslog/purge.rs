@@ -1,0 +1,108 @@
+//! `logpurge`: deletes old entries of the log, the oldest first.
+//!
+//! `minCSN` is raised in the transaction that deletes entries, so that no consumer takes the rest for everything that
+//! it lacks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ironbark_directory::{
+    OperationError,
+    overlay::{Errand, Execution},
+    stamp::generalized_time,
+};
+use ironbark_model::Dn;
+use ironbark_store::{Effect, EntryId, Location, ValueChange};
+
+use super::append::min_csn;
+
+/// Entries that are deleted in one transaction, unless a setting says otherwise.
+const BATCH: usize = 1_000;
+
+/// One transaction of deletes.
+pub(super) struct Purging {
+    suffix: Dn,
+    age_s: u64,
+    batch: usize,
+    is_complete: AtomicBool,
+}
+
+impl Purging {
+    pub(super) fn new(suffix: Dn, age_s: u64, batch: Option<u32>) -> Self {
+        let batch = batch.and_then(|batch| usize::try_from(batch).ok());
+        Self {
+            suffix,
+            age_s,
+            batch: batch.unwrap_or(BATCH),
+            is_complete: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether nothing old is left.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete.load(Ordering::Relaxed)
+    }
+}
+
+impl Errand for Purging {
+    fn steps(&self) -> usize {
+        1
+    }
+
+    fn step(&self, _: usize, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        self.is_complete.store(true, Ordering::Relaxed);
+        let now_s = execution.directory.clock().now().unix_seconds();
+        let until = generalized_time::text(now_s.saturating_sub_unsigned(self.age_s));
+        let Ok(start) = execution.schema().attribute_description(b"reqStart") else {
+            return Ok(());
+        };
+        let Location::Entry(top) = execution.view().locate(&self.suffix)? else {
+            return Ok(());
+        };
+        let mut min = min_csn(execution, &self.suffix)?;
+        let mut old: Vec<EntryId> = Vec::new();
+        {
+            let view = execution.view();
+            for record in view.entries(top)? {
+                let record = record?;
+                let Some(held) = record.values(&start) else { continue };
+                // Both are seconds of the same length, and what is behind them does not matter.
+                let seconds = |time: &[u8]| time.get(..14).map(<[u8]>::to_vec);
+                let begun = held.to_attribute()?.values.first().and_then(|time| seconds(time));
+                if begun > seconds(until.as_bytes()) {
+                    break;
+                }
+                if old.len() == self.batch {
+                    self.is_complete.store(false, Ordering::Relaxed);
+                    break;
+                }
+                if let Some(csn) = record
+                    .entry_csn()?
+                    .filter(|csn| min.of_server(csn.server_id()).is_some())
+                {
+                    min.merge(csn);
+                }
+                old.push(record.id);
+            }
+        }
+        if old.is_empty() {
+            return Ok(());
+        }
+        execution.keep_silent();
+        let values: Vec<_> = min.iter().map(|csn| csn.text().into_bytes()).collect();
+        if !values.is_empty() {
+            let change = ValueChange::Replace {
+                attribute: "minCSN".into(),
+                values,
+            };
+            execution.apply_further(Effect::Modify {
+                dn: self.suffix.pretty().into(),
+                changes: vec![change],
+            })?;
+        }
+        for id in old {
+            let dn = execution.view().dn(id)?.pretty().into();
+            execution.apply_further(Effect::Delete { dn })?;
+        }
+        Ok(())
+    }
+}
