@@ -245,7 +245,16 @@ impl DatabaseConfig {
     /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of
     /// its own, or only `updatedn` may write.
     pub fn is_shadow(&self) -> bool {
-        !self.multi_provider && (!self.syncrepl.is_empty() || self.update_dn.is_some())
+        let follows = self.syncrepl.iter().any(|line| !line.is_own);
+        !self.multi_provider && (follows || self.update_dn.is_some())
+    }
+
+    /// Notes which lines `syncrepl` name this server as their provider; `is_own` says so of a URL.
+    pub fn note_own_lines(&mut self, is_own: &dyn Fn(&str) -> bool) {
+        for line in &mut self.syncrepl {
+            let is_whole = self.suffixes.contains(&line.base);
+            line.is_own = is_whole && line.connection.urls.iter().any(|url| is_own(&url.to_string()));
+        }
     }
 
     /// The frontend with slapd's defaults.

@@ -18,5 +18,6 @@ pub(crate) mod received;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod tree_change;
+pub(crate) mod tree_replica;
 pub(crate) mod well_known;
 pub(crate) mod written;

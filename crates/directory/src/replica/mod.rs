@@ -13,9 +13,11 @@ mod job;
 mod mapping;
 mod placing;
 mod read;
+mod tree;
 
 pub use self::{
     absent::{Absent, AbsentSlice},
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     mapping::{AttributeChoice, ReplicaMapping},
+    tree::ReplicatedTree,
 };

@@ -57,11 +57,14 @@ impl SearchRun {
     /// Whether the consumer has everything, and waits for changes.
     pub(in crate::search) fn waits_for_changes(&self) -> bool {
         let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
-        persisting.is_some_and(|persisting| persisting.is_drained)
+        persisting.is_some_and(|persisting| persisting.is_drained) || self.waits_for_tree()
     }
 
     /// Ready when there are changes, or another configuration.
     pub(in crate::search) fn poll_changes(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if self.waits_for_tree() {
+            return self.poll_tree(cx);
+        }
         let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
         match persisting {
             Some(persisting) if persisting.is_drained => {
@@ -76,16 +79,19 @@ impl SearchRun {
 
     /// Whether it is a content synchronization.
     pub(crate) fn is_synchronizing(&self) -> bool {
-        self.sync().is_some()
+        self.sync().is_some() || self.tree_sync().is_some()
     }
 
     /// Whether it sends changes, after the refresh.
     pub(crate) fn follows(&self) -> bool {
-        self.sync().is_some_and(|sync| sync.phase == Phase::Persist)
+        self.sync().is_some_and(|sync| sync.phase == Phase::Persist) || self.follows_tree()
     }
 
     /// The request of a consumer that follows the log under a configuration which is no longer in force.
     pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
+        if self.tree_sync().is_some() {
+            return self.outdated_tree(configuration);
+        }
         let sync = self.sync().filter(|_| self.follows())?;
         (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
     }
@@ -95,6 +101,9 @@ impl SearchRun {
     /// # Errors
     /// `unavailable`: the database is another one, or provides no changes any more.
     pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        if former.tree_sync().is_some() {
+            return self.continue_tree(former);
+        }
         let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
         let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
             return Err(SyncRefusal::NoProvider.into());
