@@ -67,8 +67,7 @@ pub use reconfigure::{
 };
 pub use replica::{
     Absent, AbsentSlice, AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession,
-    ReplicatedTree,
-    Replicated, ReplicatedEntry,
+    Replicated, ReplicatedEntry, ReplicatedTree,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

@@ -71,6 +71,7 @@ fn prepare_restricted<'s>(
     for database in effective.databases.iter_mut().chain([&mut effective.config]) {
         database.note_own_lines(&*state.factories.own_url);
     }
+    effective.note_glued_into_providers();
     let current = directory.configuration();
     assemble::keep_equal_schema(&current, &mut effective);
     state.closed.retain(|(_, closed)| !closed.is_gone());

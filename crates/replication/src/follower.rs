@@ -15,7 +15,10 @@ use ironbark_store::{ContextVector, Csn, StoreError};
 use roaring::RoaringTreemap;
 use tokio::sync::oneshot::Receiver;
 
-use crate::{Again, Machine, Message, Order, Violation, tree::{Taken, TreeRefresh}};
+use crate::{
+    Again, Machine, Message, Order, Violation,
+    tree::{Taken, TreeRefresh},
+};
 
 /// Messages ahead of the last commit.
 const MOST_MESSAGES: usize = 1_024;
@@ -201,7 +204,11 @@ impl Follower {
         let mut again = None;
         let is_tree = self.is_tree();
         for order in self.machine.take(message)? {
-            let order = if is_tree { self.obey_of_tree(order).await? } else { Some(order) };
+            let order = if is_tree {
+                self.obey_of_tree(order).await?
+            } else {
+                Some(order)
+            };
             let Some(order) = order else { continue };
             match order {
                 Order::Put {

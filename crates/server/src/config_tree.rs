@@ -13,8 +13,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError, TreeChange,
-    TreeReplica,
-    complete_entries,
+    TreeReplica, complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
 use ironbark_store::Csn;
@@ -252,7 +251,6 @@ impl InMemoryTree for ConfigTree {
             entries: replica.entries.iter().map(of_entry).collect(),
             gone: replica.gone.clone(),
             present: replica.present.clone(),
-            multi_provider: replica.multi_provider,
         };
         let extent = olc::ReplicaExtent {
             holds: replica.holds,

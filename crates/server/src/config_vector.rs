@@ -12,12 +12,7 @@ use ironbark_store::{ContextVector, Csn};
 const ATTRIBUTE: &str = "contextCSN";
 
 /// Writes down that a tree has been changed: here, or by what a provider has sent (`came`: its CSNs).
-pub(crate) fn advance(
-    tree: &mut Tree,
-    configuration: &Configuration,
-    by: &ChangeAuthor<'_>,
-    came: Option<&[Csn]>,
-) {
+pub(crate) fn advance(tree: &mut Tree, configuration: &Configuration, by: &ChangeAuthor<'_>, came: Option<&[Csn]>) {
     let mut vector = of_tree(tree);
     let provides = provides(configuration);
     let stamp = Csn::parse(by.stamp.csn.as_bytes());

@@ -23,8 +23,7 @@ impl Replication {
     /// Lets the consumers run that the configuration in force has.
     pub(crate) fn configure(&self) {
         let configuration = self.directory.configuration();
-        self.consumers
-            .run(lines(&configuration, self.directory.server_id()));
+        self.consumers.run(lines(&configuration, self.directory.server_id()));
     }
 
     /// What the consumers are doing.

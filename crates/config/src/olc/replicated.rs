@@ -1,7 +1,8 @@
 //! What a provider has of cn=config becomes the tree here: all of a refresh at once, or one change.
 //!
 //! Entries keep the UUID, the CSN and the name that the provider gave them. A number in a name may be taken here by
-//! another entry, if several servers write; then the entry that came goes before it, and the numbers are given anew.
+//! another entry, if several servers write; then the entry that came goes before it, and the numbers are given anew. As
+//! in slapd, an entry that was changed here later than at the provider stays as it is, however many servers write.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +22,6 @@ pub struct Replica {
     pub gone: Vec<String>,
     /// After a refresh that named everything: `entryUUID` of the other entries that the provider has.
     pub present: Option<BTreeSet<String>>,
-    /// Whether others write here, too. Then the greater `entryCSN` wins.
-    pub multi_provider: bool,
 }
 
 /// An entry as a provider has it.
@@ -80,7 +79,7 @@ impl Tree {
         remove(schema, &mut tree.root, &mut Vec::new(), &is_gone);
         let mut put = BTreeSet::new();
         for sent in &replica.entries {
-            tree.put(schema, sent, replica.multi_provider)?;
+            tree.put(schema, sent)?;
             put.insert(sent.uuid.as_str());
         }
         settle(&mut tree.root, true, &put);
@@ -88,7 +87,7 @@ impl Tree {
     }
 
     /// Stores one entry.
-    fn put(&mut self, schema: &Schema, sent: &ReplicaEntry, multi_provider: bool) -> Result<(), ChangeError> {
+    fn put(&mut self, schema: &Schema, sent: &ReplicaEntry) -> Result<(), ChangeError> {
         let path = path_of(schema, &sent.entry.dn).ok_or_else(ChangeError::missing)?;
         let registry = self.registry.clone();
         let named = |text: &str| {
@@ -97,7 +96,7 @@ impl Tree {
         };
         let Some(((naming, name), above)) = path.split_last() else {
             let node = add::node_as_sent(schema, &registry, &sent.entry, "cn", "config");
-            return take_over(&mut self.root, node, sent, multi_provider).map_err(named);
+            return take_over(&mut self.root, node, sent).map_err(named);
         };
         let node = add::node_as_sent(schema, &registry, &sent.entry, naming, name);
         let parent = self.find_mut(above).ok_or_else(|| {
@@ -110,7 +109,11 @@ impl Tree {
         let Some(kind) = node.kind() else {
             return Err(named("the entry has no object class of cn=config"));
         };
-        let is_same = |child: &Node| child.texts("entryUUID").any(|uuid| uuid.eq_ignore_ascii_case(&sent.uuid));
+        let is_same = |child: &Node| {
+            child
+                .texts("entryUUID")
+                .any(|uuid| uuid.eq_ignore_ascii_case(&sent.uuid))
+        };
         let known = parent.children.iter().position(is_same);
         let known = known.or_else(|| parent.children.iter().position(|child| child.is_named(naming, name)));
         // Schema of the same name may have come in another order.
@@ -123,7 +126,7 @@ impl Tree {
         if let Some(at) = known
             && let Some(child) = parent.children.get_mut(at)
         {
-            return take_over(child, node, sent, multi_provider).map_err(named);
+            return take_over(child, node, sent).map_err(named);
         }
         add::check_kind_at(parent, &node, above.is_empty())?;
         let at = place(&parent.children, kind, node.index().0);
@@ -133,12 +136,12 @@ impl Tree {
 }
 
 /// The node becomes what was sent, but for its subordinates and the context vector.
-fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry, multi_provider: bool) -> Result<(), &'static str> {
+fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Result<(), &'static str> {
     if held.kind() != sent.kind() {
         return Err("another kind of entry has this name");
     }
     let known = held.texts("entryCSN").next().map(str::to_owned);
-    if multi_provider && known.is_some() && known >= of.csn {
+    if known.is_some() && known >= of.csn {
         if known == of.csn && held.texts("entryUUID").any(|uuid| uuid.eq_ignore_ascii_case(&of.uuid)) {
             held.rename_as(&sent);
         }
@@ -191,7 +194,10 @@ fn settle(node: &mut Node, is_root: bool, put: &BTreeSet<&str>) {
         (child.kind(), child.position(), !has_come)
     });
     for kind in [Kind::Include, Kind::Module, Kind::Schema, Kind::Database, Kind::Overlay] {
-        let numbered = node.children.iter().any(|child| child.kind() == Some(kind) && is_numbered(child, is_root));
+        let numbered = node
+            .children
+            .iter()
+            .any(|child| child.kind() == Some(kind) && is_numbered(child, is_root));
         if numbered {
             renumber(&mut node.children, kind);
         }

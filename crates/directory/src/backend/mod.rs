@@ -7,6 +7,7 @@ pub(crate) mod configuration;
 pub(crate) mod directory;
 pub(crate) mod external;
 pub(crate) mod feed;
+pub(crate) mod fence;
 pub(crate) mod hashing_pool;
 pub(crate) mod in_memory;
 pub mod ldif;

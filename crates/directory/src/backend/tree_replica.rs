@@ -21,6 +21,4 @@ pub struct TreeReplica<'a> {
     pub cookie: &'a [Csn],
     /// Whether a name is in base and scope of the consumer.
     pub holds: &'a dyn Fn(&Dn) -> bool,
-    /// Whether clients write here, too.
-    pub multi_provider: bool,
 }

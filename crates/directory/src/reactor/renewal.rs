@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ironbark_model::ResultCode;
 use ironbark_ldap_proto::{Request, RequestMessage, controls::RequestControls};
+use ironbark_model::ResultCode;
 
 use super::worker::Worker;
 use crate::{

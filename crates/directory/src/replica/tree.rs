@@ -63,7 +63,10 @@ impl Directory {
         context: &NamingContext,
         change: ReplicatedTree,
     ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
-        let writer = context.backend.tree_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
+        let writer = context
+            .backend
+            .tree_writer()
+            .ok_or(WriteRefusal::UnsupportedInContext)?;
         let (reply, receiver) = oneshot::channel();
         let job = Job {
             directory: Arc::clone(self),
@@ -115,7 +118,11 @@ impl WriteTask for Job {
         served: &Served,
         governor: &dyn Governor,
     ) -> Result<(Success, Executed), OperationError> {
-        let tree = served.context.backend.tree().ok_or(WriteRefusal::UnsupportedInContext)?;
+        let tree = served
+            .context
+            .backend
+            .tree()
+            .ok_or(WriteRefusal::UnsupportedInContext)?;
         let entries = self.read(&served.configuration)?;
         let mapping = &self.change.mapping;
         let origin = RequestContext {
@@ -130,7 +137,6 @@ impl WriteTask for Job {
             covered: &self.change.covered,
             cookie: &self.change.cookie,
             holds: &|name| mapping.holds(name),
-            multi_provider: mapping.multi_provider,
         };
         let stamp = self.directory.next_stamp();
         let kind = ironbark_store::ChangeKind::Modify;

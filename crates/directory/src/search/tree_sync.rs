@@ -276,7 +276,9 @@ impl SearchRun {
     pub(super) fn meets_in_memory(&mut self, entry: &Entry, out: &mut Vec<u8>) -> Result<bool, OperationError> {
         let configuration = Arc::clone(&self.configuration);
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
-        let Some(sync) = self.tree_sync_mut() else { return Ok(true) };
+        let Some(sync) = self.tree_sync_mut() else {
+            return Ok(true);
+        };
         if sync.octets > MOST_REMEMBERED {
             return Err(SyncRefusal::StaleCookie.into());
         }
@@ -326,7 +328,12 @@ impl SearchRun {
             let entries = tree.entries(&configuration);
             let uuids = entries.iter().filter_map(|entry| entry.attribute(&known.entry_uuid));
             let uuids: FxHashSet<[u8; 16]> = uuids.filter_map(|held| uuid_of(held.values.first()?)).collect();
-            sync.gone = sync.held.keys().filter(|uuid| !uuids.contains(*uuid)).copied().collect();
+            sync.gone = sync
+                .held
+                .keys()
+                .filter(|uuid| !uuids.contains(*uuid))
+                .copied()
+                .collect();
             sync.held.retain(|uuid, _| uuids.contains(uuid));
         }
         self.limits = RunLimits::default();
@@ -356,7 +363,8 @@ impl SearchRun {
         }
         if let Some(sync) = self.tree_sync_mut() {
             let gone = std::mem::take(&mut sync.gone);
-            gone.chunks(MOST_UUIDS).for_each(|some| encode_ids(step.out, id, true, some));
+            gone.chunks(MOST_UUIDS)
+                .for_each(|some| encode_ids(step.out, id, true, some));
         }
         let mut targets = std::mem::take(&mut self.targets);
         let walked = self.walk_all(&mut targets, step);

@@ -151,7 +151,7 @@ fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
     node
 }
 
-/// An entry as another server has it, with its operational attributes.
+/// An entry as another server has it, with its operational attributes, in the order of that server.
 pub(in crate::olc) fn node_as_sent(
     schema: &Schema,
     registry: &Registry,
@@ -160,9 +160,13 @@ pub(in crate::olc) fn node_as_sent(
     name: &str,
 ) -> Node {
     let mut node = node_of(schema, entry, naming, name);
-    arrange(registry, &mut node);
+    node.attributes
+        .sort_by_key(|(name, _)| !name.eq_ignore_ascii_case("objectClass"));
     for (attribute, values) in &mut node.attributes {
-        if registry.with_attribute(attribute).is_some_and(|row| row.form.is_ordered()) {
+        if registry
+            .with_attribute(attribute)
+            .is_some_and(|row| row.form.is_ordered())
+        {
             index::arrange(values);
         }
     }

@@ -56,8 +56,8 @@ impl SearchRun {
 
     /// Whether the consumer has everything, and waits for changes.
     pub(in crate::search) fn waits_for_changes(&self) -> bool {
-        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
-        persisting.is_some_and(|persisting| persisting.is_drained) || self.waits_for_tree()
+        let waits = self.sync().is_some_and(Sync::is_drained);
+        waits || self.waits_for_tree()
     }
 
     /// Ready when there are changes, or another configuration.
@@ -65,16 +65,21 @@ impl SearchRun {
         if self.waits_for_tree() {
             return self.poll_tree(cx);
         }
-        let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
-        match persisting {
-            Some(persisting) if persisting.is_drained => {
-                let seen = persisting.next.saturating_sub(1);
-                let ready = persisting.reader.poll_behind(seen, cx);
-                persisting.is_drained = ready.is_pending();
-                ready
+        let Some(sync) = self.sync_mut().filter(|sync| sync.is_drained()) else {
+            return Poll::Ready(());
+        };
+        // All are asked, so that each wakes it.
+        let mut ready = Poll::Pending;
+        for persisting in sync.all_persisting() {
+            let seen = persisting.next.saturating_sub(1);
+            if persisting.reader.poll_behind(seen, cx).is_ready() {
+                ready = Poll::Ready(());
             }
-            _ => Poll::Ready(()),
         }
+        if ready.is_ready() {
+            sync.all_persisting().for_each(|persisting| persisting.is_drained = false);
+        }
+        ready
     }
 
     /// Whether it is a content synchronization.
@@ -105,17 +110,10 @@ impl SearchRun {
             return self.continue_tree(former);
         }
         let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
-        let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
+        let (Some(sync), Some(mut before)) = (self.sync_mut(), before) else {
             return Err(SyncRefusal::NoProvider.into());
         };
-        let is_same = match (sync.context.database(), before.context.database()) {
-            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
-            _ => false,
-        };
-        if !is_same {
-            return Err(SyncRefusal::NoProvider.into());
-        }
-        (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
+        sync.continue_members(&mut before)?;
         sync.phase = Phase::Persist;
         self.note_extent();
         self.targets.clear();
