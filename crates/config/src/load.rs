@@ -65,6 +65,29 @@ impl Configuration {
     }
 }
 
+impl Configuration {
+    /// Notes which databases are glued into one that others follow: they must keep their changes, too.
+    pub fn note_glued_into_providers(&mut self) {
+        let roots: Vec<(Dn, bool)> = self
+            .databases
+            .iter()
+            .filter(|database| database.subordinate.is_none())
+            .flat_map(|database| {
+                let provides = database.overlays.iter().any(OverlayConfig::keeps_changes);
+                database.suffixes.iter().map(move |suffix| (suffix.clone(), provides))
+            })
+            .collect();
+        for database in self.databases.iter_mut().filter(|one| one.subordinate.is_some()) {
+            let Some(suffix) = database.suffixes.first() else {
+                continue;
+            };
+            let above = roots.iter().filter(|(root, _)| suffix.is_within(root));
+            let nearest = above.max_by_key(|(root, _)| root.depth());
+            database.is_provided_by_superior = nearest.is_some_and(|(_, provides)| *provides);
+        }
+    }
+}
+
 /// Reads a slapd.conf file with all its includes. Definitions may stand after their use: the schema is built first.
 ///
 /// # Errors

@@ -50,6 +50,7 @@ pub use backend::{
     received::received_entry,
     root_dse::RootDseAddition,
     tree_change::TreeChange,
+    tree_replica::TreeReplica,
     well_known::WellKnown,
 };
 pub use cookie::SyncCookie;
@@ -62,11 +63,11 @@ pub use reactor::{
     worker::{Batch, Started, Worker},
 };
 pub use reconfigure::{
-    ExternalFactory, Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
+    ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
     Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, OutcomeKind, ReplicaMapping, ReplicaOutcome,
-    ReplicaSession, Replicated, ReplicatedEntry,
+    ReplicaSession, Replicated, ReplicatedEntry, ReplicatedTree,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

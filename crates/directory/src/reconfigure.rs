@@ -22,7 +22,7 @@ use ironbark_config::{Restrict, SettingError};
 
 pub(crate) use assemble::{with_contexts, without_databases};
 pub use commit::Prepared;
-pub use factories::{ExternalFactory, Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
+pub use factories::{ExternalFactory, Factories, OverlayFactory, OwnUrl, RootDseFactory, ServerIdFactory, TreeFactory};
 use restrictions::Restricted;
 pub(crate) use state::RunningState;
 use state::{NewDatabases, Planned, Source};
@@ -69,6 +69,10 @@ fn prepare_restricted<'s>(
     }
     let mut effective = read.clone();
     restricted.retain(|one| one.apply(&mut effective));
+    for database in effective.databases.iter_mut().chain([&mut effective.config]) {
+        database.note_own_lines(&*state.factories.own_url);
+    }
+    effective.note_glued_into_providers();
     let current = directory.configuration();
     assemble::keep_equal_schema(&current, &mut effective);
     state.closed.retain(|(_, closed)| !closed.is_gone());

@@ -83,6 +83,11 @@ impl StampGenerator {
         }
     }
 
+    /// Microseconds since 1970 and the change count of the last CSN that was drawn, or seen of other servers.
+    pub(crate) fn last(&self) -> (i64, u32) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes notice of a CSN of any server: later CSNs of this generator are greater. So a change of an entry that was
     /// read always has a greater CSN than the entry, even if clocks differ. A CSN that lies too far ahead is not
     /// followed.

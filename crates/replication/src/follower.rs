@@ -15,7 +15,10 @@ use ironbark_store::{ContextVector, Csn, StoreError};
 use roaring::RoaringTreemap;
 use tokio::sync::oneshot::Receiver;
 
-use crate::{Again, Machine, Message, Order, Violation};
+use crate::{
+    Again, Machine, Message, Order, Violation,
+    tree::{Taken, TreeRefresh},
+};
 
 /// Messages ahead of the last commit.
 const MOST_MESSAGES: usize = 1_024;
@@ -73,6 +76,8 @@ pub struct Follower {
     load: Option<InitialLoad>,
     /// Whether an empty database may be loaded at once. Not after that came to nothing.
     may_load: bool,
+    /// What a refresh of cn=config has sent so far: it is put into force at once, at its end.
+    tree: Option<TreeRefresh>,
     /// Messages that wait for their commit, with their octets.
     waiting: VecDeque<(usize, Receiver<Result<ReplicaOutcome, OperationError>>)>,
     octets: usize,
@@ -91,6 +96,7 @@ impl Follower {
             present: None,
             load: None,
             may_load: true,
+            tree: None,
             waiting: VecDeque::new(),
             octets: 0,
             counts: Counts::default(),
@@ -103,6 +109,9 @@ impl Follower {
     /// [`Stop::NoDatabase`], or the storage failed.
     pub fn is_ready(&self) -> Result<bool, Stop> {
         let context = self.context()?;
+        if context.tree_vector(&self.directory.configuration()).is_some() {
+            return Ok(true);
+        }
         let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
         match snapshot.view().entry_of_uuid(&[0; 16]) {
             Ok(_) => Ok(true),
@@ -124,6 +133,7 @@ impl Follower {
         if known.is_empty() && self.may_load {
             self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
         }
+        self.tree = Some(TreeRefresh::default());
         Ok(self.machine.begin(&known))
     }
 
@@ -132,6 +142,7 @@ impl Follower {
         self.machine.stop();
         self.present = None;
         self.load = None;
+        self.tree = None;
         self.waiting.clear();
         self.octets = 0;
     }
@@ -186,6 +197,9 @@ impl Follower {
     /// [`Stop::NoDatabase`], or the storage failed.
     pub fn vector(&self) -> Result<ContextVector, Stop> {
         let context = self.context()?;
+        if let Some(vector) = context.tree_vector(&self.directory.configuration()) {
+            return Ok(vector);
+        }
         let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
         Ok(snapshot.view().context_vector()?.unwrap_or_default())
     }
@@ -198,7 +212,14 @@ impl Follower {
 
     async fn obey(&mut self, message: Message) -> Result<Option<Again>, Stop> {
         let mut again = None;
+        let is_tree = self.is_tree();
         for order in self.machine.take(message)? {
+            let order = if is_tree {
+                self.obey_of_tree(order).await?
+            } else {
+                Some(order)
+            };
+            let Some(order) = order else { continue };
             let order = match self.load_at_once(order).await {
                 Ok(Some(order)) => order,
                 Ok(None) => continue,
@@ -314,6 +335,40 @@ impl Follower {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn is_tree(&self) -> bool {
+        let context = self.context();
+        context.is_ok_and(|context| context.tree_vector(&self.directory.configuration()).is_some())
+    }
+
+    /// Takes an order about cn=config. Returns those that have nothing to do with entries.
+    async fn obey_of_tree(&mut self, order: Order) -> Result<Option<Order>, Stop> {
+        match &order {
+            Order::Put { .. } => self.counts.entries += 1,
+            Order::Delete { .. } => self.counts.deletes += 1,
+            _ => {}
+        }
+        let mut change = match &mut self.tree {
+            Some(refresh) => match refresh.take(order)? {
+                Taken::Kept => return Ok(None),
+                Taken::Passed(order) => return Ok(Some(order)),
+                Taken::Complete => {
+                    let refresh = self.tree.take().unwrap_or_default();
+                    refresh.into_change(&self.mapping)
+                }
+            },
+            None => match TreeRefresh::single(order, &self.mapping) {
+                Ok(change) => change,
+                Err(order) => return Ok(Some(order)),
+            },
+        };
+        change.via = self.machine.provider();
+        let context = self.context()?;
+        let ended = self.directory.replicate_tree(&context, change)?;
+        // The change may end this session. It is executed or refused all the same.
+        ended.await.map_err(|_| Stop::NoDatabase)??;
+        Ok(None)
     }
 
     async fn settle_first(&mut self) -> Result<(), Stop> {

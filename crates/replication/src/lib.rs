@@ -12,6 +12,7 @@ mod message;
 mod retry;
 mod session;
 mod status;
+mod tree;
 
 pub use consumers::Consumers;
 pub use follower::{Counts, Follower, Stop};

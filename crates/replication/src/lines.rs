@@ -17,18 +17,13 @@ const EVERY_HOUR: (u32, Option<u32>) = (3_600, None);
 /// The filter that leaves nothing out.
 const EVERYTHING: &str = "(objectclass=*)";
 
-/// The consumers that a configuration has. As in slapd, a line whose provider is this server (`is_own` says so of a
-/// URL) and whose base is the database's own is skipped, so that all servers may have the same lines.
-pub fn lines(configuration: &Configuration, server_id: u16, is_own: &dyn Fn(&str) -> bool) -> Vec<Line> {
+/// The consumers that a configuration has. As in slapd, a line whose provider is this server and whose base is the
+/// database's own is skipped, so that all servers may have the same lines.
+pub fn lines(configuration: &Configuration, server_id: u16) -> Vec<Line> {
     let mut all = Vec::new();
     for context in &configuration.contexts {
-        for line in &context.settings.syncrepl {
-            let is_whole = context.is_suffix(&line.base);
-            let mut urls = line.connection.urls.iter();
-            if !(is_whole && urls.any(|url| is_own(&url.to_string()))) {
-                all.extend(session_line(context, line, server_id));
-            }
-        }
+        let lines = context.settings.syncrepl.iter().filter(|line| !line.is_own);
+        all.extend(lines.filter_map(|line| session_line(context, line, server_id)));
     }
     all
 }

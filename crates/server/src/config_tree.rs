@@ -13,11 +13,12 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError, TreeChange,
-    complete_entries,
+    TreeReplica, complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
+use ironbark_store::Csn;
 
-use crate::{configuration::Loaded, settings::ServerSettings};
+use crate::{config_vector, configuration::Loaded, settings::ServerSettings};
 
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
@@ -77,25 +78,39 @@ impl ConfigTree {
     }
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
-    fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+    fn put(&self, mut tree: Tree, by: &ChangeAuthor<'_>, came: Option<&[Csn]>) -> Result<(), OperationError> {
         let read = olc::load_change(&tree, &by.configuration.schema);
         let configuration = read.map_err(|error| refusal(&error))?;
+        config_vector::advance(&mut tree, &configuration, by, came);
         let notices = configuration.notices.clone();
         let settings = self.settings.prepare(&configuration.global);
         let settings = settings.map_err(|error| of_setting(&error))?;
         let prepared = by.governor.prepare(configuration);
         let prepared = prepared.map_err(|error| unprepared(&error))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        self.write(&mut written, &tree).map_err(|error| {
-            tracing::error!(target: "any", "config: {error}");
-            OperationError::new(ResultCode::OTHER, "the configuration could not be written")
-        })?;
+        self.write(&mut written, &tree).map_err(|error| unwritten(&error))?;
         self.show(tree, by.configuration);
         settings.commit(|| prepared.commit());
         for notice in notices.iter().filter(|notice| !written.notices.contains(notice)) {
             tracing::warn!(target: "any", "{notice}");
         }
         written.notices = notices;
+        Ok(())
+    }
+
+    /// Writes CSNs of a provider down that came without a change. The configuration stays in force.
+    fn note(&self, tree: &Tree, came: &[Csn], configuration: &Arc<Configuration>) -> Result<(), OperationError> {
+        let mut next = tree.clone();
+        if !config_vector::take_in(&mut next, came) {
+            return Ok(());
+        }
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write(&mut written, &next).map_err(|error| unwritten(&error))?;
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let former = trees.former.take();
+        // The tree belongs to the configuration in force, which an operation may have taken before.
+        trees.former = former.filter(|(of, _)| !std::ptr::eq(of.as_ptr(), Arc::as_ptr(configuration)));
+        trees.current = Arc::new(next);
         Ok(())
     }
 
@@ -114,6 +129,19 @@ impl ConfigTree {
         }
         written.stored = Some(Arc::new(tree.clone()));
         Ok(())
+    }
+}
+
+fn unwritten(error: &olc::FolderError) -> OperationError {
+    tracing::error!(target: "any", "config: {error}");
+    OperationError::new(ResultCode::OTHER, "the configuration could not be written")
+}
+
+fn of_entry((uuid, csn, entry): &(String, Option<Csn>, Entry)) -> olc::ReplicaEntry {
+    olc::ReplicaEntry {
+        uuid: uuid.clone(),
+        csn: csn.map(Csn::text),
+        entry: entry.clone(),
     }
 }
 
@@ -214,6 +242,24 @@ impl InMemoryTree for ConfigTree {
                 ..
             } => tree.rename(schema, dn, new_rdn, new_superior.as_ref(), &stamps),
         };
-        self.put(changed.map_err(of_tree)?, by)
+        self.put(changed.map_err(of_tree)?, by, None)
+    }
+
+    fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let tree = self.tree(by.configuration);
+        let sent = olc::Replica {
+            entries: replica.entries.iter().map(of_entry).collect(),
+            gone: replica.gone.clone(),
+            present: replica.present.clone(),
+        };
+        let extent = olc::ReplicaExtent {
+            holds: replica.holds,
+            covers: &|csn| Csn::parse(csn.as_bytes()).is_some_and(|csn| replica.covered.covers(csn)),
+        };
+        let changed = tree.replicate(&by.configuration.schema, &sent, &extent);
+        match changed.map_err(of_tree)? {
+            Some(changed) => self.put(changed, by, Some(replica.cookie)),
+            None => self.note(&tree, replica.cookie, by.configuration),
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! the worker's responses.
 
 mod config_tree;
+mod config_vector;
 mod configuration;
 mod connection;
 pub mod fuzz;

@@ -5,32 +5,25 @@ use std::sync::Arc;
 use ironbark_directory::Service;
 use ironbark_replication::{Consumers, Status, lines};
 
-use crate::server_id::OwnUrls;
-
 /// The consumers of this server.
 pub(crate) struct Replication {
     directory: Arc<Service>,
     consumers: Consumers,
-    own_urls: OwnUrls,
 }
 
 impl Replication {
     /// Without consumers, until [`Self::configure`].
-    pub(crate) fn new(directory: Arc<Service>, own_urls: OwnUrls) -> Self {
+    pub(crate) fn new(directory: Arc<Service>) -> Self {
         Self {
             consumers: Consumers::new(Arc::clone(&directory)),
             directory,
-            own_urls,
         }
     }
 
     /// Lets the consumers run that the configuration in force has.
     pub(crate) fn configure(&self) {
         let configuration = self.directory.configuration();
-        self.consumers
-            .run(lines(&configuration, self.directory.server_id(), &|url| {
-                self.own_urls.contain(url)
-            }));
+        self.consumers.run(lines(&configuration, self.directory.server_id()));
     }
 
     /// What the consumers are doing.

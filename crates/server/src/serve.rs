@@ -172,7 +172,7 @@ impl Running {
         let (directory, attached) = open_directory(
             loaded.configuration,
             config_tree,
-            own_urls.clone(),
+            own_urls,
             options.bare,
             facts,
             log,
@@ -195,14 +195,14 @@ impl Running {
             settings,
             _state_files: state_files,
         };
-        running.follow_others(&attached, own_urls);
+        running.follow_others(&attached);
         running.show_metrics(metrics_listener, clock, max_descriptors)?;
         Ok(running)
     }
 
     /// Starts the consumers, and lets cn=Monitor show what runs.
-    fn follow_others(&self, attached: &Attached, own_urls: OwnUrls) {
-        let replication = Arc::new(Replication::new(Arc::clone(&self.directory), own_urls));
+    fn follow_others(&self, attached: &Attached) {
+        let replication = Arc::new(Replication::new(Arc::clone(&self.directory)));
         // Only this line sets it.
         let _ = attached.set(RunningServer {
             directory: Arc::downgrade(&self.directory),
@@ -322,6 +322,7 @@ fn open_directory(
     clock: &Clock,
 ) -> Result<(Arc<Service>, Arc<Attached>), Failure> {
     let attached = Arc::<Attached>::default();
+    let its_urls = own_urls.clone();
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn InMemoryTree>> {
         if settings.kind == &CONFIG {
@@ -346,6 +347,7 @@ fn open_directory(
             trees: Arc::new(make_tree),
             root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
             server_id: Arc::new(move |global, current| own_urls.choose(global, current)),
+            own_url: Arc::new(move |url| its_urls.contain(url)),
         },
         bare,
     })?;

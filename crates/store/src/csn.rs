@@ -64,6 +64,20 @@ impl Csn {
         }
     }
 
+    /// The same, or the CSN of this server with that time (microseconds since 1970) and count, if that is less.
+    #[must_use]
+    pub fn at_most(self, unix_micros: i64, count: u32) -> Self {
+        if (self.unix_micros(), self.count) <= (unix_micros, count) {
+            return self;
+        }
+        let back = unix_micros.saturating_sub(self.unix_micros());
+        Self {
+            micros: self.micros.saturating_add_signed(back),
+            count,
+            ..self
+        }
+    }
+
     /// Tells apart the changes of one microsecond.
     pub fn change_count(self) -> u32 {
         self.count

@@ -218,6 +218,9 @@ pub struct DatabaseConfig {
     pub syncrepl: Vec<Syncrepl>,
     /// `multiprovider`.
     pub multi_provider: bool,
+    /// Whether it is glued into a database that keeps its changes for others: so must this one. The directory finds
+    /// out.
+    pub is_provided_by_superior: bool,
     /// `updatedn`.
     pub update_dn: Option<Dn>,
     /// `updateref`.
@@ -239,13 +242,25 @@ impl DatabaseConfig {
     /// Whether the database keeps a log of its changes and a context vector even without followers.
     pub fn keeps_changes(&self) -> bool {
         let is_set = self.mdb.change_log_octets.is_some() || self.mdb.change_log_age_s.is_some();
-        is_set || !self.syncrepl.is_empty() || self.overlays.iter().any(OverlayConfig::keeps_changes)
+        is_set
+            || self.is_provided_by_superior
+            || !self.syncrepl.is_empty()
+            || self.overlays.iter().any(OverlayConfig::keeps_changes)
     }
 
     /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of
     /// its own, or only `updatedn` may write.
     pub fn is_shadow(&self) -> bool {
-        !self.multi_provider && (!self.syncrepl.is_empty() || self.update_dn.is_some())
+        let follows = self.syncrepl.iter().any(|line| !line.is_own);
+        !self.multi_provider && (follows || self.update_dn.is_some())
+    }
+
+    /// Notes which lines `syncrepl` name this server as their provider; `is_own` says so of a URL.
+    pub fn note_own_lines(&mut self, is_own: &dyn Fn(&str) -> bool) {
+        for line in &mut self.syncrepl {
+            let is_whole = self.suffixes.contains(&line.base);
+            line.is_own = is_whole && line.connection.urls.iter().any(|url| is_own(&url.to_string()));
+        }
     }
 
     /// The frontend with slapd's defaults.
@@ -283,6 +298,7 @@ impl DatabaseConfig {
             kind_settings: None,
             syncrepl: Vec::new(),
             multi_provider: false,
+            is_provided_by_superior: false,
             update_dn: None,
             update_referrals: Vec::new(),
             overlays: Vec::new(),

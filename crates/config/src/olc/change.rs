@@ -1,7 +1,7 @@
 //! Changes of the tree: the four write operations on cn=config. Each makes a new tree; the loader checks whether the
 //! tree is a valid configuration.
 
-mod add;
+pub(super) mod add;
 mod delete;
 mod modify;
 mod rename;
@@ -24,14 +24,14 @@ pub struct ChangeError {
 }
 
 impl ChangeError {
-    fn new(result_code: ResultCode, diagnostic_message: impl Into<String>) -> Self {
+    pub(super) fn new(result_code: ResultCode, diagnostic_message: impl Into<String>) -> Self {
         Self {
             result_code,
             diagnostic_message: diagnostic_message.into(),
         }
     }
 
-    fn missing() -> Self {
+    pub(super) fn missing() -> Self {
         Self::new(ResultCode::NO_SUCH_OBJECT, "")
     }
 }
@@ -152,7 +152,7 @@ fn same(schema: &Schema, attribute: &str, one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Whether a number shows the place of a node among its siblings.
-fn is_numbered(node: &Node, is_below_root: bool) -> bool {
+pub(super) fn is_numbered(node: &Node, is_below_root: bool) -> bool {
     match node.kind() {
         Some(Kind::Schema) => !is_below_root,
         Some(Kind::Global) | None => false,
@@ -166,12 +166,12 @@ fn first_number(kind: Kind) -> i64 {
 }
 
 /// Whether it is one of the two databases with a fixed place.
-fn is_fixed(node: &Node) -> bool {
+pub(super) fn is_fixed(node: &Node) -> bool {
     node.kind() == Some(Kind::Database) && matches!(node.index().0, Some(-1 | 0))
 }
 
 /// Numbers siblings of one kind in their present order.
-fn renumber(siblings: &mut [Node], kind: Kind) {
+pub(super) fn renumber(siblings: &mut [Node], kind: Kind) {
     let of_kind = siblings
         .iter_mut()
         .filter(|node| node.kind() == Some(kind) && !is_fixed(node));
@@ -181,7 +181,7 @@ fn renumber(siblings: &mut [Node], kind: Kind) {
 }
 
 /// The position in `siblings` for a node of this kind with a number: before the node that has the number now.
-fn place(siblings: &[Node], kind: Kind, number: Option<i64>) -> usize {
+pub(super) fn place(siblings: &[Node], kind: Kind, number: Option<i64>) -> usize {
     let wanted = number.unwrap_or(i64::MAX);
     let before = siblings.iter().position(|node| {
         let Some(other) = node.kind() else { return false };

@@ -8,6 +8,7 @@ mod folder;
 mod index;
 mod load;
 mod render;
+mod replicated;
 mod text;
 mod tree;
 
@@ -18,6 +19,7 @@ pub use load::{load, load_change, survey};
 
 pub use crate::entry_files::FolderError;
 pub use render::render;
+pub use replicated::{Replica, ReplicaEntry, ReplicaExtent};
 pub use text::slapd_conf;
 pub use tree::{Kind, Node, Tree};
 

@@ -185,6 +185,13 @@ impl Node {
         self.name = name;
     }
 
+    /// Gives it the name of another node.
+    pub(super) fn rename_as(&mut self, other: &Self) {
+        if self.name != other.name {
+            self.rename(other.name.clone());
+        }
+    }
+
     /// Gives it another number among its siblings.
     pub(super) fn renumber(&mut self, number: i64) {
         let (_, rest) = self.index();
@@ -199,7 +206,7 @@ impl Node {
 
     /// `naming=name`, escaped.
     pub fn rdn(&self) -> String {
-        format!("{}={}", self.naming, escaped(&self.name))
+        rdn_of(&self.naming, &self.name)
     }
 
     /// The number in the name; the greatest number if there is none.
@@ -223,6 +230,11 @@ fn is_unnumbered(name: &str) -> bool {
     ["config", "frontend"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// `naming=name`, escaped.
+pub(super) fn rdn_of(naming: &str, name: &str) -> String {
+    format!("{naming}={}", escaped(name))
 }
 
 /// Escapes the characters of RFC 4514 §2.4.

@@ -43,6 +43,9 @@ pub struct Syncrepl {
     pub time_limit: u32,
     /// `schemachecking`.
     pub schema_checking: bool,
+    /// Whether the provider is this server itself, and the base its own database. The server finds out; such a line
+    /// has no effect, so that all servers may have the same lines.
+    pub is_own: bool,
     /// The line in the form of cn=config, as it was written. It has the password.
     text: Secret,
 }
@@ -66,6 +69,18 @@ impl Syncrepl {
         let what = if self.local_base.is_some() { "Massage" } else { "Base" };
         let name = base.pretty();
         Err(format!("{what} DN \"{name}\" is not within the database naming context").into())
+    }
+
+    /// Whether it can be a consumer of cn=config: entries of a configuration are taken as they are, and all of them.
+    ///
+    /// # Errors
+    /// It leaves something out.
+    pub(crate) fn check_for_config(&self) -> Result<(), SettingError> {
+        let is_whole = self.attributes.is_empty() && self.excluded.is_empty();
+        if is_whole && self.filter.eq_ignore_ascii_case("(objectclass=*)") {
+            return Ok(());
+        }
+        Err("database config takes neither filter nor attrs nor exattrs".into())
     }
 
     /// Where the base is here.

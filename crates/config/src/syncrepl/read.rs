@@ -58,6 +58,7 @@ impl Syncrepl {
                 size_limit: 0,
                 time_limit: 0,
                 schema_checking: false,
+                is_own: false,
                 text: Secret::default(),
             },
         };

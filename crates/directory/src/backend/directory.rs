@@ -162,6 +162,11 @@ impl Directory {
         self.stamps.next(&self.clock)
     }
 
+    /// Microseconds since 1970 and the change count of the last CSN that was drawn.
+    pub(crate) fn last_drawn(&self) -> (i64, u32) {
+        self.stamps.last()
+    }
+
     /// Failed binds by address.
     pub fn bind_failures(&self) -> &BindFailures {
         &self.bind_failures

@@ -9,7 +9,7 @@ use ironbark_config::{Operations, Restrict};
 use ironbark_model::Entry;
 use ironbark_runtime::Randomness;
 
-use super::{configuration::Configuration, tree_change::TreeChange};
+use super::{configuration::Configuration, tree_change::TreeChange, tree_replica::TreeReplica};
 use crate::{
     OpenError, OperationError,
     refusal::{Failure, WriteRefusal},
@@ -41,6 +41,15 @@ pub trait InMemoryTree: Send + Sync {
     /// The change is refused, or fails. Nothing has been changed then.
     fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let _ = (change, by);
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    /// Puts into force what a provider has sent, all of it at once. Otherwise as [`InMemoryTree::change`].
+    ///
+    /// # Errors
+    /// It is refused, or fails. Nothing has been changed then.
+    fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let _ = (replica, by);
         Err(WriteRefusal::UnsupportedInContext.into())
     }
 }

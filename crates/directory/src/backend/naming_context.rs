@@ -133,6 +133,14 @@ impl Backend {
         }
     }
 
+    /// The queue of the thread that changes it, if it is a tree in memory.
+    pub(crate) fn tree_writer(&self) -> Option<&WriterHandle> {
+        match self {
+            Self::InMemory { writer, .. } => Some(writer),
+            _ => None,
+        }
+    }
+
     /// The queue that takes this kind of write; `None`: the database does not support it.
     pub(crate) fn queue_for(&self, kind: Operations) -> Option<&WriterHandle> {
         match self {

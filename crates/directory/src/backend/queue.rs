@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use super::{
     configuration::Configuration,
     feed::Feed,
+    fence::Fence,
     in_memory::Governor,
     naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
@@ -130,6 +131,8 @@ pub struct WriterHandle {
     closed: Arc<RwLock<Option<QueueRefusal>>>,
     /// What the writer has committed.
     feed: Arc<Feed>,
+    /// What it is about to commit.
+    fence: Arc<Fence>,
 }
 
 /// A command to a writer.
@@ -230,7 +233,13 @@ impl WriterHandle {
             waiting: Arc::default(),
             closed: Arc::new(RwLock::new(Some(QueueRefusal::ShuttingDown))),
             feed: Arc::default(),
+            fence: Arc::default(),
         }
+    }
+
+    /// The changes under way.
+    pub(crate) fn fence(&self) -> &Fence {
+        &self.fence
     }
 
     /// What the writer has committed.
@@ -327,6 +336,7 @@ pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
         waiting: Arc::default(),
         closed: Arc::default(),
         feed: Arc::default(),
+        fence: Arc::default(),
     };
     (handle, orders)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::{Request, RequestMessage, controls::RequestControls};
+use ironbark_model::ResultCode;
 
 use super::worker::Worker;
 use crate::{
@@ -52,7 +53,12 @@ impl Worker {
             pdu: &pdu,
             entries: None,
         };
-        search::prepare(&mut self.scratch, &mut session.searches, &mut next, &mut call, request)?;
+        let prepared = search::prepare(&mut self.scratch, &mut session.searches, &mut next, &mut call, request);
+        prepared.map_err(|error| match error.result_code {
+            // Only another database has the overlay now.
+            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION => gone(),
+            _ => error,
+        })?;
         next.continue_as(run)?;
         *run = next;
         Ok(())

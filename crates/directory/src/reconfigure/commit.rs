@@ -85,7 +85,7 @@ impl Prepared<'_> {
         for writer in current
             .contexts
             .iter()
-            .filter_map(|context| context.backend.own_writer())
+            .filter_map(|context| context.backend.own_writer().or(context.backend.tree_writer()))
         {
             writer.feed().call();
         }

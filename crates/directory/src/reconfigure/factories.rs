@@ -28,6 +28,9 @@ pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, 
 /// reason if the configuration cannot be put into force.
 pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, SettingError> + Send + Sync;
 
+/// Whether a URL is one of this server.
+pub type OwnUrl = dyn Fn(&str) -> bool + Send + Sync;
+
 /// Makes the parts that a configuration names and the directory cannot make itself. Used whenever a configuration is
 /// prepared. The configuration may never come into force, so making a part must have no effect on the current one.
 #[derive(Clone)]
@@ -42,6 +45,8 @@ pub struct Factories {
     pub root_dse: Arc<RootDseFactory>,
     /// `serverID`.
     pub server_id: Arc<ServerIdFactory>,
+    /// Whether a URL is one of this server.
+    pub own_url: Arc<OwnUrl>,
 }
 
 impl Default for Factories {
@@ -55,6 +60,7 @@ impl Default for Factories {
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),
             server_id: Arc::new(|_, _| Ok(0)),
+            own_url: Arc::new(|_| false),
         }
     }
 }

@@ -15,8 +15,6 @@ refusals! {
         NewerConsumer => UNWILLING_TO_PERFORM, "consumer state is newer than provider!";
         /// The database has no context vector yet.
         NoState => UNWILLING_TO_PERFORM, "consumer has state info but provider doesn't!";
-        /// Databases are glued below the base object.
-        Glued => UNWILLING_TO_PERFORM, "glued databases cannot be synchronized";
         /// The overlay was removed, or the database.
         NoProvider => UNAVAILABLE, "the database no longer provides its changes";
     }

@@ -75,14 +75,21 @@ impl Replicated {
     }
 }
 
+impl ReplicatedEntry {
+    /// Octets of its name and values.
+    pub fn octets(&self) -> usize {
+        let of_attribute = |(name, values): &TextAttribute| name.len() + values.iter().map(Vec::len).sum::<usize>();
+        self.dn.len() + self.attributes.iter().map(of_attribute).sum::<usize>()
+    }
+}
+
 impl Incoming {
     /// Octets of its names and values.
     pub fn octets(&self) -> usize {
         let Self::Entry(entry) = self else {
             return 0;
         };
-        let of_attribute = |(name, values): &TextAttribute| name.len() + values.iter().map(Vec::len).sum::<usize>();
-        entry.dn.len() + entry.attributes.iter().map(of_attribute).sum::<usize>()
+        entry.octets()
     }
 }
 

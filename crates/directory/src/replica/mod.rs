@@ -14,10 +14,12 @@ mod job;
 mod mapping;
 mod placing;
 mod read;
+mod tree;
 
 pub use self::{
     absent::{Absent, AbsentSlice},
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     initial::InitialLoad,
     mapping::{AttributeChoice, ReplicaMapping},
+    tree::ReplicatedTree,
 };

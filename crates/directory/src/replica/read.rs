@@ -1,6 +1,6 @@
 //! Reading an entry as a provider has sent it: names and values as they are here.
 
-use ironbark_model::{AttributeDescription, Dn, schema::entry_check::CheckedAttribute};
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, schema::entry_check::CheckedAttribute};
 use ironbark_store::Csn;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -29,6 +29,21 @@ pub(super) struct ReadAttribute {
     pub(super) values: Vec<Vec<u8>>,
     /// Normal forms of the values.
     pub(super) normals: Vec<Vec<u8>>,
+}
+
+impl ReadEntry {
+    /// Its UUID as text, its CSN, and the entry.
+    pub(super) fn into_entry(self) -> (String, Option<Csn>, Entry) {
+        let attributes = self.attributes.into_iter().map(|held| Attribute {
+            description: held.description,
+            values: held.values,
+        });
+        let entry = Entry {
+            dn: self.dn,
+            attributes: attributes.collect(),
+        };
+        (uuid_text(self.uuid), self.csn, entry)
+    }
 }
 
 /// Reads an entry.

@@ -408,7 +408,7 @@ impl SearchRun {
         let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
-        if budget.is_exhausted() {
+        if budget.is_exhausted() || !self.meets_in_memory(entry, out)? {
             return Ok(None);
         }
         if let Some(end) = self.no_more() {

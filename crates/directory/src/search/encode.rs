@@ -72,7 +72,9 @@ pub(super) fn entry(
         Some(asked) => additions::controls_for(run, entry, asked)?,
         None => additions::Controls::new(),
     };
-    let state = run.sync().and_then(Sync::sending).map(state_control);
+    let sending = run.sync().and_then(Sync::sending);
+    let sending = sending.or_else(|| run.tree_sync()?.sending());
+    let state = sending.map(state_control);
     let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
     if let Some(control) = &dereferenced {
         controls.push(control);

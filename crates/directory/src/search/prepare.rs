@@ -22,6 +22,7 @@ use super::{
     sort_limits,
     sync::Sync,
     target::{Target, Walk},
+    tree_sync::TreeSync,
     work::Work,
 };
 use crate::{
@@ -129,7 +130,11 @@ fn prepare_below(
         run.extras.get_or_insert_default().paged = Some(Page::first(&run.origin, page.size));
     }
     prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
-    if let Some(sync) = Sync::asked_for(configuration, context, (controls, pdu), request, (base, scope))? {
+    if context.backend.tree().is_some() {
+        if let Some(sync) = TreeSync::asked_for(configuration, context, (controls, pdu), request)? {
+            run.extras.get_or_insert_default().tree_sync = Some(sync);
+        }
+    } else if let Some(sync) = Sync::asked_for(configuration, context, (controls, pdu), request, (base, scope))? {
         run.extras.get_or_insert_default().sync = Some(sync);
     }
     if is_light {

@@ -16,6 +16,7 @@ use super::{
     sync::Sync,
     tally::Tally,
     target::Target,
+    tree_sync::TreeSync,
     work::Work,
 };
 use crate::{
@@ -93,6 +94,8 @@ pub(crate) struct SearchExtras {
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
     /// The synchronization with a consumer.
     pub(crate) sync: Option<Box<Sync>>,
+    /// The same of a tree in memory.
+    pub(crate) tree_sync: Option<Box<TreeSync>>,
     /// The arrangements of values by overlays.
     pub(crate) arrangements: Arrangements,
     /// Overlays must make room before more entries are sent.

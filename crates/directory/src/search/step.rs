@@ -64,6 +64,9 @@ impl SearchRun {
         if self.sync().is_some() {
             return self.advance_sync(step);
         }
+        if self.tree_sync().is_some() {
+            return self.advance_tree(step);
+        }
         let mut targets = std::mem::take(&mut self.targets);
         let walked = self.walk_all(&mut targets, step);
         self.targets = targets;
@@ -126,6 +129,7 @@ impl SearchRun {
             .and_then(|extras| extras.view.as_ref()?.response())
             .map(Control::optional);
         let synchronized = extras.and_then(|extras| extras.sync.as_ref()?.done_control());
+        let of_tree = extras.and_then(|extras| extras.tree_sync.as_ref()?.done_control());
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);
@@ -136,7 +140,7 @@ impl SearchRun {
         if let Some(control) = &view {
             controls.push(control);
         }
-        if let Some(control) = &synchronized {
+        if let Some(control) = synchronized.as_ref().or(of_tree.as_ref()) {
             controls.push(control);
         }
         let (code, text) = match &self.verdict {

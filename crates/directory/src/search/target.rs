@@ -80,10 +80,15 @@ impl Target {
     /// A database glued below the base of a search.
     pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
         let mut target = Self::stored(context, id, scope);
-        if let Walk::Stored(walk) = &mut target.walk {
+        target.mark_glued();
+        target
+    }
+
+    /// Notes that its base is the suffix of a glued database.
+    pub(crate) fn mark_glued(&mut self) {
+        if let Walk::Stored(walk) = &mut self.walk {
             walk.base.is_glued = true;
         }
-        target
     }
 
     /// Drops the plan, so that the next step makes another one.

@@ -184,7 +184,14 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queue
     }
     let mut waiting = group.drain(..);
     while !waiting.as_slice().is_empty() {
+        let writer = served.context.backend.own_writer();
+        if let Some(writer) = writer {
+            writer.fence().set(directory.last_drawn());
+        }
         let outcomes = commit_some((served, database, &mut *followers), waiting.as_slice());
+        if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
+            writer.feed().call();
+        }
         let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
         directory.statistics().record_commit(done.count());
         let count = outcomes.len();

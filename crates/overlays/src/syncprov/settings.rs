@@ -1,6 +1,6 @@
 //! Settings of slapo-syncprov(5).
 
-use ironbark_config::{DatabaseConfig, SettingError, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, kinds::CONFIG, overlay::OverlaySettings};
 
 /// How a database provides its changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +17,7 @@ impl OverlaySettings for SyncprovConfig {
     }
 
     fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), SettingError> {
-        if database.kind.is_stored() {
+        if database.kind.is_stored() || database.kind == &CONFIG {
             return Ok(());
         }
         Err(SettingError::Unavailable(format!(

@@ -151,6 +151,28 @@ fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
     node
 }
 
+/// An entry as another server has it, with its operational attributes, in the order of that server.
+pub(in crate::olc) fn node_as_sent(
+    schema: &Schema,
+    registry: &Registry,
+    entry: &Entry,
+    naming: &str,
+    name: &str,
+) -> Node {
+    let mut node = node_of(schema, entry, naming, name);
+    node.attributes
+        .sort_by_key(|(name, _)| !name.eq_ignore_ascii_case("objectClass"));
+    for (attribute, values) in &mut node.attributes {
+        if registry
+            .with_attribute(attribute)
+            .is_some_and(|row| row.form.is_ordered())
+        {
+            index::arrange(values);
+        }
+    }
+    node
+}
+
 /// Arranges the attributes in slapd's order: those of the classes, then the others.
 fn arrange(registry: &Registry, node: &mut Node) {
     let order = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
@@ -165,8 +187,8 @@ fn arrange(registry: &Registry, node: &mut Node) {
     node.attributes.sort_by_key(|(name, _)| place(name));
 }
 
-/// The kind of the node, if it is allowed there.
-fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
+/// The kind of the node, if such a node may stand there.
+pub(in crate::olc) fn check_kind_at(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
     let Some(kind) = node.kind() else {
         return Err(ChangeError::new(
             ResultCode::OBJECT_CLASS_VIOLATION,
@@ -187,6 +209,12 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
     if !may_stand {
         return refuse("an entry of this class is not allowed there");
     }
+    Ok(kind)
+}
+
+/// The kind of the node, if it is allowed there.
+fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
+    let kind = check_kind_at(parent, node, is_below_root)?;
     let is_taken = if is_numbered(node, is_below_root) {
         is_fixed(node)
             && parent

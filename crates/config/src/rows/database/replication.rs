@@ -4,6 +4,7 @@ use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
     database::EntryPlace,
+    kinds::CONFIG,
     setting::{Form, Handler, Level::Database, Setting},
     statement::Statement,
     syncrepl::Syncrepl,
@@ -96,7 +97,8 @@ pub(crate) const ROWS: &[Setting] = &[
 ];
 
 fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
-    if !matches!(config.kind.entries, EntryPlace::Store | EntryPlace::Files) {
+    let is_config = config.kind == &CONFIG;
+    if !is_config && !matches!(config.kind.entries, EntryPlace::Store | EntryPlace::Files) {
         return Err(format!(
             "database {} does not support operations required for syncrepl",
             config.kind.name
@@ -107,6 +109,9 @@ fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<()
         return Err("cannot be used with updatedn".into());
     }
     let line = Syncrepl::parse(statement)?;
+    if is_config {
+        line.check_for_config()?;
+    }
     if config.syncrepl.iter().any(|other| other.rid == line.rid) {
         return Err(format!("another line has rid={:03}", line.rid).into());
     }

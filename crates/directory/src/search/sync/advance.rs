@@ -56,36 +56,48 @@ impl SearchRun {
 
     /// Whether the consumer has everything, and waits for changes.
     pub(in crate::search) fn waits_for_changes(&self) -> bool {
-        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
-        persisting.is_some_and(|persisting| persisting.is_drained)
+        let waits = self.sync().is_some_and(Sync::is_drained);
+        waits || self.waits_for_tree()
     }
 
     /// Ready when there are changes, or another configuration.
     pub(in crate::search) fn poll_changes(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let persisting = self.sync_mut().and_then(|sync| sync.persisting.as_mut());
-        match persisting {
-            Some(persisting) if persisting.is_drained => {
-                let seen = persisting.next.saturating_sub(1);
-                let ready = persisting.reader.poll_behind(seen, cx);
-                persisting.is_drained = ready.is_pending();
-                ready
-            }
-            _ => Poll::Ready(()),
+        if self.waits_for_tree() {
+            return self.poll_tree(cx);
         }
+        let Some(sync) = self.sync_mut().filter(|sync| sync.is_drained()) else {
+            return Poll::Ready(());
+        };
+        // All are asked, so that each wakes it.
+        let mut ready = Poll::Pending;
+        for persisting in sync.all_persisting() {
+            let seen = persisting.next.saturating_sub(1);
+            if persisting.reader.poll_behind(seen, cx).is_ready() {
+                ready = Poll::Ready(());
+            }
+        }
+        if ready.is_ready() {
+            sync.all_persisting()
+                .for_each(|persisting| persisting.is_drained = false);
+        }
+        ready
     }
 
     /// Whether it is a content synchronization.
     pub(crate) fn is_synchronizing(&self) -> bool {
-        self.sync().is_some()
+        self.sync().is_some() || self.tree_sync().is_some()
     }
 
     /// Whether it sends changes, after the refresh.
     pub(crate) fn follows(&self) -> bool {
-        self.sync().is_some_and(|sync| sync.phase == Phase::Persist)
+        self.sync().is_some_and(|sync| sync.phase == Phase::Persist) || self.follows_tree()
     }
 
     /// The request of a consumer that follows the log under a configuration which is no longer in force.
     pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
+        if self.tree_sync().is_some() {
+            return self.outdated_tree(configuration);
+        }
         let sync = self.sync().filter(|_| self.follows())?;
         (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
     }
@@ -95,18 +107,14 @@ impl SearchRun {
     /// # Errors
     /// `unavailable`: the database is another one, or provides no changes any more.
     pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
-        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
-        let (Some(sync), Some(before)) = (self.sync_mut(), before) else {
-            return Err(SyncRefusal::NoProvider.into());
-        };
-        let is_same = match (sync.context.database(), before.context.database()) {
-            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
-            _ => false,
-        };
-        if !is_same {
-            return Err(SyncRefusal::NoProvider.into());
+        if former.tree_sync().is_some() {
+            return self.continue_tree(former);
         }
-        (sync.known, sync.persisting, sync.base_id) = (before.known, before.persisting, before.base_id);
+        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
+        let (Some(sync), Some(mut before)) = (self.sync_mut(), before) else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        sync.continue_members(&mut before)?;
         sync.phase = Phase::Persist;
         self.note_extent();
         self.targets.clear();

@@ -113,7 +113,11 @@ impl SearchRun {
             sync.known.merge(csn);
         }
         sync.phase = Phase::Persist;
-        sync.follow_from(refresh.last + 1);
+        sync.refresh.last = refresh.last;
+        let _: Result<(), ()> = sync.for_each_member(|sync| {
+            sync.follow_from(sync.refresh.last + 1);
+            Ok(())
+        });
         self.begin_persisting();
         false
     }

@@ -5,7 +5,7 @@ use ironbark_store::{ContextVector, StoreError, View};
 
 use super::{Meeting, Phase, Sync};
 use crate::{
-    OperationError,
+    Directory, OperationError,
     refusal::SyncRefusal,
     search::{
         run::{SearchRun, Walked},
@@ -36,6 +36,11 @@ impl SearchRun {
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
+        if sync.is_glued() {
+            let way = sync.choose_glued(step.scratch.directory());
+            sync.go(way?);
+            return Ok(Walked::Through);
+        }
         let context = std::sync::Arc::clone(&sync.context);
         let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
             return Ok(Walked::Finish);
@@ -48,6 +53,32 @@ impl SearchRun {
 }
 
 impl Sync {
+    /// The way where databases are glued below the base: everything is compared with the cookie.
+    fn choose_glued(&mut self, directory: &Directory) -> Result<Way, OperationError> {
+        let state = self.glued_state(directory)?;
+        self.refresh.vector = state.vector;
+        let (known, vector) = (&self.known, &self.refresh.vector);
+        if known.is_empty() {
+            let has_nothing = vector.is_empty() && !state.is_uncovered;
+            return Ok(if has_nothing { Way::Nothing } else { Way::All });
+        }
+        if vector.is_empty() {
+            return Err(SyncRefusal::NoState.into());
+        }
+        let own = directory.server_id();
+        if vector.of_server(own).is_some() && known.of_server(own) > vector.of_server(own) {
+            return Err(SyncRefusal::NewerConsumer.into());
+        }
+        if !state.is_uncovered && !is_ahead(vector, known) {
+            return Ok(Way::Nothing);
+        }
+        if self.provider.reload_hint && !self.reload_hint {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        let has_moved = self.holds_subtrees() && is_ahead(&state.moves, known);
+        Ok(if has_moved { Way::All } else { Way::Newer })
+    }
+
     fn choose(&mut self, view: View<'_>, own: u16) -> Result<Way, OperationError> {
         let vector = view.context_vector()?.unwrap_or_default();
         self.refresh.last = view.log_state()?.last;

@@ -16,6 +16,7 @@ mod answer;
 mod begin;
 mod below;
 mod former;
+mod glued;
 mod persist;
 mod refresh;
 mod shared;
@@ -30,6 +31,7 @@ use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 
+use self::glued::Glued;
 use super::work::Work;
 use crate::{
     Configuration, NamingContext, OperationError,
@@ -46,6 +48,10 @@ pub(crate) struct Sync {
     scope: Scope,
     /// The base object, once it was there.
     base_id: Option<EntryId>,
+    /// Whether it is glued below the base.
+    is_subordinate: bool,
+    /// The other databases of the content.
+    glued: Glued,
     persists: bool,
     reload_hint: bool,
     provider: SyncProvider,
@@ -205,15 +211,15 @@ impl Sync {
         if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
             return Err(SyncRefusal::Dereferences.into());
         }
-        if scope != Scope::Base && configuration.subordinates_of(context).next().is_some() {
-            return Err(SyncRefusal::Glued.into());
-        }
+        let glued = Glued::below(configuration, context, base, scope);
         let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
         Ok(Some(Box::new(Self {
             context: Arc::clone(context),
             base: base.clone(),
             scope,
             base_id: None,
+            is_subordinate: false,
+            glued,
             persists: control.value.persists,
             reload_hint: control.value.reload_hint,
             provider,
@@ -254,7 +260,7 @@ impl Sync {
 
     /// Whether the content is the whole database, but for the filter.
     fn covers_database(&self) -> bool {
-        self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+        !self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
     }
 
     /// Whether entries that move together with a superior may be in the content.

@@ -84,7 +84,13 @@ impl SearchRun {
             if step.is_used_up() {
                 return Ok(Walked::SliceEnd);
             }
+            if let Some(sync) = self.sync_mut() {
+                sync.begin_round(step.scratch.directory())?;
+            }
             let Some((record, effects)) = self.next_change(step)? else {
+                if self.goes_to_next_member(step) {
+                    continue;
+                }
                 return Ok(Walked::SliceEnd);
             };
             let sent = self.send_change(&record, effects, step)?;
@@ -94,6 +100,22 @@ impl SearchRun {
             step.slice.has_advanced = true;
             self.work = self.sync().map_or(self.work, |sync| sync.allowance);
         }
+    }
+
+    /// Goes to the next of glued databases, if it is not read to its end. Otherwise tells what the consumer has of all.
+    fn goes_to_next_member(&mut self, step: &mut Step<'_>) -> bool {
+        let own = step.scratch.directory().server_id();
+        let Some(sync) = self.sync_mut().filter(|sync| sync.is_glued()) else {
+            return false;
+        };
+        let Some(vector) = sync.end_of_member() else {
+            return true;
+        };
+        if vector.iter().fold(false, |news, csn| sync.known.merge(csn) | news) {
+            let cookie = sync.cookie(own, &vector, None);
+            self.send_cookie(&cookie, step.out);
+        }
+        false
     }
 
     /// The change to be sent, and how many of its effects were sent. `None`: there are no more.
@@ -128,10 +150,12 @@ impl SearchRun {
         let Some(sync) = self.sync() else {
             return Ok(Walked::Finish);
         };
-        let is_known = sync.has(record) || sync.has_brought(record);
+        let is_glued = sync.is_glued();
+        // What one member has of another server says nothing of the others.
+        let is_known = !is_glued && sync.has(record) || sync.has_brought(record);
         // What came in a refresh is complete only with the cookie at its end.
         let csns: ContextVector = record.context_csns().collect();
-        let cookie = (!csns.is_empty()).then(|| sync.cookie(own, &csns, None));
+        let cookie = (!csns.is_empty() && !is_glued).then(|| sync.cookie(own, &csns, None));
         let is_alone = sync.is_alone(record);
         if !is_known {
             for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
@@ -162,7 +186,7 @@ impl SearchRun {
         let owes_cookie = std::mem::take(&mut persisting.owes_cookie);
         (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
         persisting.batch.pop_front();
-        if is_known || owes_cookie {
+        if !is_glued && (is_known || owes_cookie) {
             csns.iter().for_each(|csn| _ = sync.known.merge(csn));
         }
         if let Some(cookie) = cookie.filter(|_| owes_cookie && !is_alone) {
@@ -328,6 +352,9 @@ impl Sync {
         let state = view.log_state()?;
         if persisting.next > state.last {
             persisting.is_drained = true;
+            if !self.glued.is_empty() {
+                return Ok(Next::Drained(None));
+            }
             let vector = view.context_vector()?.unwrap_or_default();
             let is_news = vector.iter().fold(false, |news, csn| self.known.merge(csn) | news);
             return Ok(Next::Drained(is_news.then(|| self.cookie(own, &vector, None))));

@@ -110,8 +110,13 @@ impl SearchRun {
     ) -> Result<Walked, OperationError> {
         if self.targets.is_empty() {
             let among = self.sync().and_then(among);
-            let target = self.content(among, step)?;
-            self.targets.extend(target);
+            if among.is_none() && self.sync().is_some_and(Sync::is_glued) {
+                let targets = self.glued_content(step)?;
+                self.targets.extend(targets);
+            } else {
+                let target = self.content(among, step)?;
+                self.targets.extend(target);
+            }
         }
         let mut targets = std::mem::take(&mut self.targets);
         let walked = self.walk_all(&mut targets, step);
@@ -140,7 +145,7 @@ impl SearchRun {
         let id = match found? {
             Location::Entry(id) => id,
             Location::Missing { ancestor: None } if sync.base.is_root() => 0,
-            Location::Missing { .. } if sync.may_begin_empty() => return Ok(None),
+            Location::Missing { .. } if sync.may_begin_empty() || sync.is_subordinate => return Ok(None),
             Location::Missing { .. } => return Err(SearchRefusal::NoSuchBase.into()),
         };
         let mut target = Target::stored(context, id, sync.scope);

@@ -1,0 +1,177 @@
+//! What a provider has sent of cn=config, executed by the thread `config`: a whole refresh is one change of the tree.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use ironbark_ldap_proto::Operation;
+use ironbark_store::{ContextVector, Csn, WriteTransaction};
+use tokio::sync::oneshot;
+
+use super::{
+    incoming::ReplicatedEntry,
+    mapping::ReplicaMapping,
+    read::{ReadEntry, read, uuid_text},
+};
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        in_memory::{ChangeAuthor, Governor},
+        queue::{Outcome, Served, WriteTask},
+        tree_replica::TreeReplica,
+        written::{Executed, Refusal, Success},
+    },
+    overlay::record,
+    refusal::{Failure, ReplicaRefusal, WriteRefusal},
+    request::context::{RequestContext, RequestKind},
+};
+
+/// Octets that a change counts for in the queue, besides its names and values.
+const OCTETS: usize = 256;
+
+/// What a provider has sent of a tree in memory.
+#[derive(Clone, Debug)]
+pub struct ReplicatedTree {
+    /// Entries, superiors first.
+    pub entries: Vec<ReplicatedEntry>,
+    /// Entries that are gone.
+    pub gone: Vec<[u8; 16]>,
+    /// After a refresh that named everything: the other entries that the provider has.
+    pub present: Option<BTreeSet<[u8; 16]>>,
+    /// What the provider knows of, after a refresh.
+    pub covered: ContextVector,
+    /// CSNs that the context vector takes in with it.
+    pub cookie: Vec<Csn>,
+    /// ID of the server that sent it; 0: not known.
+    pub via: u16,
+    /// The consumer's settings.
+    pub mapping: Arc<ReplicaMapping>,
+}
+
+struct Job {
+    directory: Arc<Directory>,
+    change: ReplicatedTree,
+    reply: oneshot::Sender<Result<(), OperationError>>,
+}
+
+impl Directory {
+    /// Queues what a provider has sent of a tree in memory. The receiver gets the outcome when it is in force. A
+    /// refused change has no effect.
+    ///
+    /// # Errors
+    /// `busy`: the queue is full. `unavailable`: the server ends. `unwillingToPerform`: the database is no such tree.
+    pub fn replicate_tree(
+        self: &Arc<Self>,
+        context: &NamingContext,
+        change: ReplicatedTree,
+    ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
+        let writer = context
+            .backend
+            .tree_writer()
+            .ok_or(WriteRefusal::UnsupportedInContext)?;
+        let (reply, receiver) = oneshot::channel();
+        let job = Job {
+            directory: Arc::clone(self),
+            change,
+            reply,
+        };
+        writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
+        Ok(receiver)
+    }
+}
+
+impl Job {
+    fn read(&self, configuration: &Configuration) -> Result<Vec<ReadEntry>, OperationError> {
+        let entries = self.change.entries.iter();
+        let entries = entries.map(|entry| read(configuration, entry, &self.change.mapping));
+        let entries = entries.collect::<Result<Vec<_>, _>>()?;
+        let of_entries = entries.iter().filter_map(|entry| entry.csn);
+        let mut csns = of_entries.chain(self.change.cookie.iter().copied());
+        if csns.all(|csn| self.directory.observe_peer(csn, self.change.via)) {
+            Ok(entries)
+        } else {
+            Err(WriteRefusal::TooFarAhead.into())
+        }
+    }
+}
+
+impl WriteTask for Job {
+    fn octets(&self) -> usize {
+        let entries = self.change.entries.iter().map(ReplicatedEntry::octets);
+        OCTETS + entries.sum::<usize>()
+    }
+
+    fn taken(&mut self, _: u64) {}
+
+    fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        Err(OperationError::from(WriteRefusal::UnsupportedInContext).into())
+    }
+
+    fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
+        let context = configuration.context_of(&self.change.mapping.local_base);
+        Ok(Served {
+            configuration: Arc::clone(configuration),
+            context: Arc::clone(context.ok_or(ReplicaRefusal::OtherDatabase)?),
+        })
+    }
+
+    fn execute_in_memory(
+        &self,
+        served: &Served,
+        governor: &dyn Governor,
+    ) -> Result<(Success, Executed), OperationError> {
+        let tree = served
+            .context
+            .backend
+            .tree()
+            .ok_or(WriteRefusal::UnsupportedInContext)?;
+        let entries = self.read(&served.configuration)?;
+        let mapping = &self.change.mapping;
+        let origin = RequestContext {
+            request: RequestKind::of(Operation::Modify),
+            ..RequestContext::of_server(mapping.author.clone())
+        };
+        let present = self.change.present.as_ref();
+        let replica = TreeReplica {
+            entries: entries.into_iter().map(ReadEntry::into_entry).collect(),
+            gone: self.change.gone.iter().copied().map(uuid_text).collect(),
+            present: present.map(|all| all.iter().copied().map(uuid_text).collect()),
+            covered: &self.change.covered,
+            cookie: &self.change.cookie,
+            holds: &|name| mapping.holds(name),
+        };
+        let stamp = self.directory.next_stamp();
+        let kind = ironbark_store::ChangeKind::Modify;
+        let record = record::begin(&self.directory, &served.context, &origin, &stamp, kind);
+        let by = ChangeAuthor {
+            governor,
+            randomness: self.directory.randomness(),
+            configuration: &served.configuration,
+            dn: mapping.author.pretty(),
+            stamp,
+        };
+        tree.replicate(&replica, &by)?;
+        Ok((
+            Success::default(),
+            Executed {
+                record,
+                lifts_restriction: false,
+            },
+        ))
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+        let ended = match outcome {
+            Outcome::Done(..) => Ok(()),
+            Outcome::Refused(error) => Err(error),
+            Outcome::Returned(_) => Err(Failure::Unexpected.into()),
+        };
+        // The session may be gone: the change may have removed its line.
+        let _ = self.reply.send(ended);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        // As above.
+        let _ = self.reply.send(Err(error));
+    }
+}

@@ -1,0 +1,451 @@
+//! Content synchronization (RFC 4533) of a tree in memory: cn=config.
+//!
+//! A tree has hundreds of entries and no log. So a refresh considers all of them, and names those that the consumer
+//! has. A consumer that persists remembers UUID, CSN and name of what it was sent. After each change of the
+//! configuration, its search is prepared again; all entries are considered, and those that differ from the memory are
+//! sent. What is not found any more is gone.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use ironbark_ldap_proto::{
+    DerefAliases, MessageId, SearchRequest, SyncInfo, Uuids,
+    controls::{Control, EntryState, RequestControls, SyncDone},
+    encode_sync_info,
+    response::sync_info::MOST_UUIDS,
+};
+use ironbark_model::Entry;
+use ironbark_store::{ContextVector, Csn};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    run::{Progress, RunLimits, SearchRun, Walked},
+    sync::Sending,
+    work::Step,
+};
+use crate::{
+    Configuration, NamingContext, OperationError,
+    backend::{feed::Reader, well_known::WellKnown},
+    cookie::SyncCookie,
+    overlay::SyncProvider,
+    refusal::{ControlRefusal, SyncRefusal},
+};
+
+/// Octets of names that a consumer's memory may take. cn=config is far smaller.
+const MOST_REMEMBERED: usize = 16 << 20;
+
+/// The synchronization of a tree in memory.
+pub(crate) struct TreeSync {
+    context: Arc<NamingContext>,
+    provider: SyncProvider,
+    persists: bool,
+    reload_hint: bool,
+    request: Box<[u8]>,
+    consumer: (u16, u16),
+    known: ContextVector,
+    /// The vector of the tree that is being walked over.
+    vector: ContextVector,
+    phase: Phase,
+    has_changes: bool,
+    names_present: bool,
+    present: Vec<[u8; 16]>,
+    /// What the consumer was sent, or has.
+    held: FxHashMap<[u8; 16], Held>,
+    /// The same of this walk.
+    met: FxHashMap<[u8; 16], Held>,
+    /// Entries that are not in the tree any more, to be told before the others: numbers in names become free.
+    gone: Vec<[u8; 16]>,
+    octets: usize,
+    sending: Option<Sending>,
+    reader: Reader,
+    is_drained: bool,
+    done: Option<(Option<String>, bool)>,
+}
+
+/// An entry as the consumer has it.
+#[derive(Clone, PartialEq, Eq)]
+struct Held {
+    csn: Option<Csn>,
+    name: Box<[u8]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Begin,
+    Refresh,
+    /// The consumer has everything of this configuration.
+    Wait,
+    /// Another configuration is in force.
+    Compare,
+}
+
+impl TreeSync {
+    /// The synchronization that a request asks for, if the tree can be synchronized.
+    ///
+    /// # Errors
+    /// As of a stored database.
+    pub(super) fn asked_for(
+        configuration: &Configuration,
+        context: &Arc<NamingContext>,
+        (controls, pdu): (&RequestControls<'_>, &[u8]),
+        request: &SearchRequest<'_>,
+    ) -> Result<Option<Box<Self>>, OperationError> {
+        let Some(control) = &controls.sync_request else {
+            return Ok(None);
+        };
+        if controls.paged_results.is_some() {
+            return Err(SyncRefusal::Paged.into());
+        }
+        let provider = context.overlays().provider.as_deref().copied();
+        let (Some(provider), Some(writer)) = (provider, context.backend.tree_writer()) else {
+            return if control.critical {
+                Err(ControlRefusal::Unavailable.into())
+            } else {
+                Ok(None)
+            };
+        };
+        if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
+            return Err(SyncRefusal::Dereferences.into());
+        }
+        let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
+        Ok(Some(Box::new(Self {
+            context: Arc::clone(context),
+            provider,
+            persists: control.value.persists,
+            reload_hint: control.value.reload_hint,
+            request: pdu.into(),
+            consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
+            known: cookie.csns,
+            vector: vector_of(configuration, context),
+            phase: Phase::Begin,
+            has_changes: false,
+            names_present: false,
+            present: Vec::new(),
+            held: FxHashMap::default(),
+            met: FxHashMap::default(),
+            gone: Vec::new(),
+            octets: 0,
+            sending: None,
+            reader: Reader::of(writer.feed()),
+            is_drained: false,
+            done: None,
+        })))
+    }
+
+    /// What goes with the entry that is being sent.
+    pub(super) fn sending(&self) -> Option<&Sending> {
+        self.sending.as_ref()
+    }
+
+    /// The control of a successful result.
+    pub(super) fn done_control(&self) -> Option<Control<SyncDone<'_>>> {
+        let (cookie, refresh_deletes) = self.done.as_ref()?;
+        Some(Control::optional(SyncDone {
+            cookie: cookie.as_deref().map(str::as_bytes),
+            refresh_deletes: *refresh_deletes,
+        }))
+    }
+
+    /// Which way the refresh goes.
+    fn begin(&mut self, own: u16) -> Result<(), OperationError> {
+        self.phase = Phase::Refresh;
+        let (known, vector) = (&self.known, &self.vector);
+        let is_newer = |csn: Csn| known.of_server(csn.server_id()) < Some(csn);
+        if !known.is_empty() && known.of_server(own) > vector.of_server(own) && vector.of_server(own).is_some() {
+            return Err(SyncRefusal::NewerConsumer.into());
+        }
+        self.has_changes = known.is_empty() || vector.iter().any(is_newer);
+        let compares = self.has_changes && !known.is_empty();
+        if compares && self.provider.reload_hint && !self.reload_hint {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        self.names_present = compares && !self.provider.no_present;
+        Ok(())
+    }
+
+    /// Decides what becomes of an entry of the content. `true`: it is sent.
+    fn meets(&mut self, known: &WellKnown, entry: &Entry, id: MessageId, out: &mut Vec<u8>) -> bool {
+        let first = |description| entry.attribute(description).and_then(|held| held.values.first());
+        let Some(uuid) = first(&known.entry_uuid).and_then(|value| uuid_of(value)) else {
+            return false;
+        };
+        let csn = first(&known.entry_csn).and_then(|value| Csn::parse(value));
+        let name: Box<[u8]> = entry.dn.pretty().as_bytes().into();
+        self.octets = self.octets.saturating_add(name.len() + 128);
+        let now = Held { csn, name };
+        let before = self.held.get(&uuid);
+        let state = match self.phase {
+            Phase::Begin | Phase::Wait => None,
+            Phase::Refresh => {
+                let is_known = csn.is_some_and(|csn| self.known.covers(csn));
+                if is_known && self.names_present {
+                    self.present.push(uuid);
+                }
+                (self.has_changes && !is_known).then_some(EntryState::Add)
+            }
+            Phase::Compare => {
+                let has_brought = self.consumer.1 != 0 && csn.is_some_and(|csn| csn.server_id() == self.consumer.1);
+                match before {
+                    _ if has_brought && before.is_none_or(|before| before.csn != csn) => None,
+                    None => Some(EntryState::Add),
+                    Some(before) if *before == now => None,
+                    Some(_) => Some(EntryState::Modify),
+                }
+            }
+        };
+        self.met.insert(uuid, now);
+        if self.present.len() >= MOST_UUIDS {
+            self.name_present(id, out);
+        }
+        self.sending = state.map(|state| Sending {
+            state,
+            uuid,
+            cookie: None,
+        });
+        state.is_some()
+    }
+
+    fn name_present(&mut self, id: MessageId, out: &mut Vec<u8>) {
+        if !self.present.is_empty() {
+            encode_ids(out, id, false, &self.present);
+            self.present.clear();
+        }
+    }
+
+    fn cookie(&self, own: u16) -> String {
+        let cookie = SyncCookie {
+            rid: self.consumer.0,
+            sid: (own != 0).then_some(own),
+            csns: self.vector.clone(),
+            deletion: None,
+        };
+        cookie.text()
+    }
+
+    /// The walk has met everything. Names what is gone, and gives the cookie.
+    fn walked(&mut self, own: u16, id: MessageId, out: &mut Vec<u8>) {
+        self.name_present(id, out);
+        let cookie = self.cookie(own);
+        let held = std::mem::replace(&mut self.held, std::mem::take(&mut self.met));
+        self.octets = 0;
+        if self.phase == Phase::Compare {
+            let gone: Vec<[u8; 16]> = held.into_keys().filter(|uuid| !self.held.contains_key(uuid)).collect();
+            for some in gone.chunks(MOST_UUIDS) {
+                encode_ids(out, id, true, some);
+            }
+            let vector = self.vector.clone();
+            if vector.iter().fold(false, |news, csn| self.known.merge(csn) | news) {
+                encode_sync_info(out, id, &SyncInfo::NewCookie(cookie.as_bytes()));
+            }
+            self.phase = Phase::Wait;
+            return;
+        }
+        let cookie = self.has_changes.then_some(cookie);
+        if !self.persists {
+            self.done = Some((cookie, !self.names_present));
+            return;
+        }
+        let cookie = cookie.as_deref().map(str::as_bytes);
+        let info = if self.names_present {
+            SyncInfo::RefreshPresent { cookie, done: true }
+        } else {
+            SyncInfo::RefreshDelete { cookie, done: true }
+        };
+        encode_sync_info(out, id, &info);
+        let vector = self.vector.clone();
+        vector.iter().for_each(|csn| _ = self.known.merge(csn));
+        self.phase = Phase::Wait;
+    }
+}
+
+impl SearchRun {
+    pub(in crate::search) fn tree_sync(&self) -> Option<&TreeSync> {
+        self.extras.as_ref()?.tree_sync.as_deref()
+    }
+
+    fn tree_sync_mut(&mut self) -> Option<&mut TreeSync> {
+        self.extras.as_mut()?.tree_sync.as_deref_mut()
+    }
+
+    /// Considers an entry in memory that belongs to the content. `true`: it is sent.
+    ///
+    /// # Errors
+    /// The consumer would have to remember too much.
+    pub(super) fn meets_in_memory(&mut self, entry: &Entry, out: &mut Vec<u8>) -> Result<bool, OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
+        let Some(sync) = self.tree_sync_mut() else {
+            return Ok(true);
+        };
+        if sync.octets > MOST_REMEMBERED {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        Ok(sync.meets(&configuration.well_known, entry, id, out))
+    }
+
+    /// Whether it waits for another configuration.
+    pub(super) fn waits_for_tree(&self) -> bool {
+        self.tree_sync().is_some_and(|sync| sync.is_drained)
+    }
+
+    pub(super) fn poll_tree(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let Some(sync) = self.tree_sync_mut().filter(|sync| sync.is_drained) else {
+            return Poll::Ready(());
+        };
+        let ready = sync.reader.poll_behind(u64::MAX, cx);
+        sync.is_drained = ready.is_pending();
+        ready
+    }
+
+    /// Whether it sends changes of a tree, after the refresh.
+    pub(super) fn follows_tree(&self) -> bool {
+        self.tree_sync()
+            .is_some_and(|sync| matches!(sync.phase, Phase::Wait | Phase::Compare))
+    }
+
+    /// The request of a consumer that waits under a configuration which is no longer in force.
+    pub(super) fn outdated_tree(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
+        let sync = self.tree_sync().filter(|_| self.follows_tree())?;
+        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
+    }
+
+    /// Continues where another run of the same request stands.
+    ///
+    /// # Errors
+    /// `unavailable`: the tree provides no changes any more.
+    pub(super) fn continue_tree(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        let before = former.extras.as_mut().and_then(|extras| extras.tree_sync.take());
+        let (Some(sync), Some(before)) = (self.tree_sync_mut(), before) else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        (sync.known, sync.held) = (before.known, before.held);
+        sync.phase = Phase::Compare;
+        let known = &configuration.well_known;
+        if let Some(tree) = sync.context.backend.tree() {
+            let entries = tree.entries(&configuration);
+            let uuids = entries.iter().filter_map(|entry| entry.attribute(&known.entry_uuid));
+            let uuids: FxHashSet<[u8; 16]> = uuids.filter_map(|held| uuid_of(held.values.first()?)).collect();
+            sync.gone = sync
+                .held
+                .keys()
+                .filter(|uuid| !uuids.contains(*uuid))
+                .copied()
+                .collect();
+            sync.held.retain(|uuid, _| uuids.contains(uuid));
+        }
+        self.limits = RunLimits::default();
+        self.sent = former.sent;
+        Ok(())
+    }
+
+    /// A slice of the synchronization of a tree.
+    pub(super) fn advance_tree(&mut self, step: &mut Step<'_>) -> Progress {
+        let own = step.scratch.directory().server_id();
+        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
+        let phase = self.tree_sync().map(|sync| sync.phase);
+        if phase == Some(Phase::Begin) {
+            let begun = self.tree_sync_mut().map_or(Ok(()), |sync| sync.begin(own));
+            if let Err(error) = begun {
+                self.refuse(error, step.scratch, step.out);
+                return Progress::Done;
+            }
+        }
+        if phase == Some(Phase::Wait) {
+            // A configuration that came since is looked at before anything is waited for.
+            let is_current = Arc::ptr_eq(&step.scratch.directory().configuration(), &self.configuration);
+            if let Some(sync) = self.tree_sync_mut() {
+                sync.is_drained = is_current;
+            }
+            return Progress::More;
+        }
+        if let Some(sync) = self.tree_sync_mut() {
+            let gone = std::mem::take(&mut sync.gone);
+            gone.chunks(MOST_UUIDS)
+                .for_each(|some| encode_ids(step.out, id, true, some));
+        }
+        let mut targets = std::mem::take(&mut self.targets);
+        let walked = self.walk_all(&mut targets, step);
+        self.targets = targets;
+        match walked {
+            Ok(Walked::Through) => {}
+            Ok(Walked::SliceEnd) => return Progress::More,
+            Ok(Walked::Exhausted) => return self.exhausted(step),
+            Ok(Walked::Finish) => {
+                self.finish(step.scratch, step.out);
+                return Progress::Done;
+            }
+            Err(error) => {
+                self.refuse(error, step.scratch, step.out);
+                return Progress::Done;
+            }
+        }
+        let ends = self.tree_sync_mut().is_none_or(|sync| {
+            sync.walked(own, id, step.out);
+            !sync.persists
+        });
+        if ends {
+            self.finish(step.scratch, step.out);
+            return Progress::Done;
+        }
+        self.limits = RunLimits::default();
+        Progress::More
+    }
+}
+
+fn encode_ids(out: &mut Vec<u8>, id: MessageId, deletes: bool, uuids: &[[u8; 16]]) {
+    let info = SyncInfo::IdSet {
+        cookie: None,
+        deletes,
+        uuids: Uuids::Plain(uuids),
+    };
+    encode_sync_info(out, id, &info);
+}
+
+/// The context vector of a tree: what its topmost entry says; without that, the greatest CSNs of its entries.
+fn vector_of(configuration: &Configuration, context: &NamingContext) -> ContextVector {
+    let Some(tree) = context.backend.tree() else {
+        return ContextVector::default();
+    };
+    let (entries, known) = (tree.entries(configuration), &configuration.well_known);
+    let said = tree_vector(configuration, &entries);
+    if !said.is_empty() {
+        return said;
+    }
+    let csns = entries.iter().filter_map(|entry| {
+        let held = entry.attribute(&known.entry_csn)?;
+        Csn::parse(held.values.first()?)
+    });
+    csns.collect()
+}
+
+/// The attribute `contextCSN` of the topmost entry.
+fn tree_vector(configuration: &Configuration, entries: &[Entry]) -> ContextVector {
+    let top = entries.first();
+    let held = top.and_then(|entry| entry.attribute(&configuration.well_known.context_csn));
+    let values = held.into_iter().flat_map(|held| &held.values);
+    values.filter_map(|value| Csn::parse(value)).collect()
+}
+
+fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
+    let mut digits = text.iter().filter(|octet| **octet != b'-');
+    let mut uuid = [0; 16];
+    for octet in &mut uuid {
+        for _ in 0..2 {
+            let digit = char::from(*digits.next()?).to_digit(16)?;
+            *octet = *octet << 4 | u8::try_from(digit).ok()?;
+        }
+    }
+    digits.next().is_none().then_some(uuid)
+}
+
+impl NamingContext {
+    /// The context vector of a tree in memory: the attribute `contextCSN` of its topmost entry. `None`: it is no such
+    /// tree.
+    pub fn tree_vector(&self, configuration: &Configuration) -> Option<ContextVector> {
+        let entries = self.backend.tree()?.entries(configuration);
+        Some(tree_vector(configuration, &entries))
+    }
+}
