@@ -256,6 +256,8 @@ fn merged(vectors: &[ContextVector], own: u16, bound: (i64, u32)) -> ContextVect
 
 #[cfg(test)]
 mod tests {
+    use ironbark_store::Csn;
+
     use super::*;
 
     fn csn(micros: u32, server: u16) -> Csn {
