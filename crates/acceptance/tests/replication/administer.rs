@@ -1,6 +1,10 @@
 //! `ironbark replica`: status and forget-sid, on ours and slapd.
 
-use std::process::Command;
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::Command,
+};
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
@@ -169,4 +173,50 @@ fn a_context_vector_only_shrinks_and_only_for_managers() {
         "{}",
         shown()
     );
+}
+
+/// The page of metrics.
+fn metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
+}
+
+#[test]
+fn metrics_say_what_consumers_do_and_that_they_fail() {
+    let mut provider = providing(Flavor::Ironbark, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let global = format!("metrics-listener 127.0.0.1:{port}");
+    let lines = line(&provider, "type=refreshAndPersist");
+    let consumer = Server::start(Flavor::Ironbark, &Server::people_config(&global, &lines)).unwrap();
+    assert_follows(&consumer, &provider);
+    let labels = "suffix=\"dc=example,dc=com\",rid=\"001\"".replace("001", "1");
+    let sample = |name: &str, more: &str| {
+        let page = metrics(port);
+        let begin = format!("{name}{{{labels}{more}}} ");
+        let line = page
+            .lines()
+            .find_map(|line| line.strip_prefix(&begin).map(str::to_owned));
+        line.unwrap_or_else(|| panic!("{begin} in {page}"))
+    };
+    let persists = || sample("ironbark_consumer_phase", ",phase=\"persist\"") == "1";
+    assert!(wait::until(|| persists().then_some(())).is_some());
+    assert_eq!(sample("ironbark_consumer_phase", ",phase=\"disconnected\""), "0");
+    assert_eq!(sample("ironbark_consumer_failures_total", ""), "0");
+    assert_eq!(sample("ironbark_consumer_refreshes_total", ""), "1");
+    assert_eq!(sample("ironbark_consumer_entries", ""), "3");
+    assert!(!sample("ironbark_consumer_last_contact_seconds", "").starts_with("0."));
+    provider.stop().unwrap();
+    let failed = || sample("ironbark_consumer_failures_total", "") != "0" && !persists();
+    assert!(wait::until(|| failed().then_some(())).is_some());
+    // A server without consumers has no such figures.
+    let alone = format!("metrics-listener 127.0.0.1:{port}");
+    drop(consumer);
+    let _alone = Server::start(Flavor::Ironbark, &Server::people_config(&alone, "")).unwrap();
+    assert!(!metrics(port).contains("ironbark_consumer_"));
 }
