@@ -98,7 +98,10 @@ impl Session {
 
     /// Tells of a failure, and how long to wait after it; `None`: there were too many.
     fn failed(&mut self, reason: &str) -> Option<Duration> {
-        self.status.update(|status| status.last_error = Some(reason.to_owned()));
+        self.status.update(|status| {
+            status.last_error = Some(reason.to_owned());
+            status.failures += 1;
+        });
         let wait = self.retries.next_wait_s();
         let rid = self.line.rid;
         let next = wait.map_or_else(String::new, |seconds| format!("; trying again in {seconds} s"));

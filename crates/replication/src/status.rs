@@ -42,6 +42,8 @@ pub struct Status {
     pub cookie_received: String,
     /// Why the last search failed, until a refresh is completed.
     pub last_error: Option<String>,
+    /// Searches that have failed.
+    pub failures: u64,
     /// Refreshes that were completed.
     pub refreshes: u64,
     /// Entries that the provider has sent.
@@ -69,6 +71,7 @@ impl SharedStatus {
             cookie_sent: String::new(),
             cookie_received: String::new(),
             last_error: None,
+            failures: 0,
             refreshes: 0,
             entries: 0,
             deletes: 0,

@@ -195,13 +195,13 @@ impl Running {
             settings,
             _state_files: state_files,
         };
-        running.follow_others(&attached);
-        running.show_metrics(metrics_listener, clock, max_descriptors)?;
+        let replication = running.follow_others(&attached);
+        running.show_metrics(metrics_listener, clock, max_descriptors, replication)?;
         Ok(running)
     }
 
     /// Starts the consumers, and lets cn=Monitor show what runs.
-    fn follow_others(&self, attached: &Attached) {
+    fn follow_others(&self, attached: &Attached) -> Arc<Replication> {
         let replication = Arc::new(Replication::new(Arc::clone(&self.directory)));
         // Only this line sets it.
         let _ = attached.set(RunningServer {
@@ -209,12 +209,20 @@ impl Running {
             pool: Arc::clone(&self.pool),
             replication: Arc::clone(&replication),
         });
-        self.settings.replication.get_or_init(|| replication).configure();
+        let replication = self.settings.replication.get_or_init(|| replication);
+        replication.configure();
+        Arc::clone(replication)
     }
 
-    fn show_metrics(&self, listener: Option<SocketAddr>, clock: &Clock, max_descriptors: u64) -> Result<(), Failure> {
+    fn show_metrics(
+        &self,
+        listener: Option<SocketAddr>,
+        clock: &Clock,
+        max_descriptors: u64,
+        replication: Arc<Replication>,
+    ) -> Result<(), Failure> {
         let (shown, its_pool) = (Arc::clone(&self.directory), Arc::clone(&self.pool));
-        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, replication);
         let metrics = self.settings.metrics.get_or_init(|| Metrics::new(source));
         let prepared = metrics.prepare(listener);
         prepared.map_err(|error| format!("metrics-listener: {error}"))?.commit();

@@ -10,6 +10,7 @@ mod generate;
 mod health;
 mod init;
 mod load;
+mod replica;
 mod restore;
 mod serve;
 pub(crate) mod slapacl;
@@ -67,6 +68,8 @@ enum Command {
     Changes(changes::Changes),
     /// Compare what servers hold that replicate each other
     CompareReplicas(Box<compare_replicas::CompareReplicas>),
+    /// Watch and repair replication
+    Replica(replica::Replica),
     /// Restore a verified backup where the database is missing
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
@@ -101,6 +104,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Backup(backup) => backup.run(),
         Command::Changes(changes) => changes.run(),
         Command::CompareReplicas(compare) => return compare.run(),
+        Command::Replica(replica) => replica.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
     };

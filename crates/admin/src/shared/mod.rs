@@ -13,4 +13,5 @@ pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod owner;
 pub(crate) mod progress;
+pub(crate) mod replicas;
 pub(crate) mod target;

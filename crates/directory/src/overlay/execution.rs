@@ -331,6 +331,14 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.controls.has(ControlKind::RelaxRules)
     }
 
+    /// Replaces the context vector. Call it after the effects of the operation: it cannot be undone alone.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn replace_context(&mut self, vector: &ContextVector) -> Result<(), OperationError> {
+        Ok(self.transaction.put_context(vector)?)
+    }
+
     /// Privileges on an entry that adding, deleting or renaming it needs: `manage` under relaxed rules, as in slapd.
     pub(crate) fn needed_on_entry(&self, privileges: Privileges) -> Privileges {
         if self.is_relaxed() {

@@ -23,6 +23,8 @@ refusals! {
         InvalidOriginal => INVALID_ATTRIBUTE_SYNTAX, "modify/increment: invalid syntax of original value";
         /// The increments of the request change too many octets.
         TooMuchWork => ADMIN_LIMIT_EXCEEDED, "operation takes too much work";
+        /// CSNs can be taken out of the context vector, and none can be put in.
+        ContextOnlyShrinks => CONSTRAINT_VIOLATION, "contextCSN: values can only be deleted";
         /// The name is that of the root DSE.
         RootDse => UNWILLING_TO_PERFORM, "modify upon the root DSE not supported";
         /// The name is that of the subschema subentry.

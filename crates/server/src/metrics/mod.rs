@@ -3,6 +3,7 @@
 //! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
 //! their bodies are not read. It reads counters without stopping other threads.
 
+mod consumers;
 mod page;
 mod text;
 
@@ -34,7 +35,7 @@ use tokio::{
     sync::{Semaphore, watch},
 };
 
-use crate::pool::Pool;
+use crate::{pool::Pool, replication::Replication};
 
 /// The data that is shown.
 pub(crate) struct Source {
@@ -42,6 +43,8 @@ pub(crate) struct Source {
     pub(crate) pool: Arc<Pool>,
     pub(crate) started: WallTime,
     pub(crate) max_descriptors: u64,
+    /// The consumers.
+    pub(crate) replication: Arc<Replication>,
     /// Cleared when the server begins to end.
     is_ready: AtomicBool,
 }
@@ -86,12 +89,19 @@ struct Running {
 }
 
 impl Source {
-    pub(crate) fn new(directory: Arc<Service>, pool: Arc<Pool>, started: WallTime, max_descriptors: u64) -> Self {
+    pub(crate) fn new(
+        directory: Arc<Service>,
+        pool: Arc<Pool>,
+        started: WallTime,
+        max_descriptors: u64,
+        replication: Arc<Replication>,
+    ) -> Self {
         Self {
             directory,
             pool,
             started,
             max_descriptors,
+            replication,
             is_ready: AtomicBool::new(true),
         }
     }

@@ -6,7 +6,7 @@ use ironbark_runtime::process;
 use ironbark_store::{DatabaseStat, IndexProgress};
 
 use super::{
-    Source,
+    Source, consumers,
     text::{Page, seconds},
 };
 
@@ -25,6 +25,7 @@ pub(super) fn render(source: &Source) -> String {
     commits(&mut page, statistics);
     databases(&mut page, source);
     index_builds(&mut page, source);
+    consumers::add(&mut page, &source.replication.status());
     process_figures(&mut page, source);
     page.finish()
 }

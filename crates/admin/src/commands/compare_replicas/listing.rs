@@ -1,6 +1,6 @@
 //! What one server holds, in 48 octets for each entry.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use ironbark_client::{Client, ConnectSettings, Error, Search, SearchEntry, SearchItem, SearchStream};
 use ironbark_ldap_proto::{
@@ -8,11 +8,10 @@ use ironbark_ldap_proto::{
     controls::{Control, ManageDsaIt, Subentries},
     extended::replica_digest::{self, ReplicaDigest, ReplicaDigestRequest},
 };
-use ironbark_model::ldap_url::LdapUrl;
 use ironbark_store::{ContextVector, Csn};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::shared::access_options::connect_to;
+use crate::shared::replicas::{connect, contexts, read_one};
 
 /// An entry, as far as it is compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -99,13 +98,8 @@ pub(super) struct Replica {
 impl Replica {
     /// Connects and finds the base.
     pub(super) async fn open(name: &str, base: Option<&str>, settings: &ConnectSettings) -> Result<Self, String> {
-        let url = LdapUrl::parse(name).map_err(|error| format!("{name}: {error}"))?;
-        let client = connect_to(&url, settings)
-            .await
-            .map_err(|error| format!("{name}: {error}"))?;
-        let contexts = naming_contexts(&client)
-            .await
-            .map_err(|error| format!("{name}: {error}"))?;
+        let (url, client) = connect(name, settings).await?;
+        let contexts = contexts(&client).await.map_err(|error| format!("{name}: {error}"))?;
         let base = match (url.dn.as_str(), base, contexts.as_slice()) {
             ("", None, [only]) => only.clone(),
             ("", None, _) => return Err(format!("{name}: say which base with -b: {}", contexts.join("; "))),
@@ -293,7 +287,8 @@ pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
         if [4, 6, 8, 10].contains(&at) {
             text.push('-');
         }
-        text.push_str(&format!("{octet:02x}"));
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{octet:02x}");
     }
     text
 }
@@ -314,7 +309,9 @@ fn content_hash(content: &BTreeMap<String, Vec<Vec<u8>>>) -> u64 {
     for (name, values) in content {
         put(name.as_bytes());
         put(&(values.len() as u64).to_be_bytes());
-        values.iter().for_each(|value| put(value));
+        for value in values {
+            put(value);
+        }
     }
     xxh3_64(&bytes) | 1
 }
@@ -332,25 +329,6 @@ fn not_glue() -> Filter<'static> {
         value: b"glue".into(),
     };
     Filter::Not(Box::new(Filter::Equality(glue)))
-}
-
-async fn naming_contexts(client: &Client) -> Result<Vec<String>, String> {
-    let root = read_one(client, "", &["namingContexts"]).await?;
-    let texts = root.values("namingContexts").iter();
-    Ok(texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect())
-}
-
-async fn read_one(client: &Client, base: &str, attributes: &[&str]) -> Result<SearchEntry, String> {
-    let filter = Filter::Present(b"objectClass".into());
-    let search = Search::new(base, Scope::BaseObject, filter).with_attributes(attributes);
-    let stream = client.search(&search, &[]).map_err(|error| error.to_string())?;
-    let outcome = stream.collect().await.map_err(|error| error.to_string())?;
-    outcome.result.success().map_err(|error| error.to_string())?;
-    outcome
-        .entries
-        .into_iter()
-        .next()
-        .ok_or_else(|| "this identity may not read it".to_owned())
 }
 
 /// UUIDs in one filter.

@@ -1,5 +1,6 @@
 //! Modify (RFC 4511 §4.6), with increment (RFC 4525), permissive modify and relaxed rules.
 
+mod context_vector;
 mod draft;
 mod increment;
 mod plan;
@@ -32,8 +33,13 @@ pub(crate) fn execute(
     modifications: &[Modification],
 ) -> Result<Success, OperationError> {
     let mut modifications = modifications.to_vec();
+    let vector = context_vector::take_changes(execution, dn, &mut modifications)?;
     modification::check_permitted(execution.schema(), &mut modifications, execution.is_relaxed())?;
-    run(execution, dn, modifications)
+    let success = run(execution, dn, modifications)?;
+    if let Some(vector) = vector {
+        execution.replace_context(&vector)?;
+    }
+    Ok(success)
 }
 
 /// Makes checked changes: those of a request, or a new password.

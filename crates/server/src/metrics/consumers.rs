@@ -1,0 +1,76 @@
+//! Consumers of this server (`syncrepl`): what they are doing, and how often they failed.
+
+use ironbark_replication::{Phase, Status};
+
+use super::text::{Page, seconds};
+
+/// Adds the families, if there are consumers.
+pub(super) fn add(page: &mut Page, consumers: &[Status]) {
+    if consumers.is_empty() {
+        return;
+    }
+    let mut family = page.gauge(
+        "ironbark_consumer_phase",
+        "What a consumer is doing: 1 for its phase, 0 for the others.",
+    );
+    for status in consumers {
+        for (phase, name) in PHASES {
+            let rid = status.rid.to_string();
+            let labels = [("suffix", &*status.suffix), ("rid", &rid), ("phase", name)];
+            family.sample(&labels, u8::from(status.phase == phase));
+        }
+    }
+    let mut family = page.gauge(
+        "ironbark_consumer_last_contact_seconds",
+        "When the last message of the provider came, in seconds since 1970; 0: never.",
+    );
+    each(consumers, |status, labels| {
+        let micros = status.last_contact.map_or(0, |time| time.unix_micros());
+        family.sample(labels, seconds(u64::try_from(micros).unwrap_or_default()));
+    });
+    let counters: [(&'static str, &str, fn(&Status) -> u64); 2] = [
+        (
+            "ironbark_consumer_failures_total",
+            "Searches at the provider that failed.",
+            |status| status.failures,
+        ),
+        (
+            "ironbark_consumer_refreshes_total",
+            "Refreshes that were completed.",
+            |status| status.refreshes,
+        ),
+    ];
+    for (name, help, figure) in counters {
+        let mut family = page.counter(name, help);
+        each(consumers, |status, labels| family.sample(labels, figure(status)));
+    }
+    let gauges: [(&'static str, &str, fn(&Status) -> u64); 2] = [
+        (
+            "ironbark_consumer_entries",
+            "Entries that came with the last search.",
+            |status| status.entries,
+        ),
+        (
+            "ironbark_consumer_deletes",
+            "Entries that went with the last search.",
+            |status| status.deletes,
+        ),
+    ];
+    for (name, help, figure) in gauges {
+        let mut family = page.gauge(name, help);
+        each(consumers, |status, labels| family.sample(labels, figure(status)));
+    }
+}
+
+fn each(consumers: &[Status], mut tell: impl FnMut(&Status, &[(&str, &str)])) {
+    for status in consumers {
+        let rid = status.rid.to_string();
+        tell(status, &[("suffix", &status.suffix), ("rid", &rid)]);
+    }
+}
+
+const PHASES: [(Phase, &str); 3] = [
+    (Phase::Disconnected, "disconnected"),
+    (Phase::Refresh, "refresh"),
+    (Phase::Persist, "persist"),
+];
