@@ -16,6 +16,7 @@ mod answer;
 mod begin;
 mod below;
 mod former;
+mod least;
 mod persist;
 mod refresh;
 
