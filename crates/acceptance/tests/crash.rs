@@ -246,7 +246,11 @@ async fn the_access_log_has_every_change_once_whatever_kill_9_comes_between() {
     let (mut server, known) = write_and_kill(&config, ROUNDS).await;
     server.launch().unwrap();
     let mut client = connect(&server).await;
-    let search = Search::new("cn=accesslog", Scope::SingleLevel, Filter::Present(b"objectClass".into()));
+    let search = Search::new(
+        "cn=accesslog",
+        Scope::SingleLevel,
+        Filter::Present(b"objectClass".into()),
+    );
     let found = client.search(&search, &[]).unwrap().collect().await.unwrap();
     assert!(found.result.is_success(), "{:?}", found.result);
     let mut logged: BTreeMap<String, String> = BTreeMap::new();
@@ -260,7 +264,9 @@ async fn the_access_log_has_every_change_once_whatever_kill_9_comes_between() {
             let start = format!("description:{sign} ");
             let values = entry.values("reqMod");
             let mut texts = values.iter().map(|value| String::from_utf8_lossy(value).into_owned());
-            texts.find_map(|text| text.strip_prefix(&start).map(str::to_owned)).unwrap_or_default()
+            texts
+                .find_map(|text| text.strip_prefix(&start).map(str::to_owned))
+                .unwrap_or_default()
         };
         let dn = one("reqDN");
         match &*one("reqType") {

@@ -29,7 +29,9 @@ impl Sync {
         };
         let mut min = ContextVector::default();
         for suffix in self.context.suffixes() {
-            let Location::Entry(id) = view.locate(suffix)? else { continue };
+            let Location::Entry(id) = view.locate(suffix)? else {
+                continue;
+            };
             let record = view.record(id)?;
             if let Some(held) = record.as_ref().and_then(|record| record.values(&description)) {
                 for csn in held.to_attribute()?.values.iter().filter_map(|value| Csn::parse(value)) {
