@@ -245,7 +245,7 @@ async fn the_access_log_has_every_change_once_whatever_kill_9_comes_between() {
     );
     let (mut server, known) = write_and_kill(&config, ROUNDS).await;
     server.launch().unwrap();
-    let mut client = connect(&server).await;
+    let client = connect(&server).await;
     let search = Search::new(
         "cn=accesslog",
         Scope::SingleLevel,

@@ -125,3 +125,37 @@ fn a_slapd_follows_our_log() {
     assert!(searches.count() >= 2, "it comes back to the log:\n{log}");
     assert!(!log.contains("err=4096"), "{log}");
 }
+
+#[test]
+fn a_cookie_from_before_the_log_is_refused_and_a_later_one_gets_the_rest() {
+    let provider = logging(Flavor::Ironbark, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let search = |csn: &str| {
+        let control = format!("sync=ro/rid=001,csn={csn}");
+        let arguments = ["-b", LOG, "-E", &control, "(objectClass=auditWriteObject)", "reqDN"];
+        provider
+            .client("ldapsearch", &Credentials::ROOT, &arguments, "")
+            .unwrap()
+    };
+    let refused = search("20200101000000.000000Z#000000#001#000000");
+    let text = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(text.contains("sync cookie is stale"), "{refused:?}");
+    let arguments = ["-b", LOG, "-s", "base", "minCSN"];
+    let top = provider
+        .client("ldapsearch", &Credentials::ROOT, &arguments, "")
+        .unwrap()
+        .success()
+        .unwrap();
+    let min = top
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("minCSN: "))
+        .unwrap();
+    let rest = search(min).success().unwrap();
+    let names: Vec<_> = rest.stdout.lines().filter(|line| line.starts_with("reqDN: ")).collect();
+    let others = [
+        "reqDN: ou=people,dc=example,dc=com",
+        "reqDN: ou=others,dc=example,dc=com",
+    ];
+    assert_eq!(names, others);
+}

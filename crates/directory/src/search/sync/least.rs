@@ -1,5 +1,5 @@
-//! Where a log in a database begins: its suffix entry says it in `minCSN`, the CSN of each server from which on every
-//! change has its entry. So a consumer that has these can be sent the entries behind its cookie in their order, whatever
+//! Where a log in a database begins. Its suffix entry says it in `minCSN`: the CSN of each server from which on every
+//! change has its entry. A consumer that has these can be sent the entries behind its cookie in their order, whatever
 //! the database's own log of changes still tells. A consumer that lacks one of them must not continue with the log.
 
 use ironbark_store::{ContextVector, Csn, Location, View};
