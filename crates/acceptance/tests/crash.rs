@@ -237,6 +237,60 @@ async fn the_audit_log_says_everything_once_whatever_kill_9_comes_between() {
 }
 
 #[tokio::test]
+async fn the_access_log_has_every_change_once_whatever_kill_9_comes_between() {
+    let people = Server::PEOPLE_CONFIG.replace("database mdb", "moduleload accesslog\ndatabase mdb");
+    let config = format!(
+        "{people}limits * size=unlimited\nindex description eq\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\n\
+         database mdb\nsuffix cn=accesslog\ndirectory {{dir}}\nrootdn \"{ROOT}\"\nlimits * size=unlimited\n"
+    );
+    let (mut server, known) = write_and_kill(&config, ROUNDS).await;
+    server.launch().unwrap();
+    let client = connect(&server).await;
+    let search = Search::new(
+        "cn=accesslog",
+        Scope::SingleLevel,
+        Filter::Present(b"objectClass".into()),
+    );
+    let found = client.search(&search, &[]).unwrap().collect().await.unwrap();
+    assert!(found.result.is_success(), "{:?}", found.result);
+    let mut logged: BTreeMap<String, String> = BTreeMap::new();
+    for entry in &found.entries {
+        let one = |name: &str| {
+            let values = entry.values(name);
+            let first = values.first().map(|value| String::from_utf8_lossy(value).into_owned());
+            first.unwrap_or_default()
+        };
+        let changed = |sign: &str| {
+            let start = format!("description:{sign} ");
+            let values = entry.values("reqMod");
+            let mut texts = values.iter().map(|value| String::from_utf8_lossy(value).into_owned());
+            texts
+                .find_map(|text| text.strip_prefix(&start).map(str::to_owned))
+                .unwrap_or_default()
+        };
+        let dn = one("reqDN");
+        match &*one("reqType") {
+            "add" => {
+                let before = logged.insert(dn.clone(), changed("+"));
+                assert!(before.is_none(), "{dn} is added twice");
+            }
+            "delete" => assert!(logged.remove(&dn).is_some(), "{dn} is deleted and was not there"),
+            "modify" => {
+                let before = logged.insert(dn.clone(), changed("="));
+                assert_eq!(before.as_deref(), Some("first"), "{dn} is changed once");
+            }
+            other => panic!("{dn}: {other}"),
+        }
+    }
+    assert!(logged.remove(BASE).is_some());
+    let expected = known
+        .acknowledged
+        .iter()
+        .filter_map(|(name, state)| Some((format!("cn={name},{BASE}"), (*state)?.to_owned())));
+    assert_eq!(logged, expected.collect());
+}
+
+#[tokio::test]
 async fn no_acknowledged_write_to_files_is_lost_by_kill_9() {
     let config = Server::PEOPLE_CONFIG.replace("database mdb", "database ldif");
     let config = config.replace("index objectClass,cn,uid eq\n", "limits * size=unlimited\n");

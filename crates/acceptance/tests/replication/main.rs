@@ -1,6 +1,7 @@
 //! Servers that follow each other, ours and Debian's slapd on either side.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
+mod accesslog;
 mod administer;
 mod compare;
 mod consumer;

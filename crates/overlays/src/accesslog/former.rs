@@ -8,7 +8,7 @@ use ironbark_directory::{
     overlay::{Applied, EffectHooks, Execution},
 };
 use ironbark_model::{
-    Attribute, AttributeDescription, CompiledFilter, Entry, Filter, Schema, Truth, entry::EntrySource,
+    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource,
 };
 use ironbark_store::{
     Effect, Location, RecordedEffect, ValueChange,
@@ -58,6 +58,19 @@ impl Former {
         self.filter.evaluate(&self.schema, &source, &mut Vec::new()) == Truth::True
     }
 
+    /// A deleted entry.
+    fn entry(&self, dn: &str, attributes: &[TextAttribute]) -> Entry {
+        let attribute = |(name, values): &TextAttribute| {
+            let description = self.schema.attribute_description(name.as_bytes()).ok()?;
+            let values = values.clone();
+            Some(Attribute { description, values })
+        };
+        Entry {
+            dn: Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default(),
+            attributes: attributes.iter().filter_map(attribute).collect(),
+        }
+    }
+
     fn text(&self, attribute: &Attribute) -> TextAttribute {
         let name = self.schema.description_text(&attribute.description);
         (name.into(), attribute.values.clone())
@@ -77,7 +90,7 @@ impl Former {
         if is_rename && self.always.is_empty() {
             return Ok(Vec::new());
         }
-        let name = ironbark_model::Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default();
+        let name = Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default();
         let Location::Entry(id) = execution.view().locate(&name)? else {
             return Ok(Vec::new());
         };
@@ -96,9 +109,10 @@ impl Former {
         if !self.matches(&entry) {
             return Ok(Vec::new());
         }
-        let wanted = entry.attributes.iter().filter(|held| {
-            self.always.contains(&held.description) || (!is_rename && changed.contains(&held.description))
-        });
+        let wanted = entry
+            .attributes
+            .iter()
+            .filter(|held| self.always.contains(&held.description) || changed.contains(&held.description));
         Ok(wanted.map(|held| self.text(held)).collect())
     }
 
@@ -129,23 +143,13 @@ impl Former {
 impl EffectHooks for Former {
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
         let dn: Box<str> = applied.effect.dn().into();
-        let attributes = if let Effect::Delete { .. } = applied.effect {
-            let name = ironbark_model::Dn::parse(&self.schema, dn.as_bytes()).unwrap_or_default();
-            let entry = Entry {
-                dn: name,
-                attributes: applied.attributes_before.to_vec(),
-            };
-            if self.matches(&entry) {
-                entry.attributes.iter().map(|held| self.text(held)).collect()
-            } else {
-                Vec::new()
-            }
-        } else {
-            let last = execution.record().effects.last().cloned();
-            match last {
-                Some(last) => self.former(execution, &last)?,
-                None => Vec::new(),
-            }
+        let Some(last) = execution.record().effects.last().cloned() else {
+            return Ok(());
+        };
+        let attributes = match last.before.gone {
+            Gone::Entry(attributes) if self.matches(&self.entry(&dn, &attributes)) => attributes,
+            Gone::Entry(_) => Vec::new(),
+            Gone::Values(_) | Gone::Unknown => self.former(execution, &last)?,
         };
         if !attributes.is_empty() {
             execution.note_former(dn, attributes);

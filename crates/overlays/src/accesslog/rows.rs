@@ -136,8 +136,8 @@ pub(super) const ROWS: &[Setting] = &[
         })),
     Setting::new(ACCESSLOG, &["logpurgebatch"], &["olcAccessLogPurgeBatch"])
         .olc("3.4.8", Form::Integer)
-        .takes("<number>", "1000")
-        .does("Deletes at most so many old entries in one transaction of the database of the log.")
+        .takes("<number>", "")
+        .does("Deletes at most so many old entries in one transaction of the database of the log; 1,000 by default.")
         .since("2.7")
         .like(&["100"])
         .obeyed(overlay_handler!(

@@ -1,5 +1,5 @@
-//! Notes about other databases whose changes a database takes in. They are written in the transaction that takes changes
-//! in, so both are there after a crash, or neither is.
+//! Notes about other databases whose changes a database takes in. They are written in the transaction that takes
+//! changes in, so both are there after a crash, or neither is.
 
 use super::WriteTransaction;
 use crate::{StoreError, View};

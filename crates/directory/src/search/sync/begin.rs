@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_store::{ContextVector, StoreError, View};
 
-use super::{Meeting, Phase, Sync};
+use super::{Meeting, Phase, Sync, least::LogBegin};
 use crate::{
     Directory, OperationError,
     refusal::SyncRefusal,
@@ -100,6 +100,9 @@ impl Sync {
         {
             return Err(SyncRefusal::NewerConsumer.into());
         }
+        if is_ahead(vector, known) && self.log_begin(view)? == LogBegin::Behind && !self.reload_hint {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
         let missing = if is_ahead(vector, known) {
             match first_missing(view, vector, known)? {
                 Some(position) => Some(position + 1),
@@ -120,6 +123,9 @@ impl Sync {
 
     /// The way where the log does not tell what has changed.
     fn without_log(&self, view: View<'_>) -> Result<Way, OperationError> {
+        if self.log_begin(view)? == LogBegin::Before {
+            return Ok(Way::Newer);
+        }
         if self.provider.reload_hint && !self.reload_hint {
             return Err(SyncRefusal::StaleCookie.into());
         }

@@ -17,6 +17,7 @@ mod begin;
 mod below;
 mod former;
 mod glued;
+mod least;
 mod persist;
 mod refresh;
 mod shared;

@@ -1,0 +1,161 @@
+//! The access log beside slapd's, and consumers that follow it (`syncdata=accesslog`).
+
+use std::collections::BTreeMap;
+
+use ironbark_testkit::{Credentials, Flavor, Server, wait};
+
+use crate::{PEOPLE, assert_follows, change, following};
+
+const LOG: &str = "cn=accesslog";
+
+/// A server whose changes are logged in a database that consumers can follow.
+fn logging(flavor: Flavor, lines: &str) -> Server {
+    let config = Server::people_config(
+        "serverID 1\nmoduleload syncprov\nmoduleload accesslog\nloglevel stats",
+        &format!(
+            "overlay syncprov\noverlay accesslog\nlogdb {LOG}\nlogops writes\n{lines}\n\ndatabase mdb\nsuffix {LOG}\n\
+             directory {{dir}}\nrootdn cn=Manager,dc=example,dc=com\nindex entryCSN,objectClass,reqResult,reqStart eq\n\
+             overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n\
+             access to * by dn.exact=cn=Manager,dc=example,dc=com read by * none"
+        ),
+    );
+    let mut server = Server::prepare(flavor, &config).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+/// The entries of the log, without what is never the same.
+fn logged(server: &Server) -> Vec<String> {
+    let arguments = ["-LLL", "-o", "ldif-wrap=no", "-b", LOG, "-s", "one", "*"];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    let text = found.success().unwrap().stdout;
+    let own = [
+        "dn: ",
+        "reqStart: ",
+        "reqEnd: ",
+        "reqSession: ",
+        "reqEntryUUID: ",
+        "reqMod: entryUUID:",
+        "reqMod: entryCSN:",
+        "reqMod: createTimestamp:",
+        "reqMod: modifyTimestamp:",
+        "reqOld: entryUUID:",
+        "reqOld: entryCSN:",
+        "reqOld: createTimestamp:",
+        "reqOld: modifyTimestamp:",
+    ];
+    let entry = |text: &str| {
+        let mut kinds: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for line in text
+            .lines()
+            .filter(|line| !own.iter().any(|start| line.starts_with(start)))
+        {
+            kinds
+                .entry(line.split(':').next().unwrap_or_default())
+                .or_default()
+                .push(line);
+        }
+        for (name, lines) in &mut kinds {
+            // The order of attributes in an entry is free; that of changes is not.
+            if *name == "reqOld" || lines.iter().all(|line| line.contains(":+ ")) {
+                lines.sort_unstable();
+            }
+        }
+        kinds
+            .into_values()
+            .flatten()
+            .fold(String::new(), |text, line| text + line + "\n")
+    };
+    text.split("\n\n")
+        .filter(|entry| !entry.trim().is_empty())
+        .map(entry)
+        .collect()
+}
+
+#[test]
+fn the_log_says_what_slapds_says() {
+    let lines = "logold (objectClass=person)\nlogoldattr cn";
+    let servers = [Flavor::Ironbark, Flavor::OpenLdap].map(|flavor| logging(flavor, lines));
+    let [ours, slapds] = servers.each_ref().map(|server| {
+        server.ldapadd(PEOPLE).unwrap().success().unwrap();
+        change(server, 1);
+        let further = "dn: cn=a1,ou=people,dc=example,dc=com\nchangetype: modify\nadd: telephoneNumber\ntelephoneNumber: 1\n-\n\
+             add: telephoneNumber\ntelephoneNumber: 2\n-\ndelete: telephoneNumber\ntelephoneNumber: 1\n-\n\
+             delete: telephoneNumber\n-\nreplace: seeAlso\n-\nreplace: description\ndescription:: IGE=\ndescription: b\n\n\
+             dn: cn=a1,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 0\n\n\
+             dn: cn=z,ou=people,dc=example,dc=com\nchangetype: delete\n";
+        server.ldapmodify(further).unwrap().success().unwrap();
+        logged(server)
+    });
+    assert_eq!(ours.join("\n"), slapds.join("\n"));
+    let everybody = Credentials::Anonymous;
+    let found = servers[0]
+        .client("ldapsearch", &everybody, &["-LLL", "-b", LOG, "1.1"], "")
+        .unwrap();
+    assert_eq!((found.code(), &*found.stdout), (Some(32), ""));
+}
+
+#[test]
+fn a_slapd_follows_our_log() {
+    let mut provider = logging(Flavor::Ironbark, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let words = format!(
+        "type=refreshAndPersist syncdata=accesslog logbase={LOG} \
+         logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\""
+    );
+    let mut consumer = following(Flavor::OpenLdap, &provider, &words);
+    assert_follows(&consumer, &provider);
+    let follows_log = || provider.log().contains(&format!("SRCH base=\"{LOG}\"")).then_some(());
+    assert!(wait::until(follows_log).is_some(), "{}", provider.log());
+    change(&provider, 1);
+    assert_follows(&consumer, &provider);
+    consumer.kill().unwrap();
+    change(&provider, 2);
+    provider.kill().unwrap();
+    provider.launch().unwrap();
+    change(&provider, 3);
+    consumer.launch().unwrap();
+    assert_follows(&consumer, &provider);
+    change(&provider, 4);
+    assert_follows(&consumer, &provider);
+    let log = provider.log();
+    let searches = log
+        .lines()
+        .filter(|line| line.contains(&format!("SRCH base=\"{LOG}\"")));
+    assert!(searches.count() >= 2, "it comes back to the log:\n{log}");
+    assert!(!log.contains("err=4096"), "{log}");
+}
+
+#[test]
+fn a_cookie_from_before_the_log_is_refused_and_a_later_one_gets_the_rest() {
+    let provider = logging(Flavor::Ironbark, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let search = |csn: &str| {
+        let control = format!("sync=ro/rid=001,csn={csn}");
+        let arguments = ["-b", LOG, "-E", &control, "(objectClass=auditWriteObject)", "reqDN"];
+        provider
+            .client("ldapsearch", &Credentials::ROOT, &arguments, "")
+            .unwrap()
+    };
+    let refused = search("20200101000000.000000Z#000000#001#000000");
+    let text = format!("{}{}", refused.stdout, refused.stderr);
+    assert!(text.contains("sync cookie is stale"), "{refused:?}");
+    let arguments = ["-b", LOG, "-s", "base", "minCSN"];
+    let top = provider
+        .client("ldapsearch", &Credentials::ROOT, &arguments, "")
+        .unwrap()
+        .success()
+        .unwrap();
+    let min = top
+        .stdout
+        .lines()
+        .find_map(|line| line.strip_prefix("minCSN: "))
+        .unwrap();
+    let rest = search(min).success().unwrap();
+    let names: Vec<_> = rest.stdout.lines().filter(|line| line.starts_with("reqDN: ")).collect();
+    let others = [
+        "reqDN: ou=people,dc=example,dc=com",
+        "reqDN: ou=others,dc=example,dc=com",
+    ];
+    assert_eq!(names, others);
+}
