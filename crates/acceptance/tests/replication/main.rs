@@ -1,7 +1,9 @@
 //! Servers that follow each other, ours and Debian's slapd on either side.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
+mod config;
 mod consumer;
+mod glued;
 mod live;
 mod provider;
 mod shadow;

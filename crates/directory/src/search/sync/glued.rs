@@ -8,7 +8,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_model::Dn;
-use ironbark_store::{ContextVector, Csn, EntryId, Scope};
+use ironbark_store::{ContextVector, EntryId, Scope};
 
 use super::{Persisting, Sync};
 use crate::{
@@ -202,7 +202,7 @@ impl Sync {
         let known = std::mem::take(&mut before.known);
         for _ in 0..=self.glued.others.len() {
             let is_same = match (self.context.database(), before.context.database()) {
-                (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+                (Some(now), Some(then)) => now.is_same_file(then),
                 _ => false,
             };
             if !is_same {
@@ -257,6 +257,8 @@ fn merged(vectors: &[ContextVector], own: u16, bound: (i64, u32)) -> ContextVect
 
 #[cfg(test)]
 mod tests {
+    use ironbark_store::Csn;
+
     use super::*;
 
     fn csn(micros: u32, server: u16) -> Csn {
