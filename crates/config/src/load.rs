@@ -78,7 +78,9 @@ impl Configuration {
             })
             .collect();
         for database in self.databases.iter_mut().filter(|one| one.subordinate.is_some()) {
-            let Some(suffix) = database.suffixes.first() else { continue };
+            let Some(suffix) = database.suffixes.first() else {
+                continue;
+            };
             let above = roots.iter().filter(|(root, _)| suffix.is_within(root));
             let nearest = above.max_by_key(|(root, _)| root.depth());
             database.is_provided_by_superior = nearest.is_some_and(|(_, provides)| *provides);

@@ -9,17 +9,12 @@ fn provider() -> Server {
     let config = Server::people_config("serverID 1", "overlay syncprov\n");
     let at = config.find("database mdb").unwrap();
     let (global, superior) = config.split_at(at);
-    let directory = superior
-        .lines()
-        .find_map(|line| line.strip_prefix("directory "))
-        .unwrap()
-        .trim();
     let lower = format!(
-        "database mdb\nsuffix ou=people,dc=example,dc=com\nsubordinate\ndirectory {directory}/people\n\
+        "database mdb\nsuffix ou=people,dc=example,dc=com\nsubordinate\ndirectory {{dir}}/people\n\
          rootdn cn=Manager,dc=example,dc=com\n"
     );
     let mut server = Server::prepare(Flavor::Ironbark, &format!("{global}{lower}{superior}")).unwrap();
-    std::fs::create_dir_all(server.root().join(directory).join("people")).unwrap();
+    std::fs::create_dir_all(server.layout().join("people")).unwrap();
     server.launch().unwrap();
     server
 }
@@ -40,18 +35,30 @@ fn a_consumer_gets_the_content_and_the_changes_of_all() {
                        dn: cn=q#,ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n\n\
                        dn: cn=q#,ou=people,dc=example,dc=com\nchangetype: delete\n";
         for number in 0..3 {
-            provider.ldapmodify(&with_number(changes, number)).unwrap().success().unwrap();
+            provider
+                .ldapmodify(&with_number(changes, number))
+                .unwrap()
+                .success()
+                .unwrap();
             same(&consumer, &provider);
         }
         consumer.stop().unwrap();
-        provider.ldapmodify(&with_number(changes, 7)).unwrap().success().unwrap();
+        provider
+            .ldapmodify(&with_number(changes, 7))
+            .unwrap()
+            .success()
+            .unwrap();
         let gone = "dn: cn=p1,ou=people,dc=example,dc=com\nchangetype: delete\n";
         provider.ldapmodify(gone).unwrap().success().unwrap();
         consumer.launch().unwrap();
         same(&consumer, &provider);
         provider.stop().unwrap();
         provider.launch().unwrap();
-        provider.ldapmodify(&with_number(changes, 8)).unwrap().success().unwrap();
+        provider
+            .ldapmodify(&with_number(changes, 8))
+            .unwrap()
+            .success()
+            .unwrap();
         same(&consumer, &provider);
     }
 }
@@ -65,5 +72,10 @@ fn same(consumer: &Server, provider: &Server) {
     };
     let wanted = entries(provider);
     let found = ironbark_testkit::wait::until(|| (entries(consumer) == wanted).then_some(()));
-    assert!(found.is_some(), "held:\n{}\nwanted:\n{wanted}\n{}", entries(consumer), consumer.log());
+    assert!(
+        found.is_some(),
+        "held:\n{}\nwanted:\n{wanted}\n{}",
+        entries(consumer),
+        consumer.log()
+    );
 }

@@ -242,7 +242,10 @@ impl DatabaseConfig {
     /// Whether the database keeps a log of its changes and a context vector even without followers.
     pub fn keeps_changes(&self) -> bool {
         let is_set = self.mdb.change_log_octets.is_some() || self.mdb.change_log_age_s.is_some();
-        is_set || self.is_provided_by_superior || !self.syncrepl.is_empty() || self.overlays.iter().any(OverlayConfig::keeps_changes)
+        is_set
+            || self.is_provided_by_superior
+            || !self.syncrepl.is_empty()
+            || self.overlays.iter().any(OverlayConfig::keeps_changes)
     }
 
     /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of

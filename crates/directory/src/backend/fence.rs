@@ -94,7 +94,9 @@ mod tests {
                 for _ in 0..500 {
                     let last = (drawn.load(SeqCst), 0);
                     let bound = fences.iter().map(|fence| fence.bound(last)).min().unwrap().0;
-                    let known = committed.iter().map(|list| list.lock().unwrap().iter().filter(|one| **one <= bound).count());
+                    let known = committed
+                        .iter()
+                        .map(|list| list.lock().unwrap().iter().filter(|one| **one <= bound).count());
                     assert_eq!(known.sum::<usize>(), usize::try_from(bound).unwrap());
                 }
             });

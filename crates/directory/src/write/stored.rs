@@ -39,7 +39,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
     let mut flusher = Flusher::of(&served, directory);
     let mut indexing = Indexing::default();
     let mut timers = Timers::of(&served, directory, None);
-    let mut followers = begin(&served);
+    let mut followers = begin(directory, &served);
     let mut trimming = Trimming::default();
     loop {
         let Some(database) = served.context.database().cloned() else {
@@ -90,7 +90,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                     }
                 }
                 trimming = Trimming::default();
-                followers = begin(&served);
+                followers = begin(directory, &served);
             }
             Some(WriterCommand::Task(_)) | None => {
                 if indexing.step(directory, &served, &database, is_busy)
@@ -104,11 +104,11 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
 }
 
 /// Before the first write under a configuration.
-fn begin(served: &Served) -> Followers {
+fn begin(directory: &Directory, served: &Served) -> Followers {
     let Some(database) = served.context.database() else {
         return Followers::default();
     };
-    if let Err(error) = context::take_in(served, database) {
+    if let Err(error) = context::take_in(served, database, directory.server_id()) {
         tracing::error!(target: "any", "reading the contextCSN of a database: {error}");
     }
     Followers::of(served, database)

@@ -77,7 +77,8 @@ impl SearchRun {
             }
         }
         if ready.is_ready() {
-            sync.all_persisting().for_each(|persisting| persisting.is_drained = false);
+            sync.all_persisting()
+                .for_each(|persisting| persisting.is_drained = false);
         }
         ready
     }

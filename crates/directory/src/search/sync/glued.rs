@@ -48,12 +48,7 @@ pub(super) struct GluedState {
 
 impl Glued {
     /// The databases glued below a base.
-    pub(super) fn below(
-        configuration: &Configuration,
-        context: &NamingContext,
-        base: &Dn,
-        scope: Scope,
-    ) -> Self {
+    pub(super) fn below(configuration: &Configuration, context: &NamingContext, base: &Dn, scope: Scope) -> Self {
         let mut others = VecDeque::new();
         for subordinate in configuration.subordinates_of(context) {
             let is_provided = subordinate.settings.keeps_changes() && subordinate.database().is_some();
@@ -180,7 +175,11 @@ impl Sync {
 
     /// All places of members that follow their logs.
     pub(super) fn all_persisting(&mut self) -> impl Iterator<Item = &mut Persisting> {
-        let others = self.glued.others.iter_mut().filter_map(|member| member.persisting.as_mut());
+        let others = self
+            .glued
+            .others
+            .iter_mut()
+            .filter_map(|member| member.persisting.as_mut());
         self.persisting.iter_mut().chain(others)
     }
 

@@ -91,7 +91,9 @@ impl SearchRun {
         let Some(sync) = self.sync_mut().filter(|sync| sync.is_glued()) else {
             return false;
         };
-        let Some(vector) = sync.end_of_member() else { return true };
+        let Some(vector) = sync.end_of_member() else {
+            return true;
+        };
         if vector.iter().fold(false, |news, csn| sync.known.merge(csn) | news) {
             let cookie = sync.cookie(own, &vector, None);
             self.send_cookie(&cookie, step.out);
