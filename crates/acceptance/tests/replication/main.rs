@@ -4,7 +4,9 @@
 mod accesslog;
 mod administer;
 mod compare;
+mod config;
 mod consumer;
+mod glued;
 mod live;
 mod provider;
 mod shadow;

@@ -125,9 +125,7 @@ impl Execution<'_> {
         drop(check);
         // A client that may not add the entry does not learn whether one exists.
         self.check_assertion(&entry)?;
-        if self.find(dn).is_some() {
-            return Err(AddRefusal::Exists.into());
-        }
+        // The tree itself refuses a name that is taken: an entry with a number goes before the one that has it.
         let requested = add::requested(&self.served.configuration.schema, &entry);
         let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), requested)?;
         Ok((Success::default(), executed))

@@ -44,6 +44,8 @@ pub(crate) struct TreeSync {
     reload_hint: bool,
     request: Box<[u8]>,
     consumer: (u16, u16),
+    /// The ID of this server.
+    own: u16,
     known: ContextVector,
     /// The vector of the tree that is being walked over.
     vector: ContextVector,
@@ -117,6 +119,7 @@ impl TreeSync {
             reload_hint: control.value.reload_hint,
             request: pdu.into(),
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
+            own: 0,
             known: cookie.csns,
             vector: vector_of(configuration, context),
             phase: Phase::Begin,
@@ -186,7 +189,9 @@ impl TreeSync {
                 (self.has_changes && !is_known).then_some(EntryState::Add)
             }
             Phase::Compare => {
-                let has_brought = self.consumer.1 != 0 && csn.is_some_and(|csn| csn.server_id() == self.consumer.1);
+                // A database may follow the configuration of the same server.
+                let is_other = self.consumer.1 != 0 && self.consumer.1 != self.own;
+                let has_brought = is_other && csn.is_some_and(|csn| csn.server_id() == self.consumer.1);
                 match before {
                     _ if has_brought && before.is_none_or(|before| before.csn != csn) => None,
                     None => Some(EntryState::Add),
@@ -362,6 +367,7 @@ impl SearchRun {
             return Progress::More;
         }
         if let Some(sync) = self.tree_sync_mut() {
+            sync.own = own;
             let gone = std::mem::take(&mut sync.gone);
             gone.chunks(MOST_UUIDS)
                 .for_each(|some| encode_ids(step.out, id, true, some));

@@ -12,14 +12,17 @@ use crate::backend::queue::Served;
 ///
 /// # Errors
 /// The storage failed.
-pub(super) fn take_in(served: &Served, database: &Database) -> Result<(), StoreError> {
+pub(super) fn take_in(served: &Served, database: &Database, own: u16) -> Result<(), StoreError> {
     let Some(suffix) = served.context.suffixes().first() else {
         return Ok(());
     };
     let description = &served.configuration.well_known.context_csn;
-    let Some(held) = held(database, served, description)? else {
+    let Some(mut held) = held(database, served, description)? else {
         return begin_from_entries(served, database);
     };
+    // LDIF may have lost the CSN of this server, or have entries that are newer. All changes of its own are there.
+    let of_entries = greatest(database)?;
+    of_entries.of_server(own).map(|csn| held.merge(csn));
     let mut transaction = database.write()?;
     transaction.apply_effect(&Effect::Modify {
         dn: suffix.pretty().into(),
@@ -38,25 +41,28 @@ fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreE
     if !served.context.settings.keeps_changes() {
         return Ok(());
     }
-    let mut vector = ContextVector::default();
-    {
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        if view.context_vector()?.is_some() {
-            return Ok(());
-        }
-        for record in view.entries(0)? {
-            if let Some(csn) = record?.entry_csn()? {
-                vector.merge(csn);
-            }
-        }
+    if database.snapshot()?.view().context_vector()?.is_some() {
+        return Ok(());
     }
+    let vector = greatest(database)?;
     if vector.is_empty() {
         return Ok(());
     }
     let mut transaction = database.write()?;
     transaction.merge_context(vector.iter())?;
     transaction.commit()
+}
+
+/// The greatest CSN of each server in the entries.
+fn greatest(database: &Database) -> Result<ContextVector, StoreError> {
+    let snapshot = database.snapshot()?;
+    let mut vector = ContextVector::default();
+    for record in snapshot.view().entries(0)? {
+        if let Some(csn) = record?.entry_csn()? {
+            vector.merge(csn);
+        }
+    }
+    Ok(vector)
 }
 
 /// The CSNs in the suffix entry; `None`: there are none, or they stay there.

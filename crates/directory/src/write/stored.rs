@@ -108,7 +108,7 @@ fn begin(directory: &Arc<Directory>, served: &Served) -> Followers {
     let Some(database) = served.context.database() else {
         return Followers::default();
     };
-    if let Err(error) = context::take_in(served, database) {
+    if let Err(error) = context::take_in(served, database, directory.server_id()) {
         tracing::error!(target: "any", "reading the contextCSN of a database: {error}");
     }
     Followers::of(directory, served, database)

@@ -201,7 +201,7 @@ impl Sync {
         let known = std::mem::take(&mut before.known);
         for _ in 0..=self.glued.others.len() {
             let is_same = match (self.context.database(), before.context.database()) {
-                (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+                (Some(now), Some(then)) => now.is_same_file(then),
                 _ => false,
             };
             if !is_same {

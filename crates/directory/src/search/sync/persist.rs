@@ -71,9 +71,10 @@ impl Sync {
     }
 
     /// Whether the consumer made a change itself, or brought it here.
-    fn has_brought(&self, record: &ChangeRecord) -> bool {
+    fn has_brought(&self, record: &ChangeRecord, own: u16) -> bool {
         let consumer = self.consumer.1;
-        consumer != 0 && (record.csn.server_id() == consumer || record.via == consumer)
+        // A database may follow another one of the same server.
+        consumer != 0 && consumer != own && (record.csn.server_id() == consumer || record.via == consumer)
     }
 }
 
@@ -152,7 +153,7 @@ impl SearchRun {
         };
         let is_glued = sync.is_glued();
         // What one member has of another server says nothing of the others.
-        let is_known = !is_glued && sync.has(record) || sync.has_brought(record);
+        let is_known = !is_glued && sync.has(record) || sync.has_brought(record, own);
         // What came in a refresh is complete only with the cookie at its end.
         let csns: ContextVector = record.context_csns().collect();
         let cookie = (!csns.is_empty() && !is_glued).then(|| sync.cookie(own, &csns, None));
