@@ -36,7 +36,7 @@ fn log(site: &mut Site) -> Vec<String> {
         let lines = entry
             .lines()
             .filter(|line| !unimportant.iter().any(|start| line.starts_with(start)));
-        lines.map(|line| format!("{line}\n")).collect::<String>()
+        lines.fold(String::new(), |text, line| text + line + "\n")
     };
     entries.iter().skip(1).map(text).collect()
 }
@@ -361,7 +361,11 @@ fn the_log_is_whole_when_the_configuration_changes_under_way() {
         while !writing.is_finished() {
             turn += 1;
             // Other settings make another overlay, which goes on where the former one was.
-            let settings = if turn % 2 == 0 { "logops writes" } else { "logops writes reads" };
+            let settings = if turn % 2 == 0 {
+                "logops writes"
+            } else {
+                "logops writes reads"
+            };
             let next = site.configuration("", &lines(settings));
             site.directory.reconfigure(next).expect("right");
         }
