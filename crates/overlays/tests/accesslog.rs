@@ -36,7 +36,7 @@ fn log(site: &mut Site) -> Vec<String> {
         let lines = entry
             .lines()
             .filter(|line| !unimportant.iter().any(|start| line.starts_with(start)));
-        lines.map(|line| format!("{line}\n")).collect::<String>()
+        lines.fold(String::new(), |text, line| text + line + "\n")
     };
     entries.iter().skip(1).map(text).collect()
 }
@@ -344,4 +344,39 @@ fn old_entries_are_purged_after_the_least_csn_was_raised() {
     }
     let min = site.read("cn=accesslog", &["minCSN"]).expect("there");
     assert_eq!(min, last.replace("entryCSN", "minCSN"));
+}
+
+#[test]
+fn the_log_is_whole_when_the_configuration_changes_under_way() {
+    let mut site = site("logops writes");
+    let directory = std::sync::Arc::clone(&site.directory);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || {
+            let mut writer = harness::Client::new(&directory);
+            for number in 0..60 {
+                writer.must_add(&format!("cn={number},dc=ex"), "objectClass: person\nsn: s");
+            }
+        });
+        let mut turn = 0;
+        while !writing.is_finished() {
+            turn += 1;
+            // Other settings make another overlay, which goes on where the former one was.
+            let settings = if turn % 2 == 0 {
+                "logops writes"
+            } else {
+                "logops writes reads"
+            };
+            let next = site.configuration("", &lines(settings));
+            site.directory.reconfigure(next).expect("right");
+        }
+        assert!(turn > 1, "the configuration has changed meanwhile");
+    });
+    let next = site.configuration("", &lines("logops writes"));
+    site.directory.reconfigure(next).expect("right");
+    let entries = site.search("cn=accesslog", Scope::SingleLevel, "(reqType=add)", &["reqDN"]);
+    let names: Vec<_> = entries.iter().filter_map(|entry| entry.lines().nth(1)).collect();
+    let expected: Vec<_> = std::iter::once("reqDN: dc=ex".to_owned())
+        .chain((0..60).map(|number| format!("reqDN: cn={number},dc=ex")))
+        .collect();
+    assert_eq!(names, expected);
 }

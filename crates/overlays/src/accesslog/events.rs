@@ -181,7 +181,7 @@ impl Accesslog {
             Request::Add(request) => added(&request.attributes),
             Request::Modify(request) => {
                 let mut lines = Vec::new();
-                for change in request.changes.iter() {
+                for change in &request.changes {
                     let sign: &[u8] = match change.operation {
                         ModifyOperation::Add => b":+",
                         ModifyOperation::Delete => b":-",

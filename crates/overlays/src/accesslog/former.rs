@@ -98,13 +98,13 @@ impl Former {
         let Gone::Values(gone) = &last.before.gone else {
             return Ok(Vec::new());
         };
-        let mut changed = Vec::new();
+        let mut touched = Vec::new();
         for (change, gone) in changes.iter().zip(gone).rev() {
             let Ok(description) = self.schema.attribute_description(change.attribute().as_bytes()) else {
                 continue;
             };
-            self.undo(&mut entry, &description, change, gone);
-            changed.push(description);
+            Self::undo(&mut entry, &description, change, gone);
+            touched.push(description);
         }
         if !self.matches(&entry) {
             return Ok(Vec::new());
@@ -112,12 +112,12 @@ impl Former {
         let wanted = entry
             .attributes
             .iter()
-            .filter(|held| self.always.contains(&held.description) || changed.contains(&held.description));
+            .filter(|held| self.always.contains(&held.description) || touched.contains(&held.description));
         Ok(wanted.map(|held| self.text(held)).collect())
     }
 
     /// Undoes one change of an attribute.
-    fn undo(&self, entry: &mut Entry, description: &AttributeDescription, change: &ValueChange, gone: &[Vec<u8>]) {
+    fn undo(entry: &mut Entry, description: &AttributeDescription, change: &ValueChange, gone: &[Vec<u8>]) {
         let at = entry
             .attributes
             .iter()

@@ -122,11 +122,11 @@ fn applied(record: &ChangeRecord, recorded: &RecordedEffect) -> Option<LoggedOpe
 
 /// A rename as a request that deletes the old RDN.
 fn as_requested(dn: &str, new_dn: &str) -> RequestedChange {
-    let (new_rdn, superior) = split(new_dn);
+    let (rdn, superior) = split(new_dn);
     let (_, former) = split(dn);
     RequestedChange::ModifyDn {
         dn: dn.into(),
-        new_rdn: new_rdn.into(),
+        new_rdn: rdn.into(),
         delete_old_rdn: true,
         new_superior: (superior != former).then(|| superior.into()),
     }

@@ -47,11 +47,11 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_handler!(
             AccesslogConfig,
             |settings, statement| {
-                let words = statement
+                let mut words = statement
                     .some()?
                     .iter()
                     .flat_map(|argument| argument.split_whitespace());
-                words.map(|word| settings.operations.add(word)).collect()
+                words.try_for_each(|word| settings.operations.add(word))
             },
             |settings, _| settings.operations.words(),
         )),
@@ -160,7 +160,7 @@ fn add_base(settings: &mut AccesslogConfig, statement: &Statement<'_>) -> Result
     words.split('|').try_for_each(|word| operations.add(word))?;
     let base = LogBase {
         operations,
-        words: words.to_string(),
+        words: words.clone(),
         base: parse_dn(statement, base)?,
     };
     if !settings.bases.contains(&base) {
@@ -205,13 +205,11 @@ fn age_seconds(text: &str) -> Option<u64> {
 
 fn age_text(age_s: u64) -> String {
     let (days, hours, minutes, seconds) = (age_s / 86_400, age_s / 3_600 % 24, age_s / 60 % 60, age_s % 60);
-    let mut text = String::new();
-    if days > 0 {
-        text.push_str(&format!("{days}+"));
-    }
-    text.push_str(&format!("{hours:02}:{minutes:02}"));
-    if seconds > 0 {
-        text.push_str(&format!(":{seconds:02}"));
-    }
-    text
+    let day = if days > 0 { format!("{days}+") } else { String::new() };
+    let second = if seconds > 0 {
+        format!(":{seconds:02}")
+    } else {
+        String::new()
+    };
+    format!("{day}{hours:02}:{minutes:02}{second}")
 }
