@@ -12,7 +12,7 @@ const PROVIDE: &str = "dn: olcOverlay=syncprov,olcDatabase={0}config,cn=config\n
 
 fn server(flavor: Flavor) -> Server {
     let config = Server::people_config("moduleload syncprov", "") + "\ndatabase config\nrootpw secret\n";
-    let mut server = Server::prepare(flavor, &config).unwrap();
+    let mut server = Server::prepare(flavor, &config).unwrap().debug_level("stats,sync");
     server.launch().unwrap();
     server
 }
@@ -131,19 +131,19 @@ fn who_removes_the_overlay_ends_the_sessions() {
 #[test]
 fn two_servers_that_both_write_end_with_one_schema() {
     let (one, other) = (server(Flavor::Ironbark), server(Flavor::Ironbark));
-    for (number, server) in [(1, &one), (2, &other)] {
-        configure(
-            server,
-            &format!("dn: cn=config\nchangetype: modify\nadd: olcServerID\nolcServerID: {number}\n"),
-        );
-        configure(server, PROVIDE);
-        configure(
-            server,
-            &format!("{DATABASE}add: olcMultiProvider\nolcMultiProvider: TRUE\n"),
-        );
-    }
-    follow(&one, &other, 1);
+    let number = |number| format!("dn: cn=config\nchangetype: modify\nadd: olcServerID\nolcServerID: {number}\n");
+    let several = format!("{DATABASE}add: olcMultiProvider\nolcMultiProvider: TRUE\n");
+    configure(&one, &number(1));
+    configure(&one, &several);
+    configure(&one, PROVIDE);
+    configure(&one, &schema("attrFirst", 7));
+    // The other one takes over what there is before it provides anything itself.
+    configure(&other, &number(2));
+    configure(&other, &several);
     follow(&other, &one, 1);
+    assert_has(&other, "cn=schema,cn=config", "attrFirst");
+    configure(&other, PROVIDE);
+    follow(&one, &other, 1);
     configure(&one, &schema("attrOne", 1));
     assert_has(&other, "cn=schema,cn=config", "attrOne");
     configure(&other, &schema("attrTwo", 2));

@@ -156,7 +156,13 @@ impl TreeSync {
         self.phase = Phase::Refresh;
         let (known, vector) = (&self.known, &self.vector);
         let is_newer = |csn: Csn| known.of_server(csn.server_id()) < Some(csn);
-        if !known.is_empty() && known.of_server(own) > vector.of_server(own) && vector.of_server(own).is_some() {
+        // Another database of this server has changes of its own.
+        let is_other = own == 0 || self.consumer.1 != own;
+        if is_other
+            && !known.is_empty()
+            && known.of_server(own) > vector.of_server(own)
+            && vector.of_server(own).is_some()
+        {
             return Err(SyncRefusal::NewerConsumer.into());
         }
         self.has_changes = known.is_empty() || vector.iter().any(is_newer);
