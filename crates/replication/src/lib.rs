@@ -3,6 +3,7 @@
 //! Invariant: protocol state machines do no I/O and read no clock. What a provider sends goes in, what is to be done
 //! comes out. So a simulation can run them in any order of events.
 
+mod comparison;
 mod consumers;
 mod follower;
 mod line;

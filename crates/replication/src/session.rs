@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::{
     Again, Follower, Line, Machine, Message, Retries, Stop, Violation,
+    comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
 };
 
@@ -142,8 +143,20 @@ impl Session {
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (sending cookie={cookie})");
         self.status.update(|status| status.cookie_sent.clone_from(&cookie));
         let mut stream = self.begin(client, persists, &cookie)?;
+        let mut comparisons = Comparisons::of(&self.directory, &self.line.mapping);
         loop {
-            let message = self.next(&mut stream).await?;
+            let silence = comparisons.wait().filter(|_| self.refreshed && self.follower.follows());
+            let message = match silence {
+                None => self.next(&mut stream).await?,
+                Some(silence) => match timeout(silence, self.next(&mut stream)).await {
+                    Ok(message) => message?,
+                    Err(_) => {
+                        let mapping = &self.line.mapping;
+                        self.note(comparisons.compare(client, &self.directory, mapping).await);
+                        continue;
+                    }
+                },
+            };
             self.contact(&message);
             let again = self.follower.take(message).await?;
             self.note_progress();
@@ -228,6 +241,25 @@ impl Session {
                 status.cookie_received = String::from_utf8_lossy(cookie).into_owned();
             }
         });
+    }
+
+    /// Tells of a comparison with the provider.
+    fn note(&self, verdict: Verdict) {
+        let rid = self.line.rid;
+        let diverged = match verdict {
+            Verdict::Equal => false,
+            Verdict::Diverged(buckets) => {
+                tracing::error!(
+                    target: "any",
+                    "syncrepl rid={rid:03}: the provider has the same contextCSN and other entries, in {buckets} of \
+                     4096 parts: ironbark compare-replicas names them"
+                );
+                true
+            }
+            Verdict::Unknown | Verdict::Impossible => return,
+        };
+        tracing::info!(target: "sync", "syncrepl rid={rid:03} compared with the provider: equal={}", !diverged);
+        self.status.update(|status| status.diverged = Some(diverged));
     }
 
     fn note_progress(&self) {

@@ -42,6 +42,9 @@ pub struct Status {
     pub cookie_received: String,
     /// Why the last search failed, until a refresh is completed.
     pub last_error: Option<String>,
+    /// Whether the last comparison with the provider found other entries although the vectors are equal; `None`: there
+    /// was no comparison.
+    pub diverged: Option<bool>,
     /// Searches that have failed.
     pub failures: u64,
     /// Refreshes that were completed.
@@ -71,6 +74,7 @@ impl SharedStatus {
             cookie_sent: String::new(),
             cookie_received: String::new(),
             last_error: None,
+            diverged: None,
             failures: 0,
             refreshes: 0,
             entries: 0,

@@ -267,3 +267,32 @@ fn sums_are_for_those_who_may_manage() {
         ]
     );
 }
+
+#[test]
+fn a_consumer_notices_that_it_holds_something_else() {
+    let csn = "contextCSN: 20200101000059.000000Z#000000#001#000000\n";
+    let loaded = |config: &str, more: &str| {
+        let mut server = Server::prepare(Flavor::Ironbark, config).unwrap().debug_level("16640");
+        let base = format!("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n{csn}");
+        let base = format!("{base}entryUUID: 00000000-0000-4000-9000-000000000000\n{TIMES}");
+        let base = format!("{base}entryCSN: 20200101000000.000000Z#000000#001#000000\n\n");
+        let people = entry("x", 9, 0, "").replace("cn=x,ou=people", "ou=people");
+        let people = people.replace("objectClass: person\nsn: s", "objectClass: organizationalUnit");
+        server.slapadd(&format!("{base}{people}{more}")).unwrap();
+        server.launch().unwrap();
+        server
+    };
+    let provider = "serverID 1\nmoduleload syncprov";
+    let provider = Server::people_config(provider, "overlay syncprov\n");
+    let provider = loaded(&provider, &(entry("a", 1, 0, "") + &entry("b", 2, 0, "")));
+    let follower = Server::people_config("", &crate::line(&provider, "type=refreshAndPersist"));
+    let mut consumer = loaded(&follower, &(entry("a", 1, 0, "") + &entry("b", 2, 0, "")));
+    consumer.wait_for_log("compared with the provider: equal=true").unwrap();
+    // An entry that the provider never had, under a CSN that both know.
+    consumer.stop().unwrap();
+    consumer.slapadd(&entry("c", 3, 0, "")).unwrap();
+    consumer.launch().unwrap();
+    consumer
+        .wait_for_log("has the same contextCSN and other entries, in 1 of 4096 parts")
+        .unwrap();
+}

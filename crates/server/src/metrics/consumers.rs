@@ -28,6 +28,17 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
         let micros = status.last_contact.map_or(0, |time| time.unix_micros());
         family.sample(labels, seconds(u64::try_from(micros).unwrap_or_default()));
     });
+    if consumers.iter().any(|status| status.diverged.is_some()) {
+        let mut family = page.gauge(
+            "ironbark_replica_diverged",
+            "Whether the last comparison with the provider found other entries under an equal contextCSN.",
+        );
+        each(consumers, |status, labels| {
+            if let Some(diverged) = status.diverged {
+                family.sample(labels, u8::from(diverged));
+            }
+        });
+    }
     let counters: [(&'static str, &str, fn(&Status) -> u64); 2] = [
         (
             "ironbark_consumer_failures_total",
