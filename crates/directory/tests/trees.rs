@@ -105,6 +105,10 @@ impl InMemoryTree for Handle {
         let mut entries = notes.entries.lock().expect("not poisoned");
         let line = match change {
             TreeChange::Add(entry) => {
+                if entries.iter().any(|(dn, _)| dn == entry.dn.pretty()) {
+                    let code = ironbark_model::ResultCode::ENTRY_ALREADY_EXISTS;
+                    return Err(OperationError::new(code, String::new()));
+                }
                 let names: Vec<_> = entry
                     .attributes
                     .iter()

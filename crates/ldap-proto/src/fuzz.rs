@@ -14,6 +14,7 @@ use crate::{
         cancel,
         password_modify::{self, PasswordModifyRequest},
         refresh::{self, RefreshRequest},
+        replica_digest::{ReplicaDigest, ReplicaDigestRequest},
         start_tls, who_am_i,
     },
     frame,
@@ -40,6 +41,7 @@ pub fn ldap_message(data: &[u8]) {
         }
         if let Request::Extended(request) = message.operation {
             let _ = password_modify::PasswordModifyRequest::decode(request.value);
+            let _ = ReplicaDigestRequest::decode(request.value);
             let _ = cancel::decode_request(request.value);
             let _ = RefreshRequest::decode(request.value);
         }
@@ -64,6 +66,7 @@ pub fn ldap_message(data: &[u8]) {
         if let Response::Extended(response) = message.operation {
             let _ = password_modify::decode_generated_password(response.value.unwrap_or_default());
             let _ = refresh::decode_response(response.value.unwrap_or_default());
+            let _ = ReplicaDigest::decode(response.value.unwrap_or_default());
         }
         let mut out = Vec::new();
         message.encode(&mut out);

@@ -148,14 +148,15 @@ impl Session {
             let silence = comparisons.wait().filter(|_| self.refreshed && self.follower.follows());
             let message = match silence {
                 None => self.next(&mut stream).await?,
-                Some(silence) => match timeout(silence, self.next(&mut stream)).await {
-                    Ok(message) => message?,
-                    Err(_) => {
+                Some(silence) => {
+                    if let Ok(message) = timeout(silence, self.next(&mut stream)).await {
+                        message?
+                    } else {
                         let mapping = &self.line.mapping;
                         self.note(comparisons.compare(client, &self.directory, mapping).await);
                         continue;
                     }
-                },
+                }
             };
             self.contact(&message);
             let again = self.follower.take(message).await?;

@@ -1,5 +1,5 @@
-//! A consumer of cn=config: what a refresh sends is kept until its end, and then becomes one change. So half a schema is
-//! never in force, and a configuration that the loader refuses changes nothing.
+//! A consumer of cn=config: what a refresh sends is kept until its end, and then becomes one change. So half a schema
+//! is never in force, and a configuration that the loader refuses changes nothing.
 
 use std::{collections::BTreeSet, sync::Arc};
 

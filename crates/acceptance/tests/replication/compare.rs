@@ -33,18 +33,15 @@ fn entry(name: &str, number: u8, second: u8, more: &str) -> String {
 /// A server with entries from LDIF.
 fn loaded(flavor: Flavor, entries: &str) -> Server {
     let mut server = Server::prepare(flavor, &Server::people_config("", "")).unwrap();
-    let ldif: String = PEOPLE
-        .split("\n\n")
-        .enumerate()
-        .map(|(number, entry)| {
-            format!(
-                "{}\nentryUUID: 00000000-0000-4000-9000-00000000000{number}\n\
-                 entryCSN: 20200101000000.000000Z#000000#001#000000\n{TIMES}\n",
-                entry.trim_end()
-            )
-        })
-        .collect();
-    server.slapadd(&format!("{ldif}{entries}")).unwrap();
+    let stamped = PEOPLE.split("\n\n").enumerate().map(|(number, entry)| {
+        format!(
+            "{}\nentryUUID: 00000000-0000-4000-9000-00000000000{number}\n\
+             entryCSN: 20200101000000.000000Z#000000#001#000000\n{TIMES}\n",
+            entry.trim_end()
+        )
+    });
+    let ldif: Vec<String> = stamped.collect();
+    server.slapadd(&(ldif.concat() + entries)).unwrap();
     server.launch().unwrap();
     server
 }

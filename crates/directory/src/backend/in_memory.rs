@@ -34,8 +34,10 @@ pub trait InMemoryTree: Send + Sync {
         Operations::default()
     }
 
-    /// Carries out a change. Names, access and controls have been checked. Changes run on the thread `config`, one
-    /// after the other. A change may put another configuration into force through the [`Governor`].
+    /// Carries out a change. Names, access and controls have been checked, except that the name of an add may be
+    /// taken: the tree refuses that (`entryAlreadyExists`), or gives the entry its place before the other one. Changes
+    /// run on the thread `config`, one after the other. A change may put another configuration into force through the
+    /// [`Governor`].
     ///
     /// # Errors
     /// The change is refused, or fails. Nothing has been changed then.

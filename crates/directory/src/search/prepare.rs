@@ -130,13 +130,7 @@ fn prepare_below(
         run.extras.get_or_insert_default().paged = Some(Page::first(&run.origin, page.size));
     }
     prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
-    if context.backend.tree().is_some() {
-        if let Some(sync) = TreeSync::asked_for(configuration, context, (controls, pdu), request)? {
-            run.extras.get_or_insert_default().tree_sync = Some(sync);
-        }
-    } else if let Some(sync) = Sync::asked_for(configuration, context, (controls, pdu), request, (base, scope))? {
-        run.extras.get_or_insert_default().sync = Some(sync);
-    }
+    begin_sync(run, (configuration, context), (controls, pdu), request, (base, scope))?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
@@ -160,6 +154,24 @@ fn prepare_below(
         run.defer_request(context, pdu);
     }
     external::begin(run, context, base, request, pdu, scratch)
+}
+
+/// Makes it a content synchronization, if that is asked for.
+fn begin_sync(
+    run: &mut SearchRun,
+    (configuration, context): (&Arc<Configuration>, &Arc<NamingContext>),
+    call: (&RequestControls<'_>, &[u8]),
+    request: &SearchRequest<'_>,
+    place: (&Dn, Scope),
+) -> Result<(), OperationError> {
+    if context.backend.tree().is_some() {
+        if let Some(sync) = TreeSync::asked_for(configuration, context, call, request)? {
+            run.extras.get_or_insert_default().tree_sync = Some(sync);
+        }
+    } else if let Some(sync) = Sync::asked_for(configuration, context, call, request, place)? {
+        run.extras.get_or_insert_default().sync = Some(sync);
+    }
+    Ok(())
 }
 
 /// What comes from elsewhere in place of the entries of the database. Where entries come from elsewhere, controls that

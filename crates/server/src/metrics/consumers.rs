@@ -1,8 +1,12 @@
 //! Consumers of this server (`syncrepl`): what they are doing, and how often they failed.
 
 use ironbark_replication::{Phase, Status};
+use ironbark_runtime::WallTime;
 
 use super::text::{Page, seconds};
+
+/// Takes one number out of a status.
+type Figure = fn(&Status) -> u64;
 
 /// Adds the families, if there are consumers.
 pub(super) fn add(page: &mut Page, consumers: &[Status]) {
@@ -25,7 +29,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
         "When the last message of the provider came, in seconds since 1970; 0: never.",
     );
     each(consumers, |status, labels| {
-        let micros = status.last_contact.map_or(0, |time| time.unix_micros());
+        let micros = status.last_contact.map_or(0, WallTime::unix_micros);
         family.sample(labels, seconds(u64::try_from(micros).unwrap_or_default()));
     });
     if consumers.iter().any(|status| status.diverged.is_some()) {
@@ -39,7 +43,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
             }
         });
     }
-    let counters: [(&'static str, &str, fn(&Status) -> u64); 2] = [
+    let counters: [(&'static str, &str, Figure); 2] = [
         (
             "ironbark_consumer_failures_total",
             "Searches at the provider that failed.",
@@ -55,7 +59,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
         let mut family = page.counter(name, help);
         each(consumers, |status, labels| family.sample(labels, figure(status)));
     }
-    let gauges: [(&'static str, &str, fn(&Status) -> u64); 2] = [
+    let gauges: [(&'static str, &str, Figure); 2] = [
         (
             "ironbark_consumer_entries",
             "Entries that came with the last search.",

@@ -3,8 +3,7 @@
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    database::EntryPlace,
-    kinds::CONFIG,
+    database::{EntryPlace, SuffixRule},
     setting::{Form, Handler, Level::Database, Setting},
     statement::Statement,
     syncrepl::Syncrepl,
@@ -97,7 +96,7 @@ pub(crate) const ROWS: &[Setting] = &[
 ];
 
 fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
-    let is_config = config.kind == &CONFIG;
+    let is_config = config.kind.suffix == SuffixRule::Fixed("cn=config");
     if !is_config && !matches!(config.kind.entries, EntryPlace::Store | EntryPlace::Files) {
         return Err(format!(
             "database {} does not support operations required for syncrepl",

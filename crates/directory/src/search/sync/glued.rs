@@ -11,11 +11,7 @@ use ironbark_model::Dn;
 use ironbark_store::{ContextVector, EntryId, Scope};
 
 use super::{Persisting, Sync};
-use crate::{
-    Configuration, Directory, NamingContext, OperationError,
-    refusal::SyncRefusal,
-    search::{run::SearchRun, target::Target},
-};
+use crate::{Configuration, Directory, NamingContext, OperationError, refusal::SyncRefusal};
 
 /// The databases of a synchronization, besides the one that is at work.
 #[derive(Default)]
@@ -75,6 +71,11 @@ impl Glued {
         Self { others, round: None }
     }
 
+    /// Databases besides the one that is at work.
+    pub(super) fn others(&self) -> usize {
+        self.others.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.others.is_empty()
     }
@@ -86,7 +87,7 @@ impl Sync {
     }
 
     /// Goes to the next member.
-    fn turn(&mut self) {
+    pub(super) fn turn(&mut self) {
         let Some(next) = self.glued.others.pop_front() else {
             return;
         };
@@ -213,30 +214,6 @@ impl Sync {
         }
         self.known = known;
         Ok(())
-    }
-}
-
-impl SearchRun {
-    /// The targets of a walk over the content of all members. A member without entries has none.
-    pub(super) fn glued_content(
-        &mut self,
-        step: &mut crate::search::work::Step<'_>,
-    ) -> Result<Vec<Target>, OperationError> {
-        let members = self.sync().map_or(0, |sync| sync.glued.others.len() + 1);
-        let mut targets = Vec::new();
-        for _ in 0..members {
-            let is_subordinate = self.sync().is_some_and(|sync| sync.is_subordinate);
-            if let Some(mut target) = self.content(None, step)? {
-                if is_subordinate {
-                    target.mark_glued();
-                }
-                targets.push(target);
-            }
-            if let Some(sync) = self.sync_mut() {
-                sync.turn();
-            }
-        }
-        Ok(targets)
     }
 }
 

@@ -128,6 +128,25 @@ impl SearchRun {
         walked
     }
 
+    /// The targets of a walk over the content of all glued members. A member without entries has none.
+    pub(super) fn glued_content(&mut self, step: &mut Step<'_>) -> Result<Vec<Target>, OperationError> {
+        let members = self.sync().map_or(0, |sync| sync.glued.others() + 1);
+        let mut targets = Vec::new();
+        for _ in 0..members {
+            let is_subordinate = self.sync().is_some_and(|sync| sync.is_subordinate);
+            if let Some(mut target) = self.content(None, step)? {
+                if is_subordinate {
+                    target.mark_glued();
+                }
+                targets.push(target);
+            }
+            if let Some(sync) = self.sync_mut() {
+                sync.turn();
+            }
+        }
+        Ok(targets)
+    }
+
     /// The target of a walk over the content; `None`: the base object is not there.
     pub(super) fn content(
         &mut self,

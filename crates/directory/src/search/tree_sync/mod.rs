@@ -5,10 +5,9 @@
 //! configuration, its search is prepared again; all entries are considered, and those that differ from the memory are
 //! sent. What is not found any more is gone.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+mod advance;
+
+use std::sync::Arc;
 
 use ironbark_ldap_proto::{
     DerefAliases, MessageId, SearchRequest, SyncInfo, Uuids,
@@ -18,13 +17,9 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Entry;
 use ironbark_store::{ContextVector, Csn};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{
-    run::{Progress, RunLimits, SearchRun, Walked},
-    sync::Sending,
-    work::Step,
-};
+use super::sync::Sending;
 use crate::{
     Configuration, NamingContext, OperationError,
     backend::{feed::Reader, well_known::WellKnown},
@@ -268,142 +263,6 @@ impl TreeSync {
         let vector = self.vector.clone();
         vector.iter().for_each(|csn| _ = self.known.merge(csn));
         self.phase = Phase::Wait;
-    }
-}
-
-impl SearchRun {
-    pub(in crate::search) fn tree_sync(&self) -> Option<&TreeSync> {
-        self.extras.as_ref()?.tree_sync.as_deref()
-    }
-
-    fn tree_sync_mut(&mut self) -> Option<&mut TreeSync> {
-        self.extras.as_mut()?.tree_sync.as_deref_mut()
-    }
-
-    /// Considers an entry in memory that belongs to the content. `true`: it is sent.
-    ///
-    /// # Errors
-    /// The consumer would have to remember too much.
-    pub(super) fn meets_in_memory(&mut self, entry: &Entry, out: &mut Vec<u8>) -> Result<bool, OperationError> {
-        let configuration = Arc::clone(&self.configuration);
-        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
-        let Some(sync) = self.tree_sync_mut() else {
-            return Ok(true);
-        };
-        if sync.octets > MOST_REMEMBERED {
-            return Err(SyncRefusal::StaleCookie.into());
-        }
-        Ok(sync.meets(&configuration.well_known, entry, id, out))
-    }
-
-    /// Whether it waits for another configuration.
-    pub(super) fn waits_for_tree(&self) -> bool {
-        self.tree_sync().is_some_and(|sync| sync.is_drained)
-    }
-
-    pub(super) fn poll_tree(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let Some(sync) = self.tree_sync_mut().filter(|sync| sync.is_drained) else {
-            return Poll::Ready(());
-        };
-        let ready = sync.reader.poll_behind(u64::MAX, cx);
-        sync.is_drained = ready.is_pending();
-        ready
-    }
-
-    /// Whether it sends changes of a tree, after the refresh.
-    pub(super) fn follows_tree(&self) -> bool {
-        self.tree_sync()
-            .is_some_and(|sync| matches!(sync.phase, Phase::Wait | Phase::Compare))
-    }
-
-    /// The request of a consumer that waits under a configuration which is no longer in force.
-    pub(super) fn outdated_tree(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
-        let sync = self.tree_sync().filter(|_| self.follows_tree())?;
-        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
-    }
-
-    /// Continues where another run of the same request stands.
-    ///
-    /// # Errors
-    /// `unavailable`: the tree provides no changes any more.
-    pub(super) fn continue_tree(&mut self, former: &mut Self) -> Result<(), OperationError> {
-        let configuration = Arc::clone(&self.configuration);
-        let before = former.extras.as_mut().and_then(|extras| extras.tree_sync.take());
-        let (Some(sync), Some(before)) = (self.tree_sync_mut(), before) else {
-            return Err(SyncRefusal::NoProvider.into());
-        };
-        (sync.known, sync.held) = (before.known, before.held);
-        sync.phase = Phase::Compare;
-        let known = &configuration.well_known;
-        if let Some(tree) = sync.context.backend.tree() {
-            let entries = tree.entries(&configuration);
-            let uuids = entries.iter().filter_map(|entry| entry.attribute(&known.entry_uuid));
-            let uuids: FxHashSet<[u8; 16]> = uuids.filter_map(|held| uuid_of(held.values.first()?)).collect();
-            sync.gone = sync
-                .held
-                .keys()
-                .filter(|uuid| !uuids.contains(*uuid))
-                .copied()
-                .collect();
-            sync.held.retain(|uuid, _| uuids.contains(uuid));
-        }
-        self.limits = RunLimits::default();
-        self.sent = former.sent;
-        Ok(())
-    }
-
-    /// A slice of the synchronization of a tree.
-    pub(super) fn advance_tree(&mut self, step: &mut Step<'_>) -> Progress {
-        let own = step.scratch.directory().server_id();
-        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
-        let phase = self.tree_sync().map(|sync| sync.phase);
-        if phase == Some(Phase::Begin) {
-            let begun = self.tree_sync_mut().map_or(Ok(()), |sync| sync.begin(own));
-            if let Err(error) = begun {
-                self.refuse(error, step.scratch, step.out);
-                return Progress::Done;
-            }
-        }
-        if phase == Some(Phase::Wait) {
-            // A configuration that came since is looked at before anything is waited for.
-            let is_current = Arc::ptr_eq(&step.scratch.directory().configuration(), &self.configuration);
-            if let Some(sync) = self.tree_sync_mut() {
-                sync.is_drained = is_current;
-            }
-            return Progress::More;
-        }
-        if let Some(sync) = self.tree_sync_mut() {
-            sync.own = own;
-            let gone = std::mem::take(&mut sync.gone);
-            gone.chunks(MOST_UUIDS)
-                .for_each(|some| encode_ids(step.out, id, true, some));
-        }
-        let mut targets = std::mem::take(&mut self.targets);
-        let walked = self.walk_all(&mut targets, step);
-        self.targets = targets;
-        match walked {
-            Ok(Walked::Through) => {}
-            Ok(Walked::SliceEnd) => return Progress::More,
-            Ok(Walked::Exhausted) => return self.exhausted(step),
-            Ok(Walked::Finish) => {
-                self.finish(step.scratch, step.out);
-                return Progress::Done;
-            }
-            Err(error) => {
-                self.refuse(error, step.scratch, step.out);
-                return Progress::Done;
-            }
-        }
-        let ends = self.tree_sync_mut().is_none_or(|sync| {
-            sync.walked(own, id, step.out);
-            !sync.persists
-        });
-        if ends {
-            self.finish(step.scratch, step.out);
-            return Progress::Done;
-        }
-        self.limits = RunLimits::default();
-        Progress::More
     }
 }
 
