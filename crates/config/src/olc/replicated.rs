@@ -135,14 +135,18 @@ impl Tree {
     }
 }
 
-/// The node becomes what was sent, but for its subordinates and the context vector.
+/// The node becomes what was sent, but for its subordinates and the context vector. A newer one takes the UUID alone.
 fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Result<(), &'static str> {
     if held.kind() != sent.kind() {
         return Err("another kind of entry has this name");
     }
     let known = held.texts("entryCSN").next().map(str::to_owned);
     if known.is_some() && known >= of.csn {
-        if known == of.csn && held.texts("entryUUID").any(|uuid| uuid.eq_ignore_ascii_case(&of.uuid)) {
+        let is_same = held.texts("entryUUID").any(|uuid| uuid.eq_ignore_ascii_case(&of.uuid));
+        if !is_same {
+            // An entry that both had before they knew of each other: otherwise it would count as absent over there.
+            held.set("entryUUID", sent.values("entryUUID").to_vec());
+        } else if known == of.csn {
             held.rename_as(&sent);
         }
         return Ok(());
