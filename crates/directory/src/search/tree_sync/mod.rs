@@ -32,6 +32,10 @@ use crate::{
 const MOST_REMEMBERED: usize = 16 << 20;
 
 /// The synchronization of a tree in memory.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the protocol, or says how far it is"
+)]
 pub(crate) struct TreeSync {
     context: Arc<NamingContext>,
     provider: SyncProvider,
