@@ -8,6 +8,8 @@
 #[path = "../../directory/tests/harness/mod.rs"]
 mod harness;
 
+use std::fmt::Write as _;
+
 use harness::Site;
 use ironbark_ldap_proto::Scope;
 
@@ -233,7 +235,7 @@ fn former_values_are_logged_of_entries_that_the_filter_matches() {
     assert_eq!(logged[4], Vec::<String>::new());
     assert_eq!(site.modify("cn=y,dc=ex", "replace: sn\nd: old").code, 0);
     assert_eq!(site.delete("cn=y,dc=ex").code, 0);
-    let deleted = log(&mut site).iter().map(old).last().expect("logged");
+    let deleted = log(&mut site).iter().map(old).next_back().expect("logged");
     let expected = [
         "cn: y",
         "mail: a@ex",
@@ -304,7 +306,7 @@ fn reads_binds_and_refused_changes_are_logged_when_the_settings_say_so() {
         for held in record.expect("read").attributes() {
             let name = String::from_utf8_lossy(held.name()).into_owned();
             for value in held.to_attribute().expect("read").values {
-                text.push_str(&format!("{name}: {}\n", String::from_utf8_lossy(&value)));
+                writeln!(text, "{name}: {}", String::from_utf8_lossy(&value)).expect("a text");
             }
         }
         let shown = text

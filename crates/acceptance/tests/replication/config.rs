@@ -104,7 +104,7 @@ fn what_the_loader_refuses_changes_nothing_and_is_tried_again() {
 fn who_removes_the_overlay_ends_the_sessions() {
     let provider = server(Flavor::Ironbark);
     configure(&provider, PROVIDE);
-    let (url, mut session) = (provider.url().to_owned(), None);
+    let (url, mut session) = (provider.url().clone(), None);
     std::thread::scope(|scope| {
         let provider = &provider;
         let searching = scope.spawn(move || {

@@ -9,10 +9,8 @@ fn provider() -> Server {
     let config = Server::people_config("serverID 1", "overlay syncprov\n");
     let at = config.find("database mdb").unwrap();
     let (global, superior) = config.split_at(at);
-    let lower = format!(
-        "database mdb\nsuffix ou=people,dc=example,dc=com\nsubordinate\ndirectory {{dir}}/people\n\
-         rootdn cn=Manager,dc=example,dc=com\n"
-    );
+    let lower = "database mdb\nsuffix ou=people,dc=example,dc=com\nsubordinate\ndirectory {dir}/people\n\
+                 rootdn cn=Manager,dc=example,dc=com\n";
     let mut server = Server::prepare(Flavor::Ironbark, &format!("{global}{lower}{superior}")).unwrap();
     std::fs::create_dir_all(server.layout().join("people")).unwrap();
     server.launch().unwrap();

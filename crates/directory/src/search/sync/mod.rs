@@ -44,6 +44,10 @@ use crate::{
 };
 
 /// The state of a content synchronization.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the request, of its base or of the consumer"
+)]
 pub(crate) struct Sync {
     context: Arc<NamingContext>,
     base: Dn,
