@@ -68,7 +68,7 @@ pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
-    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, OutcomeKind, ReplicaMapping, ReplicaOutcome,
+    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, ReplicaOutcome,
     ReplicaSession, Replicated, ReplicatedEntry, ReplicatedTree,
 };
 pub use request::{

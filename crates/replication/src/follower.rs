@@ -16,7 +16,7 @@ use roaring::RoaringTreemap;
 use tokio::sync::oneshot::Receiver;
 
 use crate::{
-    Again, Machine, Message, Order, Violation,
+    Again, Begin, Logged, Machine, Message, Order, Violation,
     tree::{Taken, TreeRefresh},
 };
 
@@ -81,6 +81,8 @@ pub struct Follower {
     /// Messages that wait for their commit, with their octets.
     waiting: VecDeque<(usize, Receiver<Result<ReplicaOutcome, OperationError>>)>,
     octets: usize,
+    /// Whether the search was given up because the provider's log has a gap.
+    has_gap: bool,
     counts: Counts,
 }
 
@@ -99,6 +101,7 @@ impl Follower {
             tree: None,
             waiting: VecDeque::new(),
             octets: 0,
+            has_gap: false,
             counts: Counts::default(),
         }
     }
@@ -120,13 +123,14 @@ impl Follower {
         }
     }
 
-    /// Begins a search. Returns whether changes are to follow the refresh, and the cookie to be sent.
+    /// Begins a search.
     ///
     /// # Errors
     /// [`Stop::NoDatabase`], or the storage failed.
-    pub fn begin(&mut self) -> Result<(bool, String), Stop> {
+    pub fn begin(&mut self) -> Result<Begin, Stop> {
         self.stop();
         self.session = ReplicaSession::default();
+        self.has_gap = false;
         self.counts = Counts::default();
         let known = self.vector()?;
         self.present = Some(RoaringTreemap::new());
@@ -179,6 +183,12 @@ impl Follower {
     /// Whether the refresh is completed and changes are followed.
     pub fn follows(&self) -> bool {
         self.machine.follows()
+    }
+
+    /// Whether the last search was given up because the provider's log tells of a change of an entry that is not here. A
+    /// refresh of all content is to follow at once.
+    pub fn has_gap(&self) -> bool {
+        self.has_gap
     }
 
     /// How far the search has come.
@@ -249,6 +259,14 @@ impl Follower {
                     self.counts.deletes += 1;
                     self.queue(Incoming::Delete { uuid }, csn, cookie).await?;
                 }
+                Order::Make { change, csn, cookie } => {
+                    self.counts.entries += 1;
+                    let incoming = match change {
+                        Logged::Add(entry) => Incoming::Entry(entry),
+                        Logged::Change(change) => Incoming::Logged(change),
+                    };
+                    self.queue(incoming, Some(csn), cookie).await?;
+                }
                 Order::Remember(uuids) => self.remember(&uuids)?,
                 Order::TakeIn(csns) => self.queue(Incoming::Nothing, None, csns).await?,
                 Order::EndRefresh { deletes_others, vector } => {
@@ -300,7 +318,7 @@ impl Follower {
                 self.load = None;
                 Ok(Some(order))
             }
-            Order::Delete { .. } | Order::Remember(_) | Order::TakeIn(_) => {
+            Order::Delete { .. } | Order::Make { .. } | Order::Remember(_) | Order::TakeIn(_) => {
                 Err("the provider sends more than entries".to_owned())
             }
         }
@@ -379,7 +397,12 @@ impl Follower {
         let (octets, ended) = (*octets, receiver.await);
         self.waiting.pop_front();
         self.octets = self.octets.saturating_sub(octets);
-        let outcome = ended.map_err(|_| Stop::NoDatabase)??;
+        let outcome = ended.map_err(|_| Stop::NoDatabase)?.inspect_err(|error| {
+            if error.result_code == ResultCode::SYNC_REFRESH_REQUIRED {
+                self.machine.fall_back();
+                self.has_gap = true;
+            }
+        })?;
         if let Some(present) = &mut self.present {
             for (former, new) in outcome.remade {
                 if present.remove(former) {

@@ -19,6 +19,8 @@ pub struct Line {
     pub connection: ConnectSettings,
     /// What is asked for.
     pub request: SyncSearch,
+    /// `syncdata=accesslog`: the search for changes in the provider's log.
+    pub log: Option<SyncSearch>,
     /// What becomes of it here.
     pub mapping: Arc<ReplicaMapping>,
     /// `type=refreshAndPersist`: changes follow the refresh.

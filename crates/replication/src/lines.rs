@@ -8,7 +8,7 @@ use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
 
-use crate::{Line, SyncSearch};
+use crate::{Line, SyncSearch, log_entry};
 
 /// Without these an entry cannot be kept as it is at the provider.
 const ALWAYS: [&str; 4] = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
@@ -50,6 +50,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         schema_checking: line.schema_checking,
         needs_csn: multi_provider,
         multi_provider,
+        merges_values: line.log.is_some(),
         author: context.settings.root_dn.clone()?,
     };
     let step = |step: &RetryStep| (step.seconds, step.count);
@@ -67,10 +68,18 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
             base: line.base.pretty().to_owned(),
             scope,
             filter: line.filter.clone(),
-            attributes: asked(&line.attributes, multi_provider && is_all),
+            attributes: asked(&line.attributes, multi_provider && is_all && line.log.is_none()),
             size_limit: line.size_limit,
             time_limit: line.time_limit,
         },
+        log: line.log.as_ref().map(|log| SyncSearch {
+            base: log.base.pretty().to_owned(),
+            scope: Scope::WholeSubtree,
+            filter: log.filter.clone(),
+            attributes: log_entry::ATTRIBUTES.iter().map(ToString::to_string).collect(),
+            size_limit: line.size_limit,
+            time_limit: line.time_limit,
+        }),
         mapping: Arc::new(mapping),
         persists: line.persists,
         interval: line.interval,

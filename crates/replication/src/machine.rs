@@ -11,7 +11,7 @@ use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn};
 
-use crate::{Info, Message};
+use crate::{Info, Logged, Message, log_entry};
 
 /// Why a provider's message cannot be taken. The search must be abandoned.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -64,6 +64,15 @@ pub enum Order {
         /// CSNs that the context vector takes in with it.
         cookie: Vec<Csn>,
     },
+    /// Makes a change that the provider's log tells of.
+    Make {
+        /// What was done.
+        change: Logged,
+        /// Its CSN.
+        csn: Csn,
+        /// CSNs that the context vector takes in with it.
+        cookie: Vec<Csn>,
+    },
     /// Remembers until the end of the refresh that these entries are there.
     Remember(Vec<[u8; 16]>),
     /// Takes in CSNs. All changes up to them were told.
@@ -86,6 +95,10 @@ pub enum Again {
     AfterInterval,
     /// At once: the provider wants a refresh.
     AtOnce,
+    /// At once: the provider's log does not reach back so far, as its text says. A refresh of the content follows.
+    FallBack(String),
+    /// At once, in the provider's log: the refresh was completed.
+    InLog,
     /// After the next wait of the list of retries: result code and text.
     AfterRetry(ResultCode, String),
 }
@@ -97,6 +110,12 @@ pub struct Machine {
     /// The own server ID, if the database has several providers.
     sid: Option<u16>,
     persists: bool,
+    /// Whether the provider's log is followed once the content is here.
+    has_log: bool,
+    /// The log has a gap: the next search is a refresh of the content.
+    falls_back: bool,
+    /// Whether the search looks at the log.
+    in_log: bool,
     phase: Phase,
     /// The provider does not know the cookie at all: the next refresh brings everything.
     begins_anew: bool,
@@ -117,6 +136,17 @@ enum Phase {
     Persist,
 }
 
+/// A search as it begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Begin {
+    /// Whether it looks at the provider's log.
+    pub in_log: bool,
+    /// Whether changes are to follow the refresh.
+    pub persists: bool,
+    /// The cookie to be sent.
+    pub cookie: String,
+}
+
 impl Machine {
     /// A consumer with this `rid`, and the server ID of its server if the database has several providers.
     pub fn new(rid: u16, sid: Option<u16>, persists: bool) -> Self {
@@ -124,15 +154,29 @@ impl Machine {
             rid,
             sid: sid.filter(|sid| *sid != 0),
             persists,
+            has_log: false,
+            falls_back: false,
+            in_log: false,
             phase: Phase::Idle,
             begins_anew: false,
             provider: 0,
         }
     }
 
-    /// Begins a search. Returns whether changes are to follow the refresh, and the cookie to be sent. `known`: the
-    /// context vector of the database.
-    pub fn begin(&mut self, known: &ContextVector) -> (bool, String) {
+    /// The same for a consumer that follows the provider's log once the content is here (`syncdata=accesslog`).
+    #[must_use]
+    pub fn with_log(self) -> Self {
+        Self { has_log: true, ..self }
+    }
+
+    /// The log has a gap: the next search is a refresh of all content.
+    pub fn fall_back(&mut self) {
+        (self.falls_back, self.begins_anew) = (true, true);
+    }
+
+    /// Begins a search. `known`: the context vector of the database.
+    pub fn begin(&mut self, known: &ContextVector) -> Begin {
+        self.in_log = self.has_log && !self.falls_back && !known.is_empty();
         // Without a cookie everything comes, and the provider thinks that there is nothing here. But a refresh that was
         // broken off may have left entries.
         let is_whole = std::mem::take(&mut self.begins_anew) || known.is_empty();
@@ -150,7 +194,11 @@ impl Machine {
             },
             deletion: None,
         };
-        (self.persists, cookie.text())
+        Begin {
+            in_log: self.in_log,
+            persists: self.persists && (self.in_log || !self.has_log),
+            cookie: cookie.text(),
+        }
     }
 
     /// The connection is lost, or the search was given up.
@@ -201,6 +249,9 @@ impl Machine {
     ) -> Result<Vec<Order>, Violation> {
         let cookie = self.read(cookie)?;
         let csns: Vec<Csn> = cookie.csns.iter().collect();
+        if self.in_log {
+            return Self::log_entry(state, &attributes, csns);
+        }
         Ok(match state {
             EntryState::Present if self.phase == Phase::Persist => return Err(Violation::PresentAfterRefresh),
             EntryState::Present => {
@@ -216,6 +267,23 @@ impl Machine {
                 cookie: csns,
             }],
             EntryState::Delete => vec![self.deletion(uuid, &cookie, csns)],
+        })
+    }
+
+    /// An entry of the log. That one is gone from there means nothing.
+    fn log_entry(
+        state: EntryState,
+        attributes: &[(Box<str>, Vec<Vec<u8>>)],
+        cookie: Vec<Csn>,
+    ) -> Result<Vec<Order>, Violation> {
+        let change = match state {
+            EntryState::Add | EntryState::Modify => log_entry::read(attributes)?,
+            EntryState::Present | EntryState::Delete => None,
+        };
+        Ok(match change {
+            Some((change, csn)) => vec![Order::Make { change, csn, cookie }],
+            None if cookie.is_empty() => Vec::new(),
+            None => vec![Order::TakeIn(cookie)],
         })
     }
 
@@ -273,13 +341,16 @@ impl Machine {
         }
         self.phase = Phase::Persist;
         Ok(vec![Order::EndRefresh {
-            deletes_others: has_named || is_whole,
+            deletes_others: !self.in_log && (has_named || is_whole),
             vector,
         }])
     }
 
     fn id_set(&mut self, cookie: Option<&[u8]>, deletes: bool, uuids: Vec<[u8; 16]>) -> Result<Vec<Order>, Violation> {
         let cookie = self.read(cookie)?;
+        if self.in_log {
+            return Ok(Vec::new());
+        }
         if !deletes {
             if self.phase == Phase::Persist {
                 return Err(Violation::PresentAfterRefresh);
@@ -304,6 +375,10 @@ impl Machine {
     ) -> Result<Vec<Order>, Violation> {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         if code == ResultCode::SYNC_REFRESH_REQUIRED || code == ResultCode(OLD_REFRESH_REQUIRED) {
+            if self.in_log {
+                self.falls_back = true;
+                return Ok(vec![Order::Search(Again::FallBack(text))]);
+            }
             return Ok(vec![Order::Search(match phase {
                 Phase::Refresh { is_whole: false, .. } => {
                     self.begins_anew = true;
@@ -321,12 +396,18 @@ impl Machine {
         }
         let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
         let vector = self.read(cookie.as_deref())?.csns;
+        let again = if self.has_log && !self.in_log {
+            self.falls_back = false;
+            Again::InLog
+        } else {
+            Again::AfterInterval
+        };
         Ok(vec![
             Order::EndRefresh {
-                deletes_others: !deletes || has_named || is_whole,
+                deletes_others: !self.in_log && (!deletes || has_named || is_whole),
                 vector,
             },
-            Order::Search(Again::AfterInterval),
+            Order::Search(again),
         ])
     }
 }
@@ -353,7 +434,8 @@ mod tests {
     fn begun(persists: bool) -> Machine {
         let mut machine = Machine::new(1, None, persists);
         let known = std::iter::once(csn(ONE)).collect();
-        assert_eq!(machine.begin(&known), (persists, format!("rid=001,csn={ONE}")));
+        let begin = machine.begin(&known);
+        assert_eq!((begin.persists, begin.cookie), (persists, format!("rid=001,csn={ONE}")));
         machine
     }
 
@@ -463,9 +545,9 @@ mod tests {
         machine.take(end(false, true)).unwrap();
         assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
         let known = std::iter::once(csn(TWO)).collect();
-        assert!(machine.begin(&known).1.contains(TWO));
+        assert!(machine.begin(&known).cookie.contains(TWO));
         assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
-        assert_eq!(machine.begin(&known).1, "rid=001");
+        assert_eq!(machine.begin(&known).cookie, "rid=001");
         assert_eq!(
             machine.clone().take(end(false, true)),
             Ok(end_order(true)),
@@ -473,7 +555,7 @@ mod tests {
         );
         let third = machine.take(required()).unwrap();
         assert!(matches!(third[..], [Order::Search(Again::AfterRetry(..))]));
-        assert!(machine.begin(&known).1.contains(TWO));
+        assert!(machine.begin(&known).cookie.contains(TWO));
     }
 
     #[test]
@@ -490,6 +572,6 @@ mod tests {
     #[test]
     fn the_own_server_id_is_told_among_several_providers() {
         let mut machine = Machine::new(12, Some(0xab), true);
-        assert_eq!(machine.begin(&ContextVector::default()).1, "rid=012,sid=0ab");
+        assert_eq!(machine.begin(&ContextVector::default()).cookie, "rid=012,sid=0ab");
     }
 }

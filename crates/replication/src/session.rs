@@ -12,7 +12,7 @@ use ironbark_model::ResultCode;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    Again, Follower, Line, Machine, Message, Retries, Stop, Violation,
+    Again, Begin, Follower, Line, Machine, Message, Retries, Stop, Violation,
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
 };
@@ -54,7 +54,10 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(directory: Arc<Directory>, line: Arc<Line>, status: Arc<SharedStatus>) -> Self {
-        let machine = Machine::new(line.rid, line.sid, line.persists);
+        let mut machine = Machine::new(line.rid, line.sid, line.persists);
+        if line.log.is_some() {
+            machine = machine.with_log();
+        }
         Self {
             follower: Follower::new(Arc::clone(&directory), Arc::clone(&line.mapping), machine),
             retries: Retries::new(line.retries.clone()),
@@ -75,6 +78,12 @@ impl Session {
                     self.at_once = 0;
                     Some(self.line.interval)
                 }
+                Ok(Again::InLog) => {
+                    self.at_once = 0;
+                    Some(Duration::ZERO)
+                }
+                Ok(Again::FallBack(reason)) => self.fall_back(&reason),
+                Err(failure) if self.follower.has_gap() => self.fall_back(&failure.to_string()),
                 Ok(Again::AtOnce) if self.at_once < MOST_AT_ONCE => {
                     self.at_once += 1;
                     Some(Duration::ZERO)
@@ -95,6 +104,18 @@ impl Session {
             });
             sleep(wait).await;
         }
+    }
+
+    /// Tells that a refresh of the content must follow, and how long to wait before it.
+    fn fall_back(&mut self, reason: &str) -> Option<Duration> {
+        self.status.update(|status| status.fallbacks += 1);
+        if self.at_once >= MOST_AT_ONCE {
+            return self.failed(reason);
+        }
+        self.at_once += 1;
+        let rid = self.line.rid;
+        tracing::warn!(target: "any", "syncrepl rid={rid:03}: {reason}; a refresh of the content follows");
+        Some(Duration::ZERO)
     }
 
     /// Tells of a failure, and how long to wait after it; `None`: there were too many.
@@ -137,12 +158,12 @@ impl Session {
     }
 
     async fn follow(&mut self, client: &Client) -> Result<Again, Failure> {
-        let (persists, cookie) = self.follower.begin()?;
+        let begin = self.follower.begin()?;
         self.refreshed = false;
-        let rid = self.line.rid;
+        let (rid, cookie) = (self.line.rid, &begin.cookie);
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (sending cookie={cookie})");
-        self.status.update(|status| status.cookie_sent.clone_from(&cookie));
-        let mut stream = self.begin(client, persists, &cookie)?;
+        self.status.update(|status| status.cookie_sent.clone_from(cookie));
+        let mut stream = self.begin(client, &begin)?;
         let mut comparisons = Comparisons::of(&self.directory, &self.line.mapping);
         loop {
             let silence = comparisons.wait().filter(|_| self.refreshed && self.follower.follows());
@@ -162,7 +183,7 @@ impl Session {
             let again = self.follower.take(message).await?;
             self.note_progress();
             if let Some(again) = again {
-                if again == Again::AfterInterval {
+                if matches!(again, Again::AfterInterval | Again::InLog) {
                     self.refresh_ended();
                 }
                 return Ok(again);
@@ -207,8 +228,8 @@ impl Session {
         Message::of_item(item)
     }
 
-    fn begin(&self, client: &Client, persists: bool, cookie: &str) -> Result<SearchStream, Failure> {
-        let request = &self.line.request;
+    fn begin(&self, client: &Client, begin: &Begin) -> Result<SearchStream, Failure> {
+        let request = self.line.log.as_ref().filter(|_| begin.in_log).unwrap_or(&self.line.request);
         let filter = Filter::parse(request.filter.as_bytes(), FILTER_DEPTH)
             .map_err(|_| Failure::Filter(request.filter.clone()))?;
         let attributes: Vec<&str> = request.attributes.iter().map(String::as_str).collect();
@@ -219,9 +240,10 @@ impl Session {
             ..Search::new(&request.base, request.scope, filter).with_attributes(&attributes)
         };
         let sync = Control::critical(SyncRequest {
-            persists,
-            cookie: Some(cookie.as_bytes()),
-            reload_hint: true,
+            persists: begin.persists,
+            cookie: Some(begin.cookie.as_bytes()),
+            // A log that does not reach back so far cannot be loaded anew.
+            reload_hint: !begin.in_log,
         });
         let manage = Control::critical(ManageDsaIt);
         let identity = &self.line.connection.bind.authorization_id;

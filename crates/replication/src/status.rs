@@ -47,6 +47,8 @@ pub struct Status {
     pub diverged: Option<bool>,
     /// Searches that have failed.
     pub failures: u64,
+    /// Refreshes of the content because the provider's log had a gap.
+    pub fallbacks: u64,
     /// Refreshes that were completed.
     pub refreshes: u64,
     /// Entries that the provider has sent.
@@ -76,6 +78,7 @@ impl SharedStatus {
             last_error: None,
             diverged: None,
             failures: 0,
+            fallbacks: 0,
             refreshes: 0,
             entries: 0,
             deletes: 0,

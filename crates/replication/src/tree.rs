@@ -73,7 +73,7 @@ impl TreeRefresh {
                 self.covered = vector;
                 return Ok(Taken::Complete);
             }
-            Order::Search(_) => return Ok(Taken::Passed(order)),
+            Order::Search(_) | Order::Make { .. } => return Ok(Taken::Passed(order)),
         }
         if self.octets > MOST_OCTETS {
             let text = "the configuration of the provider is too large";

@@ -248,6 +248,12 @@ impl DatabaseConfig {
             || self.overlays.iter().any(OverlayConfig::keeps_changes)
     }
 
+    /// Whether an entry that gets another place without a change of its own is stamped anew, so that the other servers
+    /// that write hear of it. Those that follow a log do not: it has no such changes.
+    pub fn stamps_places(&self) -> bool {
+        self.multi_provider && self.syncrepl.iter().all(|line| line.log.is_none())
+    }
+
     /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of
     /// its own, or only `updatedn` may write.
     pub fn is_shadow(&self) -> bool {

@@ -37,6 +37,8 @@ pub struct Syncrepl {
     pub interval: Duration,
     /// `retry`; empty: every hour without end.
     pub retry: Vec<RetryStep>,
+    /// `syncdata=accesslog`: once the content is here, changes come from the provider's log.
+    pub log: Option<LogSource>,
     /// `sizelimit`; 0: none.
     pub size_limit: u32,
     /// `timelimit`, in seconds; 0: none.
@@ -48,6 +50,15 @@ pub struct Syncrepl {
     pub is_own: bool,
     /// The line in the form of cn=config, as it was written. It has the password.
     text: Secret,
+}
+
+/// Where a provider logs changes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogSource {
+    /// `logbase`.
+    pub base: Dn,
+    /// `logfilter`.
+    pub filter: String,
 }
 
 impl Syncrepl {
@@ -76,11 +87,11 @@ impl Syncrepl {
     /// # Errors
     /// It leaves something out.
     pub(crate) fn check_for_config(&self) -> Result<(), SettingError> {
-        let is_whole = self.attributes.is_empty() && self.excluded.is_empty();
+        let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && self.log.is_none();
         if is_whole && self.filter.eq_ignore_ascii_case("(objectclass=*)") {
             return Ok(());
         }
-        Err("database config takes neither filter nor attrs nor exattrs".into())
+        Err("database config takes neither filter nor attrs nor exattrs nor syncdata".into())
     }
 
     /// Where the base is here.

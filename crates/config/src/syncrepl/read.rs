@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ironbark_model::{Dn, Filter, Schema, ldap_url::UrlScope};
 
-use super::{Syncrepl, retry};
+use super::{LogSource, Syncrepl, retry};
 use crate::{
     SettingError,
     connection::{BindMethod, ConnectSettings},
@@ -23,12 +23,18 @@ const FILTER_DEPTH: usize = 250;
 const USUAL_INTERVAL: Duration = Duration::from_hours(24);
 /// What a server without the setting asks for.
 const EVERYTHING: &str = "(objectclass=*)";
+/// `logfilter` of a line without it: all changes that were made.
+const EVERY_CHANGE: &str = "(&(objectClass=auditWriteObject)(reqResult=0))";
 
 /// A line that is being read: what must be there may still be missing.
 struct Unfinished<'a> {
     statement: &'a Statement<'a>,
     rid: Option<u16>,
     base: Option<Dn>,
+    /// `syncdata=accesslog`.
+    follows_log: bool,
+    log_base: Option<Dn>,
+    log_filter: Option<String>,
     line: Syncrepl,
 }
 
@@ -43,6 +49,9 @@ impl Syncrepl {
             statement,
             rid: None,
             base: None,
+            follows_log: false,
+            log_base: None,
+            log_filter: None,
             line: Self {
                 rid: 0,
                 connection: ConnectSettings::default(),
@@ -55,6 +64,7 @@ impl Syncrepl {
                 persists: false,
                 interval: USUAL_INTERVAL,
                 retry: Vec::new(),
+                log: None,
                 size_limit: 0,
                 time_limit: 0,
                 schema_checking: false,
@@ -116,16 +126,16 @@ impl Unfinished<'_> {
                     return Err(wrong(format!("invalid manageDSAit value \"{value}\"")));
                 }
             }
-            "syncdata" if value.eq_ignore_ascii_case("default") => {}
-            "syncdata" => return Err(missing(word)),
+            "syncdata" => self.follows_log = follows_log(value)?,
             "attrsonly" => return Err(missing("syncrepl with attrsonly")),
             "strictrefresh" => return Err(missing("syncrepl with strictrefresh")),
             // Commits are shared anyway, and the cookie is part of its change.
             "lazycommit" => {}
-            "logbase" | "logfilter" => {
-                self.statement
-                    .notice(format!("{known} has no meaning without syncdata=accesslog"));
+            "logbase" => {
+                let base = self.dn("logbase", value)?;
+                self.log_base = Some(base);
             }
+            "logfilter" => self.log_filter = Some(filter(value).map_err(wrong)?),
             _ => {
                 if !self.line.connection.set(keyword, value)? {
                     return Err(format!("unable to parse \"{keyword}\"").into());
@@ -146,6 +156,20 @@ impl Unfinished<'_> {
             (self.base.is_none(), "searchbase"),
         ];
         let missing: Vec<&str> = missing.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+        self.line.log = match (self.follows_log, self.log_base) {
+            (false, base) => {
+                if base.is_some() || self.log_filter.is_some() {
+                    let notice = "logbase and logfilter have no meaning without syncdata=accesslog";
+                    self.statement.notice(notice.to_owned());
+                }
+                None
+            }
+            (true, None) => return Err("syncdata=accesslog needs a logbase".into()),
+            (true, Some(base)) => Some(LogSource {
+                base,
+                filter: self.log_filter.unwrap_or_else(|| EVERY_CHANGE.to_owned()),
+            }),
+        };
         if let (Some(rid), Some(base), true) = (self.rid, self.base, missing.is_empty()) {
             (self.line.rid, self.line.base) = (rid, base);
             return Ok(self.line);
@@ -164,6 +188,19 @@ fn rid(value: &str) -> Result<u16, SettingError> {
 fn parse_decimal(value: &str) -> Option<u32> {
     let is_number = !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit());
     value.parse().ok().filter(|_| is_number)
+}
+
+/// `syncdata`.
+fn follows_log(value: &str) -> Result<bool, SettingError> {
+    if value.eq_ignore_ascii_case("default") {
+        Ok(false)
+    } else if value.eq_ignore_ascii_case("accesslog") {
+        Ok(true)
+    } else if value.eq_ignore_ascii_case("changelog") {
+        Err(missing("syncdata=changelog"))
+    } else {
+        Err(format!("unknown sync data type \"{value}\"").into())
+    }
 }
 
 fn limit(value: &str) -> Result<u32, String> {

@@ -171,7 +171,10 @@ pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Ren
 
 /// The changes of the entry's attributes that the new RDN requires: values of the old RDN are deleted (if requested),
 /// those of the new one are added.
-fn modifications_of(
+///
+/// # Errors
+/// `namingViolation`, `inappropriateMatching` and their like: the RDN cannot be one.
+pub(crate) fn modifications_of(
     schema: &Schema,
     dn: &Dn,
     new_rdn: &Dn,

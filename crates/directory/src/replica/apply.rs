@@ -9,6 +9,8 @@ use super::{
     difference::{Provided, requested, watched_before},
     find::find,
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated},
+    job::Content,
+    logged,
     place::Aftermath,
     placing::{self, Moves, Wanted, Way},
     read::ReadEntry,
@@ -20,14 +22,14 @@ use crate::{
     refusal::ReplicaRefusal,
 };
 
-/// Executes a message. `entry` is the entry in it; `aftermath` gets what this server has to tell then.
+/// Executes a message. `content` is what it is about; `aftermath` gets what this server has to tell then.
 ///
 /// # Errors
 /// As of [`Directory::replicate`](crate::Directory::replicate).
 pub(super) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
-    entry: Option<&ReadEntry>,
+    content: &Content,
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let vector = execution.vector()?;
@@ -38,11 +40,13 @@ pub(super) fn run(
         .filter(|csn| !vector.covers(*csn))
         .collect();
     let is_covered = change.csn.is_some_and(|csn| vector.covers(csn));
-    if let Some(csn) = entry.and_then(|entry| entry.csn).or(change.csn) {
+    if let Some(csn) = content.csn().or(change.csn) {
         execution.attribute_to(csn, via_of(change.via));
     }
-    let outcome = match (&change.incoming, entry) {
-        (Incoming::Entry(_), Some(entry)) => apply(execution, change, entry, (is_covered, aftermath))?,
+    let outcome = match (&change.incoming, content) {
+        (_, Content::Logged(_)) if is_covered => OutcomeKind::Covered.into(),
+        (_, Content::Logged(logged)) => logged::run(execution, change, logged, aftermath)?,
+        (_, Content::Entry(entry)) => apply(execution, change, entry, (is_covered, aftermath))?,
         // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,

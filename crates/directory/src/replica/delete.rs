@@ -40,7 +40,7 @@ pub(super) fn run(
     if change.csn.is_none() {
         stamp(execution, change, id)?;
     }
-    if change.mapping.multi_provider {
+    if change.mapping.stamps_places() {
         aftermath.take_up_below(execution, id)?;
     }
     delete::remove(execution, id, None)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_store::{Csn, EntryId, change::TextAttribute};
 
-use super::mapping::ReplicaMapping;
+use super::{logged::LoggedChange, mapping::ReplicaMapping};
 use crate::request::stop::Sequence;
 
 /// What a provider has sent.
@@ -17,6 +17,8 @@ pub enum Incoming {
         /// Its `entryUUID`.
         uuid: [u8; 16],
     },
+    /// A change of an entry, from the provider's log.
+    Logged(LoggedChange),
     /// Nothing but the cookie.
     Nothing,
 }
@@ -86,10 +88,11 @@ impl ReplicatedEntry {
 impl Incoming {
     /// Octets of its names and values.
     pub fn octets(&self) -> usize {
-        let Self::Entry(entry) = self else {
-            return 0;
-        };
-        entry.octets()
+        match self {
+            Self::Entry(entry) => entry.octets(),
+            Self::Logged(change) => change.octets(),
+            Self::Delete { .. } | Self::Nothing => 0,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::{
     apply,
     incoming::{Incoming, ReplicaOutcome, Replicated},
+    logged::{self, ReadLogged},
     place::Aftermath,
     read::{ReadEntry, read},
 };
@@ -38,9 +39,9 @@ type Ended = Result<ReplicaOutcome, OperationError>;
 struct Job {
     directory: Arc<Directory>,
     change: Arc<Replicated>,
-    /// The schema under which the entry was read.
+    /// The schema under which the content was read.
     schema: Arc<Schema>,
-    entry: Option<ReadEntry>,
+    content: Content,
     origin: RequestContext,
     /// What the last execution came to.
     outcome: Mutex<Option<ReplicaOutcome>>,
@@ -73,7 +74,7 @@ impl Directory {
         let (reply, receiver) = oneshot::channel();
         let job = Job {
             directory: Arc::clone(self),
-            entry: read_entry(&configuration, &change)?,
+            content: Content::of(&configuration, &change)?,
             schema: Arc::clone(&configuration.schema),
             origin: origin(&change),
             change,
@@ -103,17 +104,36 @@ pub(super) fn writer_of(context: &NamingContext) -> Result<&WriterHandle, Operat
     }
 }
 
-fn read_entry(configuration: &Configuration, change: &Replicated) -> Result<Option<ReadEntry>, OperationError> {
-    match &change.incoming {
-        Incoming::Entry(entry) => read(configuration, entry, &change.mapping).map(Some),
-        Incoming::Delete { .. } | Incoming::Nothing => Ok(None),
+/// What a message is about, with names and values as they are here.
+pub(super) enum Content {
+    Entry(ReadEntry),
+    Logged(ReadLogged),
+    /// A UUID, or nothing.
+    Other,
+}
+
+impl Content {
+    fn of(configuration: &Configuration, change: &Replicated) -> Result<Self, OperationError> {
+        Ok(match &change.incoming {
+            Incoming::Entry(entry) => Self::Entry(read(configuration, entry, &change.mapping)?),
+            Incoming::Logged(logged) => Self::Logged(logged::read(configuration, logged, &change.mapping)?),
+            Incoming::Delete { .. } | Incoming::Nothing => Self::Other,
+        })
+    }
+
+    /// `entryCSN` of an entry.
+    pub(super) fn csn(&self) -> Option<Csn> {
+        match self {
+            Self::Entry(entry) => entry.csn,
+            Self::Logged(_) | Self::Other => None,
+        }
     }
 }
 
 fn origin(change: &Replicated) -> RequestContext {
     let operation = match change.incoming {
         Incoming::Delete { .. } => Operation::Delete,
-        Incoming::Entry(_) | Incoming::Nothing => Operation::Modify,
+        Incoming::Entry(_) | Incoming::Logged(_) | Incoming::Nothing => Operation::Modify,
     };
     RequestContext {
         request: RequestKind::of(operation),
@@ -123,15 +143,14 @@ fn origin(change: &Replicated) -> RequestContext {
 
 impl Job {
     /// Takes notice of all CSNs of the message.
-    fn observe(&self, entry: Option<&ReadEntry>) -> Result<(), WriteRefusal> {
-        let of_entry = entry.and_then(|entry| entry.csn);
+    fn observe(&self, content: &Content) -> Result<(), WriteRefusal> {
         let mut csns = self
             .change
             .cookie
             .iter()
             .copied()
             .chain(self.change.csn)
-            .chain(of_entry);
+            .chain(content.csn());
         if csns.all(|csn: Csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(())
         } else {
@@ -195,14 +214,14 @@ impl Job {
         let again = if Arc::ptr_eq(&self.schema, &configuration.schema) {
             None
         } else {
-            read_entry(configuration, &self.change)?
+            Some(Content::of(configuration, &self.change)?)
         };
-        let entry = again.as_ref().or(self.entry.as_ref());
+        let content = again.as_ref().unwrap_or(&self.content);
         writer_of(&served.context)?;
         if served.context.suffix_of(&self.change.mapping.local_base).is_none() {
             return Err(OperationError::from(ReplicaRefusal::OtherDatabase).into());
         }
-        self.observe(entry).map_err(OperationError::from)?;
+        self.observe(content).map_err(OperationError::from)?;
         let computed = Computed::default();
         let requested = Requested {
             origin: &self.origin,
@@ -211,7 +230,7 @@ impl Job {
         };
         let mut aftermath = Aftermath::default();
         let ended = execute_one(&self.directory, served, requested, transaction, |execution| {
-            let outcome = apply::run(execution, &self.change, entry, &mut aftermath)?;
+            let outcome = apply::run(execution, &self.change, content, &mut aftermath)?;
             *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             Ok(Success::default())
         })?;

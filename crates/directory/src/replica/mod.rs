@@ -12,6 +12,7 @@ mod find;
 mod incoming;
 mod initial;
 mod job;
+mod logged;
 mod mapping;
 mod place;
 mod placing;
@@ -22,6 +23,7 @@ pub use self::{
     absent::{Absent, AbsentSlice},
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     initial::InitialLoad,
+    logged::{LoggedChange, LoggedOperation},
     mapping::{AttributeChoice, ReplicaMapping},
     tree::ReplicatedTree,
 };

@@ -199,7 +199,11 @@ pub(super) fn make_superiors(execution: &mut Execution<'_, '_>, name: &Dn) -> Re
     Ok(())
 }
 
-fn stored_attributes(execution: &Execution<'_, '_>, id: EntryId) -> Result<Vec<TextAttribute>, OperationError> {
+/// All attributes of a stored entry.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn stored_attributes(execution: &Execution<'_, '_>, id: EntryId) -> Result<Vec<TextAttribute>, OperationError> {
     let record = write_checks::record_of(execution.view(), id)?;
     let attribute = |held: RecordAttribute<'_>| -> Result<TextAttribute, OperationError> {
         let name = execution.name_of(held.description());

@@ -39,6 +39,7 @@ pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
         schema_checking: false,
         needs_csn: true,
         multi_provider: false,
+        merges_values: false,
         author: dn(site, "cn=root,dc=ex"),
     }
 }

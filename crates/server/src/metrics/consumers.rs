@@ -43,11 +43,16 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
             }
         });
     }
-    let counters: [(&'static str, &str, Figure); 2] = [
+    let counters: [(&'static str, &str, Figure); 3] = [
         (
             "ironbark_consumer_failures_total",
             "Searches at the provider that failed.",
             |status| status.failures,
+        ),
+        (
+            "ironbark_consumer_fallbacks_total",
+            "Refreshes of the content because the provider's log had a gap.",
+            |status| status.fallbacks,
         ),
         (
             "ironbark_consumer_refreshes_total",

@@ -14,7 +14,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 use ironbark_model::Dn;
-use ironbark_replication::{Follower, Machine, Message};
+use ironbark_replication::{Begin, Follower, Machine, Message};
 use tokio::runtime::Runtime;
 
 use crate::{harness::Client, node::Node};
@@ -68,6 +68,7 @@ impl Link {
             schema_checking: false,
             needs_csn: is_shared,
             multi_provider: is_shared,
+            merges_values: false,
             author: dn("cn=root,dc=ex"),
         };
         let sid = u16::try_from(consumer + 1).expect("small");
@@ -159,7 +160,7 @@ impl Link {
     }
 
     fn begin(&mut self) {
-        let (persists, cookie) = self.follower.begin().expect("a database");
+        let Begin { persists, cookie, .. } = self.follower.begin().expect("a database");
         let names: Vec<&[u8]> = if self.content.attributes.is_empty() {
             let place = self
                 .follower

@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(crate) use draft::{Draft, stored_attribute};
-pub(crate) use plan::{Options, Plan, plan};
+pub(crate) use plan::{Options, Plan, plan, plan_replicated};
 
 /// Executes a modify request.
 pub(crate) fn execute(

@@ -58,6 +58,7 @@ pub(crate) fn plan(
     let mut planner = Planner {
         schema,
         permissive: options.permissive,
+        is_replicated: false,
         budget: options.budget,
         draft: Draft::new(schema, record),
         plan: Plan {
@@ -76,9 +77,47 @@ pub(crate) fn plan(
     Ok(planner.plan)
 }
 
+/// The same for a change that a provider has made: nothing is checked, values that exist may be added, and missing ones
+/// deleted. An attribute with a single value gets the one that is added.
+///
+/// # Errors
+/// The storage failed, or a value to be incremented is no number.
+pub(crate) fn plan_replicated(
+    schema: &Schema,
+    record: &Record<'_>,
+    modifications: &[Modification],
+    watched: &[AttributeDescription],
+) -> Result<Plan, OperationError> {
+    let mut planner = Planner {
+        schema,
+        permissive: true,
+        is_replicated: true,
+        budget: None,
+        draft: Draft::new(schema, record),
+        plan: Plan {
+            changes: Vec::new(),
+            before: Vec::new(),
+        },
+    };
+    for modification in modifications {
+        if watched.contains(&modification.description) {
+            planner.note_before(record, modification)?;
+        }
+        let is_single = schema.attribute_type(modification.description.attribute_type).single_value;
+        if is_single && matches!(modification.kind, ModificationKind::Add | ModificationKind::AddIfAbsent) {
+            planner.replace(modification)?;
+        } else {
+            planner.apply(modification)?;
+        }
+    }
+    Ok(planner.plan)
+}
+
 struct Planner<'t, 's> {
     schema: &'s Schema,
     permissive: bool,
+    /// Whether a provider has made the change.
+    is_replicated: bool,
     budget: Option<&'s Budget>,
     draft: Draft<'t, 's>,
     plan: Plan,
@@ -324,12 +363,8 @@ impl Planner<'_, '_> {
     }
 
     fn require_equality(&self, change: &'static str, description: &AttributeDescription) -> Result<(), ModifyRefusal> {
-        if self
-            .schema
-            .attribute_type(description.attribute_type)
-            .equality
-            .is_some()
-        {
+        let equality = &self.schema.attribute_type(description.attribute_type).equality;
+        if self.is_replicated || equality.is_some() {
             return Ok(());
         }
         let attribute = self.text(description);

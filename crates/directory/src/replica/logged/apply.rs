@@ -1,0 +1,322 @@
+//! Executing a logged change in the transaction.
+
+use ironbark_model::Dn;
+use ironbark_store::{
+    ChangeKind, Csn, Effect, EntryId, Location, change::RequestedChange,
+};
+
+use super::{
+    history::newer_than,
+    merge::merge,
+    read::{ReadLogged, ReadOperation},
+};
+use crate::{
+    OperationError,
+    operation::{
+        modify::{Plan, plan_replicated},
+        write_checks,
+    },
+    overlay::{Before, Execution},
+    refusal::ReplicaRefusal,
+    replica::{
+        apply::{csn_of, make_own},
+        conflict::{self, Claim},
+        delete,
+        find::find,
+        incoming::{OutcomeKind, ReplicaOutcome, Replicated},
+        place::Aftermath,
+        placing::{self, Moves, Wanted, Way},
+    },
+    request::{
+        modification::{Modification, ModificationKind},
+        requested_change::of_modifications,
+    },
+};
+
+/// Executes a change of a provider's log.
+///
+/// # Errors
+/// `e-syncRefreshRequired`: the entry is not here, and was not deleted here. The storage failed, or an overlay refused.
+pub(in crate::replica) fn run(
+    execution: &mut Execution<'_, '_>,
+    change: &Replicated,
+    logged: &ReadLogged,
+    aftermath: &mut Aftermath,
+) -> Result<ReplicaOutcome, OperationError> {
+    let Some(csn) = change.csn else {
+        let name = logged.dn.pretty().to_owned();
+        return Err(ReplicaRefusal::NoCsn { name }.into());
+    };
+    let Some(id) = logged.locate(execution)? else {
+        return logged.missing(execution, change);
+    };
+    let (uuid, held) = {
+        let view = execution.view();
+        let record = write_checks::record_of(view, id)?;
+        if !change.mapping.holds(&view.dn(id)?) {
+            return Ok(OutcomeKind::Same.into());
+        }
+        (record.entry_uuid()?.unwrap_or_default(), csn_of(execution, &record)?)
+    };
+    let age = match held {
+        Some(held) if held == csn => return Ok(OutcomeKind::Same.of(id)),
+        // The entry of a single provider has all changes up to its own CSN.
+        Some(held) if held > csn && !change.mapping.multi_provider => return Ok(OutcomeKind::Older.of(id)),
+        Some(held) if held > csn => Age::Older(held),
+        _ => Age::Newer,
+    };
+    let applied = Logged {
+        change,
+        logged,
+        csn,
+        id,
+        uuid,
+        age,
+    };
+    match &logged.operation {
+        // A name may have been used again since.
+        ReadOperation::Delete if logged.uuid.is_none() && matches!(age, Age::Older(_)) => Ok(OutcomeKind::Older.of(id)),
+        ReadOperation::Delete => delete::run(execution, change, uuid, aftermath),
+        ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
+        ReadOperation::Rename {
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+            modifications,
+        } => {
+            let rename = Rename {
+                new_rdn,
+                delete_old_rdn: *delete_old_rdn,
+                new_superior: new_superior.as_ref(),
+                modifications,
+            };
+            applied.rename(execution, &rename, aftermath)
+        }
+    }
+}
+
+impl ReadLogged {
+    fn locate(&self, execution: &Execution<'_, '_>) -> Result<Option<EntryId>, OperationError> {
+        if let Some(uuid) = self.uuid {
+            return find(execution, uuid);
+        }
+        Ok(match execution.view().locate(&self.dn)? {
+            Location::Entry(id) if !write_checks::record_of(execution.view(), id)?.is_glue() => Some(id),
+            _ => None,
+        })
+    }
+
+    /// The entry is not here.
+    fn missing(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        change: &Replicated,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let is_delete = matches!(self.operation, ReadOperation::Delete);
+        if let Some(uuid) = self.uuid {
+            let deleted = execution.view().tombstone(&uuid)?;
+            if is_delete {
+                if deleted.is_none_or(|(known, _)| change.csn.is_some_and(|csn| known < csn)) {
+                    execution.bury(uuid);
+                }
+                return Ok(OutcomeKind::Same.into());
+            }
+            if let Some((deleted, _)) = deleted {
+                // The delete is final. Who made the change may have taken it for older than the change: it hears again.
+                if change.mapping.multi_provider && change.csn.is_some_and(|csn| csn > deleted) {
+                    make_own(execution);
+                    execution.bury(uuid);
+                }
+                return Ok(OutcomeKind::Tombstoned.into());
+            }
+        }
+        if is_delete {
+            return Ok(OutcomeKind::Same.into());
+        }
+        let name = self.dn.pretty().to_owned();
+        Err(ReplicaRefusal::Gap { name }.into())
+    }
+}
+
+/// How the change stands to the entry.
+#[derive(Clone, Copy)]
+enum Age {
+    Newer,
+    /// The entry has changes after it; its CSN is this one.
+    Older(Csn),
+}
+
+/// A change of an entry that is here.
+struct Logged<'a> {
+    change: &'a Replicated,
+    logged: &'a ReadLogged,
+    csn: Csn,
+    id: EntryId,
+    uuid: [u8; 16],
+    age: Age,
+}
+
+struct Rename<'a> {
+    new_rdn: &'a Dn,
+    delete_old_rdn: bool,
+    new_superior: Option<&'a Dn>,
+    modifications: &'a [Modification],
+}
+
+impl Logged<'_> {
+    fn modify(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        modifications: &[Modification],
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let (plan, _) = self.plan(execution, modifications)?;
+        let name = execution.view().dn(self.id)?;
+        // Its own followers must decide as this server did.
+        execution.note_requested(|execution| of_modifications(execution.schema(), name.pretty(), modifications));
+        let effect = Effect::Modify {
+            dn: name.pretty().into(),
+            changes: plan.changes,
+        };
+        let before = Before {
+            attributes: &plan.before,
+            deleted_tree: None,
+        };
+        execution.apply_own(ChangeKind::Modify, effect, before)?;
+        Ok(OutcomeKind::Modified.of(self.id))
+    }
+
+    /// The changes of values, and whether the entry got another name after the change.
+    fn plan(
+        &self,
+        execution: &Execution<'_, '_>,
+        modifications: &[Modification],
+    ) -> Result<(Plan, bool), OperationError> {
+        let (configuration, schema) = (execution.configuration, execution.schema());
+        let overlays = execution.context.overlays();
+        let view = execution.view();
+        let record = write_checks::record_of(view, self.id)?;
+        let mut wanted: Vec<Modification> = modifications.to_vec();
+        let mut is_renamed = false;
+        if let Age::Older(held) = self.age {
+            let newer = newer_than(view, schema, self.uuid, self.csn)?;
+            if !newer.is_complete {
+                let name = view.dn(self.id)?;
+                tracing::info!(
+                    target: "sync",
+                    "\"{}\": {} is older than what the log tells of the entry; it is taken in as far as known",
+                    name.pretty(), self.csn.text()
+                );
+            }
+            wanted = merge(schema, &wanted, &newer.modifications);
+            is_renamed = newer.is_renamed;
+            let known = &configuration.well_known;
+            let stamps = [&known.entry_csn, &known.modifiers_name, &known.modify_timestamp];
+            wanted.retain(|modification| !stamps.contains(&&modification.description));
+            // The log must tell of the change even if nothing is left of it: others may come that are older still.
+            wanted.push(of_csn(execution, held));
+        } else if !wanted.iter().any(|modification| modification.description == configuration.well_known.entry_csn) {
+            wanted.push(of_csn(execution, self.csn));
+        }
+        wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
+        Ok((plan_replicated(schema, &record, &wanted, &overlays.watched)?, is_renamed))
+    }
+
+    fn rename(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        rename: &Rename<'_>,
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let (plan, is_renamed) = self.plan(execution, rename.modifications)?;
+        let current = execution.view().dn(self.id)?;
+        let superior = rename.new_superior.cloned().or_else(|| current.parent());
+        let to = if is_renamed {
+            current.clone()
+        } else {
+            superior.unwrap_or_default().child(rename.new_rdn)
+        };
+        let mapping = &self.change.mapping;
+        let mut moves = Moves::new(mapping, &to);
+        let wanted = Wanted {
+            mapping,
+            name: &to,
+            place: None,
+            claim: Claim {
+                csn: Some(self.csn),
+                uuid: self.uuid,
+            },
+            own: Some(self.id),
+        };
+        let way = placing::prepare(execution, &mut moves, wanted, aftermath)?;
+        let outcome = match way {
+            Way::Lost => {
+                conflict::drop_entry(execution, self.id)?;
+                OutcomeKind::Lost.into()
+            }
+            Way::Rebuild => {
+                execution.note_requested(|_| self.requested(rename));
+                self.change_values(execution, &current, plan)?;
+                let attributes = placing::stored_attributes(execution, self.id)?;
+                let id = moves.rebuild(execution, self.id, (&to, attributes), 0)?;
+                OutcomeKind::Renamed.of(id)
+            }
+            Way::Add | Way::Stay | Way::Rename => {
+                // Who gave way may have been above it.
+                let current = execution.view().dn(self.id)?;
+                execution.note_requested(|_| self.requested(rename));
+                let effect = Effect::Rename {
+                    dn: current.pretty().into(),
+                    new_dn: to.pretty().into(),
+                    changes: plan.changes,
+                };
+                let before = Before {
+                    attributes: &plan.before,
+                    deleted_tree: None,
+                };
+                execution.apply_own(ChangeKind::ModifyDn, effect, before)?;
+                OutcomeKind::Renamed.of(self.id)
+            }
+        };
+        Ok(ReplicaOutcome {
+            remade: moves.remade,
+            ..outcome
+        })
+    }
+
+    fn change_values(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        name: &Dn,
+        plan: Plan,
+    ) -> Result<(), OperationError> {
+        let effect = Effect::Modify {
+            dn: name.pretty().into(),
+            changes: plan.changes,
+        };
+        let before = Before {
+            attributes: &plan.before,
+            deleted_tree: None,
+        };
+        execution.apply_own(ChangeKind::Modify, effect, before)?;
+        Ok(())
+    }
+
+    /// The request as it was made: followers take the old RDN from it.
+    fn requested(&self, rename: &Rename<'_>) -> RequestedChange {
+        RequestedChange::ModifyDn {
+            dn: self.logged.dn.pretty().into(),
+            new_rdn: rename.new_rdn.pretty().into(),
+            delete_old_rdn: rename.delete_old_rdn,
+            new_superior: rename.new_superior.map(|superior| superior.pretty().into()),
+        }
+    }
+}
+
+fn of_csn(execution: &Execution<'_, '_>, csn: Csn) -> Modification {
+    Modification::internal(
+        execution.schema(),
+        ModificationKind::Replace,
+        &execution.configuration.well_known.entry_csn,
+        vec![csn.text().into_bytes()],
+    )
+}

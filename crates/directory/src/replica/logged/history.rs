@@ -1,0 +1,143 @@
+//! What the own log tells of an entry: the changes that are newer than one that comes late.
+
+use ironbark_model::{Dn, Schema};
+use ironbark_store::{
+    ChangeRecord, Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
+    change::{Gone, RequestedChange, RequestedKind, RequestedModification},
+};
+
+use super::read::of_requested;
+use crate::{operation::modify_dn, place::uuid_text, request::modification::Modification};
+
+/// Changes that are read at a time, from the end of the log backwards.
+const WINDOW: u64 = 256;
+/// Changes that are read at most for one that comes late: the writer waits meanwhile.
+const MOST_CHANGES: u64 = 1 << 18;
+
+/// The newer changes of an entry.
+#[derive(Default)]
+pub(super) struct Newer {
+    /// In the order of their CSNs.
+    pub(super) modifications: Vec<Modification>,
+    /// Whether it got another name.
+    pub(super) is_renamed: bool,
+    /// Whether the log tells all of them.
+    pub(super) is_complete: bool,
+}
+
+/// The changes of the entry of this UUID that are newer than `csn`.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: Csn) -> Result<Newer, StoreError> {
+    let state = view.log_state()?;
+    let mut found: Vec<(Csn, Vec<Modification>)> = Vec::new();
+    let mut newer = Newer::default();
+    let mut end = state.last + 1;
+    let begin = state.first.unwrap_or(end).max(end.saturating_sub(MOST_CHANGES));
+    while end > begin && !newer.is_complete {
+        let start = end.saturating_sub(WINDOW).max(begin);
+        let mut window = Vec::new();
+        for record in view.changes(start)? {
+            let record = record?;
+            if record.position.sequence >= end {
+                break;
+            }
+            let own = record.effects.iter().filter(|recorded| !recorded.marks.internal);
+            for recorded in own.filter(|recorded| is_of(recorded, uuid)) {
+                // The entry's CSN only grows: what came before this change is older.
+                newer.is_complete |= begins(recorded, csn);
+                if record.csn > csn {
+                    newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
+                    window.push((record.csn, modifications(schema, &record, recorded)));
+                }
+            }
+        }
+        window.append(&mut found);
+        found = window;
+        end = start;
+    }
+    found.sort_by_key(|(csn, _)| *csn);
+    newer.modifications = found.into_iter().flat_map(|(_, modifications)| modifications).collect();
+    Ok(newer)
+}
+
+fn is_of(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
+    if let Effect::Add { attributes, .. } = &recorded.effect {
+        let held = attributes.iter().find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"));
+        let value = held.and_then(|(_, values)| values.first());
+        return value.is_some_and(|value| value.eq_ignore_ascii_case(uuid_text(uuid).as_bytes()));
+    }
+    recorded.before.entry_uuid == uuid
+}
+
+/// Whether the entry was older than `csn` before this change, or was not there.
+fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
+    let changes = match &recorded.effect {
+        Effect::Add { .. } => return true,
+        Effect::Delete { .. } => return false,
+        Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => changes,
+    };
+    let Gone::Values(gone) = &recorded.before.gone else {
+        return false;
+    };
+    let of_csn = changes.iter().zip(gone).filter(|(change, _)| change.attribute() == "entryCSN");
+    let mut former = of_csn.flat_map(|(_, values)| values);
+    former.any(|value| Csn::parse(value).is_some_and(|former| former < csn))
+}
+
+/// What was asked for, if the log has it: a request that changed nothing here counts as well.
+fn modifications(schema: &Schema, record: &ChangeRecord, recorded: &RecordedEffect) -> Vec<Modification> {
+    let name = recorded.effect.dn();
+    let requested = record.requested.iter().find_map(|requested| match requested {
+        RequestedChange::Modify { dn, modifications } if dn.eq_ignore_ascii_case(name) => {
+            Some(modifications.iter().filter_map(|change| of_request(schema, change)).collect())
+        }
+        RequestedChange::ModifyDn {
+            dn,
+            new_rdn,
+            delete_old_rdn,
+            ..
+        } if matches!(recorded.effect, Effect::Rename { .. }) => of_rename(schema, dn, new_rdn, *delete_old_rdn),
+        _ => None,
+    });
+    requested.unwrap_or_else(|| of_effect(schema, &recorded.effect))
+}
+
+fn of_request(schema: &Schema, change: &RequestedModification) -> Option<Modification> {
+    let description = schema.attribute_description(change.attribute.as_bytes()).ok()?;
+    Some(of_requested(schema, change.kind, description, change.values.clone()))
+}
+
+fn of_rename(schema: &Schema, dn: &str, new_rdn: &str, delete_old_rdn: bool) -> Option<Vec<Modification>> {
+    let dn = Dn::parse(schema, dn.as_bytes()).ok()?;
+    let new_rdn = Dn::parse(schema, new_rdn.as_bytes()).ok()?;
+    modify_dn::modifications_of(schema, &dn, &new_rdn, delete_old_rdn).ok()
+}
+
+fn of_effect(schema: &Schema, effect: &Effect) -> Vec<Modification> {
+    let set = |attribute: &str, kind, values: &[Vec<u8>]| {
+        let change = RequestedModification {
+            kind,
+            attribute: attribute.into(),
+            values: values.to_vec(),
+        };
+        of_request(schema, &change)
+    };
+    match effect {
+        Effect::Delete { .. } => Vec::new(),
+        Effect::Add { attributes, .. } => {
+            let all = attributes.iter();
+            all.filter_map(|(attribute, values)| set(attribute, RequestedKind::Replace, values))
+                .collect()
+        }
+        Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => {
+            let all = changes.iter().map(|change| match change {
+                ValueChange::Add { attribute, values } => (attribute, RequestedKind::Add, values),
+                ValueChange::Delete { attribute, values } => (attribute, RequestedKind::Delete, values),
+                ValueChange::Replace { attribute, values } => (attribute, RequestedKind::Replace, values),
+            });
+            all.filter_map(|(attribute, kind, values)| set(attribute, kind, values)).collect()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Changes as a provider's log has them (delta synchronization: accesslog of slapd and of this server): what was done,
+//! not what the entry is now. They are found by UUID, or by name if the log does not tell it.
+
+mod apply;
+mod history;
+mod merge;
+mod read;
+
+use ironbark_store::change::RequestedModification;
+
+pub(super) use self::{
+    apply::run,
+    read::{ReadLogged, read},
+};
+
+/// A change from a provider's log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoggedChange {
+    /// The entry's name at the provider before the change.
+    pub dn: Box<str>,
+    /// Its `entryUUID`, if the log tells it.
+    pub uuid: Option<[u8; 16]>,
+    /// What was done.
+    pub operation: LoggedOperation,
+}
+
+/// What was done with an entry that was there. An add is [`Incoming::Entry`](super::Incoming::Entry).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoggedOperation {
+    /// Delete.
+    Delete,
+    /// Modify, timestamps included.
+    Modify(Vec<RequestedModification>),
+    /// Modify DN.
+    ModifyDn {
+        /// `newrdn`.
+        new_rdn: Box<str>,
+        /// `deleteoldrdn`.
+        delete_old_rdn: bool,
+        /// `newSuperior`.
+        new_superior: Option<Box<str>>,
+        /// Changes of attributes besides the values of RDNs: timestamps.
+        modifications: Vec<RequestedModification>,
+    },
+}
+
+impl LoggedChange {
+    /// Octets of its names and values.
+    pub fn octets(&self) -> usize {
+        let of_all = |modifications: &[RequestedModification]| {
+            let of_one = |change: &RequestedModification| {
+                change.attribute.len() + change.values.iter().map(Vec::len).sum::<usize>()
+            };
+            modifications.iter().map(of_one).sum()
+        };
+        let changes = match &self.operation {
+            LoggedOperation::Delete => 0,
+            LoggedOperation::Modify(modifications) => of_all(modifications),
+            LoggedOperation::ModifyDn {
+                new_rdn,
+                new_superior,
+                modifications,
+                ..
+            } => new_rdn.len() + new_superior.as_ref().map_or(0, |name| name.len()) + of_all(modifications),
+        };
+        self.dn.len() + changes
+    }
+}

@@ -1,0 +1,169 @@
+//! Reading a logged change: names and values as they are here.
+
+use ironbark_model::{AttributeDescription, Dn, Schema};
+use ironbark_store::change::{RequestedKind, RequestedModification};
+
+use super::{LoggedChange, LoggedOperation};
+use crate::{
+    Configuration, OperationError,
+    backend::computed,
+    operation::modify_dn,
+    refusal::ReplicaRefusal,
+    replica::mapping::{Asked, ReplicaMapping},
+    request::modification::{Authority, Modification, ModificationKind, normal_form},
+};
+
+/// A logged change, with names and values as they are here.
+pub(in crate::replica) struct ReadLogged {
+    /// The entry's name before it.
+    pub(super) dn: Dn,
+    pub(super) uuid: Option<[u8; 16]>,
+    pub(super) operation: ReadOperation,
+}
+
+pub(super) enum ReadOperation {
+    Delete,
+    Modify(Vec<Modification>),
+    Rename {
+        new_rdn: Dn,
+        delete_old_rdn: bool,
+        new_superior: Option<Dn>,
+        /// Those that the new RDN requires come first.
+        modifications: Vec<Modification>,
+    },
+}
+
+/// Reads a logged change.
+///
+/// # Errors
+/// `invalidDNSyntax`, `undefinedAttributeType`; `unwillingToPerform`: the entry is out of scope.
+pub(in crate::replica) fn read(
+    configuration: &Configuration,
+    change: &LoggedChange,
+    mapping: &ReplicaMapping,
+) -> Result<ReadLogged, OperationError> {
+    let schema = &*configuration.schema;
+    let remote = name(schema, &change.dn)?;
+    let reader = Reader {
+        configuration,
+        mapping,
+        asked: Asked::of(schema, &mapping.attributes),
+        dn: &change.dn,
+    };
+    let dn = mapping.local_name(&remote).ok_or_else(|| ReplicaRefusal::OutOfScope {
+        name: change.dn.to_string(),
+    })?;
+    let operation = match &change.operation {
+        LoggedOperation::Delete => ReadOperation::Delete,
+        LoggedOperation::Modify(modifications) => ReadOperation::Modify(reader.modifications(modifications)?),
+        LoggedOperation::ModifyDn {
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+            modifications,
+        } => {
+            let new_rdn = name(schema, new_rdn)?;
+            let local = |superior: &Box<str>| {
+                let superior = name(schema, superior)?;
+                let local = superior.rebase(&mapping.remote_base, &mapping.local_base);
+                local.ok_or_else(|| ReplicaRefusal::OutOfScope {
+                    name: superior.pretty().to_owned(),
+                })
+            };
+            let new_superior = new_superior.as_ref().map(local).transpose()?;
+            let mut all = modify_dn::modifications_of(schema, &dn, &new_rdn, *delete_old_rdn)?;
+            all.retain(|change| reader.takes(&change.description));
+            all.extend(reader.modifications(modifications)?);
+            ReadOperation::Rename {
+                new_rdn,
+                delete_old_rdn: *delete_old_rdn,
+                new_superior,
+                modifications: all,
+            }
+        }
+    };
+    Ok(ReadLogged {
+        dn,
+        uuid: change.uuid,
+        operation,
+    })
+}
+
+fn name(schema: &Schema, text: &str) -> Result<Dn, ReplicaRefusal> {
+    let dn = Dn::parse(schema, text.as_bytes()).ok();
+    dn.filter(|dn| !dn.has_unknown_leaf_type(schema))
+        .ok_or_else(|| ReplicaRefusal::InvalidName { name: text.to_owned() })
+}
+
+struct Reader<'a> {
+    configuration: &'a Configuration,
+    mapping: &'a ReplicaMapping,
+    asked: Asked,
+    /// The entry, for messages.
+    dn: &'a str,
+}
+
+impl Reader<'_> {
+    fn modifications(&self, changes: &[RequestedModification]) -> Result<Vec<Modification>, ReplicaRefusal> {
+        let read = changes.iter().map(|change| self.modification(change));
+        read.filter_map(Result::transpose).collect()
+    }
+
+    /// `None`: the attribute is not the provider's.
+    fn modification(&self, change: &RequestedModification) -> Result<Option<Modification>, ReplicaRefusal> {
+        let schema = &*self.configuration.schema;
+        let description = describe(schema, self.dn, &change.attribute)?;
+        if !self.takes(&description) {
+            return Ok(None);
+        }
+        let local = |value: &Vec<u8>| self.mapping.local_value(schema, &description, value);
+        let values = change.values.iter().map(local).collect();
+        Ok(Some(of_requested(schema, change.kind, description, values)))
+    }
+
+    fn takes(&self, description: &AttributeDescription) -> bool {
+        let known = &self.configuration.well_known;
+        *description != known.context_csn
+            && !computed::is_computed(self.configuration, description)
+            && self.asked.includes(&self.configuration.schema, known, description)
+    }
+}
+
+/// The attribute description of a change.
+pub(super) fn describe(schema: &Schema, dn: &str, attribute: &str) -> Result<AttributeDescription, ReplicaRefusal> {
+    let unknown = |reason: String| ReplicaRefusal::UnknownAttribute {
+        name: dn.into(),
+        attribute: attribute.into(),
+        reason,
+    };
+    let description = schema
+        .attribute_description(attribute.as_bytes())
+        .map_err(|error| unknown(error.to_string()))?;
+    if schema.is_storable(&description) {
+        Ok(description)
+    } else {
+        Err(unknown("it cannot be stored with these options".into()))
+    }
+}
+
+pub(super) fn of_requested(
+    schema: &Schema,
+    kind: RequestedKind,
+    description: AttributeDescription,
+    values: Vec<Vec<u8>>,
+) -> Modification {
+    let kind = match kind {
+        RequestedKind::Add => ModificationKind::Add,
+        RequestedKind::Delete => ModificationKind::Delete,
+        RequestedKind::Replace => ModificationKind::Replace,
+        RequestedKind::Increment => ModificationKind::Increment,
+    };
+    Modification {
+        kind,
+        name: schema.description_text(&description),
+        normalized: values.iter().map(|value| normal_form(schema, &description, value)).collect(),
+        description,
+        values,
+        authority: Authority::Server,
+    }
+}
