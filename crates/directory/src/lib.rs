@@ -16,6 +16,7 @@ mod operation;
 mod outcome;
 pub mod overlay;
 pub mod password;
+mod place;
 mod reactor;
 mod reconfigure;
 mod refusal;
@@ -57,6 +58,7 @@ pub use cookie::SyncCookie;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};
+pub use place::PLACE as PLACE_ATTRIBUTE;
 pub use reactor::{
     held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},

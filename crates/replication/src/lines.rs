@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::syncrepl::{RetryStep, Syncrepl};
-use ironbark_directory::{AttributeChoice, Configuration, NamingContext, ReplicaMapping};
+use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
@@ -67,7 +67,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
             base: line.base.pretty().to_owned(),
             scope,
             filter: line.filter.clone(),
-            attributes: asked(&line.attributes),
+            attributes: asked(&line.attributes, multi_provider && is_all),
             size_limit: line.size_limit,
             time_limit: line.time_limit,
         },
@@ -83,12 +83,13 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     })
 }
 
-/// The attributes of the request.
-fn asked(chosen: &[Box<str>]) -> Vec<String> {
+/// The attributes of the request. Where others write, a server of our kind tells the places of entries.
+fn asked(chosen: &[Box<str>], asks_places: bool) -> Vec<String> {
+    let places = asks_places.then(|| PLACE_ATTRIBUTE.to_owned());
     if chosen.is_empty() {
-        return vec!["*".to_owned(), "+".to_owned()];
+        return ["*".to_owned(), "+".to_owned()].into_iter().chain(places).collect();
     }
-    let mut asked: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+    let mut asked: Vec<String> = chosen.iter().map(ToString::to_string).chain(places).collect();
     let has = |name: &str| chosen.iter().any(|known| known.eq_ignore_ascii_case(name));
     asked.extend(ALWAYS.iter().filter(|name| !has(name)).map(ToString::to_string));
     asked

@@ -205,6 +205,17 @@ impl Effect {
     }
 }
 
+impl Effect {
+    /// Whether it adds glue.
+    pub fn is_glue(&self) -> bool {
+        let Self::Add { attributes, .. } = self else {
+            return false;
+        };
+        let mut classes = attributes.iter().filter(|(name, _)| &**name == "structuralObjectClass");
+        classes.any(|(_, values)| values.iter().any(|value| value == b"glue"))
+    }
+}
+
 /// All attributes of glue. It has neither CSN nor UUID, so servers that made it for different reasons have the same.
 const GLUE: [(&str, &[&str]); 2] = [("objectClass", &["top", "glue"]), ("structuralObjectClass", &["glue"])];
 

@@ -253,6 +253,25 @@ impl<'v> View<'v> {
             .transpose()
     }
 
+    /// The UUIDs of all deleted entries that are remembered, with the CSN of the delete.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn tombstones(&self) -> Result<Vec<([u8; 16], Csn)>, StoreError> {
+        let Some(LogTables { tombstones, .. }) = &self.tables().log else {
+            return Ok(Vec::new());
+        };
+        let everything: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
+        let mut all = Vec::new();
+        for row in tombstones.range(self.txn, &everything)? {
+            let (key, value) = row?;
+            let uuid = key.try_into().ok();
+            let row = uuid.zip(read_tombstone(value)).map(|(uuid, (csn, _))| (uuid, csn));
+            all.push(row.ok_or_else(|| damaged("a row of `tombstones`"))?);
+        }
+        Ok(all)
+    }
+
     /// The position of a follower: the number of the last change that it has taken, and its own notes.
     pub fn follower(&self, name: &str) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let row = self.tables().meta.get(self.txn, &follower_key(name))?;

@@ -5,6 +5,7 @@
 
 pub(crate) mod abandon;
 pub(crate) mod add;
+pub(crate) mod adoption;
 pub(crate) mod bind;
 pub(crate) mod bind_policy;
 pub(crate) mod change;

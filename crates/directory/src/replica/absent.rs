@@ -7,7 +7,7 @@ use ironbark_store::{ContextVector, Csn, EntryId, Location, WriteTransaction};
 use roaring::RoaringTreemap;
 use tokio::sync::oneshot;
 
-use super::{apply::csn_of, job::writer_of, mapping::ReplicaMapping};
+use super::{apply::csn_of, find::find, job::writer_of, mapping::ReplicaMapping, place::Aftermath};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
@@ -173,8 +173,28 @@ impl Absent {
             }
         }
         write_checks::record_of(execution.view(), victim.id)?;
+        let mut orphans = Aftermath::default();
+        if self.mapping.multi_provider {
+            orphans.take_up_below(execution, victim.id)?;
+        }
         delete::remove(execution, victim.id, None)?;
+        self.keep_unknown(execution, &mut orphans)?;
+        orphans.stamp_moved(execution)?;
         Ok(Success::default())
+    }
+
+    /// Keeps only the entries that the provider does not have: others may be absent as well.
+    fn keep_unknown(&self, execution: &Execution<'_, '_>, orphans: &mut Aftermath) -> Result<(), OperationError> {
+        let mut unknown = Vec::new();
+        for uuid in std::mem::take(&mut orphans.moved) {
+            if let Some(id) = find(execution, uuid)? {
+                let record = write_checks::record_of(execution.view(), id)?;
+                let csn = csn_of(execution, &record)?;
+                unknown.extend(csn.filter(|csn| !self.covered.covers(*csn)).map(|_| uuid));
+            }
+        }
+        orphans.moved = unknown;
+        Ok(())
     }
 }
 

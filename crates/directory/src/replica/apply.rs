@@ -1,15 +1,15 @@
 //! Executing a message of a provider in the transaction.
 
 use ironbark_model::Dn;
-use ironbark_store::{
-    ChangeKind, ChangeRecord, Csn, Effect, EntryId, Record, StoreError, ValueChange, change::RequestedChange,
-};
+use ironbark_store::{ChangeKind, ChangeRecord, Csn, Effect, EntryId, Record, ValueChange, change::RequestedChange};
 
 use super::{
     conflict::{self, Claim},
     delete,
     difference::{Provided, requested, watched_before},
+    find::find,
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated},
+    place::Aftermath,
     placing::{self, Moves, Wanted, Way},
     read::ReadEntry,
 };
@@ -20,7 +20,7 @@ use crate::{
     refusal::ReplicaRefusal,
 };
 
-/// Executes a message. `entry` is the entry in it.
+/// Executes a message. `entry` is the entry in it; `aftermath` gets what this server has to tell then.
 ///
 /// # Errors
 /// As of [`Directory::replicate`](crate::Directory::replicate).
@@ -28,6 +28,7 @@ pub(super) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
     entry: Option<&ReadEntry>,
+    aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let vector = execution.vector()?;
     let news: Vec<Csn> = change
@@ -41,9 +42,10 @@ pub(super) fn run(
         execution.attribute_to(csn, via_of(change.via));
     }
     let outcome = match (&change.incoming, entry) {
-        (Incoming::Entry(_), Some(entry)) => apply(execution, change, entry, is_covered)?,
-        (Incoming::Delete { .. }, _) if is_covered => OutcomeKind::Covered.into(),
-        (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid)?,
+        (Incoming::Entry(_), Some(entry)) => apply(execution, change, entry, (is_covered, aftermath))?,
+        // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
+        (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
+        (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         _ => OutcomeKind::Noted.into(),
     };
     let record = execution.record();
@@ -71,17 +73,6 @@ pub(super) fn make_own(execution: &mut Execution<'_, '_>) {
     execution.attribute_to(csn, 0);
 }
 
-/// The entry of a UUID.
-///
-/// # Errors
-/// `busy`: there is no index yet. The storage failed.
-pub(super) fn find(execution: &Execution<'_, '_>, uuid: [u8; 16]) -> Result<Option<EntryId>, OperationError> {
-    execution.view().entry_of_uuid(&uuid).map_err(|error| match error {
-        StoreError::Inapplicable(_) => ReplicaRefusal::NoIndex.into(),
-        other => other.into(),
-    })
-}
-
 /// `entryCSN` of an entry.
 pub(super) fn csn_of(execution: &Execution<'_, '_>, record: &Record<'_>) -> Result<Option<Csn>, OperationError> {
     Ok(Claim::of(execution, record)?.csn)
@@ -91,105 +82,194 @@ fn apply(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
     entry: &ReadEntry,
-    is_covered: bool,
+    (is_covered, aftermath): (bool, &mut Aftermath),
 ) -> Result<ReplicaOutcome, OperationError> {
-    if let Some(id) = find(execution, entry.uuid)? {
-        return update(execution, change, entry, id);
+    let to = match &entry.place {
+        Some(told) => told.name_here(execution, &entry.dn)?,
+        None => entry.dn.clone(),
+    };
+    let held = find(execution, entry.uuid)?;
+    let arriving = Arriving { change, entry, to: &to };
+    if let Some(id) = held {
+        return arriving.update(execution, id, aftermath);
     }
     if is_covered {
         return Ok(OutcomeKind::Covered.into());
     }
-    if change.mapping.multi_provider
-        && let Some((deleted, _)) = execution.view().tombstone(&entry.uuid)?
-    {
-        // The sender has the entry. It hears of the delete again, unless it must have heard of it since.
-        if entry.csn.is_some_and(|csn| csn > deleted) {
-            make_own(execution);
-            execution.bury(entry.uuid);
-        }
+    if change.mapping.multi_provider && execution.view().tombstone(&entry.uuid)?.is_some() {
+        // The sender has the entry, perhaps for ever: it may have been told of the delete while it had a change that
+        // the teller lacked.
+        make_own(execution);
+        execution.bury(entry.uuid);
         return Ok(OutcomeKind::Tombstoned.into());
     }
-    add(execution, change, entry)
+    arriving.add(execution, aftermath)
 }
 
-fn wanted<'a>(change: &'a Replicated, entry: &'a ReadEntry, own: Option<EntryId>) -> Wanted<'a> {
-    Wanted {
-        mapping: &change.mapping,
-        name: &entry.dn,
-        claim: Claim {
-            csn: entry.csn,
-            uuid: entry.uuid,
-        },
-        own,
-    }
+/// An entry on its way to its place.
+struct Arriving<'a> {
+    change: &'a Replicated,
+    entry: &'a ReadEntry,
+    /// Its name here.
+    to: &'a Dn,
 }
 
-fn add(
-    execution: &mut Execution<'_, '_>,
-    change: &Replicated,
-    entry: &ReadEntry,
-) -> Result<ReplicaOutcome, OperationError> {
-    let mut moves = Moves::new(&change.mapping, &entry.dn);
-    if placing::prepare(execution, &mut moves, wanted(change, entry, None))? == Way::Lost {
-        return Ok(OutcomeKind::Lost.into());
+impl<'a> Arriving<'a> {
+    fn wanted(&self, own: Option<EntryId>) -> Wanted<'a> {
+        Wanted {
+            mapping: &self.change.mapping,
+            name: self.to,
+            place: self.entry.place.as_ref(),
+            claim: Claim {
+                csn: self.entry.csn,
+                uuid: self.entry.uuid,
+            },
+            own,
+        }
     }
-    let mut attributes = Provided::of(execution, &change.mapping, entry).whole(entry, None)?;
-    if entry.csn.is_none() {
-        attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
-    }
-    execution.note_next_effect();
-    let effect = Effect::Add {
-        dn: entry.dn.pretty().into(),
-        attributes,
-    };
-    let id = execution.apply_own(ChangeKind::Add, effect, Before::default())?;
-    Ok(OutcomeKind::Added.of(id))
-}
 
-fn update(
-    execution: &mut Execution<'_, '_>,
-    change: &Replicated,
-    entry: &ReadEntry,
-    id: EntryId,
-) -> Result<ReplicaOutcome, OperationError> {
-    let name = execution.view().dn(id)?;
-    if !change.mapping.holds(&name) {
-        let (name, other) = (entry.dn.pretty().to_owned(), name.pretty().to_owned());
-        return Err(ReplicaRefusal::OtherEntry { name, other }.into());
-    }
-    let is_same_name = name == entry.dn && name.rdn(0) == entry.dn.rdn(0);
-    {
-        let record = write_checks::record_of(execution.view(), id)?;
-        match (entry.csn, csn_of(execution, &record)?) {
-            (Some(new), Some(held)) if new == held => {
-                if is_same_name || is_place_certain(execution, change, &record)? {
-                    return Ok(OutcomeKind::Same.of(id));
-                }
+    fn add(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let Self { change, entry, to } = *self;
+        let mut moves = Moves::new(&change.mapping, to);
+        if placing::prepare(execution, &mut moves, self.wanted(None), aftermath)? == Way::Lost {
+            if entry.place.is_some() {
+                aftermath.buried.push(entry.uuid);
             }
-            (Some(new), Some(held)) if new < held => return Ok(OutcomeKind::Older.of(id)),
-            (Some(_), _) => {}
+            return Ok(OutcomeKind::Lost.into());
+        }
+        let mut attributes = Provided::of(execution, &change.mapping, entry).whole(entry, None)?;
+        if entry.csn.is_none() {
+            attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
+        }
+        execution.note_next_effect();
+        let effect = Effect::Add {
+            dn: to.pretty().into(),
+            attributes,
+        };
+        let id = execution.apply_own(ChangeKind::Add, effect, Before::default())?;
+        self.check_place(execution, id, aftermath)?;
+        Ok(OutcomeKind::Added.of(id))
+    }
+
+    /// Stamps the entry anew if it could not get the place that the provider has told.
+    fn check_place(
+        &self,
+        execution: &Execution<'_, '_>,
+        id: EntryId,
+        aftermath: &mut Aftermath,
+    ) -> Result<(), OperationError> {
+        if let Some(told) = &self.entry.place
+            && !told.is_place_of(execution, id)?
+        {
+            aftermath.moved.push(self.entry.uuid);
+        }
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        id: EntryId,
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let Self { change, entry, to } = *self;
+        let name = execution.view().dn(id)?;
+        if !change.mapping.holds(&name) {
+            let (name, other) = (to.pretty().to_owned(), name.pretty().to_owned());
+            return Err(ReplicaRefusal::OtherEntry { name, other }.into());
+        }
+        if let Some(nothing) = self.nothing_to_do(execution, id, &name)? {
+            return Ok(nothing.of(id));
+        }
+        if entry.place.is_some() && to != &name && to.is_within(&name) && entry.is_superior_here(execution)? {
+            // Each of two entries has moved below the other one. Neither can; the entry keeps its superior.
+            let leaf = to.leaf().unwrap_or_default();
+            let stays = name.parent().unwrap_or_default().child(&leaf);
+            conflict::tell_cycle(&name, to);
+            return Arriving {
+                change,
+                entry,
+                to: &stays,
+            }
+            .put(execution, id, aftermath);
+        }
+        self.put(execution, id, aftermath)
+    }
+
+    fn put(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        id: EntryId,
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let Self { change, entry, to } = *self;
+        let mut moves = Moves::new(&change.mapping, to);
+        let way = placing::prepare(execution, &mut moves, self.wanted(Some(id)), aftermath)?;
+        let outcome = match way {
+            Way::Lost if entry.place.is_some() => {
+                aftermath.take_up_below(execution, id)?;
+                aftermath.buried.push(entry.uuid);
+                crate::operation::delete::remove(execution, id, None)?;
+                OutcomeKind::Lost.into()
+            }
+            Way::Lost => {
+                conflict::drop_entry(execution, id)?;
+                OutcomeKind::Lost.into()
+            }
+            Way::Rebuild => rebuild(execution, (change, entry, to), (&mut moves, id))?,
+            Way::Add | Way::Stay | Way::Rename => change_entry(execution, (change, entry, to), id)?,
+        };
+        if let Some(id) = outcome.id {
+            self.check_place(execution, id, aftermath)?;
+        }
+        Ok(ReplicaOutcome {
+            remade: moves.remade,
+            ..outcome
+        })
+    }
+
+    /// Why nothing is to be done with an entry that is here, if so.
+    fn nothing_to_do(
+        &self,
+        execution: &Execution<'_, '_>,
+        id: EntryId,
+        name: &Dn,
+    ) -> Result<Option<OutcomeKind>, OperationError> {
+        let Self { change, entry, to } = *self;
+        let is_same_name = name == to && name.rdn(0) == to.rdn(0);
+        let record = write_checks::record_of(execution.view(), id)?;
+        Ok(match (entry.csn, csn_of(execution, &record)?) {
+            (Some(new), Some(held)) if new == held => {
+                let is_certain = match entry.place {
+                    // The provider expects a newer version: that is why it has put the entry aside.
+                    Some(_) => conflict::is_aside(to, entry.uuid),
+                    None => is_place_certain(execution, change, &record)?,
+                };
+                (is_same_name || is_certain).then_some(OutcomeKind::Same)
+            }
+            (Some(new), Some(held)) if new < held => Some(OutcomeKind::Older),
+            (Some(_), _) => None,
             (None, _) => {
                 let provided = Provided::of(execution, &change.mapping, entry);
-                if is_same_name && provided.changes(entry, &record)?.is_empty() {
-                    return Ok(OutcomeKind::Same.of(id));
-                }
+                let is_same = is_same_name && provided.changes(entry, &record)?.is_empty();
+                is_same.then_some(OutcomeKind::Same)
             }
+        })
+    }
+}
+
+impl ReadEntry {
+    /// Whether the superior that the provider has told is here.
+    fn is_superior_here(&self, execution: &Execution<'_, '_>) -> Result<bool, OperationError> {
+        match self.place.as_ref().and_then(|told| told.superior) {
+            Some(superior) => Ok(find(execution, superior)?.is_some()),
+            None => Ok(false),
         }
     }
-    let mut moves = Moves::new(&change.mapping, &entry.dn);
-    let way = placing::prepare(execution, &mut moves, wanted(change, entry, Some(id)))?;
-    let outcome = match way {
-        Way::Lost => {
-            conflict::drop_entry(execution, id)?;
-            OutcomeKind::Lost.into()
-        }
-        Way::Rebuild => rebuild(execution, change, entry, (&mut moves, id))?,
-        Way::Add | Way::Stay | Way::Rename => change_entry(execution, change, entry, id)?,
-    };
-    Ok(ReplicaOutcome {
-        remade: moves.remade,
-        ..outcome
-    })
 }
 
 /// Whether the place of an entry is right, although the provider has the same entry elsewhere. Its superior has moved
@@ -210,8 +290,7 @@ fn is_place_certain(
 /// Changes name and attributes of an entry.
 fn change_entry(
     execution: &mut Execution<'_, '_>,
-    change: &Replicated,
-    entry: &ReadEntry,
+    (change, entry, to): (&Replicated, &ReadEntry, &Dn),
     id: EntryId,
 ) -> Result<ReplicaOutcome, OperationError> {
     let (current, changes, before) = {
@@ -227,11 +306,11 @@ fn change_entry(
         let before = watched_before(execution, &record, &changes)?;
         (view.dn(id)?, changes, before)
     };
-    let is_renamed = current != entry.dn || current.rdn(0) != entry.dn.rdn(0);
+    let is_renamed = current != *to || current.rdn(0) != to.rdn(0);
     let dn: Box<str> = current.pretty().into();
     let (kind, outcome, effect) = if is_renamed {
-        execution.note_requested(|_| renamed(&current, entry));
-        let new_dn = entry.dn.pretty().into();
+        execution.note_requested(|_| renamed(&current, to));
+        let new_dn = to.pretty().into();
         let effect = Effect::Rename { dn, new_dn, changes };
         (ChangeKind::ModifyDn, OutcomeKind::Renamed, effect)
     } else {
@@ -248,12 +327,12 @@ fn change_entry(
 }
 
 /// A rename, as the log of requests has it.
-fn renamed(current: &Dn, entry: &ReadEntry) -> RequestedChange {
-    let superior = entry.dn.parent().unwrap_or_default();
+fn renamed(current: &Dn, to: &Dn) -> RequestedChange {
+    let superior = to.parent().unwrap_or_default();
     let has_moved = current.parent().unwrap_or_default() != superior;
     RequestedChange::ModifyDn {
         dn: current.pretty().into(),
-        new_rdn: entry.dn.leaf().unwrap_or_default().pretty().into(),
+        new_rdn: to.leaf().unwrap_or_default().pretty().into(),
         delete_old_rdn: true,
         new_superior: has_moved.then(|| superior.pretty().into()),
     }
@@ -262,8 +341,7 @@ fn renamed(current: &Dn, entry: &ReadEntry) -> RequestedChange {
 /// Makes an entry anew at a name to which it cannot be renamed.
 fn rebuild(
     execution: &mut Execution<'_, '_>,
-    change: &Replicated,
-    entry: &ReadEntry,
+    (change, entry, to): (&Replicated, &ReadEntry, &Dn),
     (moves, id): (&mut Moves<'_>, EntryId),
 ) -> Result<ReplicaOutcome, OperationError> {
     let (current, mut attributes) = {
@@ -276,7 +354,7 @@ fn rebuild(
         attributes.retain(|(name, _)| &**name != "entryCSN");
         attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
     }
-    execution.note_requested(|_| renamed(&current, entry));
-    let new = moves.rebuild(execution, id, (&entry.dn, attributes), 0)?;
+    execution.note_requested(|_| renamed(&current, to));
+    let new = moves.rebuild(execution, id, (to, attributes), 0)?;
     Ok(OutcomeKind::Renamed.of(new))
 }

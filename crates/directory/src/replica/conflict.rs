@@ -3,11 +3,11 @@
 use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Record, ValueChange};
 
-use super::read::uuid_text;
 use crate::{
     OperationError,
     operation::{delete, write_checks},
     overlay::{Before, Execution},
+    place::uuid_text,
     request::modification::normal_form,
 };
 
@@ -62,6 +62,23 @@ pub(super) fn set_aside(execution: &mut Execution<'_, '_>, id: EntryId) -> Resul
     };
     execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
     Ok(())
+}
+
+/// Whether this is the name of an entry that has been moved aside.
+pub(super) fn is_aside(name: &Dn, uuid: [u8; 16]) -> bool {
+    let leaf = format!("entryUUID={}", uuid_text(uuid));
+    name.leaf()
+        .is_some_and(|held| held.pretty().eq_ignore_ascii_case(&leaf))
+}
+
+/// Tells the log of a move that was not carried out.
+pub(super) fn tell_cycle(name: &Dn, to: &Dn) {
+    tracing::warn!(
+        target: "sync",
+        "conflict: \"{}\" stays where it is: \"{}\" is below it",
+        name.pretty(),
+        to.pretty()
+    );
 }
 
 /// Removes an entry that has lost its name. It leaves no tombstone: a later change of it may come. What is below it

@@ -4,7 +4,9 @@ use ironbark_store::Csn;
 
 use super::{
     apply::{self, csn_of},
+    find::find,
     incoming::{OutcomeKind, ReplicaOutcome, Replicated},
+    place::Aftermath,
 };
 use crate::{
     OperationError,
@@ -21,8 +23,9 @@ pub(super) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
     uuid: [u8; 16],
+    aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
-    let Some(id) = apply::find(execution, uuid)? else {
+    let Some(id) = find(execution, uuid)? else {
         let tombstone = execution.view().tombstone(&uuid)?;
         if let Some(csn) = change.csn
             && tombstone.is_none_or(|(known, _)| known < csn)
@@ -37,17 +40,16 @@ pub(super) fn run(
     if change.csn.is_none() {
         stamp(execution, change, id)?;
     }
+    if change.mapping.multi_provider {
+        aftermath.take_up_below(execution, id)?;
+    }
     delete::remove(execution, id, None)?;
     Ok(OutcomeKind::Deleted.of(id))
 }
 
-/// The CSN of a delete that came without one. Where others write too it is an own one, so that they hear of it. A
-/// consumer of one provider makes no CSNs.
+/// The CSN of a delete that came without one: the greatest that is known of it. Without a cookie in its row, everyone
+/// who follows is told of it, whatever its CSN is.
 fn stamp(execution: &mut Execution<'_, '_>, change: &Replicated, id: u64) -> Result<(), OperationError> {
-    if change.mapping.multi_provider {
-        apply::make_own(execution);
-        return Ok(());
-    }
     let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
     let greatest: Option<Csn> = change.cookie.iter().copied().chain(held).max();
     if let Some(csn) = greatest {

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::{
     apply,
     incoming::{Incoming, ReplicaOutcome, Replicated},
+    place::Aftermath,
     read::{ReadEntry, read},
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
         queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
     },
-    overlay::{Requested, password_checks::Computed},
+    overlay::{Execution, Requested, password_checks::Computed},
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::{
         context::{RequestContext, RequestKind},
@@ -208,10 +209,32 @@ impl Job {
             controls: WriteControls::default(),
             computed: &computed,
         };
-        execute_one(&self.directory, served, requested, transaction, |execution| {
-            let outcome = apply::run(execution, &self.change, entry)?;
+        let mut aftermath = Aftermath::default();
+        let ended = execute_one(&self.directory, served, requested, transaction, |execution| {
+            let outcome = apply::run(execution, &self.change, entry, &mut aftermath)?;
             *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             Ok(Success::default())
-        })
+        })?;
+        if aftermath.is_empty() {
+            return Ok(ended);
+        }
+        let mut tell = |act: &mut dyn FnMut(&mut Execution<'_, '_>) -> Result<(), OperationError>| {
+            let told = execute_one(&self.directory, served, requested, transaction, |execution| {
+                act(execution).map(|()| Success::default())
+            });
+            // The message itself must be undone.
+            told.map_err(|refusal| Refusal { dirty: true, ..refusal })
+        };
+        let mut last = ended;
+        for uuid in &aftermath.buried {
+            last = tell(&mut |execution| {
+                execution.bury(*uuid);
+                Ok(())
+            })?;
+        }
+        if !aftermath.moved.is_empty() {
+            last = tell(&mut |execution| aftermath.stamp_moved(execution))?;
+        }
+        Ok(last)
     }
 }

@@ -6,10 +6,11 @@ use ironbark_store::{ChangeKind, Effect, EntryId, Location, RecordAttribute, cha
 use super::{
     conflict::{self, Claim},
     mapping::ReplicaMapping,
+    place::{Aftermath, Told},
 };
 use crate::{
     OperationError,
-    operation::write_checks,
+    operation::{delete, write_checks},
     overlay::{Before, Execution},
     refusal::ReplicaRefusal,
 };
@@ -39,6 +40,8 @@ pub(super) enum Way {
 pub(super) struct Wanted<'a> {
     pub(super) mapping: &'a ReplicaMapping,
     pub(super) name: &'a Dn,
+    /// Its place, if the provider has told it.
+    pub(super) place: Option<&'a Told>,
     pub(super) claim: Claim,
     pub(super) own: Option<EntryId>,
 }
@@ -51,20 +54,28 @@ pub(super) fn prepare(
     execution: &mut Execution<'_, '_>,
     moves: &mut Moves<'_>,
     wanted: Wanted<'_>,
+    aftermath: &mut Aftermath,
 ) -> Result<Way, OperationError> {
     let Wanted {
         mapping,
         name,
+        place,
         claim,
         own,
     } = wanted;
     if let Spot::Entry(holder) = Spot::of(execution, name)?
         && own != Some(holder)
-        && !displace(execution, mapping, holder, claim)?
+        && !match place {
+            Some(told) => give_way(execution, (told, claim), holder, aftermath)?,
+            None => displace(execution, mapping, holder, claim)?,
+        }
     {
         return Ok(Way::Lost);
     }
     let spot = Spot::of(execution, name)?;
+    if let (Some(_), Spot::Glue(glue)) = (place, &spot) {
+        aftermath.take_up_below(execution, *glue)?;
+    }
     let Some(id) = own else {
         make_superiors(execution, name)?;
         return Ok(Way::Add);
@@ -102,6 +113,44 @@ impl Spot {
             Location::Entry(id) => Self::Entry(id),
         })
     }
+}
+
+/// Takes the name from its holder, where providers tell places; `false`: the holder keeps it.
+///
+/// A provider that has had this version of the holder has it elsewhere now, or no more: it will tell. Until then the
+/// holder is aside. One that has not has another entry of the same name: the lesser one is deleted.
+fn give_way(
+    execution: &mut Execution<'_, '_>,
+    (told, claim): (&Told, Claim),
+    holder: EntryId,
+    aftermath: &mut Aftermath,
+) -> Result<bool, OperationError> {
+    let (held, attributes, name) = {
+        let view = execution.view();
+        let record = write_checks::record_of(view, holder)?;
+        let claim = Claim::of(execution, &record)?;
+        (claim, conflict::names_of(execution, &record), view.dn(holder)?)
+    };
+    match told.knew(held.csn) {
+        Some(false) if held > claim => {
+            conflict::tell(&name, held, claim, &[]);
+            return Ok(false);
+        }
+        Some(false) => {}
+        knew if !execution.context.is_suffix(&name) => {
+            if knew.is_none() {
+                aftermath.moved.push(held.uuid);
+            }
+            conflict::set_aside(execution, holder)?;
+            return Ok(true);
+        }
+        _ => {}
+    }
+    conflict::tell(&name, claim, held, &attributes);
+    aftermath.take_up_below(execution, holder)?;
+    aftermath.buried.push(held.uuid);
+    delete::remove(execution, holder, None)?;
+    Ok(true)
 }
 
 /// Takes the name from its holder; `false`: the holder is newer, and keeps it.

@@ -7,9 +7,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     incoming::ReplicatedEntry,
     mapping::{Asked, ReplicaMapping},
+    place::Told,
 };
 use crate::{
-    Configuration, OperationError, backend::computed, operation::entry_rules, refusal::ReplicaRefusal,
+    Configuration, OperationError,
+    backend::computed,
+    operation::entry_rules,
+    place::{PLACE, uuid_text},
+    refusal::ReplicaRefusal,
     request::modification::normal_form,
 };
 
@@ -19,6 +24,8 @@ pub(super) struct ReadEntry {
     pub(super) uuid: [u8; 16],
     /// `None` only if the mapping allows that.
     pub(super) csn: Option<Csn>,
+    /// Its place, if the provider tells it.
+    pub(super) place: Option<Told>,
     /// In the provider's order, none twice.
     pub(super) attributes: Vec<ReadAttribute>,
 }
@@ -90,12 +97,24 @@ pub(super) fn read(
         dn,
         uuid: entry.uuid,
         csn,
+        place: place(entry, mapping),
         attributes,
     };
     if mapping.schema_checking {
         check(configuration, &read)?;
     }
     Ok(read)
+}
+
+fn is_place(name: &str) -> bool {
+    name.eq_ignore_ascii_case(PLACE)
+}
+
+/// The place of the entry. Only where others write, names alone do not tell enough.
+fn place(entry: &ReplicatedEntry, mapping: &ReplicaMapping) -> Option<Told> {
+    let mut attributes = entry.attributes.iter().filter(|_| mapping.multi_provider);
+    let (_, values) = attributes.find(|(name, _)| is_place(name))?;
+    Told::parse(values.first()?)
 }
 
 /// The attributes that are the provider's, without those that are computed here.
@@ -109,7 +128,7 @@ fn attributes(
     let asked = Asked::of(schema, &mapping.attributes);
     let mut read: Vec<ReadAttribute> = Vec::with_capacity(entry.attributes.len());
     let mut places: FxHashMap<AttributeDescription, (usize, FxHashSet<Vec<u8>>)> = FxHashMap::default();
-    for (attribute, values) in &entry.attributes {
+    for (attribute, values) in entry.attributes.iter().filter(|(name, _)| !is_place(name)) {
         let unknown = |reason: String| ReplicaRefusal::UnknownAttribute {
             name: (*entry.dn).into(),
             attribute: (**attribute).into(),
@@ -193,18 +212,4 @@ fn check(configuration: &Configuration, entry: &ReadEntry) -> Result<(), Operati
             Err(OperationError::new(error.result_code, text))
         }
     }
-}
-
-/// The text of a UUID (RFC 9562 §4).
-pub(super) fn uuid_text(uuid: [u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, octet) in uuid.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [octet >> 4, octet & 15] {
-            text.extend(char::from_digit(u32::from(digit), 16));
-        }
-    }
-    text
 }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::{
     incoming::ReplicatedEntry,
     mapping::ReplicaMapping,
-    read::{ReadEntry, read, uuid_text},
+    read::{ReadEntry, read},
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
@@ -20,6 +20,7 @@ use crate::{
         written::{Executed, Refusal, Success},
     },
     overlay::record,
+    place::uuid_text,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::context::{RequestContext, RequestKind},
 };

@@ -20,6 +20,7 @@ use crate::{
     OperationError,
     access::{Readable, Source, VisibleEntry},
     backend::computed,
+    place::PLACE,
 };
 
 /// The tools for encoding an entry.
@@ -64,6 +65,13 @@ pub(super) fn entry(
         arranging,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
+    if let Some(place) = run
+        .sync()
+        .and_then(Sync::sending)
+        .and_then(|sending| sending.place.as_deref())
+    {
+        writer.attribute(PLACE.as_bytes(), [place.as_bytes()]);
+    }
     if extras.is_none() {
         writer.finish(&[]);
         return Ok(());

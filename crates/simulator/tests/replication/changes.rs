@@ -15,6 +15,18 @@ pub(crate) enum Change {
     Move(usize, usize, usize),
 }
 
+impl Change {
+    /// The same with another name, if it gives one.
+    #[allow(dead_code, reason = "not all tests need it")]
+    pub(crate) fn with_name(self, name: usize) -> Self {
+        match self {
+            Self::Add(at, _, value) => Self::Add(at, name, value),
+            Self::Move(at, _, to) => Self::Move(at, name, to),
+            other => other,
+        }
+    }
+}
+
 pub(crate) fn change() -> impl Strategy<Value = Change> {
     let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
     prop_oneof![

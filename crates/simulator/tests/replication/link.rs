@@ -4,7 +4,8 @@ use std::{collections::VecDeque, sync::Arc, task::Waker};
 
 use ironbark_client::{LdapResult, SearchItem};
 use ironbark_directory::{
-    AttributeChoice, Incoming, Progress, ReplicaMapping, ReplicaSession, Replicated, SearchRun, Started,
+    AttributeChoice, Incoming, PLACE_ATTRIBUTE, Progress, ReplicaMapping, ReplicaSession, Replicated, SearchRun,
+    Started,
 };
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, ResponseMessage, Scope, SearchRequest,
@@ -160,7 +161,12 @@ impl Link {
     fn begin(&mut self) {
         let (persists, cookie) = self.follower.begin().expect("a database");
         let names: Vec<&[u8]> = if self.content.attributes.is_empty() {
-            vec![b"*", b"+"]
+            let place = self
+                .follower
+                .mapping()
+                .multi_provider
+                .then_some(PLACE_ATTRIBUTE.as_bytes());
+            [&b"*"[..], b"+"].into_iter().chain(place).collect()
         } else {
             let always = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
             let all = self.content.attributes.iter().copied().chain(always);

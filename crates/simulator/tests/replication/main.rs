@@ -15,9 +15,11 @@ mod chains;
 mod changes;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
+mod ledger;
 mod link;
 mod node;
 mod world;
+mod writers;
 
 use ironbark_ldap_proto::Scope;
 use proptest::prelude::*;

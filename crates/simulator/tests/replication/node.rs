@@ -21,8 +21,9 @@ pub(crate) struct Node {
 
 impl Node {
     /// An empty server with this ID.
-    pub(crate) fn new(id: u16) -> Self {
-        let site = Site::open_server_of(id, &ironbark_overlays::registry(), LINES, ironbark_overlays::make);
+    pub(crate) fn new(id: u16, is_shared: bool) -> Self {
+        let lines = format!("{LINES}{}", if is_shared { "multiprovider on\n" } else { "" });
+        let site = Site::open_server_of(id, &ironbark_overlays::registry(), &lines, ironbark_overlays::make);
         Self { site }
     }
 

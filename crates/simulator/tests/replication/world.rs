@@ -2,10 +2,12 @@
 
 use std::{collections::BTreeMap, collections::BTreeSet, time::Duration};
 
+use ironbark_store::Csn;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     Event, changes,
+    ledger::{self, Ledger},
     link::{Content, Link},
     node::Node,
 };
@@ -21,12 +23,14 @@ pub(crate) struct World {
     runtime: Runtime,
     /// Whether all nodes take writes.
     is_shared: bool,
+    /// What clients have done, if no two entries ever have the same name.
+    ledger: Option<Ledger>,
 }
 
 impl World {
     /// So many nodes. The first one has the fixed entries.
     pub(crate) fn new(count: usize, is_shared: bool) -> Self {
-        let mut nodes: Vec<Node> = (1..).take(count).map(Node::new).collect();
+        let mut nodes: Vec<Node> = (1..).take(count).map(|id| Node::new(id, is_shared)).collect();
         let first = &mut nodes[0].site;
         first.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         for name in ["ou=1,dc=ex", "ou=2,dc=ex"] {
@@ -37,7 +41,13 @@ impl World {
             links: Vec::new(),
             runtime: Builder::new_current_thread().enable_time().build().unwrap(),
             is_shared,
+            ledger: None,
         }
+    }
+
+    /// From now on all entries get different names, and it is noted what clients do.
+    pub(crate) fn keep_ledger(&mut self) {
+        self.ledger = Some(Ledger::default());
     }
 
     pub(crate) fn link(&mut self, consumer: usize, provider: usize, content: Content) {
@@ -46,15 +56,21 @@ impl World {
     }
 
     pub(crate) fn run(&mut self, events: &[Event]) {
-        for event in events {
+        for (number, event) in events.iter().enumerate() {
             if crate::is_traced() {
                 eprintln!("{event:?}");
             }
             match event {
                 Event::Change(node, change) => {
-                    let site = &mut self.nodes[*node].site;
-                    site.clock.advance(Duration::from_micros(700));
-                    changes::make(site, change);
+                    let node = &mut self.nodes[*node];
+                    node.site.clock.advance(Duration::from_micros(700));
+                    let Some(ledger) = &mut self.ledger else {
+                        changes::make(&mut node.site, change);
+                        continue;
+                    };
+                    let before = ledger::versions(node);
+                    changes::make(&mut node.site, &change.clone().with_name(number));
+                    ledger.note(&before, &ledger::versions(node));
                 }
                 Event::Deliver(link, most) => {
                     self.links[*link].deliver(&self.runtime, *most);
@@ -94,6 +110,20 @@ impl World {
         false
     }
 
+    /// No vector covers a write that its server lacks.
+    pub(crate) fn vectors_are_true(&mut self) {
+        for link in &mut self.links {
+            link.settle(&self.runtime);
+            link.drain(&self.nodes[link.consumer], &self.runtime);
+        }
+        let Some(ledger) = &self.ledger else { return };
+        for (number, node) in self.nodes.iter_mut().enumerate() {
+            let (vector, held) = (node.vector(), ledger::versions(node));
+            let covers = |csn: &str| Csn::parse(csn.as_bytes()).is_some_and(|csn| vector.covers(csn));
+            ledger.check(&held, covers, &format!("node {number} at once"));
+        }
+    }
+
     /// Lets everything be delivered, until nothing more may come.
     pub(crate) fn heal(&mut self) {
         for _ in 0..MOST_ROUNDS {
@@ -118,6 +148,9 @@ impl World {
         let whole = self.links[0].content;
         let vector = self.nodes[0].vector();
         let found = self.nodes[0].found(whole);
+        if let Some(ledger) = &self.ledger {
+            ledger.check(&ledger::versions(&mut self.nodes[0]), |_| true, "in the end");
+        }
         for number in 1..self.nodes.len() {
             compare(&found, &self.nodes[number].found(whole), number);
             assert_eq!(self.nodes[number].vector(), vector, "vector of node {number}");

@@ -6,12 +6,13 @@ use ironbark_ldap_proto::{
     encode_sync_info,
     response::sync_info::MOST_UUIDS,
 };
-use ironbark_store::{ContextVector, Csn, Record};
+use ironbark_store::{ContextVector, Csn, Record, StoreError, View};
 
 use super::{Meeting, Phase, Sending, Sync};
 use crate::{
     OperationError,
     cookie::SyncCookie,
+    place,
     search::{
         encode,
         run::{RunLimits, SearchRun, Walked},
@@ -31,7 +32,12 @@ impl SearchRun {
     ///
     /// # Errors
     /// The record is damaged.
-    pub(in crate::search) fn meets(&mut self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<bool, OperationError> {
+    pub(in crate::search) fn meets(
+        &mut self,
+        view: View<'_>,
+        record: &Record<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, OperationError> {
         let id = self.message();
         let Some(sync) = self.sync_mut() else { return Ok(true) };
         if sync.meeting == Meeting::Note {
@@ -52,7 +58,21 @@ impl SearchRun {
                 (EntryState::Add, None)
             }
         };
-        sync.sending = Some(Sending { state, uuid, cookie });
+        if sync.waits_for_superior(view, record)? {
+            sync.refresh.deferred.insert(record.id);
+            return Ok(false);
+        }
+        let place = if sync.tells_places() {
+            Some(place::text_of(view, record)?)
+        } else {
+            None
+        };
+        sync.sending = Some(Sending {
+            state,
+            uuid,
+            cookie,
+            place,
+        });
         Ok(true)
     }
 
@@ -87,7 +107,7 @@ impl SearchRun {
             sync.phase = Phase::Gone { next: next + named };
             return Walked::SliceEnd;
         }
-        sync.phase = Phase::Send;
+        sync.phase = if sync.tells_places() { Phase::End } else { Phase::Send };
         Walked::Through
     }
 
@@ -145,8 +165,13 @@ impl SearchRun {
         cookie: Option<String>,
         out: &mut Vec<u8>,
     ) {
-        let state = EntryState::Delete;
-        encode::departed(self, entry, &Sending { state, uuid, cookie }, out);
+        let sending = Sending {
+            state: EntryState::Delete,
+            uuid,
+            cookie,
+            place: None,
+        };
+        encode::departed(self, entry, &sending, out);
     }
 }
 
@@ -160,6 +185,27 @@ impl Sync {
             deletion,
         };
         cookie.text()
+    }
+
+    /// Whether places are told: the consumer asks for them, and has everything.
+    pub(super) fn tells_places(&self) -> bool {
+        self.asks_places && self.has_everything
+    }
+
+    /// Whether the superior of an entry comes later in this refresh. The entry is sent when it has come.
+    fn waits_for_superior(&self, view: View<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
+        if self.phase != Phase::Send || !self.tells_places() {
+            return Ok(false);
+        }
+        let (_, Some(above)) = place::closest(view, record)? else {
+            return Ok(false);
+        };
+        let refresh = &self.refresh;
+        let comes = match &refresh.again {
+            Some(again) => again.contains(above.id),
+            None => !refresh.is_from_log || refresh.matched.contains(above.id),
+        };
+        Ok(comes && above.id > record.id || refresh.deferred.contains(above.id))
     }
 
     /// Notes an entry that is still as the consumer has it. They are named together.

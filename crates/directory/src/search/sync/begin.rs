@@ -88,6 +88,7 @@ impl Sync {
         let uncovered = view.first_uncovered()?;
         if known.is_empty() {
             let has_nothing = is_empty && uncovered.is_none();
+            self.remember_gone(view)?;
             return Ok(if has_nothing { Way::Nothing } else { Way::All });
         }
         if is_empty {
@@ -122,7 +123,7 @@ impl Sync {
     }
 
     /// The way where the log does not tell what has changed.
-    fn without_log(&self, view: View<'_>) -> Result<Way, OperationError> {
+    fn without_log(&mut self, view: View<'_>) -> Result<Way, OperationError> {
         if self.log_begin(view)? == LogBegin::Before {
             return Ok(Way::Newer);
         }
@@ -131,7 +132,18 @@ impl Sync {
         }
         // Entries that moved with a superior which the consumer may not have are not newer than its cookie.
         let has_moved = !self.has_everything && self.holds_subtrees() && is_ahead(&view.moves()?, &self.known);
+        self.remember_gone(view)?;
         Ok(if has_moved { Way::All } else { Way::Newer })
+    }
+
+    /// Where others write, it is not enough that a deleted entry is not named: the consumer may have a change of it
+    /// that is not known here, and who follows the consumer must hear of it even if the consumer never had the entry.
+    fn remember_gone(&mut self, view: View<'_>) -> Result<(), StoreError> {
+        if self.tells_places() {
+            let all = view.tombstones()?;
+            self.refresh.gone = all.into_iter().map(|(uuid, csn)| (uuid, Some(csn))).collect();
+        }
+        Ok(())
     }
 
     fn go(&mut self, way: Way) {

@@ -39,6 +39,7 @@ use crate::{
     backend::feed::Reader,
     cookie::SyncCookie,
     overlay::SyncProvider,
+    place::PLACE,
     refusal::{ControlRefusal, SyncRefusal},
 };
 
@@ -68,6 +69,8 @@ pub(crate) struct Sync {
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
+    /// Whether the consumer asks for the places of entries.
+    asks_places: bool,
     /// The work that the refresh, and each change after it, may take.
     allowance: Work,
     phase: Phase,
@@ -115,6 +118,9 @@ struct Refresh {
     changed: RoaringTreemap,
     /// Changed entries that belong to the content.
     matched: RoaringTreemap,
+    /// Entries whose superior comes later, and the former ones of this kind, which are being sent.
+    deferred: RoaringTreemap,
+    again: Option<RoaringTreemap>,
     /// Entries that are gone, and the CSN of the deletion, if there was one.
     gone: Vec<([u8; 16], Option<Csn>)>,
     /// Unchanged entries to be named.
@@ -137,6 +143,8 @@ pub(super) struct Sending {
     pub(super) state: EntryState,
     pub(super) uuid: [u8; 16],
     pub(super) cookie: Option<String>,
+    /// Its place, if places are told.
+    pub(super) place: Option<String>,
 }
 
 /// The place of a consumer that follows the log.
@@ -155,6 +163,8 @@ struct Persisting {
     /// Up to this change, an entry that does not belong to the content may have belonged to it, whatever its name was:
     /// it may have been below one that was moved out.
     in_doubt_until: u64,
+    /// Superiors that were sent before the changes of theirs.
+    ahead: RoaringTreemap,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
     /// Whether everything was sent.
@@ -232,6 +242,10 @@ impl Sync {
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
             known: cookie.csns,
             has_everything: false,
+            asks_places: request
+                .attributes
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(PLACE.as_bytes())),
             allowance: Work::default(),
             phase: Phase::Begin,
             refresh: Refresh::default(),

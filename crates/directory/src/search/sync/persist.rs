@@ -10,12 +10,14 @@ use ironbark_model::Entry;
 use ironbark_store::{
     ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError,
 };
+use roaring::RoaringTreemap;
 
 use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
 use crate::{
     NamingContext, OperationError,
     access::{self, Source},
     backend::feed::Reader,
+    place,
     refusal::SyncRefusal,
     scratch::shared_entries::EffectPlace,
     search::{
@@ -34,6 +36,8 @@ pub(super) struct Moment<'r> {
     sequence: u64,
     /// The cookie of the change, if this is all that is sent of it.
     pub(super) cookie: Option<String>,
+    /// The same for a delete.
+    for_delete: Option<String>,
 }
 
 impl Moment<'_> {
@@ -65,6 +69,7 @@ impl Sync {
             below: None,
             has_sent_own: false,
             in_doubt_until: 0,
+            ahead: RoaringTreemap::new(),
             owes_cookie: false,
             is_drained: false,
         });
@@ -158,6 +163,11 @@ impl SearchRun {
         let csns: ContextVector = record.context_csns().collect();
         let cookie = (!csns.is_empty() && !is_glued).then(|| sync.cookie(own, &csns, None));
         let is_alone = sync.is_alone(record);
+        // A server of our kind takes the CSN of a delete also without one of the change.
+        let for_deletes = match cookie.clone().filter(|_| is_alone) {
+            None if sync.tells_places() => Some(sync.cookie(own, &sync.known, Some(record.csn))),
+            cookie => cookie,
+        };
         if !is_known {
             for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
                 if is_sent(recorded) {
@@ -167,6 +177,7 @@ impl SearchRun {
                         csn: record.csn,
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
+                        for_delete: for_deletes.clone(),
                     };
                     let walked = self.send_effect(&moment, step)?;
                     if !matches!(walked, Walked::Through) {
@@ -175,6 +186,12 @@ impl SearchRun {
                 }
                 if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
                     (persisting.effects, persisting.below, persisting.has_sent_own) = (number + 1, None, false);
+                }
+            }
+            for uuid in &record.buried {
+                self.send_gone(*uuid, for_deletes.as_deref(), step.out);
+                if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+                    persisting.owes_cookie = true;
                 }
             }
         }
@@ -187,10 +204,13 @@ impl SearchRun {
         let owes_cookie = std::mem::take(&mut persisting.owes_cookie);
         (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
         persisting.batch.pop_front();
+        // It may know the change, but not all that came with it.
+        let has_all = is_known && record.via == sync.consumer.1 && record.via != 0;
+        let has_news = is_known && !has_all && csns.iter().any(|csn| !sync.known.covers(csn));
         if !is_glued && (is_known || owes_cookie) {
             csns.iter().for_each(|csn| _ = sync.known.merge(csn));
         }
-        if let Some(cookie) = cookie.filter(|_| owes_cookie && !is_alone) {
+        if let Some(cookie) = cookie.filter(|_| has_news || owes_cookie && !is_alone) {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)
@@ -243,6 +263,13 @@ impl SearchRun {
         {
             return Ok(Walked::Through);
         }
+        let walked = self.send_superiors(found, step)?;
+        if !matches!(walked, Walked::Through) {
+            return Ok(walked);
+        }
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
         sync.meeting = Meeting::Send(moment.state(), moment.cookie.clone());
         let (before, start) = (self.sent, step.out.len());
         let walked = self.send_now(found, step)?;
@@ -267,6 +294,36 @@ impl SearchRun {
             persisting.has_sent_own = true;
             persisting.owes_cookie |= is_sent;
         }
+    }
+
+    /// Sends the superiors of an entry whose changes come later: they must be there before it.
+    fn send_superiors(&mut self, found: Option<EntryId>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let Some(sync) = self.sync() else {
+            return Ok(Walked::Finish);
+        };
+        let (Some(id), true) = (found, sync.tells_places()) else {
+            return Ok(Walked::Through);
+        };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let unknown = sync.unknown_superiors(&snapshot, id);
+        step.scratch.keep_snapshot(snapshot);
+        for id in unknown?.into_iter().rev() {
+            let Some(sync) = self.sync_mut() else {
+                return Ok(Walked::Finish);
+            };
+            sync.meeting = Meeting::Send(EntryState::Modify, None);
+            let walked = self.send_now(Some(id), step)?;
+            if !matches!(walked, Walked::Through) {
+                return Ok(walked);
+            }
+            if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+                persisting.ahead.insert(id);
+            }
+        }
+        Ok(Walked::Through)
     }
 
     /// Sends an entry as it is, if it belongs to the content.
@@ -301,7 +358,7 @@ impl SearchRun {
         let is_in_doubt = persisting.is_some_and(|persisting| moment.sequence <= persisting.in_doubt_until);
         let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt);
         let Some(entry) = known else {
-            self.send_gone(uuid, moment.cookie.as_deref(), step.out);
+            self.send_gone(uuid, moment.for_delete.as_deref(), step.out);
             return Ok(true);
         };
         let Some(sync) = self.sync() else { return Ok(false) };
@@ -315,7 +372,7 @@ impl SearchRun {
         let asker = super::super::consider::Asker::of(self);
         let check = access::check(asker.requester(&context), source);
         if let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) {
-            self.send_departed(&visible, uuid, moment.cookie.clone(), step.out);
+            self.send_departed(&visible, uuid, moment.for_delete.clone(), step.out);
         }
         Ok(true)
     }
@@ -329,11 +386,35 @@ enum Next {
 }
 
 impl Sync {
+    /// The superiors of an entry that the consumer may lack, the closest first.
+    fn unknown_superiors(&self, snapshot: &HeldSnapshot, id: EntryId) -> Result<Vec<EntryId>, OperationError> {
+        let view = snapshot.view();
+        let mut unknown = Vec::new();
+        let mut below = view.record(id)?;
+        while let Some(record) = below.take() {
+            let (_, above) = place::closest(view, &record)?;
+            let Some(above) = above else { break };
+            let is_known = above.entry_csn()?.is_none_or(|csn| self.knows(csn));
+            let is_ahead = self
+                .persisting
+                .as_ref()
+                .is_some_and(|held| held.ahead.contains(above.id));
+            if !is_known && !is_ahead {
+                unknown.push(above.id);
+            }
+            below = Some(above);
+        }
+        Ok(unknown)
+    }
+
     /// Whether one message is all that is sent of a change.
     fn is_alone(&self, record: &ChangeRecord) -> bool {
         let mut sent = record.effects.iter().filter(|recorded| is_sent(recorded));
         let is_move = |recorded: &RecordedEffect| matches!(recorded.effect, Effect::Rename { .. });
         let first = sent.next();
+        if !record.buried.is_empty() {
+            return first.is_none() && record.buried.len() == 1;
+        }
         sent.next().is_none() && (self.has_everything || !first.is_some_and(is_move))
     }
 
@@ -353,6 +434,7 @@ impl Sync {
         let state = view.log_state()?;
         if persisting.next > state.last {
             persisting.is_drained = true;
+            persisting.ahead.clear();
             if !self.glued.is_empty() {
                 return Ok(Next::Drained(None));
             }

@@ -80,7 +80,12 @@ impl SearchRun {
             step.scratch.keep_snapshot(snapshot);
             named?;
         }
-        sync.phase = Phase::Gone { next: 0 };
+        // Where places are told, who takes the name of an entry that is gone, or has been below it, comes first.
+        sync.phase = if sync.tells_places() {
+            Phase::Send
+        } else {
+            Phase::Gone { next: 0 }
+        };
         Ok(Walked::Through)
     }
 
@@ -88,7 +93,16 @@ impl SearchRun {
     pub(super) fn send(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let walked = self.walk_content(step)?;
         if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
-            sync.phase = Phase::End;
+            let again = std::mem::take(&mut sync.refresh.deferred);
+            if again.is_empty() {
+                sync.phase = if sync.tells_places() {
+                    Phase::Gone { next: 0 }
+                } else {
+                    Phase::End
+                };
+            } else {
+                sync.refresh.again = Some(again);
+            }
         }
         Ok(walked)
     }
@@ -97,6 +111,7 @@ impl SearchRun {
     fn walk_content(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         self.walk_among(step, |sync| match sync.phase {
             Phase::Probe => Some(sync.refresh.changed.clone()),
+            _ if sync.refresh.again.is_some() => sync.refresh.again.clone(),
             _ if sync.refresh.is_from_log => Some(sync.refresh.matched.clone()),
             _ => None,
         })
@@ -236,6 +251,10 @@ impl Sync {
                 self.refresh.changed.extend(entries_below(view, id)?);
             }
         }
+        for uuid in &record.buried {
+            let known = gone.entry(*uuid).or_default();
+            *known = deleted_at.or(*known);
+        }
         Ok(true)
     }
 
@@ -254,9 +273,9 @@ impl Sync {
     }
 }
 
-/// Whether consumers are told of an effect: overlays of theirs make the internal ones.
+/// Whether consumers are told of an effect: overlays of theirs make the internal ones, and they make their own glue.
 pub(super) fn is_sent(recorded: &RecordedEffect) -> bool {
-    !recorded.marks.internal && !recorded.marks.silent
+    !recorded.marks.internal && !recorded.marks.silent && !recorded.effect.is_glue()
 }
 
 /// All entries below one, each after those above it.

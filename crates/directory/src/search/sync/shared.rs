@@ -43,6 +43,7 @@ impl SearchRun {
             state: moment.state(),
             uuid: moment.recorded.before.entry_uuid,
             cookie: moment.cookie.clone(),
+            place: None,
         };
         let control = state_control(&control);
         let controls: [&dyn EncodeControl; 1] = [&control];
@@ -85,7 +86,9 @@ impl SearchRun {
                 && extras.arrangements.is_empty()
         };
         // Deletes have no entry, and without its control a referral is not sent as one.
+        // A place comes with what this server has at that moment.
         is_whole
+            && !sync.tells_places()
             && !moves_others
             && !matches!(moment.recorded.effect, Effect::Delete { .. })
             && self.options.manage_dsa_it

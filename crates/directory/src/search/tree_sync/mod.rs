@@ -213,6 +213,7 @@ impl TreeSync {
             state,
             uuid,
             cookie: None,
+            place: None,
         });
         state.is_some()
     }

@@ -1,0 +1,123 @@
+//! The place of an entry among several writing servers: which entry it is below, by UUID, as the provider tells.
+//!
+//! A version of an entry (entryUUID and entryCSN) has one place: the closest entry above it that is not glue, and the
+//! RDNs below that. Whatever changes the place here without being a newer version makes one: the entry is stamped anew.
+
+use ironbark_model::Dn;
+use ironbark_store::{ContextVector, Csn, EntryId};
+
+use super::find::find;
+use crate::{
+    OperationError,
+    operation::{
+        adoption::{closest_below, stamp},
+        write_checks,
+    },
+    overlay::Execution,
+    place::closest,
+};
+
+/// A place as a provider has told it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Told {
+    /// RDNs of the entry below its closest superior that is no glue.
+    depth: usize,
+    /// That superior; `None`: there is none.
+    pub(super) superior: Option<[u8; 16]>,
+    /// What the provider has; `None`: more than it can tell.
+    knows: Option<ContextVector>,
+}
+
+impl Told {
+    /// Reads it.
+    pub(super) fn parse(value: &[u8]) -> Option<Self> {
+        let mut words = std::str::from_utf8(value).ok()?.split(' ');
+        let depth = words.next()?.parse().ok()?;
+        let superior = match words.next()? {
+            "-" => None,
+            text => Some(uuid_of(text)?),
+        };
+        let mut knows = Some(ContextVector::default());
+        for word in words {
+            match (Csn::parse(word.as_bytes()), &mut knows) {
+                (Some(csn), Some(knows)) => _ = knows.merge(csn),
+                _ => knows = None,
+            }
+        }
+        Some(Self { depth, superior, knows })
+    }
+
+    /// The name here of an entry with this name at the provider. Without its superior here, the name is all that is
+    /// known.
+    pub(super) fn name_here(&self, execution: &Execution<'_, '_>, name: &Dn) -> Result<Dn, OperationError> {
+        let Some(superior) = self.superior else {
+            return Ok(name.clone());
+        };
+        let Some(id) = find(execution, superior)? else {
+            return Ok(name.clone());
+        };
+        let here = execution.view().dn(id)?;
+        let there = name.ancestor(name.depth().saturating_sub(self.depth));
+        Ok(name.rebase(&there, &here).unwrap_or_else(|| name.clone()))
+    }
+
+    /// Whether the provider has had this version of an entry; `None`: it cannot tell.
+    pub(super) fn knew(&self, csn: Option<Csn>) -> Option<bool> {
+        let knows = self.knows.as_ref()?;
+        Some(csn.is_none_or(|csn| knows.covers(csn)))
+    }
+
+    /// Whether an entry is where the provider has it.
+    pub(super) fn is_place_of(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<bool, OperationError> {
+        let view = execution.view();
+        let record = write_checks::record_of(view, id)?;
+        let (depth, above) = closest(view, &record)?;
+        let superior = match above {
+            Some(above) => above.entry_uuid()?,
+            None => None,
+        };
+        Ok(superior == self.superior && (superior.is_none() || depth == self.depth))
+    }
+}
+
+fn uuid_of(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.chars().filter(|digit| *digit != '-').collect();
+    u128::from_str_radix(&digits, 16)
+        .ok()
+        .filter(|_| digits.len() == 32)
+        .map(u128::to_be_bytes)
+}
+
+/// What this server has to tell of its own after a message.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Aftermath {
+    /// Entries that have lost their name, or are told to be there although they are gone: their end is told (again).
+    pub(super) buried: Vec<[u8; 16]>,
+    /// Entries whose place is not that of their version any more.
+    pub(super) moved: Vec<[u8; 16]>,
+}
+
+impl Aftermath {
+    pub(super) fn is_empty(&self) -> bool {
+        self.buried.is_empty() && self.moved.is_empty()
+    }
+
+    /// Takes up the entries whose closest superior this one is, or would be.
+    pub(super) fn take_up_below(&mut self, execution: &Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+        for below in closest_below(execution, id)? {
+            let record = write_checks::record_of(execution.view(), below)?;
+            self.moved.extend(record.entry_uuid()?);
+        }
+        Ok(())
+    }
+
+    /// Stamps the entries anew that are still here.
+    pub(super) fn stamp_moved(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        for uuid in &self.moved {
+            if let Some(id) = find(execution, *uuid)? {
+                stamp(execution, id)?;
+            }
+        }
+        Ok(())
+    }
+}

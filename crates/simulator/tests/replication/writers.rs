@@ -1,0 +1,110 @@
+//! Several servers that all take writes and follow each other: in the end they are equal.
+
+use proptest::prelude::*;
+
+use crate::{Event, WHOLE, changes, config, event, world::World};
+
+/// Who follows whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Topology {
+    nodes: usize,
+    links: &'static [(usize, usize)],
+}
+
+/// Two that follow each other.
+pub(crate) const PAIR: Topology = Topology {
+    nodes: 2,
+    links: &[(1, 0), (0, 1)],
+};
+/// Each follows all others.
+pub(crate) const MESH: Topology = Topology {
+    nodes: 3,
+    links: &[(1, 0), (0, 1), (2, 0), (0, 2), (2, 1), (1, 2)],
+};
+/// Each follows the one before it.
+pub(crate) const RING: Topology = Topology {
+    nodes: 3,
+    links: &[(1, 0), (2, 1), (0, 2)],
+};
+/// The outer ones follow the middle one, which follows both.
+pub(crate) const CHAIN: Topology = Topology {
+    nodes: 3,
+    links: &[(1, 0), (0, 1), (2, 1), (1, 2)],
+};
+
+/// Lets this happen, and checks the end.
+pub(crate) fn run(topology: Topology, events: &[Event]) {
+    run_in(World::new(topology.nodes, true), topology, events);
+}
+
+/// The same where no two entries ever have the same name: then nothing may be lost.
+pub(crate) fn run_apart(topology: Topology, events: &[Event]) {
+    let mut world = World::new(topology.nodes, true);
+    world.keep_ledger();
+    run_in(world, topology, events);
+}
+
+fn run_in(mut world: World, topology: Topology, events: &[Event]) {
+    for (consumer, provider) in topology.links {
+        world.link(*consumer, *provider, WHOLE);
+    }
+    world.run(events);
+    world.vectors_are_true();
+    world.heal();
+    world.all_are_equal();
+}
+
+fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
+    let Topology { nodes, links } = topology;
+    // The others may have nothing yet.
+    let first = changes::change().prop_map(|change| Event::Change(0, change));
+    let rest = prop::collection::vec(event(nodes, links.len(), nodes), 1..60);
+    (prop::collection::vec(first, 0..4), 0..3u8, rest).prop_map(move |(mut events, looks, rest)| {
+        // Often all begin with the same.
+        if looks > 0 {
+            let rounds = (0..nodes).flat_map(|_| (0..links.len()).map(Event::Look));
+            events.extend(rounds);
+        }
+        events.extend(rest);
+        events
+    })
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn two_writers_end_equal(events in events(PAIR)) {
+        run(PAIR, &events);
+    }
+
+    #[test]
+    fn a_mesh_of_writers_ends_equal(events in events(MESH)) {
+        run(MESH, &events);
+    }
+
+    #[test]
+    fn a_ring_of_writers_ends_equal(events in events(RING)) {
+        run(RING, &events);
+    }
+
+    #[test]
+    fn a_chain_of_writers_ends_equal(events in events(CHAIN)) {
+        run(CHAIN, &events);
+    }
+
+    #[test]
+    fn two_writers_lose_nothing(events in events(PAIR)) {
+        run_apart(PAIR, &events);
+    }
+
+    #[test]
+    fn a_mesh_of_writers_loses_nothing(events in events(MESH)) {
+        run_apart(MESH, &events);
+    }
+
+    #[test]
+    fn a_ring_of_writers_loses_nothing(events in events(RING)) {
+        run_apart(RING, &events);
+    }
+}
