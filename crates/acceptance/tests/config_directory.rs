@@ -575,8 +575,8 @@ fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_f
         .write(layout, "server")
         .unwrap();
     let other = layout.make_dir("other").unwrap();
-    // Nobody listens there in between.
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
+    // Nobody listens there in between: other tests do not use this address.
+    let address = std::net::TcpListener::bind("127.83.1.7:0")
         .unwrap()
         .local_addr()
         .unwrap();
