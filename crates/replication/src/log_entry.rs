@@ -61,7 +61,9 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
         "delete" => LoggedOperation::Delete,
         "modify" => LoggedOperation::Modify(modifications()?),
         _ => LoggedOperation::ModifyDn {
-            new_rdn: text(attributes, "reqNewRDN").ok_or_else(|| malformed("reqNewRDN"))?.into(),
+            new_rdn: text(attributes, "reqNewRDN")
+                .ok_or_else(|| malformed("reqNewRDN"))?
+                .into(),
             delete_old_rdn: text(attributes, "reqDeleteOldRDN").is_some_and(|truth| truth == "TRUE"),
             new_superior: text(attributes, "reqNewSuperior").map(Into::into),
             modifications: modifications()?,
@@ -232,6 +234,12 @@ mod tests {
         ] {
             assert!(logged(text).is_err(), "{text}");
         }
-        assert!(read(&[("reqType".into(), vec![b"delete".to_vec()]), ("reqDN".into(), vec![b"cn=a".to_vec()])]).is_err());
+        assert!(
+            read(&[
+                ("reqType".into(), vec![b"delete".to_vec()]),
+                ("reqDN".into(), vec![b"cn=a".to_vec()])
+            ])
+            .is_err()
+        );
     }
 }

@@ -229,7 +229,12 @@ impl Session {
     }
 
     fn begin(&self, client: &Client, begin: &Begin) -> Result<SearchStream, Failure> {
-        let request = self.line.log.as_ref().filter(|_| begin.in_log).unwrap_or(&self.line.request);
+        let request = self
+            .line
+            .log
+            .as_ref()
+            .filter(|_| begin.in_log)
+            .unwrap_or(&self.line.request);
         let filter = Filter::parse(request.filter.as_bytes(), FILTER_DEPTH)
             .map_err(|_| Failure::Filter(request.filter.clone()))?;
         let attributes: Vec<&str> = request.attributes.iter().map(String::as_str).collect();

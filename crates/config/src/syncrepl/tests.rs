@@ -59,6 +59,17 @@ fn what_is_not_said_is_as_in_slapd() {
 }
 
 #[test]
+fn a_log_is_followed_if_the_line_says_so() {
+    let with = |words: &str| line(&format!("{LEAST} {words}")).unwrap().log;
+    let log = with("syncdata=accesslog logbase=cn=log logfilter=(reqResult=0)").unwrap();
+    assert_eq!((log.base.pretty(), &*log.filter), ("cn=log", "(reqResult=0)"));
+    let usual = with("logbase=cn=log syncdata=AccessLog").unwrap();
+    assert_eq!(usual.filter, "(&(objectClass=auditWriteObject)(reqResult=0))");
+    assert_eq!(with("syncdata=default"), None);
+    assert_eq!(with("logbase=cn=log"), None);
+}
+
+#[test]
 fn the_text_of_a_line_is_the_line() {
     for words in [
         LEAST.to_owned(),
@@ -119,6 +130,16 @@ fn wrong_lines_are_refused_with_the_reason() {
             &format!("{LEAST} type=dirSync"),
             "syncrepl with type=dirSync is not built yet",
         ),
+        (
+            &format!("{LEAST} syncdata=accesslog"),
+            "syncdata=accesslog needs a logbase",
+        ),
+        (&format!("{LEAST} syncdata=some"), "unknown sync data type \"some\""),
+        (
+            &format!("{LEAST} syncdata=accesslog logbase=cn=log logfilter=(a"),
+            "logfilter: unable to parse filter=\"(a\"",
+        ),
+        (&format!("{LEAST} logbase=log"), "Invalid logbase DN \"log\""),
         (
             &format!("{LEAST} syncdata=changelog"),
             "syncdata=changelog is not built yet",

@@ -203,7 +203,10 @@ pub(super) fn make_superiors(execution: &mut Execution<'_, '_>, name: &Dn) -> Re
 ///
 /// # Errors
 /// The storage failed.
-pub(super) fn stored_attributes(execution: &Execution<'_, '_>, id: EntryId) -> Result<Vec<TextAttribute>, OperationError> {
+pub(super) fn stored_attributes(
+    execution: &Execution<'_, '_>,
+    id: EntryId,
+) -> Result<Vec<TextAttribute>, OperationError> {
     let record = write_checks::record_of(execution.view(), id)?;
     let attribute = |held: RecordAttribute<'_>| -> Result<TextAttribute, OperationError> {
         let name = execution.name_of(held.description());

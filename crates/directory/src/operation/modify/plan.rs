@@ -103,7 +103,9 @@ pub(crate) fn plan_replicated(
         if watched.contains(&modification.description) {
             planner.note_before(record, modification)?;
         }
-        let is_single = schema.attribute_type(modification.description.attribute_type).single_value;
+        let is_single = schema
+            .attribute_type(modification.description.attribute_type)
+            .single_value;
         if is_single && matches!(modification.kind, ModificationKind::Add | ModificationKind::AddIfAbsent) {
             planner.replace(modification)?;
         } else {

@@ -1,9 +1,7 @@
 //! Executing a logged change in the transaction.
 
 use ironbark_model::Dn;
-use ironbark_store::{
-    ChangeKind, Csn, Effect, EntryId, Location, change::RequestedChange,
-};
+use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, change::RequestedChange};
 
 use super::{
     history::newer_than,
@@ -214,11 +212,17 @@ impl Logged<'_> {
             wanted.retain(|modification| !stamps.contains(&&modification.description));
             // The log must tell of the change even if nothing is left of it: others may come that are older still.
             wanted.push(of_csn(execution, held));
-        } else if !wanted.iter().any(|modification| modification.description == configuration.well_known.entry_csn) {
+        } else if !wanted
+            .iter()
+            .any(|modification| modification.description == configuration.well_known.entry_csn)
+        {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
-        Ok((plan_replicated(schema, &record, &wanted, &overlays.watched)?, is_renamed))
+        Ok((
+            plan_replicated(schema, &record, &wanted, &overlays.watched)?,
+            is_renamed,
+        ))
     }
 
     fn rename(
@@ -283,12 +287,7 @@ impl Logged<'_> {
         })
     }
 
-    fn change_values(
-        &self,
-        execution: &mut Execution<'_, '_>,
-        name: &Dn,
-        plan: Plan,
-    ) -> Result<(), OperationError> {
+    fn change_values(&self, execution: &mut Execution<'_, '_>, name: &Dn, plan: Plan) -> Result<(), OperationError> {
         let effect = Effect::Modify {
             dn: name.pretty().into(),
             changes: plan.changes,

@@ -64,7 +64,9 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
 
 fn is_of(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
     if let Effect::Add { attributes, .. } = &recorded.effect {
-        let held = attributes.iter().find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"));
+        let held = attributes
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"));
         let value = held.and_then(|(_, values)| values.first());
         return value.is_some_and(|value| value.eq_ignore_ascii_case(uuid_text(uuid).as_bytes()));
     }
@@ -81,7 +83,10 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
     let Gone::Values(gone) = &recorded.before.gone else {
         return false;
     };
-    let of_csn = changes.iter().zip(gone).filter(|(change, _)| change.attribute() == "entryCSN");
+    let of_csn = changes
+        .iter()
+        .zip(gone)
+        .filter(|(change, _)| change.attribute() == "entryCSN");
     let mut former = of_csn.flat_map(|(_, values)| values);
     former.any(|value| Csn::parse(value).is_some_and(|former| former < csn))
 }
@@ -90,9 +95,12 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
 fn modifications(schema: &Schema, record: &ChangeRecord, recorded: &RecordedEffect) -> Vec<Modification> {
     let name = recorded.effect.dn();
     let requested = record.requested.iter().find_map(|requested| match requested {
-        RequestedChange::Modify { dn, modifications } if dn.eq_ignore_ascii_case(name) => {
-            Some(modifications.iter().filter_map(|change| of_request(schema, change)).collect())
-        }
+        RequestedChange::Modify { dn, modifications } if dn.eq_ignore_ascii_case(name) => Some(
+            modifications
+                .iter()
+                .filter_map(|change| of_request(schema, change))
+                .collect(),
+        ),
         RequestedChange::ModifyDn {
             dn,
             new_rdn,
@@ -137,7 +145,8 @@ fn of_effect(schema: &Schema, effect: &Effect) -> Vec<Modification> {
                 ValueChange::Delete { attribute, values } => (attribute, RequestedKind::Delete, values),
                 ValueChange::Replace { attribute, values } => (attribute, RequestedKind::Replace, values),
             });
-            all.filter_map(|(attribute, kind, values)| set(attribute, kind, values)).collect()
+            all.filter_map(|(attribute, kind, values)| set(attribute, kind, values))
+                .collect()
         }
     }
 }

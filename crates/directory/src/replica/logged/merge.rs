@@ -121,16 +121,17 @@ mod tests {
             _ => ModificationKind::Increment,
         };
         let attribute = words.next().unwrap_or_default();
-        let description = schema.attribute_description(attribute.as_bytes()).expect("an attribute");
+        let description = schema
+            .attribute_description(attribute.as_bytes())
+            .expect("an attribute");
         let values = words.map(|value| value.as_bytes().to_vec()).collect();
         Modification::internal(schema, kind, &description, values)
     }
 
     fn left(older: &[&str], newer: &[&str]) -> Vec<String> {
         let schema = Schema::system();
-        let all = |texts: &[&str]| -> Vec<Modification> {
-            texts.iter().map(|text| modification(&schema, text)).collect()
-        };
+        let all =
+            |texts: &[&str]| -> Vec<Modification> { texts.iter().map(|text| modification(&schema, text)).collect() };
         let merged = merge(&schema, &all(older), &all(newer));
         let text = |left: &Modification| {
             let kind = match left.kind {
@@ -140,7 +141,11 @@ mod tests {
                 ModificationKind::Increment => "#",
             };
             let values = left.values.iter().map(|value| String::from_utf8_lossy(value));
-            [kind.into(), left.name.as_str().into()].into_iter().chain(values).collect::<Vec<_>>().join(" ")
+            [kind.into(), left.name.as_str().into()]
+                .into_iter()
+                .chain(values)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         merged.iter().map(text).collect()
     }
@@ -169,7 +174,10 @@ mod tests {
     fn an_attribute_with_one_value_is_as_the_newest_change_says() {
         assert_eq!(left(&["+ uidNumber 1"], &["+ uidNumber 2"]), [""; 0]);
         assert_eq!(left(&["= uidNumber 1"], &["- uidNumber 7"]), ["= uidNumber 1"]);
-        assert_eq!(left(&["- uidNumber 1", "+ uidNumber 2"], &["- uidNumber 1", "+ uidNumber 3"]), [""; 0]);
+        assert_eq!(
+            left(&["- uidNumber 1", "+ uidNumber 2"], &["- uidNumber 1", "+ uidNumber 3"]),
+            [""; 0]
+        );
     }
 
     #[test]

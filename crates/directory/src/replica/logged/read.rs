@@ -161,7 +161,10 @@ pub(super) fn of_requested(
     Modification {
         kind,
         name: schema.description_text(&description),
-        normalized: values.iter().map(|value| normal_form(schema, &description, value)).collect(),
+        normalized: values
+            .iter()
+            .map(|value| normal_form(schema, &description, value))
+            .collect(),
         description,
         values,
         authority: Authority::Server,
