@@ -251,7 +251,16 @@ impl DatabaseConfig {
     /// Whether an entry that gets another place without a change of its own is stamped anew, so that the other servers
     /// that write hear of it. Those that follow a log do not: it has no such changes.
     pub fn stamps_places(&self) -> bool {
-        self.multi_provider && self.syncrepl.iter().all(|line| line.log.is_none())
+        self.multi_provider && !self.follows_logs()
+    }
+
+    /// Whether changes of others are merged value by value, as they are made here as well.
+    pub fn merges_values(&self) -> bool {
+        self.multi_provider && self.follows_logs()
+    }
+
+    fn follows_logs(&self) -> bool {
+        self.syncrepl.iter().any(|line| line.log.is_some())
     }
 
     /// Whether the database is a copy that clients may not write to: it follows another server and has no changes of

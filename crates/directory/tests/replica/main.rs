@@ -10,5 +10,6 @@ mod conflicts;
 mod convergence;
 mod entries;
 mod initial;
+mod logged;
 mod peer;
 mod places;

@@ -4,7 +4,7 @@ use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, change::RequestedChange};
 
 use super::{
-    history::newer_than,
+    history::{Newer, newer_than},
     merge::merge,
     read::{ReadLogged, ReadOperation},
 };
@@ -17,7 +17,7 @@ use crate::{
     overlay::{Before, Execution},
     refusal::ReplicaRefusal,
     replica::{
-        apply::{csn_of, make_own},
+        apply::csn_of,
         conflict::{self, Claim},
         delete,
         find::find,
@@ -119,12 +119,8 @@ impl ReadLogged {
                 }
                 return Ok(OutcomeKind::Same.into());
             }
-            if let Some((deleted, _)) = deleted {
-                // The delete is final. Who made the change may have taken it for older than the change: it hears again.
-                if change.mapping.multi_provider && change.csn.is_some_and(|csn| csn > deleted) {
-                    make_own(execution);
-                    execution.bury(uuid);
-                }
+            // The delete is final, and whoever has the change is told of it by the log.
+            if deleted.is_some() {
                 return Ok(OutcomeKind::Tombstoned.into());
             }
         }
@@ -183,20 +179,20 @@ impl Logged<'_> {
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
-    /// The changes of values, and whether the entry got another name after the change.
+    /// The changes of values, and what the log tells of newer ones.
     fn plan(
         &self,
         execution: &Execution<'_, '_>,
         modifications: &[Modification],
-    ) -> Result<(Plan, bool), OperationError> {
+    ) -> Result<(Plan, Newer), OperationError> {
         let (configuration, schema) = (execution.configuration, execution.schema());
         let overlays = execution.context.overlays();
         let view = execution.view();
         let record = write_checks::record_of(view, self.id)?;
         let mut wanted: Vec<Modification> = modifications.to_vec();
-        let mut is_renamed = false;
+        let mut newer = Newer::default();
         if let Age::Older(held) = self.age {
-            let newer = newer_than(view, schema, self.uuid, self.csn)?;
+            newer = newer_than(view, schema, self.uuid, self.csn)?;
             if !newer.is_complete {
                 let name = view.dn(self.id)?;
                 tracing::info!(
@@ -206,7 +202,6 @@ impl Logged<'_> {
                 );
             }
             wanted = merge(schema, &wanted, &newer.modifications);
-            is_renamed = newer.is_renamed;
             let known = &configuration.well_known;
             let stamps = [&known.entry_csn, &known.modifiers_name, &known.modify_timestamp];
             wanted.retain(|modification| !stamps.contains(&&modification.description));
@@ -221,7 +216,7 @@ impl Logged<'_> {
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
         Ok((
             plan_replicated(schema, &record, &wanted, &overlays.watched)?,
-            is_renamed,
+            newer,
         ))
     }
 
@@ -231,14 +226,14 @@ impl Logged<'_> {
         rename: &Rename<'_>,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let (plan, is_renamed) = self.plan(execution, rename.modifications)?;
+        let (plan, newer) = self.plan(execution, rename.modifications)?;
         let current = execution.view().dn(self.id)?;
-        let superior = rename.new_superior.cloned().or_else(|| current.parent());
-        let to = if is_renamed {
-            current.clone()
-        } else {
-            superior.unwrap_or_default().child(rename.new_rdn)
-        };
+        let superior = rename.new_superior.filter(|_| !newer.is_moved).cloned();
+        let leaf = current.leaf().filter(|_| newer.is_renamed);
+        let to = superior
+            .or_else(|| current.parent())
+            .unwrap_or_default()
+            .child(leaf.as_ref().unwrap_or(rename.new_rdn));
         let mapping = &self.change.mapping;
         let mut moves = Moves::new(mapping, &to);
         let wanted = Wanted {

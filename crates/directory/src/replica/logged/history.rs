@@ -19,8 +19,10 @@ const MOST_CHANGES: u64 = 1 << 18;
 pub(super) struct Newer {
     /// In the order of their CSNs.
     pub(super) modifications: Vec<Modification>,
-    /// Whether it got another name.
+    /// Whether it got another RDN.
     pub(super) is_renamed: bool,
+    /// Whether it got another superior.
+    pub(super) is_moved: bool,
     /// Whether the log tells all of them.
     pub(super) is_complete: bool,
 }
@@ -49,6 +51,7 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
                 newer.is_complete |= begins(recorded, csn);
                 if record.csn > csn {
                     newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
+                    newer.is_moved |= moves(&record, recorded);
                     window.push((record.csn, modifications(schema, &record, recorded)));
                 }
             }
@@ -89,6 +92,19 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
         .filter(|(change, _)| change.attribute() == "entryCSN");
     let mut former = of_csn.flat_map(|(_, values)| values);
     former.any(|value| Csn::parse(value).is_some_and(|former| former < csn))
+}
+
+/// Whether it is a rename that names a superior.
+fn moves(record: &ChangeRecord, recorded: &RecordedEffect) -> bool {
+    let Effect::Rename { dn, new_dn, .. } = &recorded.effect else {
+        return false;
+    };
+    let superiors = record.requested.iter().find_map(|requested| match requested {
+        RequestedChange::ModifyDn { new_superior, .. } => Some(new_superior.is_some()),
+        _ => None,
+    });
+    // Without a request, an entry that has come from a refresh: it has the place of its CSN.
+    superiors.unwrap_or(dn != new_dn)
 }
 
 /// What was asked for, if the log has it: a request that changed nothing here counts as well.
