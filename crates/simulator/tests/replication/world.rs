@@ -61,8 +61,14 @@ impl World {
                 eprintln!("{event:?}");
             }
             match event {
-                Event::Change(node, change) => {
-                    let node = &mut self.nodes[*node];
+                Event::Change(writer, change) => {
+                    if self.ledger.is_some()
+                        && let Some(link) = self.links.iter().find(|link| link.consumer == *writer)
+                    {
+                        // What is on its way into the database would look like a change of the client.
+                        link.drain(&self.nodes[*writer], &self.runtime);
+                    }
+                    let node = &mut self.nodes[*writer];
                     node.site.clock.advance(Duration::from_micros(700));
                     let Some(ledger) = &mut self.ledger else {
                         changes::make(&mut node.site, change);
