@@ -8,18 +8,23 @@ use crate::{PEOPLE, assert_follows, change, following};
 
 const LOG: &str = "cn=accesslog";
 
-/// A server whose changes are logged in a database that consumers can follow.
-fn logging(flavor: Flavor, lines: &str) -> Server {
-    let config = Server::people_config(
-        "serverID 1\nmoduleload syncprov\nmoduleload accesslog\nloglevel stats",
+/// A slapd.conf with this server ID whose changes are logged in a database that consumers can follow.
+pub(crate) fn logging_config(id: u16, lines: &str) -> String {
+    Server::people_config(
+        &format!("serverID {id}\nmoduleload syncprov\nmoduleload accesslog\nloglevel stats"),
         &format!(
-            "overlay syncprov\noverlay accesslog\nlogdb {LOG}\nlogops writes\n{lines}\n\ndatabase mdb\nsuffix {LOG}\n\
-             directory {{dir}}\nrootdn cn=Manager,dc=example,dc=com\nindex entryCSN,objectClass,reqResult,reqStart eq\n\
+            "overlay syncprov\noverlay accesslog\nlogdb {LOG}\nlogops writes\nlogsuccess TRUE\n{lines}\n\ndatabase mdb\n\
+             suffix {LOG}\ndirectory {{dir}}\nrootdn cn=Manager,dc=example,dc=com\n\
+             index entryCSN,objectClass,reqResult,reqStart,reqDN eq\n\
              overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n\
              access to * by dn.exact=cn=Manager,dc=example,dc=com read by * none"
         ),
-    );
-    let mut server = Server::prepare(flavor, &config).unwrap();
+    )
+}
+
+/// A server with it.
+pub(crate) fn logging(flavor: Flavor, lines: &str) -> Server {
+    let mut server = Server::prepare(flavor, &logging_config(1, lines)).unwrap();
     server.launch().unwrap();
     server
 }

@@ -6,6 +6,7 @@ mod administer;
 mod compare;
 mod config;
 mod consumer;
+mod delta;
 mod glued;
 mod live;
 mod provider;
@@ -30,7 +31,7 @@ ou: others
 ";
 
 /// Computed by each server for itself.
-const OWN: [&str; 3] = ["entryDN", "hasSubordinates", "subschemaSubentry"];
+const OWN: [&str; 4] = ["auditContext", "entryDN", "hasSubordinates", "subschemaSubentry"];
 
 /// A server with overlay syncprov.
 fn providing(flavor: Flavor, lines: &str) -> Server {

@@ -214,10 +214,7 @@ impl Logged<'_> {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
-        Ok((
-            plan_replicated(schema, &record, &wanted, &overlays.watched)?,
-            newer,
-        ))
+        Ok((plan_replicated(schema, &record, &wanted, &overlays.watched)?, newer))
     }
 
     fn rename(

@@ -1,0 +1,217 @@
+//! Consumers that follow a provider's access log (`syncdata=accesslog`), and servers that follow each other's.
+
+use ironbark_testkit::{Flavor, Server, wait};
+
+use crate::{
+    PEOPLE,
+    accesslog::{logging, logging_config},
+    assert_follows, change, changes, content, following,
+};
+
+const WORDS: &str = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog \
+                     logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\"";
+
+/// Changes that a log must tell as they were.
+const FINE: &str = "\
+dn: cn=m,ou=people,dc=example,dc=com
+changetype: add
+objectClass: person
+objectClass: extensibleObject
+cn: m
+cn: n
+sn: s
+uidNumber: 5
+
+dn: cn=m,ou=people,dc=example,dc=com
+changetype: modify
+add: telephoneNumber
+telephoneNumber: 1
+-
+add: telephoneNumber
+telephoneNumber: 2
+-
+delete: telephoneNumber
+telephoneNumber: 1
+-
+increment: uidNumber
+uidNumber: 3
+-
+replace: description
+description:: IGEg
+description: v
+-
+replace: seeAlso
+-
+add: jpegPhoto
+jpegPhoto:: AAH/Cg==
+
+dn: cn=m,ou=people,dc=example,dc=com
+changetype: modrdn
+newrdn: cn=o
+deleteoldrdn: 0
+
+dn: cn=o,ou=people,dc=example,dc=com
+changetype: modrdn
+newrdn: cn=p+sn=t
+deleteoldrdn: 1
+newsuperior: ou=others,dc=example,dc=com
+
+dn: cn=p+sn=t,ou=others,dc=example,dc=com
+changetype: modify
+delete: description
+
+";
+
+/// How often the provider was asked for its log.
+fn searches_in_log(provider: &Server) -> usize {
+    let log = provider.log();
+    log.lines()
+        .filter(|line| line.contains("SRCH base=\"cn=accesslog\""))
+        .count()
+}
+
+/// Lets a server of ours follow the log of a provider of this kind through changes, kills and absences.
+fn follow_through_kills(flavor: Flavor) {
+    let mut provider = logging(flavor, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut consumer = following(Flavor::Ironbark, &provider, WORDS);
+    assert_follows(&consumer, &provider);
+    assert!(wait::until(|| (searches_in_log(&provider) > 0).then_some(())).is_some());
+    provider.ldapmodify(FINE).unwrap().success().unwrap();
+    change(&provider, 1);
+    assert_follows(&consumer, &provider);
+    consumer.kill().unwrap();
+    change(&provider, 2);
+    if flavor == Flavor::Ironbark {
+        provider.kill().unwrap();
+    } else {
+        provider.stop().unwrap();
+    }
+    provider.launch().unwrap();
+    change(&provider, 3);
+    consumer.launch().unwrap();
+    assert_follows(&consumer, &provider);
+    change(&provider, 4);
+    assert_follows(&consumer, &provider);
+    let log = consumer.log();
+    assert!(!log.contains("a refresh of the content follows"), "{log}");
+    assert!(searches_in_log(&provider) >= 2);
+}
+
+#[test]
+fn we_follow_our_log() {
+    follow_through_kills(Flavor::Ironbark);
+}
+
+#[test]
+fn we_follow_slapds_log() {
+    follow_through_kills(Flavor::OpenLdap);
+}
+
+#[test]
+fn a_log_that_does_not_reach_back_leads_to_a_refresh_and_then_to_the_log_again() {
+    let mut provider = logging(Flavor::Ironbark, "");
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut consumer = following(Flavor::Ironbark, &provider, WORDS);
+    assert_follows(&consumer, &provider);
+    consumer.stop().unwrap();
+    change(&provider, 1);
+    provider.stop().unwrap();
+    // A log that begins anew knows nothing of the time before.
+    for file in ["data.mdb", "lock.mdb"] {
+        let _ = std::fs::remove_file(provider.layout().join(file));
+    }
+    provider.launch().unwrap();
+    change(&provider, 2);
+    consumer.launch().unwrap();
+    assert_follows(&consumer, &provider);
+    let log = consumer.log();
+    assert!(log.contains("a refresh of the content follows"), "{log}");
+    let before = searches_in_log(&provider);
+    change(&provider, 3);
+    assert_follows(&consumer, &provider);
+    assert_eq!(searches_in_log(&provider), before, "it follows the log");
+}
+
+#[track_caller]
+fn assert_equal(servers: &[Server; 2]) {
+    let same = wait::until(|| (content(&servers[0]) == content(&servers[1])).then_some(()));
+    let [one, other] = servers.each_ref().map(content);
+    assert!(
+        same.is_some(),
+        "one:\n{one}\nother:\n{other}\nlog:\n{}",
+        servers[0].log()
+    );
+}
+
+/// Two servers that write, and follow each other's logs. The first one has had the content.
+fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
+    let mut id = 0;
+    let mut servers = flavors.map(|flavor| {
+        id += 1;
+        Server::prepare(flavor, &logging_config(id, "#consumer")).unwrap()
+    });
+    let urls = servers.each_ref().map(Server::url);
+    let mut is_populated = false;
+    for (server, other) in servers.iter_mut().zip(urls.iter().rev()) {
+        let lines = format!(
+            "syncrepl rid=001 provider={other} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
+             credentials=secret searchbase=dc=example,dc=com retry=\"1 +\" {WORDS}\nmultiprovider TRUE\n"
+        );
+        let config = std::fs::read_to_string(server.config_path()).unwrap();
+        std::fs::write(server.config_path(), config.replace("#consumer", &lines)).unwrap();
+        server.launch().unwrap();
+        if !is_populated {
+            server.ldapadd(PEOPLE).unwrap().success().unwrap();
+            is_populated = true;
+        }
+    }
+    servers
+}
+
+/// Changes of one entry, and of its own ones, at a server that hears nothing of the other one.
+fn apart(number: usize) -> String {
+    let attribute = ["telephoneNumber", "seeAlso"][number % 2];
+    let value = ["1", "cn=x"][number % 2];
+    format!(
+        "dn: cn=a1,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n-\n\
+         add: description\ndescription: of {number}\n-\nreplace: sn\nsn: {number}\n\n{}",
+        changes(number + 10)
+    )
+}
+
+/// What two that were cut off from each other have written is there in the end, value by value.
+fn merge(flavors: [Flavor; 2]) {
+    let mut servers = writers(flavors);
+    change(&servers[0], 1);
+    assert_equal(&servers);
+    change(&servers[1], 2);
+    assert_equal(&servers);
+    servers[1].stop().unwrap();
+    servers[0].ldapmodify(&apart(0)).unwrap().success().unwrap();
+    servers[0].kill().unwrap();
+    servers[1].launch().unwrap();
+    servers[1].ldapmodify(&apart(1)).unwrap().success().unwrap();
+    servers[0].launch().unwrap();
+    assert_equal(&servers);
+    let held = content(&servers[0]);
+    for value in [
+        "telephoneNumber: 1",
+        "seeAlso: cn=x",
+        "description: of 0",
+        "description: of 1",
+        "sn: 1",
+    ] {
+        assert!(held.contains(&format!("{value}\n")), "{value} is missing:\n{held}");
+    }
+}
+
+#[test]
+fn two_of_ours_merge_what_they_have_written_apart() {
+    merge([Flavor::Ironbark, Flavor::Ironbark]);
+}
+
+#[test]
+fn ours_and_slapd_merge_what_they_have_written_apart() {
+    merge([Flavor::Ironbark, Flavor::OpenLdap]);
+}
