@@ -446,6 +446,14 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.transaction.vector()?)
     }
 
+    /// Lets the log that the view shows have the changes of the transaction so far.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn show_changes(&mut self) -> Result<(), OperationError> {
+        Ok(self.transaction.show_changes()?)
+    }
+
     /// Says that a peer made the change, with this CSN; `via` 0: it is made here.
     pub fn attribute_to(&mut self, csn: Csn, via: u16) {
         (self.record.csn, self.record.via) = (csn, via);

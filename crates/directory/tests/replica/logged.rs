@@ -139,6 +139,8 @@ fn a_late_change_leaves_what_newer_ones_have_set() {
     assert_eq!(values(&mut site, "description"), "description: b\ndescription: a\n");
     assert_eq!(values(&mut site, "telephoneNumber"), "telephoneNumber: 1\n");
     assert_eq!(values(&mut site, "entryCSN"), format!("entryCSN: {}\n", csn(1, 30)));
+    let again = modify(&site, merged(&site), 5, &csn(3, 20), &late);
+    assert_eq!(again, Ok(OutcomeKind::Covered));
     // Later still comes an even older one. What the one between has replaced stays.
     let oldest = [change_of(RequestedKind::Add, "telephoneNumber", &["2"])];
     assert_eq!(
@@ -355,4 +357,42 @@ fn servers_that_write_the_same_entries_at_once_end_with_the_same_values() {
             assert_eq!(vector(site), vector(&sites[0]), "seed {seed}");
         }
     }
+}
+
+#[test]
+fn a_change_that_comes_again_before_its_cookie_is_made_once() {
+    let mut site = with_person(&csn(1, 10));
+    let classes = [
+        change_of(RequestedKind::Add, "objectClass", &["extensibleObject"]),
+        change_of(RequestedKind::Add, "uidNumber", &["1"]),
+    ];
+    assert_eq!(
+        modify(&site, merged(&site), 5, &csn(1, 15), &classes),
+        Ok(OutcomeKind::Modified)
+    );
+    let queue = |number: u32| {
+        let increment = change_of(RequestedKind::Increment, "uidNumber", &["1"]);
+        let stamp = csn(1, number);
+        let logged = LoggedChange {
+            dn: "cn=a,dc=ex".into(),
+            uuid: Some([5; 16]),
+            operation: LoggedOperation::Modify(vec![
+                increment,
+                change_of(RequestedKind::Replace, "entryCSN", &[&stamp]),
+            ]),
+        };
+        let change = Replicated {
+            csn: Some(parsed(&stamp)),
+            ..message(merged(&site), Incoming::Logged(logged))
+        };
+        site.directory
+            .replicate(&crate::peer::context(&site), std::sync::Arc::new(change))
+            .expect("room")
+    };
+    // All at once: many of them are in one transaction.
+    let queued: Vec<_> = (20..40).chain(20..40).map(queue).collect();
+    for receiver in queued {
+        receiver.blocking_recv().expect("an end").expect("applied");
+    }
+    assert_eq!(values(&mut site, "uidNumber"), "uidNumber: 21\n");
 }

@@ -128,6 +128,14 @@ impl WriteTransaction<'_> {
         Ok(Applied::Now)
     }
 
+    /// Lets [`View::changes`](crate::View::changes) of this transaction see its own changes so far.
+    ///
+    /// # Errors
+    /// The storage failed: the transaction must be dropped.
+    pub fn show_changes(&mut self) -> Result<(), StoreError> {
+        self.put_row()
+    }
+
     /// The context vector with the changes of this transaction.
     ///
     /// # Errors

@@ -60,7 +60,14 @@ pub(in crate::replica) fn run(
         Some(held) if held == csn => return Ok(OutcomeKind::Same.of(id)),
         // The entry of a single provider has all changes up to its own CSN.
         Some(held) if held > csn && !change.mapping.multi_provider => return Ok(OutcomeKind::Older.of(id)),
-        Some(held) if held > csn => Age::Older(held),
+        Some(held) if held > csn => {
+            execution.show_changes()?;
+            let newer = newer_than(execution.view(), execution.schema(), uuid, csn)?;
+            if newer.is_repeated {
+                return Ok(OutcomeKind::Same.of(id));
+            }
+            Age::Older(held, newer)
+        }
         _ => Age::Newer,
     };
     let applied = Logged {
@@ -73,7 +80,7 @@ pub(in crate::replica) fn run(
     };
     match &logged.operation {
         // A name may have been used again since.
-        ReadOperation::Delete if logged.uuid.is_none() && matches!(age, Age::Older(_)) => Ok(OutcomeKind::Older.of(id)),
+        ReadOperation::Delete if logged.uuid.is_none() && held > Some(csn) => Ok(OutcomeKind::Older.of(id)),
         ReadOperation::Delete => delete::run(execution, change, uuid, aftermath),
         ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
         ReadOperation::Rename {
@@ -133,11 +140,10 @@ impl ReadLogged {
 }
 
 /// How the change stands to the entry.
-#[derive(Clone, Copy)]
 enum Age {
     Newer,
-    /// The entry has changes after it; its CSN is this one.
-    Older(Csn),
+    /// The entry has this CSN, and these changes after it.
+    Older(Csn, Newer),
 }
 
 /// A change of an entry that is here.
@@ -163,7 +169,7 @@ impl Logged<'_> {
         execution: &mut Execution<'_, '_>,
         modifications: &[Modification],
     ) -> Result<ReplicaOutcome, OperationError> {
-        let (plan, _) = self.plan(execution, modifications)?;
+        let plan = self.plan(execution, modifications)?;
         let name = execution.view().dn(self.id)?;
         // Its own followers must decide as this server did.
         execution.note_requested(|execution| of_modifications(execution.schema(), name.pretty(), modifications));
@@ -179,20 +185,14 @@ impl Logged<'_> {
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
-    /// The changes of values, and what the log tells of newer ones.
-    fn plan(
-        &self,
-        execution: &Execution<'_, '_>,
-        modifications: &[Modification],
-    ) -> Result<(Plan, Newer), OperationError> {
+    /// The changes of values.
+    fn plan(&self, execution: &Execution<'_, '_>, modifications: &[Modification]) -> Result<Plan, OperationError> {
         let (configuration, schema) = (execution.configuration, execution.schema());
         let overlays = execution.context.overlays();
         let view = execution.view();
         let record = write_checks::record_of(view, self.id)?;
         let mut wanted: Vec<Modification> = modifications.to_vec();
-        let mut newer = Newer::default();
-        if let Age::Older(held) = self.age {
-            newer = newer_than(view, schema, self.uuid, self.csn)?;
+        if let Age::Older(held, newer) = &self.age {
             if !newer.is_complete {
                 let name = view.dn(self.id)?;
                 tracing::info!(
@@ -206,7 +206,7 @@ impl Logged<'_> {
             let stamps = [&known.entry_csn, &known.modifiers_name, &known.modify_timestamp];
             wanted.retain(|modification| !stamps.contains(&&modification.description));
             // The log must tell of the change even if nothing is left of it: others may come that are older still.
-            wanted.push(of_csn(execution, held));
+            wanted.push(of_csn(execution, *held));
         } else if !wanted
             .iter()
             .any(|modification| modification.description == configuration.well_known.entry_csn)
@@ -214,7 +214,7 @@ impl Logged<'_> {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
-        Ok((plan_replicated(schema, &record, &wanted, &overlays.watched)?, newer))
+        plan_replicated(schema, &record, &wanted, &overlays.watched)
     }
 
     fn rename(
@@ -223,10 +223,14 @@ impl Logged<'_> {
         rename: &Rename<'_>,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let (plan, newer) = self.plan(execution, rename.modifications)?;
+        let plan = self.plan(execution, rename.modifications)?;
+        let (is_renamed, is_moved) = match &self.age {
+            Age::Newer => (false, false),
+            Age::Older(_, newer) => (newer.is_renamed, newer.is_moved),
+        };
         let current = execution.view().dn(self.id)?;
-        let superior = rename.new_superior.filter(|_| !newer.is_moved).cloned();
-        let leaf = current.leaf().filter(|_| newer.is_renamed);
+        let superior = rename.new_superior.filter(|_| !is_moved).cloned();
+        let leaf = current.leaf().filter(|_| is_renamed);
         let to = superior
             .or_else(|| current.parent())
             .unwrap_or_default()

@@ -25,9 +25,11 @@ pub(super) struct Newer {
     pub(super) is_moved: bool,
     /// Whether the log tells all of them.
     pub(super) is_complete: bool,
+    /// Whether the change that comes late was made before.
+    pub(super) is_repeated: bool,
 }
 
-/// The changes of the entry of this UUID that are newer than `csn`.
+/// The changes of the entry of this UUID that are newer than `csn`. The view must show the changes of its transaction.
 ///
 /// # Errors
 /// The storage failed.
@@ -35,10 +37,13 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
     let state = view.log_state()?;
     let mut found: Vec<(Csn, Vec<Modification>)> = Vec::new();
     let mut newer = Newer::default();
-    let mut end = state.last + 1;
-    let begin = state.first.unwrap_or(end).max(end.saturating_sub(MOST_CHANGES));
+    let begin = state
+        .first
+        .unwrap_or_default()
+        .max(state.last.saturating_sub(MOST_CHANGES));
+    // The transaction itself has changes behind the last one that is counted.
+    let (mut end, mut start) = (u64::MAX, state.last.saturating_sub(WINDOW).max(begin));
     while end > begin && !newer.is_complete {
-        let start = end.saturating_sub(WINDOW).max(begin);
         let mut window = Vec::new();
         for record in view.changes(start)? {
             let record = record?;
@@ -49,6 +54,7 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
             for recorded in own.filter(|recorded| is_of(recorded, uuid)) {
                 // The entry's CSN only grows: what came before this change is older.
                 newer.is_complete |= begins(recorded, csn);
+                newer.is_repeated |= record.csn == csn;
                 if record.csn > csn {
                     newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
                     newer.is_moved |= moves(&record, recorded);
@@ -58,7 +64,7 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
         }
         window.append(&mut found);
         found = window;
-        end = start;
+        (end, start) = (start, start.saturating_sub(WINDOW).max(begin));
     }
     found.sort_by_key(|(csn, _)| *csn);
     newer.modifications = found.into_iter().flat_map(|(_, modifications)| modifications).collect();

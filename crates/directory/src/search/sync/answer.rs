@@ -51,11 +51,12 @@ impl SearchRun {
         let (state, cookie) = match &sync.meeting {
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
             Meeting::Note | Meeting::Compare => {
-                if record.entry_csn()?.is_some_and(|csn| sync.knows(csn)) {
+                let csn = record.entry_csn()?;
+                if csn.is_some_and(|csn| sync.knows(csn)) {
                     sync.name_present(uuid, id, out);
                     return Ok(false);
                 }
-                (EntryState::Add, None)
+                (EntryState::Add, csn.and_then(|csn| sync.cookie_within(csn)))
             }
         };
         if sync.waits_for_superior(view, record)? {
@@ -185,6 +186,13 @@ impl Sync {
             deletion,
         };
         cookie.text()
+    }
+
+    /// The cookie of an entry within a refresh. A log is sent in the order in which it was written, so its consumer has
+    /// every change up to each entry.
+    fn cookie_within(&self, csn: Csn) -> Option<String> {
+        let own = self.sends_log?;
+        Some(self.cookie(own, &std::iter::once(csn).collect(), None))
     }
 
     /// Whether places are told: the consumer asks for them, and has everything.

@@ -101,9 +101,14 @@ impl Sync {
         {
             return Err(SyncRefusal::NewerConsumer.into());
         }
-        if is_ahead(vector, known) && self.log_begin(view)? == LogBegin::Behind && !self.reload_hint {
-            return Err(SyncRefusal::StaleCookie.into());
+        if is_ahead(vector, known) {
+            match self.log_begin(view)? {
+                LogBegin::Behind if !self.reload_hint => return Err(SyncRefusal::StaleCookie.into()),
+                LogBegin::Before => self.sends_log = Some(own),
+                LogBegin::Behind | LogBegin::Unknown => {}
+            }
         }
+        let (known, vector) = (&self.known, &self.refresh.vector);
         let missing = if is_ahead(vector, known) {
             match first_missing(view, vector, known)? {
                 Some(position) => Some(position + 1),

@@ -65,6 +65,8 @@ pub(crate) struct Sync {
     request: Box<[u8]>,
     /// The consumer: its `rid` and server ID.
     consumer: (u16, u16),
+    /// The content is a log: its entries have cookies of this server ID within the refresh.
+    sends_log: Option<u16>,
     /// The CSNs that the consumer has, or was told.
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
@@ -240,6 +242,7 @@ impl Sync {
             provider,
             request: pdu.into(),
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
+            sends_log: None,
             known: cookie.csns,
             has_everything: false,
             asks_places: request
