@@ -185,8 +185,8 @@ impl Follower {
         self.machine.follows()
     }
 
-    /// Whether the last search was given up because the provider's log tells of a change of an entry that is not here. A
-    /// refresh of all content is to follow at once.
+    /// Whether the last search was given up because the provider's log tells of a change of an entry that is not here.
+    /// A refresh of all content is to follow at once.
     pub fn has_gap(&self) -> bool {
         self.has_gap
     }

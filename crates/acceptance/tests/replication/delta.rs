@@ -171,8 +171,11 @@ fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
 
 /// Changes of one entry, and of its own ones, at a server that hears nothing of the other one.
 fn apart(number: usize) -> String {
-    let attribute = ["telephoneNumber", "seeAlso"][number % 2];
-    let value = ["1", "cn=x"][number % 2];
+    let (attribute, value) = if number == 0 {
+        ("telephoneNumber", "1")
+    } else {
+        ("seeAlso", "cn=x")
+    };
     format!(
         "dn: cn=a1,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n-\n\
          add: description\ndescription: of {number}\n-\nreplace: sn\nsn: {number}\n\n{}",

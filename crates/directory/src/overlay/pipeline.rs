@@ -78,8 +78,8 @@ impl NamingContext {
         self.settings.keeps_changes() || self.is_followed()
     }
 
-    /// Whether someone asks what clients have requested: overlays that follow the changes of the database, or changes of
-    /// other servers that come late and are merged by value.
+    /// Whether someone asks what clients have requested: overlays that follow the changes of the database, or changes
+    /// of other servers that come late and are merged by value.
     pub(crate) fn is_followed(&self) -> bool {
         !self.overlays().followers.is_empty() || self.settings.merges_values()
     }

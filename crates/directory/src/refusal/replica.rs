@@ -27,7 +27,7 @@ refusals! {
             format!("\"{name}\": attribute {attribute}: a value is invalid per syntax");
         /// The entry has no entryCSN of the usual form.
         NoCsn { name: String } => UNWILLING_TO_PERFORM, format!("\"{name}\": no valid entryCSN");
-        /// A change of a provider's log is about an entry that is not here: the log has a gap, and a refresh must follow.
+        /// A change of a provider's log is about an entry that is not here: a refresh must follow.
         Gap { name: String } => SYNC_REFRESH_REQUIRED,
             format!("\"{name}\": the log tells of a change of this entry, which is not here");
         /// Its entryUUID is not that of the message.

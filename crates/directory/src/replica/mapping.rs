@@ -7,6 +7,10 @@ use crate::{WellKnown, search::Selection};
 
 /// What one `syncrepl` line says of the content.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word of the line, or of its database"
+)]
 pub struct ReplicaMapping {
     /// `searchbase`: the base at the provider.
     pub remote_base: Dn,

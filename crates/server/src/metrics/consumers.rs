@@ -8,6 +8,25 @@ use super::text::{Page, seconds};
 /// Takes one number out of a status.
 type Figure = fn(&Status) -> u64;
 
+/// Name, meaning and figure of the counters.
+const COUNTERS: [(&str, &str, Figure); 3] = [
+    (
+        "ironbark_consumer_failures_total",
+        "Searches at the provider that failed.",
+        |status| status.failures,
+    ),
+    (
+        "ironbark_consumer_fallbacks_total",
+        "Refreshes of the content because the provider's log had a gap.",
+        |status| status.fallbacks,
+    ),
+    (
+        "ironbark_consumer_refreshes_total",
+        "Refreshes that were completed.",
+        |status| status.refreshes,
+    ),
+];
+
 /// Adds the families, if there are consumers.
 pub(super) fn add(page: &mut Page, consumers: &[Status]) {
     if consumers.is_empty() {
@@ -43,24 +62,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
             }
         });
     }
-    let counters: [(&'static str, &str, Figure); 3] = [
-        (
-            "ironbark_consumer_failures_total",
-            "Searches at the provider that failed.",
-            |status| status.failures,
-        ),
-        (
-            "ironbark_consumer_fallbacks_total",
-            "Refreshes of the content because the provider's log had a gap.",
-            |status| status.fallbacks,
-        ),
-        (
-            "ironbark_consumer_refreshes_total",
-            "Refreshes that were completed.",
-            |status| status.refreshes,
-        ),
-    ];
-    for (name, help, figure) in counters {
+    for (name, help, figure) in COUNTERS {
         let mut family = page.counter(name, help);
         each(consumers, |status, labels| family.sample(labels, figure(status)));
     }

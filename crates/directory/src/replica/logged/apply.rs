@@ -6,7 +6,7 @@ use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, change::Request
 use super::{
     history::{Newer, newer_than},
     merge::merge,
-    read::{ReadLogged, ReadOperation},
+    read::{ReadLogged, ReadOperation, ReadRename},
 };
 use crate::{
     OperationError,
@@ -62,17 +62,16 @@ pub(in crate::replica) fn run(
         Some(held) if held > csn && !change.mapping.multi_provider => return Ok(OutcomeKind::Older.of(id)),
         Some(held) if held > csn => {
             execution.show_changes()?;
-            let newer = newer_than(execution.view(), execution.schema(), uuid, csn)?;
-            if newer.is_repeated {
-                return Ok(OutcomeKind::Same.of(id));
+            match newer_than(execution.view(), execution.schema(), uuid, csn)? {
+                Some(newer) => Age::Older(held, newer),
+                None => return Ok(OutcomeKind::Same.of(id)),
             }
-            Age::Older(held, newer)
         }
         _ => Age::Newer,
     };
     let applied = Logged {
         change,
-        logged,
+        read: logged,
         csn,
         id,
         uuid,
@@ -83,20 +82,7 @@ pub(in crate::replica) fn run(
         ReadOperation::Delete if logged.uuid.is_none() && held > Some(csn) => Ok(OutcomeKind::Older.of(id)),
         ReadOperation::Delete => delete::run(execution, change, uuid, aftermath),
         ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
-        ReadOperation::Rename {
-            new_rdn,
-            delete_old_rdn,
-            new_superior,
-            modifications,
-        } => {
-            let rename = Rename {
-                new_rdn,
-                delete_old_rdn: *delete_old_rdn,
-                new_superior: new_superior.as_ref(),
-                modifications,
-            };
-            applied.rename(execution, &rename, aftermath)
-        }
+        ReadOperation::Rename(rename) => applied.rename(execution, rename, aftermath),
     }
 }
 
@@ -149,18 +135,11 @@ enum Age {
 /// A change of an entry that is here.
 struct Logged<'a> {
     change: &'a Replicated,
-    logged: &'a ReadLogged,
+    read: &'a ReadLogged,
     csn: Csn,
     id: EntryId,
     uuid: [u8; 16],
     age: Age,
-}
-
-struct Rename<'a> {
-    new_rdn: &'a Dn,
-    delete_old_rdn: bool,
-    new_superior: Option<&'a Dn>,
-    modifications: &'a [Modification],
 }
 
 impl Logged<'_> {
@@ -173,15 +152,7 @@ impl Logged<'_> {
         let name = execution.view().dn(self.id)?;
         // Its own followers must decide as this server did.
         execution.note_requested(|execution| of_modifications(execution.schema(), name.pretty(), modifications));
-        let effect = Effect::Modify {
-            dn: name.pretty().into(),
-            changes: plan.changes,
-        };
-        let before = Before {
-            attributes: &plan.before,
-            deleted_tree: None,
-        };
-        execution.apply_own(ChangeKind::Modify, effect, before)?;
+        change_values(execution, &name, plan)?;
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
@@ -220,21 +191,21 @@ impl Logged<'_> {
     fn rename(
         &self,
         execution: &mut Execution<'_, '_>,
-        rename: &Rename<'_>,
+        rename: &ReadRename,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let plan = self.plan(execution, rename.modifications)?;
+        let plan = self.plan(execution, &rename.modifications)?;
         let (is_renamed, is_moved) = match &self.age {
             Age::Newer => (false, false),
             Age::Older(_, newer) => (newer.is_renamed, newer.is_moved),
         };
         let current = execution.view().dn(self.id)?;
-        let superior = rename.new_superior.filter(|_| !is_moved).cloned();
+        let superior = rename.new_superior.clone().filter(|_| !is_moved);
         let leaf = current.leaf().filter(|_| is_renamed);
         let to = superior
             .or_else(|| current.parent())
             .unwrap_or_default()
-            .child(leaf.as_ref().unwrap_or(rename.new_rdn));
+            .child(leaf.as_ref().unwrap_or(&rename.new_rdn));
         let mapping = &self.change.mapping;
         let mut moves = Moves::new(mapping, &to);
         let wanted = Wanted {
@@ -255,7 +226,7 @@ impl Logged<'_> {
             }
             Way::Rebuild => {
                 execution.note_requested(|_| self.requested(rename));
-                self.change_values(execution, &current, plan)?;
+                change_values(execution, &current, plan)?;
                 let attributes = placing::stored_attributes(execution, self.id)?;
                 let id = moves.rebuild(execution, self.id, (&to, attributes), 0)?;
                 OutcomeKind::Renamed.of(id)
@@ -283,28 +254,28 @@ impl Logged<'_> {
         })
     }
 
-    fn change_values(&self, execution: &mut Execution<'_, '_>, name: &Dn, plan: Plan) -> Result<(), OperationError> {
-        let effect = Effect::Modify {
-            dn: name.pretty().into(),
-            changes: plan.changes,
-        };
-        let before = Before {
-            attributes: &plan.before,
-            deleted_tree: None,
-        };
-        execution.apply_own(ChangeKind::Modify, effect, before)?;
-        Ok(())
-    }
-
     /// The request as it was made: followers take the old RDN from it.
-    fn requested(&self, rename: &Rename<'_>) -> RequestedChange {
+    fn requested(&self, rename: &ReadRename) -> RequestedChange {
         RequestedChange::ModifyDn {
-            dn: self.logged.dn.pretty().into(),
+            dn: self.read.dn.pretty().into(),
             new_rdn: rename.new_rdn.pretty().into(),
             delete_old_rdn: rename.delete_old_rdn,
-            new_superior: rename.new_superior.map(|superior| superior.pretty().into()),
+            new_superior: rename.new_superior.as_ref().map(|superior| superior.pretty().into()),
         }
     }
+}
+
+fn change_values(execution: &mut Execution<'_, '_>, name: &Dn, plan: Plan) -> Result<(), OperationError> {
+    let effect = Effect::Modify {
+        dn: name.pretty().into(),
+        changes: plan.changes,
+    };
+    let before = Before {
+        attributes: &plan.before,
+        deleted_tree: None,
+    };
+    execution.apply_own(ChangeKind::Modify, effect, before)?;
+    Ok(())
 }
 
 fn of_csn(execution: &Execution<'_, '_>, csn: Csn) -> Modification {

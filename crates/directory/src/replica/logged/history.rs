@@ -25,15 +25,19 @@ pub(super) struct Newer {
     pub(super) is_moved: bool,
     /// Whether the log tells all of them.
     pub(super) is_complete: bool,
-    /// Whether the change that comes late was made before.
-    pub(super) is_repeated: bool,
 }
 
-/// The changes of the entry of this UUID that are newer than `csn`. The view must show the changes of its transaction.
+/// The changes of the entry of this UUID that are newer than the one of `csn`, which comes late; `None`: that one was
+/// made before. The view must show the changes of its transaction.
 ///
 /// # Errors
 /// The storage failed.
-pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: Csn) -> Result<Newer, StoreError> {
+pub(super) fn newer_than(
+    view: View<'_>,
+    schema: &Schema,
+    uuid: [u8; 16],
+    csn: Csn,
+) -> Result<Option<Newer>, StoreError> {
     let state = view.log_state()?;
     let mut found: Vec<(Csn, Vec<Modification>)> = Vec::new();
     let mut newer = Newer::default();
@@ -52,9 +56,11 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
             }
             let own = record.effects.iter().filter(|recorded| !recorded.marks.internal);
             for recorded in own.filter(|recorded| is_of(recorded, uuid)) {
+                if record.csn == csn {
+                    return Ok(None);
+                }
                 // The entry's CSN only grows: what came before this change is older.
                 newer.is_complete |= begins(recorded, csn);
-                newer.is_repeated |= record.csn == csn;
                 if record.csn > csn {
                     newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
                     newer.is_moved |= moves(&record, recorded);
@@ -68,7 +74,7 @@ pub(super) fn newer_than(view: View<'_>, schema: &Schema, uuid: [u8; 16], csn: C
     }
     found.sort_by_key(|(csn, _)| *csn);
     newer.modifications = found.into_iter().flat_map(|(_, modifications)| modifications).collect();
-    Ok(newer)
+    Ok(Some(newer))
 }
 
 fn is_of(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {

@@ -24,13 +24,15 @@ pub(in crate::replica) struct ReadLogged {
 pub(super) enum ReadOperation {
     Delete,
     Modify(Vec<Modification>),
-    Rename {
-        new_rdn: Dn,
-        delete_old_rdn: bool,
-        new_superior: Option<Dn>,
-        /// Those that the new RDN requires come first.
-        modifications: Vec<Modification>,
-    },
+    Rename(Box<ReadRename>),
+}
+
+pub(super) struct ReadRename {
+    pub(super) new_rdn: Dn,
+    pub(super) delete_old_rdn: bool,
+    pub(super) new_superior: Option<Dn>,
+    /// Those that the new RDN requires come first.
+    pub(super) modifications: Vec<Modification>,
 }
 
 /// Reads a logged change.
@@ -63,23 +65,23 @@ pub(in crate::replica) fn read(
             modifications,
         } => {
             let new_rdn = name(schema, new_rdn)?;
-            let local = |superior: &Box<str>| {
+            let local = |superior: &str| {
                 let superior = name(schema, superior)?;
                 let local = superior.rebase(&mapping.remote_base, &mapping.local_base);
                 local.ok_or_else(|| ReplicaRefusal::OutOfScope {
                     name: superior.pretty().to_owned(),
                 })
             };
-            let new_superior = new_superior.as_ref().map(local).transpose()?;
+            let new_superior = new_superior.as_deref().map(local).transpose()?;
             let mut all = modify_dn::modifications_of(schema, &dn, &new_rdn, *delete_old_rdn)?;
             all.retain(|change| reader.takes(&change.description));
             all.extend(reader.modifications(modifications)?);
-            ReadOperation::Rename {
+            ReadOperation::Rename(Box::new(ReadRename {
                 new_rdn,
                 delete_old_rdn: *delete_old_rdn,
                 new_superior,
                 modifications: all,
-            }
+            }))
         }
     };
     Ok(ReadLogged {
