@@ -261,7 +261,7 @@ impl Follower {
                 }
                 Order::Make { change, csn, cookie } => {
                     self.counts.entries += 1;
-                    let incoming = match change {
+                    let incoming = match *change {
                         Logged::Add(entry) => Incoming::Entry(entry),
                         Logged::Change(change) => Incoming::Logged(change),
                     };

@@ -67,7 +67,7 @@ pub enum Order {
     /// Makes a change that the provider's log tells of.
     Make {
         /// What was done.
-        change: Logged,
+        change: Box<Logged>,
         /// Its CSN.
         csn: Csn,
         /// CSNs that the context vector takes in with it.
@@ -110,17 +110,25 @@ pub struct Machine {
     /// The own server ID, if the database has several providers.
     sid: Option<u16>,
     persists: bool,
-    /// Whether the provider's log is followed once the content is here.
-    has_log: bool,
-    /// The log has a gap: the next search is a refresh of the content.
-    falls_back: bool,
-    /// Whether the search looks at the log.
-    in_log: bool,
+    log: LogUse,
     phase: Phase,
     /// The provider does not know the cookie at all: the next refresh brings everything.
     begins_anew: bool,
     /// The server ID of the provider, as its last cookie said; 0: not known.
     provider: u16,
+}
+
+/// What the provider's log has to do with a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LogUse {
+    /// The line does not name one.
+    None,
+    /// It is followed once the content is here.
+    Later,
+    /// The content is brought up to date.
+    FallenBack,
+    /// The search looks at it.
+    Now,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,9 +162,7 @@ impl Machine {
             rid,
             sid: sid.filter(|sid| *sid != 0),
             persists,
-            has_log: false,
-            falls_back: false,
-            in_log: false,
+            log: LogUse::None,
             phase: Phase::Idle,
             begins_anew: false,
             provider: 0,
@@ -166,17 +172,24 @@ impl Machine {
     /// The same for a consumer that follows the provider's log once the content is here (`syncdata=accesslog`).
     #[must_use]
     pub fn with_log(self) -> Self {
-        Self { has_log: true, ..self }
+        Self {
+            log: LogUse::Later,
+            ..self
+        }
     }
 
     /// The log has a gap: the next search is a refresh of all content.
     pub fn fall_back(&mut self) {
-        (self.falls_back, self.begins_anew) = (true, true);
+        (self.log, self.begins_anew) = (LogUse::FallenBack, true);
     }
 
     /// Begins a search. `known`: the context vector of the database.
     pub fn begin(&mut self, known: &ContextVector) -> Begin {
-        self.in_log = self.has_log && !self.falls_back && !known.is_empty();
+        self.log = match self.log {
+            LogUse::Later | LogUse::Now if known.is_empty() => LogUse::FallenBack,
+            LogUse::Later => LogUse::Now,
+            other => other,
+        };
         // Without a cookie everything comes, and the provider thinks that there is nothing here. But a refresh that was
         // broken off may have left entries.
         let is_whole = std::mem::take(&mut self.begins_anew) || known.is_empty();
@@ -195,10 +208,14 @@ impl Machine {
             deletion: None,
         };
         Begin {
-            in_log: self.in_log,
-            persists: self.persists && (self.in_log || !self.has_log),
+            in_log: self.is_in_log(),
+            persists: self.persists && self.log != LogUse::FallenBack,
             cookie: cookie.text(),
         }
+    }
+
+    fn is_in_log(&self) -> bool {
+        self.log == LogUse::Now
     }
 
     /// The connection is lost, or the search was given up.
@@ -249,7 +266,7 @@ impl Machine {
     ) -> Result<Vec<Order>, Violation> {
         let cookie = self.read(cookie)?;
         let csns: Vec<Csn> = cookie.csns.iter().collect();
-        if self.in_log {
+        if self.is_in_log() {
             return Self::log_entry(state, &attributes, csns);
         }
         Ok(match state {
@@ -281,7 +298,11 @@ impl Machine {
             EntryState::Present | EntryState::Delete => None,
         };
         Ok(match change {
-            Some((change, csn)) => vec![Order::Make { change, csn, cookie }],
+            Some((change, csn)) => vec![Order::Make {
+                change: Box::new(change),
+                csn,
+                cookie,
+            }],
             None if cookie.is_empty() => Vec::new(),
             None => vec![Order::TakeIn(cookie)],
         })
@@ -341,14 +362,14 @@ impl Machine {
         }
         self.phase = Phase::Persist;
         Ok(vec![Order::EndRefresh {
-            deletes_others: !self.in_log && (has_named || is_whole),
+            deletes_others: !self.is_in_log() && (has_named || is_whole),
             vector,
         }])
     }
 
     fn id_set(&mut self, cookie: Option<&[u8]>, deletes: bool, uuids: Vec<[u8; 16]>) -> Result<Vec<Order>, Violation> {
         let cookie = self.read(cookie)?;
-        if self.in_log {
+        if self.is_in_log() {
             return Ok(Vec::new());
         }
         if !deletes {
@@ -375,8 +396,8 @@ impl Machine {
     ) -> Result<Vec<Order>, Violation> {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         if code == ResultCode::SYNC_REFRESH_REQUIRED || code == ResultCode(OLD_REFRESH_REQUIRED) {
-            if self.in_log {
-                self.falls_back = true;
+            if self.is_in_log() {
+                self.log = LogUse::FallenBack;
                 return Ok(vec![Order::Search(Again::FallBack(text))]);
             }
             return Ok(vec![Order::Search(match phase {
@@ -396,15 +417,16 @@ impl Machine {
         }
         let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
         let vector = self.read(cookie.as_deref())?.csns;
-        let again = if self.has_log && !self.in_log {
-            self.falls_back = false;
+        let is_in_log = self.is_in_log();
+        let again = if self.log == LogUse::FallenBack {
+            self.log = LogUse::Later;
             Again::InLog
         } else {
             Again::AfterInterval
         };
         Ok(vec![
             Order::EndRefresh {
-                deletes_others: !self.in_log && (!deletes || has_named || is_whole),
+                deletes_others: !is_in_log && (!deletes || has_named || is_whole),
                 vector,
             },
             Order::Search(again),
@@ -573,5 +595,58 @@ mod tests {
     fn the_own_server_id_is_told_among_several_providers() {
         let mut machine = Machine::new(12, Some(0xab), true);
         assert_eq!(machine.begin(&ContextVector::default()).cookie, "rid=012,sid=0ab");
+    }
+
+    #[test]
+    fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
+        let mut machine = Machine::new(1, None, true).with_log();
+        let known: ContextVector = std::iter::once(csn(ONE)).collect();
+        let done = || Message::Done {
+            code: ResultCode::SUCCESS,
+            text: String::new(),
+            done: Some((Some(cookie(TWO)), true)),
+        };
+        let begin = machine.begin(&ContextVector::default());
+        assert_eq!(
+            (begin.in_log, begin.persists, &*begin.cookie),
+            (false, false, "rid=001")
+        );
+        let ended = machine.take(done()).unwrap();
+        assert_eq!(ended.last(), Some(&Order::Search(Again::InLog)));
+        let begin = machine.begin(&known);
+        assert!(begin.in_log && begin.persists);
+        let log_entry = |state, kind: &str| Message::Entry {
+            state,
+            uuid: UUID,
+            cookie: Some(cookie(TWO)),
+            dn: "reqStart=1,cn=log".to_owned(),
+            attributes: [("reqType", kind), ("reqDN", "cn=a"), ("entryCSN", TWO)]
+                .map(|(name, value)| (name.into(), vec![value.as_bytes().to_vec()]))
+                .into(),
+        };
+        let made = machine.take(log_entry(EntryState::Add, "delete")).unwrap();
+        assert!(
+            matches!(&made[..], [Order::Make { csn: made, cookie, .. }] if *made == csn(TWO) && cookie == &[csn(TWO)])
+        );
+        // That the log is purged, and what it has besides changes, means nothing but the cookie.
+        for message in [
+            log_entry(EntryState::Delete, "delete"),
+            log_entry(EntryState::Add, "bind"),
+        ] {
+            assert_eq!(machine.take(message), Ok(vec![Order::TakeIn(vec![csn(TWO)])]));
+        }
+        assert_eq!(
+            machine.take(end(true, true)),
+            Ok(end_order(false)),
+            "nothing is deleted"
+        );
+        let ended = machine.take(result(ResultCode::SYNC_REFRESH_REQUIRED)).unwrap();
+        assert_eq!(ended, [Order::Search(Again::FallBack(String::new()))]);
+        let begin = machine.begin(&known);
+        assert!(!begin.in_log && !begin.persists && begin.cookie.contains(ONE));
+        machine.take(done()).unwrap();
+        assert!(machine.begin(&known).in_log);
+        machine.fall_back();
+        assert_eq!(machine.begin(&known).cookie, "rid=001", "a gap is filled by everything");
     }
 }

@@ -249,7 +249,12 @@ fn change_person(site: &mut Site, random: &mut Random, may_delete: bool) {
     let Some(name) = people.get(random.below(people.len().max(1))) else {
         return;
     };
-    let attribute = ["description", "telephoneNumber", "uidNumber", "sn"][random.below(4)];
+    let attribute = match random.below(4) {
+        0 => "description",
+        1 => "telephoneNumber",
+        2 => "uidNumber",
+        _ => "sn",
+    };
     let value = random.below(4);
     let number = name.bytes().find(u8::is_ascii_digit).unwrap_or(b'0') - b'0';
     let _ = match random.below(if may_delete { 9 } else { 8 }) {
@@ -321,9 +326,10 @@ fn servers_that_write_the_same_entries_at_once_end_with_the_same_values() {
             );
         }
         let all = entries_of(&sites[0]);
-        for other in 1..3 {
-            all.iter()
-                .for_each(|entry| _ = refresh(&sites[other], merged(&sites[other]), entry));
+        for site in &sites[1..] {
+            for entry in &all {
+                refresh(site, merged(site), entry);
+            }
         }
         let known = newest(&sites[0]);
         for site in &sites[1..] {
