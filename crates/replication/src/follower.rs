@@ -123,6 +123,20 @@ impl Follower {
         }
     }
 
+    /// Waits until the writer of the database has begun: a database that has just been filled by a tool gets its context
+    /// vector then.
+    ///
+    /// # Errors
+    /// The database is gone, or takes no changes of a provider.
+    pub async fn settle_vector(&mut self) -> Result<(), Stop> {
+        if self.is_tree() {
+            return Ok(());
+        }
+        self.stop();
+        self.queue(Incoming::Nothing, None, Vec::new()).await?;
+        self.settle().await
+    }
+
     /// Begins a search.
     ///
     /// # Errors

@@ -143,6 +143,7 @@ impl Session {
         while !self.follower.is_ready()? {
             sleep(INDEX_PERIOD).await;
         }
+        self.follower.settle_vector().await?;
         let client = Client::connect(&self.line.connection).await?;
         let now = self.directory.clock().now();
         self.status.update(|status| {

@@ -15,6 +15,8 @@ refusals! {
         NewerConsumer => UNWILLING_TO_PERFORM, "consumer state is newer than provider!";
         /// The database has no context vector yet.
         NoState => UNWILLING_TO_PERFORM, "consumer has state info but provider doesn't!";
+        /// The database was filled by a tool, and its vector is being made.
+        NoVectorYet => BUSY, "contextCSN is being made: try again";
         /// The overlay was removed, or the database.
         NoProvider => UNAVAILABLE, "the database no longer provides its changes";
     }

@@ -229,6 +229,26 @@ fn an_empty_database_is_followed_from_its_first_entry_on() {
 }
 
 #[test]
+fn a_database_whose_vector_is_still_being_made_is_not_taken_for_an_empty_one() {
+    let mut site = site("");
+    let context = std::sync::Arc::clone(site.directory.configuration().contexts.first().unwrap());
+    let mut transaction = context.database().unwrap().write().unwrap();
+    transaction
+        .put_context(&ironbark_store::ContextVector::default())
+        .unwrap();
+    transaction.commit().unwrap();
+    for cookie in [
+        None,
+        Some(b"rid=001,csn=20200101000000.000000Z#000000#000#000000".to_vec()),
+    ] {
+        let mut consumer = Consumer::default();
+        consumer.cookie = cookie;
+        consumer.begin(&mut site, ALL, true);
+        assert_eq!(consumer.result(), Some((51, "contextCSN is being made: try again")));
+    }
+}
+
+#[test]
 fn another_base_object_ends_a_consumer() {
     let mut site = site("");
     let mut other = site.connect();

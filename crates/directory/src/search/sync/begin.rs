@@ -1,7 +1,7 @@
 //! The begin of a refresh: which way it goes.
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_store::{ContextVector, StoreError, View};
+use ironbark_store::{ContextVector, Location, StoreError, View};
 
 use super::{Meeting, Phase, Sync, least::LogBegin};
 use crate::{
@@ -86,6 +86,9 @@ impl Sync {
         self.refresh.vector = vector;
         // What a refresh of this server's own has brought so far has no CSN in the vector.
         let uncovered = view.first_uncovered()?;
+        if is_empty && uncovered.is_none() && self.has_entries(view)? {
+            return Err(SyncRefusal::NoVectorYet.into());
+        }
         if known.is_empty() {
             let has_nothing = is_empty && uncovered.is_none();
             self.remember_gone(view)?;
@@ -125,6 +128,18 @@ impl Sync {
             Some(begin) if begin <= first => Ok(Way::Changes(first)),
             _ => self.without_log(view),
         }
+    }
+
+    /// Whether the database has entries that a vector should cover.
+    fn has_entries(&self, view: View<'_>) -> Result<bool, StoreError> {
+        let Some(suffix) = self.context.suffixes().first() else {
+            return Ok(false);
+        };
+        let Location::Entry(id) = view.locate(suffix)? else {
+            return Ok(false);
+        };
+        let record = view.record(id)?;
+        Ok(record.map(|record| record.entry_csn()).transpose()?.flatten().is_some())
     }
 
     /// The way where the log does not tell what has changed.
