@@ -123,8 +123,8 @@ impl Follower {
         }
     }
 
-    /// Waits until the writer of the database has begun: a database that has just been filled by a tool gets its context
-    /// vector then.
+    /// Waits until the writer of the database has begun: a database that was filled by a tool gets its context vector
+    /// then.
     ///
     /// # Errors
     /// The database is gone, or takes no changes of a provider.
