@@ -290,7 +290,8 @@ impl Follower {
                     if deletes_others && !vector.is_empty() {
                         self.delete_absent(present, &vector).await?;
                     }
-                    self.queue(Incoming::Nothing, None, vector.iter().collect()).await?;
+                    let vector = vector.iter().collect();
+                    self.queue(Incoming::EndOfRefresh, None, vector).await?;
                     self.settle().await?;
                 }
                 Order::Search(next) => {

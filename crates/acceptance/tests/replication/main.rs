@@ -10,6 +10,7 @@ mod delta;
 mod glued;
 mod live;
 mod provider;
+mod restored;
 mod shadow;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};

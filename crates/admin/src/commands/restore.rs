@@ -20,6 +20,10 @@ pub(crate) struct Restore {
     target: Target,
     /// The output of `ironbark backup`: the file, or the directory that holds its data.mdb
     source: PathBuf,
+    /// No other server has changes that were made since the backup: with multiprovider, clients may write at once. By
+    /// default they may after the first refresh from another server
+    #[arg(long)]
+    alone: bool,
 }
 
 impl Restore {
@@ -52,7 +56,7 @@ impl Restore {
         // The indexes of this configuration may differ from those of the backup.
         let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        mark_restored(&opened.database).map_err(|error| error.to_string())?;
+        mark_restored(&opened.database, self.alone).map_err(|error| error.to_string())?;
         let missing = opened.database.inactive_indexes();
         if !missing.is_empty() {
             println!(
@@ -66,7 +70,7 @@ impl Restore {
 
 /// Followers of the copied database have seen changes that this one does not have. So its log, if it has one, gets a
 /// new identity.
-fn mark_restored(database: &Database) -> Result<(), StoreError> {
+fn mark_restored(database: &Database, alone: bool) -> Result<(), StoreError> {
     let has_log = {
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
@@ -77,5 +81,8 @@ fn mark_restored(database: &Database) -> Result<(), StoreError> {
     }
     let mut transaction = database.write()?;
     transaction.mark_restored()?;
+    if alone {
+        transaction.forget_restored()?;
+    }
     transaction.commit()
 }

@@ -254,6 +254,11 @@ impl DatabaseConfig {
         self.multi_provider && !self.follows_logs()
     }
 
+    /// Whether clients write here and servers that it follows may have changes that it made itself.
+    pub fn may_hear_of_itself(&self) -> bool {
+        self.multi_provider && self.syncrepl.iter().any(|line| !line.is_own)
+    }
+
     /// Whether changes of others are merged value by value, as they are made here as well.
     pub fn merges_values(&self) -> bool {
         self.multi_provider && self.follows_logs()

@@ -446,6 +446,20 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.transaction.vector()?)
     }
 
+    /// A refresh from a peer has ended: what a restored database lacked is here. Returns whether it was restored.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn forget_restored(&mut self) -> Result<bool, OperationError> {
+        if !self.view().is_restored()? {
+            return Ok(false);
+        }
+        self.transaction.forget_restored()?;
+        let name = self.context.suffixes().first().map(Dn::pretty).unwrap_or_default();
+        tracing::info!(target: "any", "\"{name}\" was restored, and has now what a provider has: clients may write");
+        Ok(true)
+    }
+
     /// Lets the log that the view shows have the changes of the transaction so far.
     ///
     /// # Errors

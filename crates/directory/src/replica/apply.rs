@@ -33,7 +33,7 @@ pub(super) fn run(
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let vector = execution.vector()?;
-    let news: Vec<Csn> = change
+    let mut news: Vec<Csn> = change
         .cookie
         .iter()
         .copied()
@@ -50,6 +50,13 @@ pub(super) fn run(
         // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
+        (Incoming::EndOfRefresh, _) => {
+            if execution.forget_restored()? && news.is_empty() {
+                // Without a record nothing would be committed.
+                news = vector.iter().collect();
+            }
+            OutcomeKind::Noted.into()
+        }
         _ => OutcomeKind::Noted.into(),
     };
     let record = execution.record();

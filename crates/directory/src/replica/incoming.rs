@@ -21,6 +21,8 @@ pub enum Incoming {
     Logged(LoggedChange),
     /// Nothing but the cookie.
     Nothing,
+    /// Nothing but the cookie: a refresh has come to its end, and all of it is here.
+    EndOfRefresh,
 }
 
 /// An entry as a provider has sent it.
@@ -91,7 +93,7 @@ impl Incoming {
         match self {
             Self::Entry(entry) => entry.octets(),
             Self::Logged(change) => change.octets(),
-            Self::Delete { .. } | Self::Nothing => 0,
+            Self::Delete { .. } | Self::Nothing | Self::EndOfRefresh => 0,
         }
     }
 }

@@ -117,7 +117,7 @@ impl Content {
         Ok(match &change.incoming {
             Incoming::Entry(entry) => Self::Entry(read(configuration, entry, &change.mapping)?),
             Incoming::Logged(logged) => Self::Logged(logged::read(configuration, logged, &change.mapping)?),
-            Incoming::Delete { .. } | Incoming::Nothing => Self::Other,
+            Incoming::Delete { .. } | Incoming::Nothing | Incoming::EndOfRefresh => Self::Other,
         })
     }
 
@@ -133,7 +133,7 @@ impl Content {
 fn origin(change: &Replicated) -> RequestContext {
     let operation = match change.incoming {
         Incoming::Delete { .. } => Operation::Delete,
-        Incoming::Entry(_) | Incoming::Logged(_) | Incoming::Nothing => Operation::Modify,
+        Incoming::Entry(_) | Incoming::Logged(_) | Incoming::Nothing | Incoming::EndOfRefresh => Operation::Modify,
     };
     RequestContext {
         request: RequestKind::of(operation),

@@ -266,6 +266,9 @@ fn execute(
     origin: &RequestContext,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
+    if served.context.settings.may_hear_of_itself() && transaction.view().is_restored().map_err(OperationError::from)? {
+        return Err(OperationError::from(WriteRefusal::Restored).into());
+    }
     let requested = Requested {
         origin,
         controls: WriteControls::without(request.controls(), origin.dropped_controls),

@@ -13,3 +13,4 @@ mod initial;
 mod logged;
 mod peer;
 mod places;
+mod restored;

@@ -197,6 +197,15 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
+    /// The database has heard from its peers since it was restored.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn forget_restored(&mut self) -> Result<(), StoreError> {
+        let tables = self.tables();
+        tables.delete_meta(&mut self.txn, MetaRow::Restored)
+    }
+
     /// Counts an effect that waits for its record.
     pub(super) fn count_effect(&mut self) {
         self.logged.unrecorded += 1;
