@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod consumer;
 mod glued;
+mod kept_config;
 mod live;
 mod provider;
 mod shadow;
