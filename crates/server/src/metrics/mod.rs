@@ -5,6 +5,7 @@
 
 mod consumers;
 mod page;
+mod sessions;
 mod text;
 
 use std::{

@@ -119,6 +119,7 @@ impl SearchRun {
             Ok(())
         });
         self.begin_persisting();
+        self.show_places();
         false
     }
 
