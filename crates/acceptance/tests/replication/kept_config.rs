@@ -32,9 +32,8 @@ fn server(flavor: Flavor, file: &str) -> Server {
 #[track_caller]
 fn configure(server: &Server, who: &Credentials<'_>, ldif: &str) {
     let outcome = server.client("ldapmodify", who, &[], ldif).unwrap();
-    outcome
-        .success()
-        .unwrap_or_else(|error| panic!("{error}\n{}", server.log()));
+    let done = outcome.success();
+    assert!(done.is_ok(), "{done:?}\n{}", server.log());
 }
 
 /// `syncrepl` to the provider.

@@ -10,6 +10,7 @@ mod glued;
 mod kept_config;
 mod live;
 mod provider;
+mod sessions;
 mod shadow;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};

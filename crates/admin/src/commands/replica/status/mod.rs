@@ -1,10 +1,19 @@
-//! `ironbark replica status`: the naming contexts of servers and their consumers, from `contextCSN` and cn=Monitor.
+//! `ironbark replica status`: the naming contexts of servers, their consumers, and who follows them, from `contextCSN`
+//! and cn=Monitor.
 
-use std::{collections::BTreeMap, time::Duration};
+mod table;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal as _, Write as _},
+    time::Duration,
+};
 
 use ironbark_client::{Client, ConnectSettings, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 use ironbark_store::{ContextVector, Csn};
+
+use self::table::table;
 
 use crate::shared::replicas::{connect, contexts, read_one};
 
@@ -19,12 +28,15 @@ struct State {
     vectors: Vec<(String, ContextVector)>,
     /// Entries of consumers, each with its naming context.
     consumers: Vec<(String, SearchEntry)>,
+    /// Entries of those that follow this server.
+    sessions: Vec<SearchEntry>,
     /// Whether cn=Monitor can be read.
     has_monitor: bool,
 }
 
 /// Shows the table, once or again and again.
 pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Option<Duration>) -> Result<(), String> {
+    let is_terminal = io::stdout().is_terminal();
     loop {
         let mut servers = Vec::with_capacity(urls.len());
         for url in urls {
@@ -39,10 +51,27 @@ pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Opti
             let failed = servers.iter().any(|server| server.state.is_err());
             return if failed { Err(String::new()) } else { Ok(()) };
         };
-        // Clears the screen.
-        print!("\x1b[2J\x1b[H{text}");
+        let shown = if is_terminal {
+            redrawn(&text)
+        } else {
+            format!("{text}\n")
+        };
+        let mut out = io::stdout().lock();
+        match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => {}
+            // Nobody reads any more.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
+        drop(out);
         tokio::time::sleep(pause).await;
     }
+}
+
+/// The text for a terminal that shows an older one: each line is overwritten, which does not flicker, and what stood
+/// below is cleared.
+fn redrawn(text: &str) -> String {
+    format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"))
 }
 
 async fn ask(url: &str, settings: &ConnectSettings) -> Result<State, String> {
@@ -75,8 +104,10 @@ async fn ask(url: &str, settings: &ConnectSettings) -> Result<State, String> {
         let suffix = superior.and_then(|(_, superior)| suffixes.get(&superior.to_ascii_lowercase()));
         (suffix.cloned().unwrap_or_default(), entry.clone())
     };
+    let is_session = |entry: &&SearchEntry| entry.text("ironbarkSyncRid").is_some();
     let state = State {
         vectors,
+        sessions: entries.iter().filter(is_session).cloned().collect(),
         consumers: entries.iter().filter(is_consumer).map(with_suffix).collect(),
         has_monitor,
     };
@@ -99,152 +130,12 @@ async fn monitored(client: &Client) -> Result<Option<Vec<SearchEntry>>, String> 
     }
 }
 
-type Row = [String; 7];
-
-/// What all servers say, as a table.
-fn table(servers: &[Server]) -> String {
-    // The newest of each naming context.
-    let mut newest = BTreeMap::<String, ContextVector>::new();
-    for state in servers.iter().filter_map(|server| server.state.as_ref().ok()) {
-        for (suffix, vector) in &state.vectors {
-            newest.entry(suffix.to_ascii_lowercase()).or_default().merge_all(vector);
-        }
-    }
-    let head = [
-        "SERVER",
-        "DATABASE",
-        "PROVIDER",
-        "PHASE",
-        "POSITION",
-        "LAG",
-        "LAST ERROR",
-    ];
-    let mut rows: Vec<Row> = vec![head.map(str::to_owned)];
-    for server in servers {
-        match &server.state {
-            Ok(state) => of_server(&server.url, state, &newest, &mut rows),
-            Err(error) => rows.push([
-                server.url.clone(),
-                dash(),
-                dash(),
-                "unreachable".to_owned(),
-                dash(),
-                dash(),
-                error.clone(),
-            ]),
-        }
-    }
-    aligned(&rows)
-}
-
-/// The rows of a server that answers.
-fn of_server(url: &str, state: &State, newest: &BTreeMap<String, ContextVector>, rows: &mut Vec<Row>) {
-    for (suffix, vector) in &state.vectors {
-        let newest = newest.get(&suffix.to_ascii_lowercase()).cloned().unwrap_or_default();
-        let last = vector.iter().max().map_or_else(dash, Csn::text);
-        rows.push([
-            url.to_owned(),
-            suffix.clone(),
-            dash(),
-            "(contextCSN)".to_owned(),
-            last,
-            lag(vector, &newest),
-            dash(),
-        ]);
-    }
-    for (suffix, consumer) in &state.consumers {
-        let text = |name: &str| consumer.text(name).filter(|text| !text.is_empty());
-        let phase = text("olmSRConnection").and_then(|_| text("olmSRSyncPhase"));
-        let name = consumer.text("cn").unwrap_or_default();
-        let rid = name.rsplit(' ').next().unwrap_or_default();
-        rows.push([
-            url.to_owned(),
-            suffix.clone(),
-            format!("{} rid={rid}", text("olmSRProviderURIList").unwrap_or_else(dash)),
-            phase.unwrap_or_else(|| "not connected".to_owned()),
-            text("olmSRLastCookieRcvd")
-                .as_deref()
-                .map_or_else(dash, newest_of_cookie),
-            dash(),
-            text("ironbarkSyncError").unwrap_or_else(dash),
-        ]);
-    }
-    if !state.has_monitor {
-        let told = "cn=Monitor cannot be read: its consumers are not shown".to_owned();
-        rows.push([url.to_owned(), dash(), dash(), dash(), dash(), dash(), told]);
-    }
-}
-
-fn dash() -> String {
-    "-".to_owned()
-}
-
-/// How far a vector is behind another one, by the times of their CSNs.
-fn lag(vector: &ContextVector, newest: &ContextVector) -> String {
-    let mut behind = None;
-    for csn in newest.iter() {
-        let Some(own) = vector.of_server(csn.server_id()) else {
-            return format!("lacks server {:03x}", csn.server_id());
-        };
-        if own < csn {
-            let micros = csn
-                .unix_micros()
-                .saturating_sub(own.unix_micros())
-                .max(0)
-                .unsigned_abs();
-            behind = behind.max(Some(micros));
-        }
-    }
-    behind.map_or_else(
-        || "none".to_owned(),
-        |micros| format!("{}.{:03} s", micros / 1_000_000, micros / 1_000 % 1_000),
-    )
-}
-
-/// The newest CSN of a cookie.
-fn newest_of_cookie(cookie: &str) -> String {
-    let csns = cookie.split(',').find_map(|part| part.strip_prefix("csn="));
-    let newest = csns.into_iter().flat_map(|csns| csns.split(';')).max();
-    newest.unwrap_or("-").to_owned()
-}
-
-/// Columns as wide as their widest text; the last one is as it is.
-fn aligned(rows: &[Row]) -> String {
-    let mut widths = [0; 7];
-    for row in rows {
-        for (width, text) in widths.iter_mut().zip(row) {
-            *width = text.chars().count().max(*width);
-        }
-    }
-    let mut out = String::new();
-    for row in rows {
-        let cells = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn vector(texts: &[&str]) -> ContextVector {
-        let csns = texts
-            .iter()
-            .map(|text| Csn::parse(format!("202001010000{text}#000000").as_bytes()).unwrap());
-        csns.collect()
-    }
-
     #[test]
-    fn the_lag_is_that_of_the_server_that_is_furthest_behind() {
-        let newest = vector(&["05.000000Z#000000#001", "09.500000Z#000000#002"]);
-        assert_eq!(lag(&newest, &newest), "none");
-        let other = vector(&["04.000000Z#000000#001", "01.000000Z#000000#002"]);
-        assert_eq!(lag(&other, &newest), "8.500 s");
-        assert_eq!(lag(&vector(&["05.000000Z#000000#001"]), &newest), "lacks server 002");
-        assert_eq!(newest_of_cookie("rid=001,sid=002,csn=a;c;b"), "c");
-        assert_eq!(newest_of_cookie("rid=001"), "-");
+    fn a_shorter_table_leaves_nothing_of_a_longer_one() {
+        assert_eq!(redrawn("a\nb\n"), "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
     }
 }
