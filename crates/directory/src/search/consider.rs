@@ -255,7 +255,7 @@ impl SearchRun {
             sorting.collect(schema, context, record, &entry, size_limit, parts.work)?;
             return Ok(None);
         }
-        if self.sync().is_some() && !self.meets(record, out)? {
+        if self.sync().is_some() && !self.meets(view, record, out)? {
             return Ok(None);
         }
         if let Some(end) = self.no_more() {

@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
     encode_sync_info,
     response::sync_info::MOST_UUIDS,
 };
-use ironbark_store::{ContextVector, Csn, Record};
+use ironbark_store::{ContextVector, Csn, Record, View};
 
 use super::{Meeting, Phase, Sending, Sync};
 use crate::{
@@ -31,11 +31,16 @@ impl SearchRun {
     ///
     /// # Errors
     /// The record is damaged.
-    pub(in crate::search) fn meets(&mut self, record: &Record<'_>, out: &mut Vec<u8>) -> Result<bool, OperationError> {
+    pub(in crate::search) fn meets(
+        &mut self,
+        view: View<'_>,
+        record: &Record<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, OperationError> {
         let id = self.message();
         let Some(sync) = self.sync_mut() else { return Ok(true) };
         if sync.meeting == Meeting::Note {
-            sync.refresh.matched.insert(record.id);
+            sync.refresh.note(view, record)?;
             return Ok(false);
         }
         let Some(uuid) = record.entry_uuid()? else {

@@ -154,6 +154,7 @@ impl Sync {
     pub(super) fn leave_log(&mut self, view: View<'_>) -> Result<(), OperationError> {
         let refresh = &mut self.refresh;
         refresh.changed.clear();
+        refresh.levels = None;
         refresh.gone = Vec::new();
         let way = self.without_log(view)?;
         self.go(way);

@@ -119,6 +119,11 @@ struct Refresh {
     changed: RoaringTreemap,
     /// Changed entries that belong to the content.
     matched: RoaringTreemap,
+    /// If entries have moved: those that belong to the content, by the depth of their names. Superiors are sent first:
+    /// one may have the name that another entry still has at the consumer, and what is below it must not come there.
+    levels: Option<Vec<RoaringTreemap>>,
+    /// The first level that was not sent yet.
+    level: usize,
     /// Entries that are gone, and the CSN of the deletion, if there was one.
     gone: Vec<([u8; 16], Option<Csn>)>,
     /// Unchanged entries to be named.

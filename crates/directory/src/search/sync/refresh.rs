@@ -3,11 +3,11 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_store::{ChangeRecord, Effect, EntryId, Location, RecordedEffect, StoreError, View};
+use ironbark_store::{ChangeRecord, Effect, EntryId, Location, Record, RecordedEffect, StoreError, View};
 use roaring::RoaringTreemap;
 use rustc_hash::FxHashMap;
 
-use super::{Meeting, Phase, Sync};
+use super::{Meeting, Phase, Refresh, Sync};
 use crate::{
     OperationError,
     refusal::SearchRefusal,
@@ -87,7 +87,9 @@ impl SearchRun {
     /// Sends entries: those that were found in the log, or all of the content.
     pub(super) fn send(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let walked = self.walk_content(step)?;
-        if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
+        if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through))
+            && !sync.refresh.next_level()
+        {
             sync.phase = Phase::End;
         }
         Ok(walked)
@@ -97,7 +99,7 @@ impl SearchRun {
     fn walk_content(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         self.walk_among(step, |sync| match sync.phase {
             Phase::Probe => Some(sync.refresh.changed.clone()),
-            _ if sync.refresh.is_from_log => Some(sync.refresh.matched.clone()),
+            _ if sync.refresh.is_from_log => Some(sync.refresh.level_to_send()),
             _ => None,
         })
     }
@@ -232,7 +234,11 @@ impl Sync {
                 continue;
             };
             self.refresh.changed.insert(id);
-            if matches!(recorded.effect, Effect::Rename { .. }) && !self.has_everything && self.holds_subtrees() {
+            let is_move = matches!(recorded.effect, Effect::Rename { .. });
+            if is_move {
+                self.refresh.levels.get_or_insert_default();
+            }
+            if is_move && !self.has_everything && self.holds_subtrees() {
                 self.refresh.changed.extend(entries_below(view, id)?);
             }
         }
@@ -251,6 +257,43 @@ impl Sync {
         }
         self.meeting = Meeting::Send(EntryState::Add, None);
         Ok(())
+    }
+}
+
+impl Refresh {
+    /// Notes a changed entry that belongs to the content.
+    pub(super) fn note(&mut self, view: View<'_>, record: &Record<'_>) -> Result<(), StoreError> {
+        self.matched.insert(record.id);
+        let Some(levels) = &mut self.levels else {
+            return Ok(());
+        };
+        let (mut depth, mut superior) = (0, record.parent());
+        while superior != 0 {
+            depth += 1;
+            superior = view.parent(superior)?.unwrap_or(0);
+        }
+        if levels.len() <= depth {
+            levels.resize_with(depth + 1, RoaringTreemap::new);
+        }
+        if let Some(level) = levels.get_mut(depth) {
+            level.insert(record.id);
+        }
+        Ok(())
+    }
+
+    /// The entries that are sent next, of those that the log has named.
+    fn level_to_send(&self) -> RoaringTreemap {
+        match &self.levels {
+            None => self.matched.clone(),
+            Some(levels) => levels.get(self.level).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Goes to the next entries to be sent. `false`: there are none.
+    fn next_level(&mut self) -> bool {
+        self.level += 1;
+        let levels = self.levels.as_ref().filter(|_| self.is_from_log);
+        levels.is_some_and(|levels| self.level < levels.len())
     }
 }
 
