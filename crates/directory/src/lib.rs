@@ -50,6 +50,7 @@ pub use backend::{
     open,
     received::received_entry,
     root_dse::RootDseAddition,
+    sync_sessions::{SyncConsumer, SyncPlace, SyncSession},
     tree_change::TreeChange,
     tree_replica::TreeReplica,
     well_known::WellKnown,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::Service;
+use ironbark_directory::{NamingContext, Service};
+use ironbark_model::Dn;
 use ironbark_replication::{Consumers, Status, lines};
+use ironbark_store::Database;
 
 /// The consumers of this server.
 pub(crate) struct Replication {
@@ -31,8 +33,39 @@ impl Replication {
         self.consumers.status()
     }
 
+    /// Copies that have never had their provider's content, because no refresh has come to its end: the first suffix of
+    /// each. Databases that take writes themselves do not count: they may be the first of several servers.
+    pub(crate) fn unfilled(&self) -> Vec<String> {
+        let (configuration, status) = (self.directory.configuration(), self.status());
+        let is_filled = |suffix: &Dn| {
+            let mut its = status
+                .iter()
+                .filter(|status| status.suffix == suffix.pretty())
+                .peekable();
+            its.peek().is_some() && its.all(|status| status.refreshes > 0)
+        };
+        let follows = |context: &&Arc<NamingContext>| {
+            context.settings.is_shadow() && context.settings.syncrepl.iter().any(|line| !line.is_own)
+        };
+        let copies = configuration.contexts.iter().filter(follows);
+        let suffixes = copies.filter_map(|context| {
+            let suffix = context.suffixes().first().filter(|suffix| !is_filled(suffix))?;
+            let is_unfilled = has_no_vector(context.database()?);
+            is_unfilled.then(|| suffix.pretty().to_owned())
+        });
+        suffixes.collect()
+    }
+
     /// Ends all consumers.
     pub(crate) fn close(&self) {
         self.consumers.close();
     }
+}
+
+/// Whether a database has no context vector. One that cannot be read is no reason to wait.
+fn has_no_vector(database: &Database) -> bool {
+    let vector = database
+        .snapshot()
+        .and_then(|snapshot| snapshot.view().context_vector());
+    vector.is_ok_and(|vector| vector.is_none_or(|vector| vector.is_empty()))
 }

@@ -206,3 +206,37 @@ fn overlays_act_and_their_effects_are_in_the_files() {
     let sorted = |text: &str| NormalizedLdif::new(text).sorted().to_string();
     assert_eq!(sorted(&after), sorted(&before), "the files say what the server said");
 }
+
+#[test]
+fn glue_is_an_entry_as_in_slapd() {
+    const PLACE: &str = "ou=glue,ou=people,dc=example,dc=com";
+    let tree = format!(
+        "{TREE}\ndn: {PLACE}\nobjectClass: top\nobjectClass: glue\nstructuralObjectClass: glue\n\n\
+         dn: uid=low,{PLACE}\nobjectClass: inetOrgPerson\nuid: low\ncn: Low\nsn: Low\n"
+    );
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = Server::prepare(flavor, &config(""))?;
+        server.tool(Tool::Add, &["-s"], &tree)?.success()?;
+        server.launch()?;
+        let mut text = String::new();
+        for scope in ["base", "one", "sub"] {
+            for manage in [&[][..], &["-M"]] {
+                let arguments = [&["-b", PLACE, "-s", scope], manage, &["(objectClass=*)", "objectClass"]].concat();
+                let found = server.search(&arguments)?;
+                writeln!(text, "{scope} {manage:?} {:?}", found.code()).unwrap();
+                text += &NormalizedLdif::new(&found.stdout).sorted().to_string();
+            }
+        }
+        let compared = server.client("ldapcompare", &Credentials::ROOT, &[PLACE, "objectClass:glue"], "")?;
+        writeln!(text, "{:?}", compared.code()).unwrap();
+        for change in [
+            "changetype: add\nobjectClass: organizationalUnit\nou: glue\n",
+            "changetype: modrdn\nnewrdn: ou=gum\ndeleteoldrdn: 1\n",
+            "changetype: delete\n",
+        ] {
+            let done = server.ldapmodify(&format!("dn: {PLACE}\n{change}"))?;
+            writeln!(text, "{change} {:?}", done.code()).unwrap();
+        }
+        Ok(text)
+    });
+}

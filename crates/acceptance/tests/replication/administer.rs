@@ -1,9 +1,9 @@
 //! `ironbark replica`: status and forget-sid, on ours and slapd.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
@@ -11,9 +11,9 @@ use ironbark_testkit::{Credentials, Flavor, Server, wait};
 use crate::{PEOPLE, assert_follows, change, line, providing};
 
 const ROOT: [&str; 4] = ["-D", "cn=Manager,dc=example,dc=com", "-w", "secret"];
-const MONITOR: &str = "database monitor\naccess to * by * read\n";
+pub(super) const MONITOR: &str = "database monitor\naccess to * by * read\n";
 
-fn replica(arguments: &[&str]) -> (Option<i32>, String) {
+pub(super) fn replica(arguments: &[&str]) -> (Option<i32>, String) {
     let program = Flavor::Ironbark.program().unwrap();
     let output = Command::new(program)
         .arg("replica")
@@ -60,6 +60,39 @@ fn the_status_names_consumers_their_phase_and_what_is_behind() {
     });
     let text = told.unwrap();
     assert!(row(&text, &urls[0], "unreachable").is_some(), "{text}");
+}
+
+#[test]
+fn the_status_is_shown_again_until_it_is_ended() {
+    let server = providing(Flavor::Ironbark, MONITOR);
+    server.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut command = Command::new(Flavor::Ironbark.program().unwrap());
+    command
+        .args(["replica", "status", &server.url(), "--watch", "1"])
+        .args(ROOT);
+    let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut tables = Vec::new();
+    for _ in 0..2 {
+        let table: Vec<String> = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        tables.push(table);
+    }
+    drop(lines);
+    // Nobody reads what comes next.
+    let ended = wait::until(|| watching.try_wait().unwrap());
+    assert_eq!(ended.and_then(|status| status.code()), Some(0));
+    for table in tables {
+        assert!(table[0].starts_with("SERVER "), "{table:?}");
+        assert!(
+            table[1].starts_with(&server.url()) && table[1].contains("#001#"),
+            "{table:?}"
+        );
+        assert!(!table.concat().contains('\x1b'), "{table:?}");
+    }
 }
 
 #[test]
@@ -176,10 +209,14 @@ fn a_context_vector_only_shrinks_and_only_for_managers() {
 }
 
 /// The page of metrics.
-fn metrics(port: u16) -> String {
+pub(super) fn metrics(port: u16) -> String {
+    get(port, "/metrics")
+}
+
+pub(super) fn get(port: u16, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
         .unwrap();
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();

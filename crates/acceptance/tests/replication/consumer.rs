@@ -168,3 +168,32 @@ fn a_part_of_the_content_may_have_another_name_here() {
         assert!(!found.contains("ou=people"), "{found}");
     }
 }
+
+#[test]
+fn what_is_below_a_name_that_was_used_again_comes_to_the_right_entry() {
+    for flavor in Flavor::ALL {
+        let provider = providing(Flavor::Ironbark, "");
+        provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+        // The entry that moves is older than those that change their names.
+        let entries = ["below", "old", "new"]
+            .map(|name| format!("dn: cn={name},ou=people,dc=example,dc=com\nobjectClass: person\nsn: {name}\n"));
+        provider.ldapadd(&entries.join("\n")).unwrap().success().unwrap();
+        let mut consumer = following(flavor, &provider, "type=refreshAndPersist");
+        assert_follows(&consumer, &provider);
+        consumer.stop().unwrap();
+        let moves = [
+            ("cn=old", "cn=former", "ou=others"),
+            ("cn=new", "cn=old", "ou=people"),
+            ("cn=below", "cn=below", "cn=old,ou=people"),
+        ];
+        let moves = moves.map(|(name, rdn, place)| {
+            format!(
+                "dn: {name},ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: {rdn}\ndeleteoldrdn: 1\n\
+                 newsuperior: {place},dc=example,dc=com\n"
+            )
+        });
+        provider.ldapmodify(&moves.join("\n")).unwrap().success().unwrap();
+        consumer.launch().unwrap();
+        assert_follows(&consumer, &provider);
+    }
+}

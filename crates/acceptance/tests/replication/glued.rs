@@ -1,8 +1,8 @@
 //! Databases that are glued together, provided as one.
 
-use ironbark_testkit::{Flavor, Server};
+use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::{PEOPLE, content, following};
+use crate::{PEOPLE, content, following, line, providing};
 
 /// Two databases, the lower one with `ou=people`.
 fn provider() -> Server {
@@ -61,6 +61,60 @@ fn a_consumer_gets_the_content_and_the_changes_of_all() {
     }
 }
 
+/// A server whose lower database follows another server, and that provides both.
+fn relay(source: &Server) -> Server {
+    let config = Server::people_config("serverID 2", "overlay syncprov\n");
+    let at = config.find("database mdb").unwrap();
+    let (global, superior) = config.split_at(at);
+    let line = line(source, "type=refreshAndPersist")
+        .replace("searchbase=dc=example,dc=com", "searchbase=ou=people,dc=example,dc=com");
+    let lower = format!(
+        "database mdb\nsuffix ou=people,dc=example,dc=com\nsubordinate\ndirectory {{dir}}/people\n\
+         rootdn cn=Manager,dc=example,dc=com\n{line}"
+    );
+    let mut server = Server::prepare(Flavor::Ironbark, &format!("{global}{lower}{superior}")).unwrap();
+    server.layout().make_dir("people").unwrap();
+    server.launch().unwrap();
+    server
+}
+
+#[test]
+fn what_a_lower_database_gets_from_another_server_is_passed_on() {
+    for (first, last) in [
+        (Flavor::Ironbark, Flavor::Ironbark),
+        (Flavor::OpenLdap, Flavor::Ironbark),
+        (Flavor::Ironbark, Flavor::OpenLdap),
+    ] {
+        let source = providing(first, "");
+        source.ldapadd(PEOPLE).unwrap().success().unwrap();
+        let relay = relay(&source);
+        let own = PEOPLE.replace(
+            "dn: ou=people,dc=example,dc=com\nobjectClass: organizationalUnit\nou: people\n\n",
+            "",
+        );
+        relay.ldapadd(&own).unwrap().success().unwrap();
+        let consumer = following(last, &relay, "type=refreshAndPersist");
+        for number in 0..3 {
+            let there = format!(
+                "dn: ou=people,dc=example,dc=com\nchangetype: modify\nreplace: description\ndescription: {number}\n\n\
+                 dn: cn=p{number},ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n"
+            );
+            let here =
+                format!("dn: dc=example,dc=com\nchangetype: modify\nreplace: description\ndescription: {number}\n");
+            source.ldapmodify(&there).unwrap().success().unwrap();
+            relay.ldapmodify(&here).unwrap().success().unwrap();
+            let has_all = |server: &Server| {
+                let text = content(server);
+                let comes = text.matches(&format!("description: {number}\n")).count();
+                comes == 2 && text.contains(&format!("cn=p{number},"))
+            };
+            let come = wait::until(|| (has_all(&relay) && has_all(&consumer)).then_some(()));
+            assert!(come.is_some(), "{}\n{}", content(&consumer), relay.log());
+        }
+        same(&consumer, &relay);
+    }
+}
+
 #[track_caller]
 fn same(consumer: &Server, provider: &Server) {
     let entries = |server: &Server| {
@@ -69,7 +123,7 @@ fn same(consumer: &Server, provider: &Server) {
         lines.collect::<Vec<_>>().join("\n")
     };
     let wanted = entries(provider);
-    let found = ironbark_testkit::wait::until(|| (entries(consumer) == wanted).then_some(()));
+    let found = wait::until(|| (entries(consumer) == wanted).then_some(()));
     assert!(
         found.is_some(),
         "held:\n{}\nwanted:\n{wanted}\n{}",

@@ -8,9 +8,12 @@ mod config;
 mod consumer;
 mod delta;
 mod glued;
+mod kept_config;
 mod live;
+mod migration;
 mod provider;
 mod restored;
+mod sessions;
 mod shadow;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};

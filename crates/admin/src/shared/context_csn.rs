@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
 use ironbark_model::Dn;
-use ironbark_store::{ChangeRecord, Csn, Effect, Location, StoreError, ValueChange, View};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, StoreError, ValueChange, View};
 
 use super::chosen::Chosen;
 
@@ -82,7 +82,7 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
             ..ChangeRecord::default()
         };
         files
-            .write(&transaction.view(), &record)
+            .write(&transaction.view(), &record, &ContextVector::default())
             .map_err(|error| error.to_string())?;
     }
     transaction.commit().map_err(|error| error.to_string())

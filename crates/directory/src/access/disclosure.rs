@@ -50,7 +50,9 @@ impl Disclosure<'_> {
 
     fn is_hidden(&self, id: EntryId) -> Result<bool, OperationError> {
         let record = self.view.record(id)?;
-        Ok(record.is_some_and(|record| record.is_glue() || record.is_referral() && !self.discloses(&record)))
+        let hides_glue = self.requester.context.hides_glue();
+        Ok(record
+            .is_some_and(|record| record.is_glue() && hides_glue || record.is_referral() && !self.discloses(&record)))
     }
 
     fn hides_referral(&self, id: EntryId) -> Result<bool, OperationError> {

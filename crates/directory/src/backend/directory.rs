@@ -8,7 +8,7 @@ use ironbark_store::{Csn, Database, StoreError};
 
 use super::{
     bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, peer_clocks::PeerClocks,
-    queue::WriterHandle,
+    queue::WriterHandle, sync_sessions::SyncSessions,
 };
 use crate::{
     stamp::{Ahead, Stamp, StampGenerator},
@@ -25,6 +25,7 @@ pub struct Directory {
     hashing_pool: HashingPool,
     bind_failures: BindFailures,
     peer_clocks: PeerClocks,
+    sessions: Arc<SyncSessions>,
     /// The thread that changes the trees in memory.
     trees: WriterHandle,
 }
@@ -41,6 +42,7 @@ impl Directory {
             hashing_pool: HashingPool::new(),
             bind_failures: BindFailures::default(),
             peer_clocks: PeerClocks::default(),
+            sessions: Arc::default(),
             trees,
         }
     }
@@ -170,6 +172,11 @@ impl Directory {
     /// Failed binds by address.
     pub fn bind_failures(&self) -> &BindFailures {
         &self.bind_failures
+    }
+
+    /// The consumers that follow databases of this server.
+    pub(crate) fn sessions(&self) -> &Arc<SyncSessions> {
+        &self.sessions
     }
 
     pub(crate) fn hashing_pool(&self) -> &HashingPool {

@@ -53,6 +53,11 @@ impl Feed {
         self.wake();
     }
 
+    /// Number of the last committed change; 0: there was none since the start.
+    pub(crate) fn last(&self) -> u64 {
+        self.last.load(Ordering::Relaxed)
+    }
+
     /// Wakes all readers: they must look at the configuration again.
     pub(crate) fn call(&self) {
         self.calls.fetch_add(1, Ordering::Release);
@@ -78,6 +83,10 @@ impl Reader {
             calls: feed.calls.load(Ordering::Acquire),
             feed: Arc::clone(feed),
         }
+    }
+
+    pub(crate) fn feed(&self) -> &Arc<Feed> {
+        &self.feed
     }
 
     /// Ready when there is a change after `seen`, or when the reader is called.

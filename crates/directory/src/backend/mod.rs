@@ -18,6 +18,7 @@ pub(crate) mod queue;
 pub(crate) mod received;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
+pub(crate) mod sync_sessions;
 pub(crate) mod tree_change;
 pub(crate) mod tree_replica;
 pub(crate) mod well_known;

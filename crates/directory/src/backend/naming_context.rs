@@ -186,6 +186,11 @@ impl Backend {
 }
 
 impl NamingContext {
+    /// Whether glue counts as no entry. As in slapd, it is an ordinary entry of an ldif database.
+    pub(crate) fn hides_glue(&self) -> bool {
+        self.backend.files().is_none()
+    }
+
     /// The store, if there is one.
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {

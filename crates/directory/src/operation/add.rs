@@ -319,7 +319,7 @@ impl<'t> Place<'t> {
         let location = view.locate(dn)?;
         // The entry takes the place of glue.
         let is_glue = match location {
-            Location::Entry(id) => view.record(id)?.is_some_and(|record| record.is_glue()),
+            Location::Entry(id) => context.hides_glue() && view.record(id)?.is_some_and(|record| record.is_glue()),
             Location::Missing { .. } => false,
         };
         let is_occupied = !is_glue && matches!(location, Location::Entry(_));

@@ -211,7 +211,7 @@ impl Comparison<'_> {
             dn_cache::Found::Entry(record) => record,
             dn_cache::Found::Missing(ancestor) => return Err(disclosure.missing(dn, ancestor, None)),
         };
-        if record.is_glue() && !manages_dsa {
+        if record.is_glue() && context.hides_glue() && !manages_dsa {
             let above = disclosure.above(record.id, dn.depth())?;
             return Err(disclosure.missing(dn, above, None));
         }

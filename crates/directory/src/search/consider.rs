@@ -306,7 +306,7 @@ impl SearchRun {
             return Ok(false);
         }
         let names = scratch.parts(context).names;
-        if !self.shows(record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
+        if !self.shows(context, record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
             return Ok(false);
         }
         Ok(base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
@@ -344,13 +344,13 @@ impl SearchRun {
     }
 
     /// Whether the search returns such entries at all: subentries, aliases and glue are special.
-    fn shows(&self, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
+    fn shows(&self, context: &NamingContext, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
         // A search dereferences aliases subordinate to the base object (RFC 4511 §4.5.1.3).
         if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
         // As in slapd: glue is no entry, but what is below it can be found, also from it as the base.
-        if record.is_glue() && !self.options.manage_dsa_it {
+        if record.is_glue() && context.hides_glue() && !self.options.manage_dsa_it {
             return false;
         }
         let is_asked_for = self.options.subentries.is_none() && is_base && scope == Scope::Base;

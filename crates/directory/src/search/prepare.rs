@@ -165,7 +165,7 @@ fn begin_sync(
     place: (&Dn, Scope),
 ) -> Result<(), OperationError> {
     if context.backend.tree().is_some() {
-        if let Some(sync) = TreeSync::asked_for(configuration, context, call, request)? {
+        if let Some(sync) = TreeSync::asked_for(configuration, context, call, request, place.0)? {
             run.extras.get_or_insert_default().tree_sync = Some(sync);
         }
     } else if let Some(sync) = Sync::asked_for(configuration, context, call, request, place)? {

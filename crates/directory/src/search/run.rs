@@ -21,6 +21,7 @@ use super::{
 };
 use crate::{
     Configuration, NamingContext,
+    backend::sync_sessions::OwnSession,
     request::{context::RequestContext, responses::ResponseWait},
     result::OperationResult,
 };
@@ -96,6 +97,8 @@ pub(crate) struct SearchExtras {
     pub(crate) sync: Option<Box<Sync>>,
     /// The same of a tree in memory.
     pub(crate) tree_sync: Option<Box<TreeSync>>,
+    /// The session of a consumer that stays, once it has begun.
+    pub(crate) session: Option<OwnSession>,
     /// The arrangements of values by overlays.
     pub(crate) arrangements: Arrangements,
     /// Overlays must make room before more entries are sent.

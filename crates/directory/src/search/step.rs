@@ -61,11 +61,15 @@ impl SearchRun {
         if step.is_exhausted() {
             return self.exhausted(step);
         }
-        if self.sync().is_some() {
-            return self.advance_sync(step);
-        }
-        if self.tree_sync().is_some() {
-            return self.advance_tree(step);
+        if self.is_synchronizing() {
+            self.begin_session(step);
+            let progress = if self.sync().is_some() {
+                self.advance_sync(step)
+            } else {
+                self.advance_tree(step)
+            };
+            self.tell_session(step);
+            return progress;
         }
         let mut targets = std::mem::take(&mut self.targets);
         let walked = self.walk_all(&mut targets, step);

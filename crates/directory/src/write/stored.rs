@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_store::{Database, LogMode, WriteTransaction};
+use ironbark_store::{ChangeRecord, ContextVector, Database, LogMode, WriteTransaction};
 
 use super::{context, flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
 use crate::{
@@ -323,9 +323,18 @@ fn write_files(
     let Some(files) = served.context.backend.files() else {
         return Ok(());
     };
+    let (view, keeps_vector) = (transaction.view(), served.context.settings.keeps_changes());
+    let write = |record: &ChangeRecord| {
+        let vector = if keeps_vector || view.context_vector()?.is_some() {
+            transaction.vector()?
+        } else {
+            ContextVector::default()
+        };
+        files.write(&view, record, &vector)
+    };
     for outcome in outcomes {
         if let Outcome::Done(_, executed) = outcome {
-            files.write(&transaction.view(), &executed.record).map_err(|error| {
+            write(&executed.record).map_err(|error: LdifError| {
                 tracing::error!(target: "any", "writing the files of a database: {error}");
                 Failure::NotFiled
             })?;

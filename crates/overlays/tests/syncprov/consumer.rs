@@ -48,7 +48,9 @@ pub(crate) struct Consumer {
     pub(crate) reload_hint: bool,
     /// Server ID.
     pub(crate) sid: u16,
+    /// Entries that the refresh has named so far.
     seen: BTreeSet<[u8; 16]>,
+    is_refreshing: bool,
     pub(crate) messages: Vec<Message>,
     run: Option<Box<SearchRun>>,
     /// The last message ID.
@@ -59,6 +61,7 @@ impl Consumer {
     /// Sends the request, and takes what comes at once.
     pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
         self.seen.clear();
+        self.is_refreshing = true;
         self.messages.clear();
         self.number += 1;
         let names = [&b"*"[..], b"+"];
@@ -192,10 +195,14 @@ impl Consumer {
             }
             EntryState::Present => _ = self.seen.insert(state.uuid),
             EntryState::Add | EntryState::Modify => {
-                self.seen.insert(state.uuid);
-                if let Some((former, _)) = self.entries.insert(state.uuid, (name.clone(), lines)) {
+                if self.is_refreshing {
+                    self.seen.insert(state.uuid);
+                }
+                // It may now be below another entry that has its former name.
+                if let Some((former, _)) = self.entries.remove(&state.uuid) {
                     self.rename_below(&former, &name);
                 }
+                self.entries.insert(state.uuid, (name, lines));
             }
         }
         self.keep(state.cookie);
@@ -204,7 +211,11 @@ impl Consumer {
     /// Entries below a renamed one have another name, too.
     fn rename_below(&mut self, former: &str, name: &str) {
         let below = format!(",{former}");
-        for (other, _) in self.entries.values_mut() {
+        for (uuid, (other, _)) in &mut self.entries {
+            // The provider has told where it is now.
+            if self.seen.contains(uuid) {
+                continue;
+            }
             if let Some(own) = other.strip_suffix(&below) {
                 *other = format!("{own},{name}");
             }
@@ -216,6 +227,7 @@ impl Consumer {
             SyncInfo::NewCookie(cookie) => (Some(cookie), Message::Cookie),
             SyncInfo::RefreshDelete { cookie, done } => {
                 assert!(done);
+                self.end_refresh(false);
                 (cookie, Message::RefreshDelete)
             }
             SyncInfo::RefreshPresent { cookie, done } => {
@@ -242,6 +254,8 @@ impl Consumer {
         if removes_unseen {
             self.entries.retain(|uuid, _| self.seen.contains(uuid));
         }
+        self.is_refreshing = false;
+        self.seen.clear();
     }
 
     fn keep(&mut self, cookie: Option<&[u8]>) {

@@ -5,6 +5,7 @@
 
 mod consumers;
 mod page;
+mod sessions;
 mod text;
 
 use std::{
@@ -110,8 +111,14 @@ impl Source {
         self.pool.is_alive() && self.directory.has_all_writers()
     }
 
-    fn is_ready(&self) -> bool {
-        self.is_ready.load(Ordering::Relaxed) && self.is_alive()
+    /// Why no clients should come; `None`: they may.
+    fn unready(&self) -> Option<String> {
+        if !self.is_ready.load(Ordering::Relaxed) || !self.is_alive() {
+            return Some("not ok\n".to_owned());
+        }
+        let unfilled = self.replication.unfilled().into_iter();
+        let reasons = unfilled.map(|suffix| format!("not ok: the first refresh of {suffix} is not complete\n"));
+        Some(reasons.collect()).filter(|reasons: &String| !reasons.is_empty())
     }
 }
 
@@ -260,12 +267,9 @@ fn respond(source: &Source, request: &Request<Incoming>) -> Response<Full<Bytes>
             .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
-    let health = |is_well: bool| {
-        if is_well {
-            plain(StatusCode::OK, "ok\n")
-        } else {
-            plain(StatusCode::SERVICE_UNAVAILABLE, "not ok\n")
-        }
+    let health = |complaint: Option<String>| match complaint {
+        None => plain(StatusCode::OK, "ok\n"),
+        Some(complaint) => plain(StatusCode::SERVICE_UNAVAILABLE, complaint),
     };
     match request.uri().path() {
         "/metrics" => {
@@ -275,8 +279,8 @@ fn respond(source: &Source, request: &Request<Incoming>) -> Response<Full<Bytes>
                 .insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));
             response
         }
-        "/livez" => health(source.is_alive()),
-        "/readyz" => health(source.is_ready()),
+        "/livez" => health((!source.is_alive()).then(|| "not ok\n".to_owned())),
+        "/readyz" => health(source.unready()),
         _ => plain(StatusCode::NOT_FOUND, "/metrics, /livez and /readyz are here\n"),
     }
 }

@@ -6,7 +6,7 @@ use ironbark_runtime::process;
 use ironbark_store::{DatabaseStat, IndexProgress};
 
 use super::{
-    Source, consumers,
+    Source, consumers, sessions,
     text::{Page, seconds},
 };
 
@@ -26,6 +26,7 @@ pub(super) fn render(source: &Source) -> String {
     databases(&mut page, source);
     index_builds(&mut page, source);
     consumers::add(&mut page, &source.replication.status());
+    sessions::add(&mut page, source.directory.sync_sessions());
     process_figures(&mut page, source);
     page.finish()
 }

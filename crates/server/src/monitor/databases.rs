@@ -5,13 +5,21 @@ use ironbark_config::{
     database::{DatabaseDescriptor, EntryPlace},
     kinds::{CONFIG, MONITOR},
 };
-use ironbark_directory::{Configuration, NamingContext};
+use ironbark_directory::{Configuration, NamingContext, SyncSession};
 use ironbark_replication::Status;
 
 use super::{
-    boolean, consumers,
+    boolean, consumers, sessions,
     tree::{Node, Tree},
 };
+
+/// Who follows whom.
+pub(super) struct Replicas {
+    /// The consumers here, which follow other servers.
+    pub(super) consumers: Vec<Status>,
+    /// Those that follow databases of this server.
+    pub(super) sessions: Vec<SyncSession>,
+}
 
 /// The types of databases, in slapd's order. Those whose entries are elsewhere are modules of slapd: each is there
 /// when the module is loaded, or a database has the type.
@@ -69,7 +77,7 @@ pub(super) fn add_databases(
     tree: &mut Tree<'_>,
     configuration: &Configuration,
     overlays: &[String],
-    consumers: &[Status],
+    replicas: &Replicas,
 ) {
     let frontend = &configuration.frontend;
     tree.container(
@@ -104,7 +112,8 @@ pub(super) fn add_databases(
     }
     for context in &configuration.contexts {
         add_database(tree, configuration, context, overlays);
-        consumers::add(tree, context, consumers);
+        consumers::add(tree, context, &replicas.consumers);
+        sessions::add(tree, context, &replicas.sessions);
     }
 }
 

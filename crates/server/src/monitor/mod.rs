@@ -9,6 +9,7 @@ mod consumers;
 mod databases;
 mod ironbark;
 mod operations;
+mod sessions;
 mod threads;
 mod tree;
 
@@ -168,7 +169,13 @@ impl InMemoryTree for Monitor {
             &mut tree,
             configuration,
             &self.facts.overlays,
-            &consumers.unwrap_or_default(),
+            &databases::Replicas {
+                consumers: consumers.unwrap_or_default(),
+                sessions: server
+                    .as_ref()
+                    .map(|(directory, _)| directory.sync_sessions())
+                    .unwrap_or_default(),
+            },
         );
         self.listeners(&mut tree);
         self.log(&mut tree);

@@ -106,6 +106,38 @@ const PARTS: [Content; 6] = [
     },
 ];
 
+/// Lets this happen to a provider with a consumer of each part.
+fn follow_parts(events: &[Event]) {
+    let mut world = World::new(1 + PARTS.len(), false);
+    for (number, content) in PARTS.iter().enumerate() {
+        world.link(number + 1, 0, *content);
+    }
+    world.run(events);
+    world.heal();
+    world.links_are_equal();
+}
+
+/// The log is gone, and entries come in the order of their IDs, superiors first.
+#[test]
+fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_holder() {
+    use changes::Change::{Add, Delete, Move};
+    let mut events: Vec<Event> = [
+        Add(0, 0, 0),
+        Add(0, 1, 0),
+        Add(3, 1, 0),
+        Add(0, 2, 0),
+        Move(3, 1, 0),
+        Add(6, 0, 0),
+        Delete(7),
+    ]
+    .map(|change| Event::Change(0, change))
+    .into();
+    events.push(Event::Deliver(0, 1));
+    events.extend([Delete(4), Move(7, 1, 0), Move(2, 0, 6)].map(|change| Event::Change(0, change)));
+    events.push(Event::Forget(0));
+    follow_parts(&events);
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -114,13 +146,7 @@ proptest! {
     fn each_kind_of_consumer_has_what_its_provider_has(
         events in prop::collection::vec(event(1, PARTS.len(), 1), 1..60)
     ) {
-        let mut world = World::new(1 + PARTS.len(), false);
-        for (number, content) in PARTS.iter().enumerate() {
-            world.link(number + 1, 0, *content);
-        }
-        world.run(&events);
-        world.heal();
-        world.links_are_equal();
+        follow_parts(&events);
     }
 
     /// The same, where the provider is a consumer itself.

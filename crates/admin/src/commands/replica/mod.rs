@@ -18,7 +18,7 @@ pub(crate) struct Replica {
 
 #[derive(Debug, Subcommand)]
 enum ReplicaCommand {
-    /// Show which server follows which, how far it is, and what went wrong
+    /// Show which server follows which, how far each one is, and what went wrong
     Status {
         /// The servers
         #[arg(required = true, value_name = "URL")]

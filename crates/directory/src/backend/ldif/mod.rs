@@ -5,6 +5,9 @@
 //! entries can.
 //!
 //! Invariant: a change is durable in the files before it is in the working copy. Each group of writes is one change.
+//!
+//! The context vector is `contextCSN` of the topmost entry's file, as in slapd. It is written with each change, so it
+//! says what the files hold, also after a crash. In the working copy it is no attribute (`write/context.rs`).
 
 mod load;
 mod name;
@@ -21,8 +24,10 @@ use ironbark_config::{
     DatabaseConfig,
     entry_files::{self, Draft, FolderError, Journal, Step, file_of},
 };
-use ironbark_model::{Dn, Entry, Schema};
-use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, RecordedEffect, StoreError, View};
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
+use ironbark_store::{
+    ChangeRecord, ContextVector, Database, Effect, EntryId, Location, RecordedEffect, StoreError, View,
+};
 
 use super::open::OpenDatabase;
 
@@ -43,6 +48,12 @@ pub struct LdifFiles {
     directory: PathBuf,
     suffix: Dn,
     journal: Journal,
+}
+
+/// What the files are to say.
+struct State<'a> {
+    view: &'a View<'a>,
+    vector: &'a ContextVector,
 }
 
 /// A lock: no other process can write the files while it exists.
@@ -87,13 +98,14 @@ impl LdifFiles {
         }
     }
 
-    /// Brings the files up to date with a write. `view` is the state after the write. Only the names in the effects are
-    /// used.
+    /// Brings the files up to date with a write. `view` is the state after the write. Of the effects only the names are
+    /// used. `vector` is the context vector after the write; an empty one leaves `contextCSN` as it is in the entry.
     ///
     /// # Errors
     /// The files are as before.
-    pub fn write(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+    pub fn write(&self, view: &View<'_>, record: &ChangeRecord, vector: &ContextVector) -> Result<(), LdifError> {
         let schema = view.schema();
+        let state = State { view, vector };
         let mut draft = self.journal.begin()?;
         let mut touched: Vec<Dn> = Vec::new();
         // Superiors of what has left: glue goes with its last subordinate.
@@ -113,7 +125,7 @@ impl LdifFiles {
                 Effect::Rename { dn, new_dn, .. } => {
                     let (old, new) = (parse(schema, dn)?, parse(schema, new_dn)?);
                     let (from, to) = (self.folder(schema, &old), self.folder(schema, &new));
-                    self.add(&mut draft, view, &new, &mut written)?;
+                    self.add(&mut draft, &state, &new, &mut written)?;
                     if from != to {
                         draft.add(Step::Move { from: from.clone(), to })?;
                         draft.add(Step::Remove { file: file_of(&from) })?;
@@ -125,8 +137,11 @@ impl LdifFiles {
                 }
             }
         }
+        if record.context_csns().next().is_some() && !vector.is_empty() {
+            touched.push(self.suffix.clone());
+        }
         for dn in &touched {
-            self.add(&mut draft, view, dn, &mut written)?;
+            self.add(&mut draft, &state, dn, &mut written)?;
         }
         for dn in &left {
             self.remove_missing(&mut draft, view, dn)?;
@@ -178,7 +193,8 @@ impl LdifFiles {
                 .collect(),
             ..ChangeRecord::default()
         };
-        self.write(view, &taken_back)
+        let vector = view.context_vector()?.unwrap_or_default();
+        self.write(view, &taken_back, &vector)
     }
 
     /// Writes the files of entries that were loaded, all or none.
@@ -187,8 +203,9 @@ impl LdifFiles {
     /// No file has been written.
     pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifError> {
         let mut draft = self.journal.begin()?;
+        let vector = &ContextVector::default();
         for id in ids {
-            draft.add(self.put(view, id)?)?;
+            draft.add(self.put(&State { view, vector }, id)?)?;
         }
         tell_of_unfinished(draft.commit()?);
         Ok(())
@@ -198,14 +215,14 @@ impl LdifFiles {
     fn add(
         &self,
         draft: &mut Draft<'_>,
-        view: &View<'_>,
+        state: &State<'_>,
         dn: &Dn,
         written: &mut Vec<EntryId>,
     ) -> Result<(), LdifError> {
-        if let Location::Entry(id) = view.locate(dn)?
+        if let Location::Entry(id) = state.view.locate(dn)?
             && !written.contains(&id)
         {
-            draft.add(self.put(view, id)?)?;
+            draft.add(self.put(state, id)?)?;
             written.push(id);
         }
         Ok(())
@@ -216,16 +233,30 @@ impl LdifFiles {
     }
 
     /// The step that writes the file of an entry, as the entry is in the working copy.
-    fn put(&self, view: &View<'_>, id: EntryId) -> Result<Step, LdifError> {
+    fn put(&self, state: &State<'_>, id: EntryId) -> Result<Step, LdifError> {
+        let State { view, vector } = state;
         let dn = view.dn(id)?;
         let record = view.record(id)?;
         let record = record.ok_or_else(|| StoreError::Inapplicable(format!("{}: entry vanished", dn.pretty())))?;
-        let entry = record.to_entry(dn)?;
+        let mut entry = record.to_entry(dn)?;
+        if entry.dn == self.suffix && !vector.is_empty() {
+            let description = context_csn(view.schema())?;
+            entry.attributes.retain(|held| held.description != description);
+            entry.attributes.push(Attribute {
+                description,
+                values: vector.iter().map(|csn| csn.text().into_bytes()).collect(),
+            });
+        }
         Ok(Step::Put {
             file: file_of(&self.folder(view.schema(), &entry.dn)),
             text: text(view.schema(), &entry),
         })
     }
+}
+
+fn context_csn(schema: &Schema) -> Result<AttributeDescription, StoreError> {
+    let found = schema.attribute_description(b"contextCSN");
+    found.map_err(|error| StoreError::Inapplicable(format!("contextCSN: {error}")))
 }
 
 /// The content of an entry's file.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use ironbark_config::{Memory, Registry};
-use ironbark_store::{ValueChange, WriteTransaction};
+use ironbark_store::{Csn, ValueChange, WriteTransaction};
 
 use super::*;
 use crate::backend::open;
@@ -85,14 +85,18 @@ fn files_follow_a_change_and_what_cannot_be_committed_is_taken_back() {
     ]);
     let mut transaction = opened.database.write().unwrap();
     apply(&mut transaction, &first);
-    files.write(&transaction.view(), &first).unwrap();
+    files
+        .write(&transaction.view(), &first, &ContextVector::default())
+        .unwrap();
     transaction.commit().unwrap();
     let before = contents(place.path());
     assert_eq!(before.len(), 5);
 
     let mut transaction = opened.database.write().unwrap();
     apply(&mut transaction, &change());
-    files.write(&transaction.view(), &change()).unwrap();
+    files
+        .write(&transaction.view(), &change(), &ContextVector::default())
+        .unwrap();
     drop(transaction);
     let names: Vec<_> = contents(place.path()).into_keys().collect();
     let expected = [
@@ -126,7 +130,9 @@ fn files_follow_glue() {
     let make = |record: &ChangeRecord| {
         let mut transaction = opened.database.write().unwrap();
         apply(&mut transaction, record);
-        files.write(&transaction.view(), record).unwrap();
+        files
+            .write(&transaction.view(), record, &ContextVector::default())
+            .unwrap();
         transaction.commit().unwrap();
         contents(place.path())
     };
@@ -162,4 +168,38 @@ fn one_process_writes_and_others_read() {
     assert!(open::to_read(&settings, &schema).unwrap().is_some());
     drop(opened);
     open::database(&settings, &schema).unwrap();
+}
+
+#[test]
+fn the_context_vector_is_in_the_topmost_file_with_each_change() {
+    let place = tempfile::tempdir().unwrap();
+    let (settings, schema) = settings(place.path());
+    let opened = open::database(&settings, &schema).unwrap();
+    let files = opened.files.as_ref().unwrap();
+    let csn = |second: u8| Csn::parse(format!("202601010000{second:02}.000000Z#000000#001#000000").as_bytes()).unwrap();
+    let mut transaction = opened.database.write().unwrap();
+    let first = record(vec![add("cn=x", ("cn", "x")), add("cn=a,cn=x", ("cn", "a"))]);
+    apply(&mut transaction, &first);
+    files
+        .write(&transaction.view(), &first, &ContextVector::default())
+        .unwrap();
+    transaction.commit().unwrap();
+    let top = || contents(place.path())[Path::new("cn=x.ldif")].clone();
+    assert!(!top().contains("contextCSN"), "the database has none: {}", top());
+
+    let delete = Effect::Delete { dn: "cn=a,cn=x".into() };
+    let change = record(vec![delete]);
+    let mut transaction = opened.database.write().unwrap();
+    transaction.merge_context([csn(1)]).unwrap();
+    transaction.commit().unwrap();
+    let mut transaction = opened.database.write().unwrap();
+    apply(&mut transaction, &change);
+    let vector = [csn(2)].into_iter().collect();
+    files.write(&transaction.view(), &change, &vector).unwrap();
+    assert!(top().contains(&format!("contextCSN: {}\n", csn(2).text())), "{}", top());
+    drop(transaction);
+    let snapshot = opened.database.snapshot().unwrap();
+    files.write_back(&snapshot.view(), &change).unwrap();
+    assert!(top().contains(&format!("contextCSN: {}\n", csn(1).text())), "{}", top());
+    assert_eq!(top().matches("contextCSN").count(), 1);
 }

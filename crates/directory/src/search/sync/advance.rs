@@ -107,6 +107,7 @@ impl SearchRun {
     /// # Errors
     /// `unavailable`: the database is another one, or provides no changes any more.
     pub(crate) fn continue_as(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        self.continue_session(former);
         if former.tree_sync().is_some() {
             return self.continue_tree(former);
         }

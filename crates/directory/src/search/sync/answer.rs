@@ -140,6 +140,7 @@ impl SearchRun {
             Ok(())
         });
         self.begin_persisting();
+        self.show_places();
         false
     }
 
@@ -200,20 +201,31 @@ impl Sync {
         self.asks_places && self.has_everything
     }
 
-    /// Whether the superior of an entry comes later in this refresh. The entry is sent when it has come.
+    /// Whether entries are sent after their superiors. A superior may have got the name that another entry still has at
+    /// the consumer, and what is below it must not come there. Whoever has nothing has no such entry.
+    fn orders_superiors(&self) -> bool {
+        let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
+        self.tells_places() || may_have_moved && !self.known.is_empty() && self.holds_subtrees()
+    }
+
+    /// Whether a superior of an entry comes later in this refresh. The entry is sent when it has come.
     fn waits_for_superior(&self, view: View<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
-        if self.phase != Phase::Send || !self.tells_places() {
+        if self.phase != Phase::Send || !self.orders_superiors() {
             return Ok(false);
         }
-        let (_, Some(above)) = place::closest(view, record)? else {
-            return Ok(false);
-        };
         let refresh = &self.refresh;
-        let comes = match &refresh.again {
-            Some(again) => again.contains(above.id),
-            None => !refresh.is_from_log || refresh.matched.contains(above.id),
-        };
-        Ok(comes && above.id > record.id || refresh.deferred.contains(above.id))
+        let mut above = record.parent();
+        while above != 0 {
+            let comes = match &refresh.again {
+                Some(again) => again.contains(above),
+                None => !refresh.is_from_log || refresh.matched.contains(above),
+            };
+            if comes && above > record.id || refresh.deferred.contains(above) {
+                return Ok(true);
+            }
+            above = view.parent(above)?.unwrap_or(0);
+        }
+        Ok(false)
     }
 
     /// Notes an entry that is still as the consumer has it. They are named together.

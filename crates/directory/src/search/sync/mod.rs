@@ -20,9 +20,13 @@ mod glued;
 mod least;
 mod persist;
 mod refresh;
+mod session;
 mod shared;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 use ironbark_ldap_proto::{
     DerefAliases, SearchRequest,
@@ -120,7 +124,9 @@ struct Refresh {
     changed: RoaringTreemap,
     /// Changed entries that belong to the content.
     matched: RoaringTreemap,
-    /// Entries whose superior comes later, and the former ones of this kind, which are being sent.
+    /// Whether one of the changes was a move.
+    has_moves: bool,
+    /// Entries with a superior that comes later, and the former ones of this kind, which are being sent.
     deferred: RoaringTreemap,
     again: Option<RoaringTreemap>,
     /// Entries that are gone, and the CSN of the deletion, if there was one.
@@ -149,9 +155,19 @@ pub(super) struct Sending {
     pub(super) place: Option<String>,
 }
 
+/// A consumer that stays.
+pub(super) struct Follower<'s> {
+    /// `rid` and server ID of its cookie.
+    pub(super) id: (u16, u16),
+    pub(super) context: &'s NamingContext,
+    pub(super) base: &'s str,
+}
+
 /// The place of a consumer that follows the log.
 struct Persisting {
     reader: Reader,
+    /// Number of the last change that was considered, for its session.
+    told: Arc<AtomicU64>,
     /// Number of the next change.
     next: u64,
     /// Changes that were read.

@@ -63,6 +63,7 @@ impl Sync {
         };
         self.persisting = Some(Persisting {
             reader: Reader::of(writer.feed()),
+            told: Arc::default(),
             next,
             batch: VecDeque::new(),
             effects: 0,

@@ -247,7 +247,11 @@ impl Sync {
                 continue;
             };
             self.refresh.changed.insert(id);
-            if matches!(recorded.effect, Effect::Rename { .. }) && !self.has_everything && self.holds_subtrees() {
+            let is_move = matches!(recorded.effect, Effect::Rename { .. });
+            if is_move {
+                self.refresh.has_moves = true;
+            }
+            if is_move && !self.has_everything && self.holds_subtrees() {
                 self.refresh.changed.extend(entries_below(view, id)?);
             }
         }

@@ -49,6 +49,7 @@ impl SearchRun {
         let controls: [&dyn EncodeControl; 1] = [&control];
         encode_around(step.out, id, entry, &controls);
         self.count_sent();
+        self.count_shared();
         self.has_sent_own(true);
         true
     }

@@ -15,11 +15,11 @@ use ironbark_ldap_proto::{
     encode_sync_info,
     response::sync_info::MOST_UUIDS,
 };
-use ironbark_model::Entry;
+use ironbark_model::{Dn, Entry};
 use ironbark_store::{ContextVector, Csn};
 use rustc_hash::FxHashMap;
 
-use super::sync::Sending;
+use super::sync::{Follower, Sending};
 use crate::{
     Configuration, NamingContext, OperationError,
     backend::{feed::Reader, well_known::WellKnown},
@@ -38,6 +38,7 @@ const MOST_REMEMBERED: usize = 16 << 20;
 )]
 pub(crate) struct TreeSync {
     context: Arc<NamingContext>,
+    base: Box<str>,
     provider: SyncProvider,
     persists: bool,
     reload_hint: bool,
@@ -92,6 +93,7 @@ impl TreeSync {
         context: &Arc<NamingContext>,
         (controls, pdu): (&RequestControls<'_>, &[u8]),
         request: &SearchRequest<'_>,
+        base: &Dn,
     ) -> Result<Option<Box<Self>>, OperationError> {
         let Some(control) = &controls.sync_request else {
             return Ok(None);
@@ -113,6 +115,7 @@ impl TreeSync {
         let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
         Ok(Some(Box::new(Self {
             context: Arc::clone(context),
+            base: base.pretty().into(),
             provider,
             persists: control.value.persists,
             reload_hint: control.value.reload_hint,
@@ -134,6 +137,15 @@ impl TreeSync {
             is_drained: false,
             done: None,
         })))
+    }
+
+    /// The consumer that stays.
+    pub(super) fn follower(&self) -> Option<Follower<'_>> {
+        self.persists.then_some(Follower {
+            id: self.consumer,
+            context: &self.context,
+            base: &self.base,
+        })
     }
 
     /// What goes with the entry that is being sent.
