@@ -111,6 +111,10 @@ enum Phase {
 
 /// The work of a refresh.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the content, or says how far it is"
+)]
 struct Refresh {
     /// The context vector, and the number of the last change, when it began.
     vector: ContextVector,
