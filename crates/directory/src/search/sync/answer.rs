@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
     encode_sync_info,
     response::sync_info::MOST_UUIDS,
 };
-use ironbark_store::{ContextVector, Csn, Record, StoreError, View};
+use ironbark_store::{ContextVector, Csn, EntryId, Record, StoreError, View};
 
 use super::{Meeting, Phase, Sending, Sync};
 use crate::{
@@ -201,31 +201,39 @@ impl Sync {
         self.asks_places && self.has_everything
     }
 
-    /// Whether entries are sent after their superiors. A superior may have got the name that another entry still has at
-    /// the consumer, and what is below it must not come there. Whoever has nothing has no such entry.
-    fn orders_superiors(&self) -> bool {
-        let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
-        self.tells_places() || may_have_moved && !self.known.is_empty() && self.holds_subtrees()
-    }
-
-    /// Whether a superior of an entry comes later in this refresh. The entry is sent when it has come.
+    /// Whether a superior of an entry comes later in this refresh. The entry is sent when it has come. A superior may
+    /// have got the name that another entry still has at the consumer, and what is below it must not come there.
+    /// Whoever has nothing has no such entry.
     fn waits_for_superior(&self, view: View<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
-        if self.phase != Phase::Send || !self.orders_superiors() {
+        if self.phase != Phase::Send {
             return Ok(false);
         }
-        let refresh = &self.refresh;
+        if self.tells_places() {
+            let (_, above) = place::closest(view, record)?;
+            return Ok(above.is_some_and(|above| self.comes_after(above.id, record.id)));
+        }
+        let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
+        if !may_have_moved || self.known.is_empty() || !self.holds_subtrees() {
+            return Ok(false);
+        }
         let mut above = record.parent();
         while above != 0 {
-            let comes = match &refresh.again {
-                Some(again) => again.contains(above),
-                None => !refresh.is_from_log || refresh.matched.contains(above),
-            };
-            if comes && above > record.id || refresh.deferred.contains(above) {
+            if self.comes_after(above, record.id) {
                 return Ok(true);
             }
             above = view.parent(above)?.unwrap_or(0);
         }
         Ok(false)
+    }
+
+    /// Whether the entry `above` comes after the entry `id`.
+    fn comes_after(&self, above: EntryId, id: EntryId) -> bool {
+        let refresh = &self.refresh;
+        let comes = match &refresh.again {
+            Some(again) => again.contains(above),
+            None => !refresh.is_from_log || refresh.matched.contains(above),
+        };
+        comes && above > id || refresh.deferred.contains(above)
     }
 
     /// Notes an entry that is still as the consumer has it. They are named together.
