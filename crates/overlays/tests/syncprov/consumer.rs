@@ -50,6 +50,8 @@ pub(crate) struct Consumer {
     pub(crate) sid: u16,
     seen: BTreeSet<[u8; 16]>,
     pub(crate) messages: Vec<Message>,
+    /// The suffix, if all content is asked for: then each entry comes after its superior.
+    suffix: Option<&'static str>,
     run: Option<Box<SearchRun>>,
     /// The last message ID.
     pub(crate) number: i32,
@@ -60,6 +62,9 @@ impl Consumer {
     pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
         self.seen.clear();
         self.messages.clear();
+        let is_whole = content.identity == "cn=root,dc=ex" && content.scope == Scope::WholeSubtree;
+        self.suffix =
+            Some(content.base).filter(|base| is_whole && *base == "dc=ex" && content.filter == "(objectClass=*)");
         self.number += 1;
         let names = [&b"*"[..], b"+"];
         let request = SearchRequest {
@@ -193,6 +198,11 @@ impl Consumer {
             EntryState::Present => _ = self.seen.insert(state.uuid),
             EntryState::Add | EntryState::Modify => {
                 self.seen.insert(state.uuid);
+                if self.suffix.is_some_and(|suffix| suffix != name) {
+                    let (_, superior) = name.split_once(',').unwrap_or_default();
+                    let is_here = self.entries.values().any(|(held, _)| held == superior);
+                    assert!(is_here, "\"{name}\" comes before its superior");
+                }
                 if let Some((former, _)) = self.entries.insert(state.uuid, (name.clone(), lines)) {
                     self.rename_below(&former, &name);
                 }

@@ -202,7 +202,7 @@ impl Sync {
 
     /// Whether the superior of an entry comes later in this refresh. The entry is sent when it has come.
     fn waits_for_superior(&self, view: View<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
-        if self.phase != Phase::Send || !self.tells_places() {
+        if self.phase != Phase::Send || !self.has_everything {
             return Ok(false);
         }
         let (_, Some(above)) = place::closest(view, record)? else {
