@@ -3,12 +3,17 @@
 
 mod accesslog;
 mod administer;
+mod chaos;
 mod compare;
 mod config;
 mod consumer;
 mod delta;
 mod glued;
+mod hardship;
+mod interop;
 mod live;
+mod mesh;
+mod namespace;
 mod provider;
 mod shadow;
 
