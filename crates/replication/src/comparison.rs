@@ -1,17 +1,18 @@
 //! Whether a consumer holds what its provider does: both make sums over their entries, and servers with equal context
 //! vectors must have equal sums.
 //!
-//! A consumer compares when the provider is silent: soon after a refresh, and then every five minutes. It needs a
-//! provider that is Ironbark and lets it (`manage` access to the suffix entry); otherwise nothing is compared.
+//! A consumer compares when the provider is silent: soon after a refresh, and then every five minutes. Messages that
+//! come meanwhile do not wait. It needs a provider that is Ironbark and lets it (`manage` access to the suffix entry);
+//! otherwise nothing is compared.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, pin::Pin, sync::Arc, time::Duration};
 
 use ironbark_client::Client;
 use ironbark_directory::{Directory, ReplicaMapping};
 use ironbark_ldap_proto::extended::replica_digest::{self, ReplicaDigest, ReplicaDigestRequest};
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn, Database, Scope};
-use tokio::task::spawn_blocking;
+use tokio::{task::spawn_blocking, time::sleep};
 
 /// Silence before the first comparison after a refresh.
 const FIRST: Duration = Duration::from_secs(1);
@@ -32,44 +33,62 @@ pub(crate) enum Verdict {
 
 /// The comparisons of one connection.
 pub(crate) struct Comparisons {
+    client: Client,
+    directory: Arc<Directory>,
+    mapping: Arc<ReplicaMapping>,
     /// Silence before the next one. `None`: there is none.
     wait: Option<Duration>,
+    /// The one under way.
+    running: Option<Pin<Box<dyn Future<Output = Verdict> + Send>>>,
 }
 
 impl Comparisons {
     /// Only whole databases are compared.
-    pub(crate) fn of(directory: &Directory, mapping: &ReplicaMapping) -> Self {
+    pub(crate) fn of(client: &Client, directory: &Arc<Directory>, mapping: &Arc<ReplicaMapping>) -> Self {
         let configuration = directory.configuration();
         let context = configuration.context_of(&mapping.local_base);
         let is_whole = context.is_some_and(|context| context.is_suffix(&mapping.local_base))
             && mapping.filter.is_empty()
             && mapping.scope == Scope::Subtree;
         Self {
+            client: client.clone(),
+            directory: Arc::clone(directory),
+            mapping: Arc::clone(mapping),
             wait: is_whole.then_some(FIRST),
+            running: None,
         }
     }
 
-    /// How long the provider must be silent.
-    pub(crate) fn wait(&self) -> Option<Duration> {
-        self.wait
-    }
-
-    /// Compares.
-    pub(crate) async fn compare(
-        &mut self,
-        client: &Client,
-        directory: &Directory,
-        mapping: &ReplicaMapping,
-    ) -> Verdict {
-        let configuration = directory.configuration();
-        let context = configuration.context_of(&mapping.local_base);
-        let database = context.and_then(|context| context.database()).map(Arc::clone);
-        let verdict = match database {
-            Some(database) => compare(client, database, mapping).await,
-            None => Verdict::Impossible,
+    /// Waits until the provider has been silent for long enough, and compares. If the future is dropped, the silence
+    /// is over; a comparison that has begun goes on with the next future.
+    pub(crate) async fn next(&mut self) -> Verdict {
+        let running = match &mut self.running {
+            Some(running) => running,
+            None => {
+                match self.wait {
+                    Some(silence) => sleep(silence).await,
+                    None => pending().await,
+                }
+                self.running.insert(self.begin())
+            }
         };
+        let verdict = running.await;
+        self.running = None;
         self.wait = (verdict != Verdict::Impossible).then_some(PERIOD);
         verdict
+    }
+
+    fn begin(&self) -> Pin<Box<dyn Future<Output = Verdict> + Send>> {
+        let configuration = self.directory.configuration();
+        let context = configuration.context_of(&self.mapping.local_base);
+        let database = context.and_then(|context| context.database()).map(Arc::clone);
+        let (client, mapping) = (self.client.clone(), Arc::clone(&self.mapping));
+        Box::pin(async move {
+            match database {
+                Some(database) => compare(&client, database, &mapping).await,
+                None => Verdict::Impossible,
+            }
+        })
     }
 }
 

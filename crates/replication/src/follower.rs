@@ -133,6 +133,8 @@ impl Follower {
             return Ok(());
         }
         self.stop();
+        // A message that was refused ends its search, but not the next one.
+        self.session = ReplicaSession::default();
         self.queue(Incoming::Nothing, None, Vec::new()).await?;
         self.settle().await
     }

@@ -165,19 +165,14 @@ impl Session {
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (sending cookie={cookie})");
         self.status.update(|status| status.cookie_sent.clone_from(cookie));
         let mut stream = self.begin(client, &begin)?;
-        let mut comparisons = Comparisons::of(&self.directory, &self.line.mapping);
+        let mut comparisons = Comparisons::of(client, &self.directory, &self.line.mapping);
         loop {
-            let silence = comparisons.wait().filter(|_| self.refreshed && self.follower.follows());
-            let message = match silence {
-                None => self.next(&mut stream).await?,
-                Some(silence) => {
-                    if let Ok(message) = timeout(silence, self.next(&mut stream)).await {
-                        message?
-                    } else {
-                        let mapping = &self.line.mapping;
-                        self.note(comparisons.compare(client, &self.directory, mapping).await);
-                        continue;
-                    }
+            let compares = self.refreshed && self.follower.follows();
+            let message = tokio::select! {
+                message = self.next(&mut stream) => message?,
+                verdict = comparisons.next(), if compares => {
+                    self.note(verdict);
+                    continue;
                 }
             };
             self.contact(&message);

@@ -3,14 +3,19 @@
 
 mod accesslog;
 mod administer;
+mod chaos;
 mod compare;
 mod config;
 mod consumer;
 mod delta;
 mod glued;
+mod hardship;
+mod interop;
 mod kept_config;
 mod live;
+mod mesh;
 mod migration;
+mod namespace;
 mod provider;
 mod restored;
 mod sessions;

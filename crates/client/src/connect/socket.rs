@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{Error, SocketSettings};
+use crate::{Error, Keepalive, SocketSettings};
 
 /// A connection, with or without TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -138,7 +138,14 @@ fn set_options(stream: &TcpStream, settings: &SocketSettings) -> io::Result<()> 
     let socket = SockRef::from(stream);
     socket.set_keepalive(true)?;
     socket.set_tcp_keepalive(&keepalive)?;
-    socket.set_tcp_user_timeout(settings.user_timeout)
+    socket.set_tcp_user_timeout(settings.user_timeout.or_else(|| patience(&settings.keepalive)))
+}
+
+/// How long a connection lasts that is cut while it is idle. The system sends no probes while something that was sent
+/// is not acknowledged, and would wait for a quarter of an hour: the same time is to hold then.
+fn patience(keepalive: &Keepalive) -> Option<Duration> {
+    let interval = keepalive.interval?;
+    Some(keepalive.idle? + interval * keepalive.probes?)
 }
 
 /// The usual place of slapd's socket.
@@ -147,7 +154,6 @@ const DEFAULT_SOCKET: &str = "/var/run/slapd/ldapi";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Keepalive;
 
     #[test]
     fn urls_are_addresses() {
@@ -179,5 +185,11 @@ mod tests {
         assert_eq!(socket.tcp_keepalive_retries().unwrap(), 7);
         assert_eq!(socket.tcp_keepalive_interval().unwrap(), Duration::from_secs(11));
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_millis(1_500)));
+        let settings = SocketSettings {
+            user_timeout: None,
+            ..settings
+        };
+        set_options(&stream, &settings).unwrap();
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(61 + 77)));
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Consumer {
     seen: BTreeSet<[u8; 16]>,
     is_refreshing: bool,
     pub(crate) messages: Vec<Message>,
+    /// The suffix, if all content is asked for: then each entry comes after its superior.
+    suffix: Option<&'static str>,
     run: Option<Box<SearchRun>>,
     /// The last message ID.
     pub(crate) number: i32,
@@ -63,6 +65,9 @@ impl Consumer {
         self.seen.clear();
         self.is_refreshing = true;
         self.messages.clear();
+        let is_whole = content.identity == "cn=root,dc=ex" && content.scope == Scope::WholeSubtree;
+        self.suffix =
+            Some(content.base).filter(|base| is_whole && *base == "dc=ex" && content.filter == "(objectClass=*)");
         self.number += 1;
         let names = [&b"*"[..], b"+"];
         let request = SearchRequest {
@@ -197,6 +202,11 @@ impl Consumer {
             EntryState::Add | EntryState::Modify => {
                 if self.is_refreshing {
                     self.seen.insert(state.uuid);
+                }
+                if self.suffix.is_some_and(|suffix| suffix != name) {
+                    let (_, superior) = name.split_once(',').unwrap_or_default();
+                    let is_here = self.entries.values().any(|(held, _)| held == superior);
+                    assert!(is_here, "\"{name}\" comes before its superior");
                 }
                 // It may now be below another entry that has its former name.
                 if let Some((former, _)) = self.entries.remove(&state.uuid) {

@@ -123,6 +123,38 @@ fn changes_come_one_by_one_with_their_cookies() {
     );
 }
 
+/// slapd makes glue for a superior that is missing, and then cannot move an entry to that name.
+#[test]
+fn an_entry_comes_after_its_superior_though_that_one_moved_later() {
+    for persists in [true, false] {
+        let mut site = site("");
+        let mut others = [site.connect(), site.connect()];
+        let mut consumers = [Consumer::default(), Consumer::default()];
+        site.become_("cn=root,dc=ex");
+        site.must_add("ou=late,dc=ex", "objectClass: organizationalUnit");
+        for (consumer, other) in consumers.iter_mut().zip(&mut others) {
+            consumer.begin(other, ALL, persists);
+            consumer.messages.clear();
+        }
+        site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+        site.rename("ou=late,dc=ex", "ou=moved", None);
+        site.rename("cn=a,ou=p,dc=ex", "cn=a", Some("ou=moved,dc=ex"));
+        for (consumer, other) in consumers.iter_mut().zip(&mut others) {
+            if persists {
+                consumer.go_on(other);
+            } else {
+                consumer.begin(other, ALL, false);
+            }
+            assert_eq!(consumer.content(), found(&mut site, ALL));
+            let first = consumer.messages.iter().find_map(|message| match message {
+                Message::Entry(_, name) => Some(name.as_str()),
+                _ => None,
+            });
+            assert_eq!(first, Some("ou=moved,dc=ex"), "{:?}", consumer.messages);
+        }
+    }
+}
+
 #[test]
 fn what_does_not_belong_to_the_content_costs_a_cookie_at_most() {
     let mut site = site("");

@@ -1,7 +1,7 @@
 //! Sequences in which the third server of a chain once lacked something. Found by random tests.
 
 use crate::{
-    Event::{self, Cut, Deliver, Forget, Look},
+    Event::{self, Clock, Cut, Deliver, Forget, Look},
     WHOLE,
     changes::Change::{Add, DeleteTree, Move},
     world::World,
@@ -94,5 +94,22 @@ fn an_entry_below_glue_moves_without_a_change_of_its_own() {
         Cut(1, true),
         at_first(Move(1, 1, 2)),
         Look(0),
+    ]);
+}
+
+/// A message is refused as long as one of the clocks is wrong, and taken after that.
+#[test]
+fn a_message_that_was_refused_is_taken_when_its_reason_is_gone() {
+    const TWO_DAYS_MS: i64 = 2 * 86_400_000;
+    run(&[
+        at_first(Add(0, 0, 0)),
+        Look(0),
+        Clock(0, TWO_DAYS_MS),
+        at_first(Add(0, 1, 0)),
+        Deliver(0, 9),
+        Cut(0, true),
+        Deliver(0, 9),
+        Clock(1, TWO_DAYS_MS),
+        Clock(2, TWO_DAYS_MS),
     ]);
 }

@@ -107,6 +107,11 @@ impl Link {
     /// Lets the provider work, and delivers up to so many messages. Returns how many were delivered.
     pub(crate) fn deliver(&mut self, runtime: &Runtime, most: usize) -> usize {
         if !self.is_up {
+            // As the session does.
+            if let Err(stop) = runtime.block_on(self.follower.settle_vector()) {
+                self.failure = Some(stop.to_string());
+                return 0;
+            }
             self.begin();
         }
         self.pump();

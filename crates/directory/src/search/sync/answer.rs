@@ -203,12 +203,11 @@ impl Sync {
 
     /// Whether a superior of an entry comes later in this refresh. The entry is sent when it has come. A superior may
     /// have got the name that another entry still has at the consumer, and what is below it must not come there.
-    /// Whoever has nothing has no such entry.
     fn waits_for_superior(&self, view: View<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
         if self.phase != Phase::Send {
             return Ok(false);
         }
-        if self.tells_places() {
+        if self.has_everything {
             let (_, above) = place::closest(view, record)?;
             return Ok(above.is_some_and(|above| self.comes_after(above.id, record.id)));
         }

@@ -35,6 +35,7 @@ use ironbark_ldap_proto::{
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
+use rustc_hash::FxHashMap;
 
 use self::glued::Glued;
 use super::work::Work;
@@ -185,8 +186,10 @@ struct Persisting {
     /// Up to this change, an entry that does not belong to the content may have belonged to it, whatever its name was:
     /// it may have been below one that was moved out.
     in_doubt_until: u64,
-    /// Superiors that were sent before the changes of theirs.
-    ahead: RoaringTreemap,
+    /// Superiors that were sent before the changes of theirs, with the CSNs that they had then.
+    ahead: FxHashMap<EntryId, Option<Csn>>,
+    /// Whether the entry of the effect has a superior whose change comes later.
+    is_early: bool,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
     /// Whether everything was sent.

@@ -10,7 +10,7 @@ use ironbark_model::Entry;
 use ironbark_store::{
     ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError,
 };
-use roaring::RoaringTreemap;
+use rustc_hash::FxHashMap;
 
 use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
 use crate::{
@@ -70,7 +70,8 @@ impl Sync {
             below: None,
             has_sent_own: false,
             in_doubt_until: 0,
-            ahead: RoaringTreemap::new(),
+            ahead: FxHashMap::default(),
+            is_early: false,
             owes_cookie: false,
             is_drained: false,
         });
@@ -278,7 +279,11 @@ impl SearchRun {
             return Ok(walked);
         }
         let is_sent = self.sent != before;
-        if is_sent {
+        let is_early = self
+            .sync()
+            .and_then(|sync| sync.persisting.as_ref())
+            .is_some_and(|persisting| persisting.is_early);
+        if is_sent && !is_early {
             self.share(moment, start, step);
         }
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
@@ -302,7 +307,7 @@ impl SearchRun {
         let Some(sync) = self.sync() else {
             return Ok(Walked::Finish);
         };
-        let (Some(id), true) = (found, sync.tells_places()) else {
+        let (Some(id), true) = (found, sync.has_everything) else {
             return Ok(Walked::Through);
         };
         let context = Arc::clone(&sync.context);
@@ -311,7 +316,15 @@ impl SearchRun {
         };
         let unknown = sync.unknown_superiors(&snapshot, id);
         step.scratch.keep_snapshot(snapshot);
-        for id in unknown?.into_iter().rev() {
+        let unknown = unknown?;
+        if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+            persisting.is_early = !unknown.is_empty();
+        }
+        for (id, csn) in unknown.into_iter().rev() {
+            let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
+            if persisting.is_some_and(|persisting| persisting.ahead.get(&id) == Some(&csn)) {
+                continue;
+            }
             let Some(sync) = self.sync_mut() else {
                 return Ok(Walked::Finish);
             };
@@ -321,7 +334,7 @@ impl SearchRun {
                 return Ok(walked);
             }
             if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
-                persisting.ahead.insert(id);
+                persisting.ahead.insert(id, csn);
             }
         }
         Ok(Walked::Through)
@@ -387,21 +400,22 @@ enum Next {
 }
 
 impl Sync {
-    /// The superiors of an entry that the consumer may lack, the closest first.
-    fn unknown_superiors(&self, snapshot: &HeldSnapshot, id: EntryId) -> Result<Vec<EntryId>, OperationError> {
+    /// The superiors of an entry whose changes the consumer has not been told in their turn, with their CSNs, the
+    /// closest first.
+    fn unknown_superiors(
+        &self,
+        snapshot: &HeldSnapshot,
+        id: EntryId,
+    ) -> Result<Vec<(EntryId, Option<Csn>)>, OperationError> {
         let view = snapshot.view();
         let mut unknown = Vec::new();
         let mut below = view.record(id)?;
         while let Some(record) = below.take() {
             let (_, above) = place::closest(view, &record)?;
             let Some(above) = above else { break };
-            let is_known = above.entry_csn()?.is_none_or(|csn| self.knows(csn));
-            let is_ahead = self
-                .persisting
-                .as_ref()
-                .is_some_and(|held| held.ahead.contains(above.id));
-            if !is_known && !is_ahead {
-                unknown.push(above.id);
+            let csn = above.entry_csn()?;
+            if csn.is_some_and(|csn| !self.knows(csn)) {
+                unknown.push((above.id, csn));
             }
             below = Some(above);
         }
