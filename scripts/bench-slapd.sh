@@ -20,6 +20,7 @@
 #   SLOW_ROUNDS   rounds of its figures refresh and missed                                  (1)
 #   LAG_RATES     writes a second beside which the lag is measured                          (500 1000)
 #   REFRESH_SETS  data sets of its figure refresh                                           (telco zimbra)
+#   MISSED        numbers of changes of its figure missed                                   (1000 100000)
 #   REPLICATION_ENVFLAGS  durability of its servers                                         (none: every write is durable)
 #   SLAPD_THREADS numbers of threads to try with slapd                                      (2 4 16)
 #   BENCH_FOLDER  where data and databases lie, about 30 KB for each account, taken back at the end; on a disk   (./bench)
