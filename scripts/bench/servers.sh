@@ -131,5 +131,5 @@ cleanup() {
   for pid in "${PIDS[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait
   unlimit
-  rm -rf "$FOLDER"/*.ldif "$FOLDER"/*/db-*
+  rm -rf "$FOLDER"/*.ldif "$FOLDER"/*/db-* "$FOLDER"/*/replication
 }

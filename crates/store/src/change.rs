@@ -4,6 +4,7 @@
 //! Names and attribute descriptions are text, so that a record can be read on a server with another numbering.
 
 pub(crate) mod codec;
+mod memory;
 mod requested;
 
 pub use requested::{RequestFacts, RequestedChange, RequestedControl, RequestedKind, RequestedModification};
@@ -57,22 +58,6 @@ impl ChangeRecord {
 
     /// `via` of a change from a server that did not tell its ID. No server has it as its ID.
     pub const UNKNOWN_PEER: u16 = 0x1000;
-
-    /// Octets of its names and values, as a measure of its memory.
-    pub fn octets(&self) -> usize {
-        let values = |values: &[Vec<u8>]| values.iter().map(Vec::len).sum::<usize>();
-        let of_effect = |recorded: &RecordedEffect| {
-            let changes = match &recorded.effect {
-                Effect::Add { attributes, .. } => attributes.iter().map(|(_, held)| values(held)).sum(),
-                Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => {
-                    changes.iter().map(|change| values(change.values())).sum()
-                }
-                Effect::Delete { .. } => 0,
-            };
-            recorded.effect.dn().len() + changes
-        };
-        self.effects.iter().map(of_effect).sum()
-    }
 }
 
 /// A place in a log of changes.

@@ -1,5 +1,5 @@
-//! A search for one entry by an indexed equality takes nothing from the heap: plan, candidate, record, evaluation,
-//! scope.
+//! What takes memory, and how much: a search for one entry by an indexed equality takes none (plan, candidate, record,
+//! evaluation, scope), and a change record about as much as it says.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,7 +12,10 @@ mod common;
 
 use common::*;
 use ironbark_model::Truth;
-use ironbark_store::{AnswerCache, Kinds, Scope};
+use ironbark_store::{
+    AnswerCache, ChangeRecord, Kinds, Scope, ValueChange,
+    change::{Before, Gone, RequestedChange, RequestedKind, RequestedModification},
+};
 
 #[test]
 fn an_equality_search_takes_no_memory() {
@@ -62,5 +65,42 @@ fn an_equality_search_takes_no_memory() {
         // The first answer with a shared set makes its encoded form.
         search(filter);
         assert_eq!(allocation_counter::measure(|| search(filter)).count_total, 0);
+    }
+}
+
+#[test]
+fn a_change_record_knows_its_memory() {
+    let name = "uid=ann,ou=people,dc=example,dc=com";
+    let change = |attribute: &str, value: &str| ValueChange::Replace {
+        attribute: attribute.into(),
+        values: values(&[value]),
+    };
+    let changes = vec![
+        change("description", "new"),
+        change("modifyTimestamp", "20260101000000Z"),
+    ];
+    let mut modified = record(1, vec![modify(name, changes)]);
+    modified.effects[0].before = Before {
+        gone: Gone::Values(vec![values(&["old"]), values(&["20250101000000Z"])]),
+        ..Before::default()
+    };
+    let mut requested = modified.clone();
+    requested.requested = vec![RequestedChange::Modify {
+        dn: name.into(),
+        modifications: vec![RequestedModification {
+            kind: RequestedKind::Replace,
+            attribute: "description".into(),
+            values: values(&["new"]),
+        }],
+    }];
+    let many: Vec<_> = (0..500).map(|n| format!("value {n}")).collect();
+    let lines: Vec<_> = many.iter().map(|value| ("description", &**value)).collect();
+    let added = record(2, vec![add(name, &lines)]);
+    for record in [modified, requested, added] {
+        let mut copy: Option<ChangeRecord> = None;
+        let held = allocation_counter::measure(|| copy = Some(record.clone())).bytes_current;
+        let held = usize::try_from(held).unwrap() + size_of::<ChangeRecord>();
+        let told = record.octets();
+        assert!((held..2 * held + 200).contains(&told), "{told} for {held}");
     }
 }

@@ -13,12 +13,10 @@ use std::{
 use ironbark_store::{ChangeRecord, StoreError, View};
 use rustc_hash::FxHashMap;
 
-/// Octets of names and values of the records that are kept for other readers.
+/// Octets of the records that are kept for other readers.
 const KEPT_OCTETS: usize = 8 << 20;
 /// Records that a reader gets at once.
 const BATCH: usize = 64;
-/// What a record takes besides its names and values, about.
-const RECORD_OCTETS: usize = 256;
 
 /// The changes of a database, as its readers see them.
 #[derive(Default)]
@@ -149,12 +147,12 @@ impl Kept {
     }
 
     fn push(&mut self, record: &Arc<ChangeRecord>) {
-        self.octets += RECORD_OCTETS + record.octets();
+        self.octets += record.octets();
         self.records.push_back(Arc::clone(record));
         while self.octets > KEPT_OCTETS
             && let Some(gone) = self.records.pop_front()
         {
-            self.octets -= RECORD_OCTETS + gone.octets();
+            self.octets -= gone.octets();
         }
     }
 }
@@ -164,7 +162,7 @@ fn read(view: View<'_>, first: u64) -> Result<Vec<Arc<ChangeRecord>>, StoreError
     let mut records = Vec::new();
     for record in view.changes(first)?.take(BATCH) {
         let record = record?;
-        octets += RECORD_OCTETS + record.octets();
+        octets += record.octets();
         records.push(Arc::new(record));
         if octets > KEPT_OCTETS / 8 {
             break;
