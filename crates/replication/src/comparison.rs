@@ -62,15 +62,14 @@ impl Comparisons {
     /// Waits until the provider has been silent for long enough, and compares. If the future is dropped, the silence
     /// is over; a comparison that has begun goes on with the next future.
     pub(crate) async fn next(&mut self) -> Verdict {
-        let running = match &mut self.running {
-            Some(running) => running,
-            None => {
-                match self.wait {
-                    Some(silence) => sleep(silence).await,
-                    None => pending().await,
-                }
-                self.running.insert(self.begin())
+        let running = if let Some(running) = &mut self.running {
+            running
+        } else {
+            match self.wait {
+                Some(silence) => sleep(silence).await,
+                None => pending().await,
             }
+            self.running.insert(self.begin())
         };
         let verdict = running.await;
         self.running = None;

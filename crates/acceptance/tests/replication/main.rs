@@ -1,5 +1,10 @@
 //! Servers that follow each other, ours and Debian's slapd on either side.
-#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 mod accesslog;
 mod administer;

@@ -1,5 +1,7 @@
 //! Several servers that follow each other: chains and meshes of ours and Debian's slapd.
 
+use std::fmt::Write as _;
+
 use ironbark_testkit::{Flavor, Server, difference, wait};
 
 use crate::content;
@@ -31,16 +33,16 @@ pub(crate) fn servers(flavors: &[Flavor], follows: impl Fn(usize) -> Vec<usize>,
         .collect();
     let urls: Vec<String> = servers.iter().map(Server::url).collect();
     for (number, server) in servers.iter_mut().enumerate() {
-        let consumers: String = follows(number)
-            .into_iter()
-            .map(|provider| {
-                format!(
-                    "syncrepl rid={provider:03} provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
-                     credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"\n",
-                    urls[provider]
-                )
-            })
-            .collect();
+        let mut consumers = String::new();
+        for provider in follows(number) {
+            writeln!(
+                consumers,
+                "syncrepl rid={provider:03} provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
+                 credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"",
+                urls[provider]
+            )
+            .unwrap();
+        }
         let config = std::fs::read_to_string(server.config_path()).unwrap();
         let config = config.replace("#consumers", &format!("{consumers}{lines}"));
         std::fs::write(server.config_path(), config).unwrap();

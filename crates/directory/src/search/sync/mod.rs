@@ -189,8 +189,8 @@ struct Persisting {
     in_doubt_until: u64,
     /// Superiors that were sent before the changes of theirs, with the CSNs that they had then.
     ahead: FxHashMap<EntryId, Option<Csn>>,
-    /// Whether the entry of the effect has a superior whose change comes later.
-    is_early: bool,
+    /// Superiors of the entry of the effect whose changes come later.
+    later_superiors: usize,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
     /// Whether everything was sent.

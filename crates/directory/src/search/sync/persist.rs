@@ -71,7 +71,7 @@ impl Sync {
             has_sent_own: false,
             in_doubt_until: 0,
             ahead: FxHashMap::default(),
-            is_early: false,
+            later_superiors: 0,
             owes_cookie: false,
             is_drained: false,
         });
@@ -279,11 +279,9 @@ impl SearchRun {
             return Ok(walked);
         }
         let is_sent = self.sent != before;
-        let is_early = self
-            .sync()
-            .and_then(|sync| sync.persisting.as_ref())
-            .is_some_and(|persisting| persisting.is_early);
-        if is_sent && !is_early {
+        let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
+        // Another consumer may lack the superiors that this one has been sent.
+        if is_sent && persisting.is_some_and(|persisting| persisting.later_superiors == 0) {
             self.share(moment, start, step);
         }
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
@@ -318,7 +316,7 @@ impl SearchRun {
         step.scratch.keep_snapshot(snapshot);
         let unknown = unknown?;
         if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
-            persisting.is_early = !unknown.is_empty();
+            persisting.later_superiors = unknown.len();
         }
         for (id, csn) in unknown.into_iter().rev() {
             let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
