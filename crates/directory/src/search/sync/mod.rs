@@ -169,7 +169,6 @@ pub(super) struct Follower<'s> {
 }
 
 /// The place of a consumer that follows the log.
-#[expect(clippy::struct_excessive_bools, reason = "each says how far a change is")]
 struct Persisting {
     reader: Reader,
     /// Number of the last change that was considered, for its session.
