@@ -18,7 +18,7 @@ build: ## Build the release binary target/release/ironbark, with a compiler inst
 demo: ## Say what will be done, build quickly, create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh
 
-bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour; scripts/bench-slapd.sh has the settings)
+bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour and a half; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh
 
 soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and file size must stay flat
