@@ -194,6 +194,9 @@ impl<'a> Arriving<'a> {
             return Err(ReplicaRefusal::OtherEntry { name, other }.into());
         }
         if let Some(nothing) = self.nothing_to_do(execution, id, &name)? {
+            if nothing == OutcomeKind::Same && change.csn.is_some() && change.csn == entry.csn {
+                tell_again(execution, &name, entry)?;
+            }
             return Ok(nothing.of(id));
         }
         if entry.place.is_some() && to != &name && to.is_within(&name) && entry.is_superior_here(execution)? {
@@ -281,6 +284,25 @@ impl ReadEntry {
             None => Ok(false),
         }
     }
+}
+
+/// A provider sends entries as they are now, so the version of this change may have come with the cookie of an earlier
+/// one. Who follows this server and has that one from elsewhere must find the version in the row of its own CSN.
+fn tell_again(execution: &mut Execution<'_, '_>, name: &Dn, entry: &ReadEntry) -> Result<(), OperationError> {
+    let Some(csn) = entry
+        .csn
+        .filter(|csn| !execution.vector().is_ok_and(|vector| vector.covers(*csn)))
+    else {
+        return Ok(());
+    };
+    execution.apply_further(Effect::Modify {
+        dn: name.pretty().into(),
+        changes: vec![ValueChange::Replace {
+            attribute: "entryCSN".into(),
+            values: vec![csn.text().into_bytes()],
+        }],
+    })?;
+    Ok(())
 }
 
 /// Whether the place of an entry is right, although the provider has the same entry elsewhere. Its superior has moved

@@ -3,6 +3,10 @@
 use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Record, ValueChange};
 
+use super::{
+    mapping::ReplicaMapping,
+    placing::{Moves, Spot},
+};
 use crate::{
     OperationError,
     operation::{delete, write_checks},
@@ -42,7 +46,11 @@ impl Claim {
 ///
 /// # Errors
 /// The storage failed, or an overlay refused.
-pub(super) fn set_aside(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+pub(super) fn set_aside(
+    execution: &mut Execution<'_, '_>,
+    mapping: &ReplicaMapping,
+    id: EntryId,
+) -> Result<(), OperationError> {
     let (claim, name) = {
         let view = execution.view();
         let record = write_checks::record_of(view, id)?;
@@ -53,6 +61,12 @@ pub(super) fn set_aside(execution: &mut Execution<'_, '_>, id: EntryId) -> Resul
     let aside = name.parent().unwrap_or_default().child(&leaf);
     if claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name {
         return drop_entry(execution, id);
+    }
+    // What its provider has told below that name before belongs to it.
+    match Spot::of(execution, &aside)? {
+        Spot::Free => {}
+        Spot::Glue(glue) => Moves::new(mapping, &aside).children(execution, glue, &name, 0)?,
+        Spot::Entry(_) => return drop_entry(execution, id),
     }
     tracing::info!(target: "sync", "\"{}\": has given its name away, and is now \"{}\"", name.pretty(), aside.pretty());
     let effect = Effect::Rename {

@@ -66,7 +66,7 @@ pub(super) fn prepare(
     if let Spot::Entry(holder) = Spot::of(execution, name)?
         && own != Some(holder)
         && !match place {
-            Some(told) => give_way(execution, (told, claim), holder, aftermath)?,
+            Some(told) => give_way(execution, mapping, (told, claim), holder, aftermath)?,
             None => displace(execution, mapping, holder, claim)?,
         }
     {
@@ -98,14 +98,14 @@ pub(super) fn prepare(
 }
 
 /// What is at a name.
-enum Spot {
+pub(super) enum Spot {
     Free,
     Glue(EntryId),
     Entry(EntryId),
 }
 
 impl Spot {
-    fn of(execution: &Execution<'_, '_>, name: &Dn) -> Result<Self, OperationError> {
+    pub(super) fn of(execution: &Execution<'_, '_>, name: &Dn) -> Result<Self, OperationError> {
         let view = execution.view();
         Ok(match view.locate(name)? {
             Location::Missing { .. } => Self::Free,
@@ -121,6 +121,7 @@ impl Spot {
 /// holder is aside. One that has not has another entry of the same name: the lesser one is deleted.
 fn give_way(
     execution: &mut Execution<'_, '_>,
+    mapping: &ReplicaMapping,
     (told, claim): (&Told, Claim),
     holder: EntryId,
     aftermath: &mut Aftermath,
@@ -141,7 +142,7 @@ fn give_way(
             if knew.is_none() {
                 aftermath.moved.push(held.uuid);
             }
-            conflict::set_aside(execution, holder)?;
+            conflict::set_aside(execution, mapping, holder)?;
             return Ok(true);
         }
         _ => {}
@@ -161,7 +162,7 @@ fn displace(
     claim: Claim,
 ) -> Result<bool, OperationError> {
     if !mapping.multi_provider {
-        conflict::set_aside(execution, holder)?;
+        conflict::set_aside(execution, mapping, holder)?;
         return Ok(true);
     }
     let (held, attributes, name) = {

@@ -108,3 +108,42 @@ proptest! {
         run_apart(RING, &events);
     }
 }
+
+/// A provider sent the second change of an entry with the cookie of the first one.
+#[test]
+fn a_version_that_came_with_an_earlier_cookie_is_told_with_its_own() {
+    use changes::Change::{Add, Modify, Move};
+    run(
+        MESH,
+        &[
+            Event::Change(0, Add(0, 0, 0)),
+            Event::Deliver(0, 5),
+            Event::Deliver(1, 1),
+            Event::Change(1, Move(0, 0, 0)),
+            Event::Deliver(4, 5),
+            Event::Change(1, Modify(0, 0, 0)),
+            Event::Cut(4, false),
+        ],
+    );
+}
+
+/// The name at which an entry is set aside is that of glue, as something was told below it before.
+#[test]
+fn an_entry_is_set_aside_where_glue_waits_for_it() {
+    use changes::Change::{Add, Delete};
+    run(
+        RING,
+        &[
+            Event::Change(0, Add(0, 3, 0)),
+            Event::Change(0, Add(4, 3, 0)),
+            Event::Look(0),
+            Event::Deliver(1, 6),
+            Event::Change(1, Delete(2)),
+            Event::Cut(1, false),
+            Event::Change(2, Add(6, 0, 0)),
+            Event::Change(1, Add(4, 3, 0)),
+            Event::Look(1),
+            Event::Change(0, Add(0, 0, 0)),
+        ],
+    );
+}
