@@ -113,3 +113,23 @@ fn a_message_that_was_refused_is_taken_when_its_reason_is_gone() {
         Clock(2, TWO_DAYS_MS),
     ]);
 }
+
+/// The first delete of several in one change has come, and the cookie of the change has not.
+#[test]
+fn a_delete_whose_cookie_is_still_to_come_is_told_to_who_comes_back() {
+    run(&[
+        at_first(Add(0, 0, 0)),
+        at_first(Add(4, 1, 0)),
+        Look(0),
+        at_first(Add(0, 1, 0)),
+        Look(1),
+        Deliver(0, 1),
+        at_first(DeleteTree(0)),
+        at_first(Add(0, 0, 0)),
+        Deliver(1, 1),
+        Cut(1, false),
+        Deliver(0, 1),
+        at_first(Add(0, 0, 0)),
+        Deliver(1, 1),
+    ]);
+}

@@ -165,9 +165,9 @@ impl SearchRun {
         let csns: ContextVector = record.context_csns().collect();
         let cookie = (!csns.is_empty() && !is_glued).then(|| sync.cookie(own, &csns, None));
         let is_alone = sync.is_alone(record);
-        // A server of our kind takes the CSN of a delete also without one of the change.
+        // A server that provides what it gets must know the CSN of a delete before the cookie of the change comes.
         let for_deletes = match cookie.clone().filter(|_| is_alone) {
-            None if sync.tells_places() => Some(sync.cookie(own, &sync.known, Some(record.csn))),
+            None => Some(sync.cookie(own, &sync.known, Some(record.csn))),
             cookie => cookie,
         };
         if !is_known {
