@@ -252,11 +252,6 @@ fn slapd_and_ours_write() {
     write_everywhere(&[OpenLdap, Ironbark], "mirrormode on\n");
 }
 
-#[test]
-fn two_of_ours_and_slapd_write() {
-    write_everywhere(&[Ironbark, Ironbark, OpenLdap], "multiprovider on\n");
-}
-
 /// slapd 2.5 as a consumer loses the old RDN of a rename that keeps it, if the naming attribute is not at the same
 /// position in both forms of the entry: `syncrepl.c` takes that for a sign that the old RDN was deleted. Any provider
 /// does that to it: here a replaced attribute has moved behind the others.

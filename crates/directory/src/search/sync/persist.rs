@@ -167,7 +167,7 @@ impl SearchRun {
         let is_alone = sync.is_alone(record);
         // A server that provides what it gets must know the CSN of a delete before the cookie of the change comes.
         let for_deletes = match cookie.clone().filter(|_| is_alone) {
-            None => Some(sync.cookie(own, &sync.known, Some(record.csn))),
+            None if !is_glued => Some(sync.cookie(own, &sync.known, Some(record.csn))),
             cookie => cookie,
         };
         if !is_known {
