@@ -27,6 +27,9 @@ use crate::{
     },
 };
 
+/// Superiors that are remembered to have been sent before their turn.
+const MOST_AHEAD: usize = 1_024;
+
 /// An effect that is being sent.
 pub(super) struct Moment<'r> {
     pub(super) recorded: &'r RecordedEffect,
@@ -332,6 +335,10 @@ impl SearchRun {
                 return Ok(walked);
             }
             if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
+                if persisting.ahead.len() >= MOST_AHEAD {
+                    // They are sent again where they are needed.
+                    persisting.ahead.clear();
+                }
                 persisting.ahead.insert(id, csn);
             }
         }
