@@ -154,7 +154,7 @@ impl Follower {
             self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
         }
         self.tree = Some(TreeRefresh::default());
-        Ok(self.machine.begin(&known))
+        Ok(self.machine.begin(&self.told(known)?))
     }
 
     /// The connection is lost, or the search was given up. What has been queued is still executed.
@@ -228,6 +228,18 @@ impl Follower {
         }
         let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
         Ok(snapshot.view().context_vector()?.unwrap_or_default())
+    }
+
+    /// What a provider is told to be known. A restored server lacks changes that it made itself, and may have made new
+    /// ones since: entries expire, conflicts are decided. So of its own it claims nothing, and gets all of them.
+    fn told(&self, mut known: ContextVector) -> Result<ContextVector, Stop> {
+        let context = self.context()?;
+        if let Some(database) = context.database().filter(|_| context.settings.may_hear_of_itself())
+            && database.snapshot()?.view().is_restored()?
+        {
+            known.forget(self.directory.server_id());
+        }
+        Ok(known)
     }
 
     fn context(&self) -> Result<Arc<NamingContext>, Stop> {

@@ -6,6 +6,7 @@ use crate::{
     PEOPLE,
     accesslog::{logging, logging_config},
     assert_follows, change, changes, content, following,
+    mesh::{assert_equal, lines_of, start_with},
 };
 
 const WORDS: &str = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog \
@@ -136,37 +137,18 @@ fn a_log_that_does_not_reach_back_leads_to_a_refresh_and_then_to_the_log_again()
     assert_follows(&consumer, &provider);
 }
 
-#[track_caller]
-fn assert_equal(servers: &[Server; 2]) {
-    let same = wait::until(|| (content(&servers[0]) == content(&servers[1])).then_some(()));
-    let [one, other] = servers.each_ref().map(content);
-    assert!(
-        same.is_some(),
-        "one:\n{one}\nother:\n{other}\nlog:\n{}",
-        servers[0].log()
-    );
-}
-
 /// Two servers that write, and follow each other's logs. The first one has had the content.
 fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
     let mut id = 0;
     let mut servers = flavors.map(|flavor| {
         id += 1;
-        Server::prepare(flavor, &logging_config(id, "#consumer")).unwrap()
+        Server::prepare(flavor, &logging_config(id, "#consumers")).unwrap()
     });
-    let urls = servers.each_ref().map(Server::url);
-    let mut is_populated = false;
-    for (server, other) in servers.iter_mut().zip(urls.iter().rev()) {
-        let lines = format!(
-            "syncrepl rid=001 provider={other} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
-             credentials=secret searchbase=dc=example,dc=com retry=\"1 +\" {WORDS}\nmultiprovider TRUE\n"
-        );
-        let config = std::fs::read_to_string(server.config_path()).unwrap();
-        std::fs::write(server.config_path(), config.replace("#consumer", &lines)).unwrap();
-        server.launch().unwrap();
-        if !is_populated {
-            server.ldapadd(PEOPLE).unwrap().success().unwrap();
-            is_populated = true;
+    for number in 0..2 {
+        let lines = format!("{}multiprovider TRUE\n", lines_of(&servers, vec![1 - number], WORDS));
+        start_with(&mut servers[number], &lines);
+        if number == 0 {
+            servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
         }
     }
     servers
@@ -190,16 +172,16 @@ fn apart(number: usize) -> String {
 fn merge(flavors: [Flavor; 2]) {
     let mut servers = writers(flavors);
     change(&servers[0], 1);
-    assert_equal(&servers);
+    assert_equal(&servers, "equal");
     change(&servers[1], 2);
-    assert_equal(&servers);
+    assert_equal(&servers, "equal");
     servers[1].stop().unwrap();
     servers[0].ldapmodify(&apart(0)).unwrap().success().unwrap();
     servers[0].kill().unwrap();
     servers[1].launch().unwrap();
     servers[1].ldapmodify(&apart(1)).unwrap().success().unwrap();
     servers[0].launch().unwrap();
-    assert_equal(&servers);
+    assert_equal(&servers, "equal");
     let held = content(&servers[0]);
     for value in [
         "telephoneNumber: 1",

@@ -31,24 +31,34 @@ pub(crate) fn servers(flavors: &[Flavor], follows: impl Fn(usize) -> Vec<usize>,
             Server::prepare(*flavor, &config).unwrap()
         })
         .collect();
-    let urls: Vec<String> = servers.iter().map(Server::url).collect();
-    for (number, server) in servers.iter_mut().enumerate() {
-        let mut consumers = String::new();
-        for provider in follows(number) {
-            writeln!(
-                consumers,
-                "syncrepl rid={provider:03} provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
-                 credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"",
-                urls[provider]
-            )
-            .unwrap();
-        }
-        let config = std::fs::read_to_string(server.config_path()).unwrap();
-        let config = config.replace("#consumers", &format!("{consumers}{lines}"));
-        std::fs::write(server.config_path(), config).unwrap();
-        server.launch().unwrap();
+    for number in 0..servers.len() {
+        let words = "type=refreshAndPersist";
+        let lines = format!("{}{lines}", lines_of(&servers, follows(number), words));
+        start_with(&mut servers[number], &lines);
     }
     servers
+}
+
+/// A line `syncrepl` for each of these providers.
+pub(crate) fn lines_of(servers: &[Server], providers: Vec<usize>, words: &str) -> String {
+    let mut lines = String::new();
+    for provider in providers {
+        writeln!(
+            lines,
+            "syncrepl rid={provider:03} provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
+             credentials=secret searchbase=dc=example,dc=com retry=\"1 +\" {words}",
+            servers[provider].url()
+        )
+        .unwrap();
+    }
+    lines
+}
+
+/// Starts a server whose slapd.conf has `#consumers` where these lines belong.
+pub(crate) fn start_with(server: &mut Server, lines: &str) {
+    let config = std::fs::read_to_string(server.config_path()).unwrap();
+    std::fs::write(server.config_path(), config.replace("#consumers", lines)).unwrap();
+    server.launch().unwrap();
 }
 
 /// Each server follows all others.

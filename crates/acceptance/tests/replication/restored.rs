@@ -2,9 +2,12 @@
 
 use std::process::Command;
 
-use ironbark_testkit::{Flavor, Server, wait};
+use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, change, content};
+use crate::{
+    PEOPLE, change, content,
+    mesh::{all_others, assert_equal, servers},
+};
 
 fn restore(server: &Server, backup: &std::path::Path, options: &[&str]) {
     let output = Command::new(Flavor::Ironbark.program().unwrap())
@@ -17,38 +20,13 @@ fn restore(server: &Server, backup: &std::path::Path, options: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Two servers that write and follow each other.
-fn writers() -> [Server; 2] {
-    let config = |id: u16| Server::people_config(&format!("serverID {id}"), "#consumer\noverlay syncprov\n");
-    let mut servers = [1, 2].map(|id| Server::prepare(Flavor::Ironbark, &config(id)).unwrap());
-    let urls = servers.each_ref().map(Server::url);
-    for (server, other) in servers.iter_mut().zip(urls.iter().rev()) {
-        let lines = format!(
-            "syncrepl rid=001 provider={other} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
-             credentials=secret searchbase=dc=example,dc=com retry=\"1 +\" type=refreshAndPersist\nmultiprovider on\n"
-        );
-        let config = std::fs::read_to_string(server.config_path()).unwrap();
-        std::fs::write(server.config_path(), config.replace("#consumer", &lines)).unwrap();
-        server.launch().unwrap();
-    }
-    servers
-}
-
-fn assert_equal(servers: &[Server; 2]) {
-    let same = wait::until(|| (content(&servers[0]) == content(&servers[1])).then_some(()));
-    let [one, other] = servers.each_ref().map(content);
-    assert!(
-        same.is_some(),
-        "one:\n{one}\nother:\n{other}\nlog:\n{}",
-        servers[0].log()
-    );
-}
-
 #[test]
 fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
-    let mut servers = writers();
+    let mut servers = servers(&[Flavor::Ironbark; 2], all_others(2), "multiprovider on\nlastbind on\n");
     servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
-    assert_equal(&servers);
+    let user = "dn: cn=user,ou=others,dc=example,dc=com\nobjectClass: person\nsn: s\nuserPassword: secret\n";
+    servers[0].ldapadd(user).unwrap().success().unwrap();
+    assert_equal(&servers, "equal");
     let backup = servers[0].layout().make_dir("backup").unwrap();
     let made = Command::new(Flavor::Ironbark.program().unwrap())
         .args(["backup", "-f"])
@@ -58,7 +36,7 @@ fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
         .unwrap();
     assert!(made.status.success(), "{made:?}");
     change(&servers[0], 1);
-    assert_equal(&servers);
+    assert_equal(&servers, "equal");
     let before = content(&servers[1]);
     for server in &mut servers {
         server.stop().unwrap();
@@ -72,10 +50,21 @@ fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
     let refused = servers[0].ldapmodify(one).unwrap();
     assert_eq!(refused.code(), Some(51), "{refused:?}");
     assert!(refused.stderr.contains("restored from a copy"), "{refused:?}");
+    // Users log in meanwhile, and what that records is not taken for a change.
+    let log_in = |server: &Server| {
+        let user = Credentials::Simple {
+            dn: "cn=user,ou=others,dc=example,dc=com",
+            password: "secret",
+        };
+        server.client("ldapwhoami", &user, &[], "").unwrap().success().unwrap();
+    };
+    log_in(&servers[0]);
     servers[1].launch().unwrap();
     let taken = wait::until(|| (servers[0].ldapmodify(one).unwrap().code() == Some(0)).then_some(()));
     assert!(taken.is_some(), "{}", servers[0].log());
-    assert_equal(&servers);
+    // From now on the other server hears of it.
+    log_in(&servers[0]);
+    assert_equal(&servers, "equal");
     let names = |text: &str| text.lines().filter(|line| line.starts_with("dn: ")).count();
     assert_eq!(names(&content(&servers[0])), names(&before) + 1, "nothing is lost");
     // A site whose servers are all gone.

@@ -242,8 +242,8 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         modifications.extend(last_success(execution, &entry));
     }
     if !modifications.is_empty() {
-        if context.settings.is_shadow() {
-            // Stamped, the entry would count as newer than its provider's.
+        if context.settings.is_shadow() || execution.waits_for_peers()? {
+            // Stamped, the entry would count as newer than what its provider, or a peer, has of it.
             execution.is_silent = true;
         } else {
             write_checks::add_stamps(execution, &mut modifications);

@@ -446,6 +446,14 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.transaction.vector()?)
     }
 
+    /// Whether the database was restored from a copy, and peers may have changes that this server made after it.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn waits_for_peers(&self) -> Result<bool, OperationError> {
+        Ok(self.context.settings.may_hear_of_itself() && self.view().is_restored()?)
+    }
+
     /// A refresh from a peer has ended: what a restored database lacked is here. Returns whether it was restored.
     ///
     /// # Errors

@@ -266,15 +266,16 @@ fn execute(
     origin: &RequestContext,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    if served.context.settings.may_hear_of_itself() && transaction.view().is_restored().map_err(OperationError::from)? {
-        return Err(OperationError::from(WriteRefusal::Restored).into());
-    }
     let requested = Requested {
         origin,
         controls: WriteControls::without(request.controls(), origin.dropped_controls),
         computed: request.computed(),
     };
     execute_one(directory, served, requested, transaction, |execution| {
+        // Whoever binds changes nothing for others.
+        if request.operation() != Operation::Bind && execution.waits_for_peers()? {
+            return Err(WriteRefusal::Restored.into());
+        }
         request.execute(execution)
     })
 }
