@@ -2,6 +2,7 @@
 //! after superiors have moved (docs/internals/replica.md).
 
 use ironbark_store::{Record, StoreError, View};
+use uuid::Uuid;
 
 /// Attribute with the place of an entry. Only who asks for it by this name gets it.
 pub const PLACE: &str = "ironbarkPlace";
@@ -44,14 +45,10 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>) -> Result<String, Sto
 
 /// The text of a UUID (RFC 9562 §4).
 pub(crate) fn uuid_text(uuid: [u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, octet) in uuid.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [octet >> 4, octet & 15] {
-            text.extend(char::from_digit(u32::from(digit), 16));
-        }
-    }
-    text
+    Uuid::from_bytes(uuid).to_string()
+}
+
+/// The octets of a UUID; `None`: it is none.
+pub(crate) fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
+    Uuid::try_parse_ascii(text).ok().map(Uuid::into_bytes)
 }

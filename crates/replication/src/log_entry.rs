@@ -5,6 +5,7 @@ use ironbark_store::{
     Csn,
     change::{RequestedKind, RequestedModification, TextAttribute},
 };
+use uuid::Uuid;
 
 use crate::Violation;
 
@@ -51,7 +52,7 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
     let dn: Box<str> = text(attributes, "reqDN").ok_or_else(|| malformed("reqDN"))?.into();
     let csn = values(attributes, "entryCSN").first().and_then(|csn| Csn::parse(csn));
     let csn = csn.ok_or_else(|| malformed("entryCSN"))?;
-    let uuid = text(attributes, "reqEntryUUID").as_deref().and_then(uuid_of);
+    let uuid = uuid_of(attributes, "reqEntryUUID");
     let modifications = || modifications(values(attributes, "reqMod")).ok_or_else(|| malformed("reqMod"));
     let operation = match kind.as_str() {
         "add" => {
@@ -82,11 +83,9 @@ fn text(attributes: &[TextAttribute], name: &str) -> Option<String> {
     String::from_utf8(value.clone()).ok()
 }
 
-/// The UUID of a text (RFC 9562 §4).
-fn uuid_of(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|digit| *digit != '-').collect();
-    let number = u128::from_str_radix(&digits, 16).ok();
-    number.filter(|_| digits.len() == 32).map(u128::to_be_bytes)
+fn uuid_of(attributes: &[TextAttribute], name: &str) -> Option<[u8; 16]> {
+    let text = values(attributes, name).first()?;
+    Uuid::try_parse_ascii(text).ok().map(Uuid::into_bytes)
 }
 
 /// `reqMod`: `attribute:sign value`, where the sign is `+`, `-`, `=` or `#`. Values of one change follow each other. A
@@ -136,7 +135,7 @@ fn added(dn: Box<str>, modifications: Vec<RequestedModification>) -> Option<Repl
             None => attributes.push((attribute, values)),
         }
     }
-    let uuid = uuid_of(&text(&attributes, "entryUUID")?)?;
+    let uuid = uuid_of(&attributes, "entryUUID")?;
     Some(ReplicatedEntry { uuid, dn, attributes })
 }
 

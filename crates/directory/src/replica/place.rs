@@ -14,7 +14,7 @@ use crate::{
         write_checks,
     },
     overlay::Execution,
-    place::closest,
+    place::{closest, uuid_of},
 };
 
 /// A place as a provider has told it.
@@ -35,7 +35,7 @@ impl Told {
         let depth = words.next()?.parse().ok()?;
         let superior = match words.next()? {
             "-" => None,
-            text => Some(uuid_of(text)?),
+            text => Some(uuid_of(text.as_bytes())?),
         };
         let mut knows = Some(ContextVector::default());
         for word in words {
@@ -78,14 +78,6 @@ impl Told {
         };
         Ok(superior == self.superior && (superior.is_none() || depth == self.depth))
     }
-}
-
-fn uuid_of(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.chars().filter(|digit| *digit != '-').collect();
-    u128::from_str_radix(&digits, 16)
-        .ok()
-        .filter(|_| digits.len() == 32)
-        .map(u128::to_be_bytes)
 }
 
 /// What this server has to tell of its own after a message.

@@ -4,6 +4,7 @@ use ironbark_store::{
     ChangeRecord, Effect, RecordedEffect, ValueChange,
     change::{RequestFacts, RequestedChange, RequestedKind, RequestedModification, TextAttribute},
 };
+use uuid::Uuid;
 
 use super::settings::Operations;
 
@@ -195,18 +196,7 @@ fn uuid_of(recorded: &RecordedEffect) -> Option<Vec<u8>> {
         return values.first().cloned();
     }
     let octets = recorded.before.entry_uuid;
-    (octets != [0; 16]).then(|| uuid_text(octets))
-}
-
-fn uuid_text(octets: [u8; 16]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(36);
-    for (at, octet) in octets.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push(b'-');
-        }
-        text.extend_from_slice(format!("{octet:02x}").as_bytes());
-    }
-    text
+    (octets != [0; 16]).then(|| Uuid::from_bytes(octets).to_string().into_bytes())
 }
 
 /// The controls of a request, numbered.

@@ -10,10 +10,11 @@ use ironbark_client::{ConnectSettings, SearchEntry};
 use ironbark_runtime::Clock;
 use ironbark_store::{ContextVector, Csn};
 use tokio::{sync::mpsc, task::JoinSet};
+use uuid::Uuid;
 
 use super::{
     difference::{Difference, differing},
-    listing::{Depth, Line, Replica, uuid_text},
+    listing::{Depth, Line, Replica},
 };
 use crate::shared::progress::Progress;
 
@@ -264,7 +265,7 @@ impl Comparison {
             println!(
                 "{}: {difference}: {name} (entryUUID {}, entryCSN {}, here {}){}",
                 replica.name,
-                uuid_text(uuid),
+                Uuid::from_bytes(*uuid),
                 csn(left),
                 csn(right),
                 if is_young { ", not here yet" } else { "" }

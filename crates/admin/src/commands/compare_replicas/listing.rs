@@ -1,6 +1,6 @@
 //! What one server holds, in 48 octets for each entry.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::collections::BTreeMap;
 
 use ironbark_client::{Client, ConnectSettings, Error, Search, SearchEntry, SearchItem, SearchStream};
 use ironbark_ldap_proto::{
@@ -9,6 +9,7 @@ use ironbark_ldap_proto::{
     extended::replica_digest::{self, ReplicaDigest, ReplicaDigestRequest},
 };
 use ironbark_store::{ContextVector, Csn};
+use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::shared::replicas::{connect, contexts, read_one};
@@ -196,7 +197,9 @@ impl Replica {
         each: &mut (dyn FnMut(Line, SearchEntry) + Send),
     ) -> Result<(), String> {
         for some in uuids.chunks(AT_ONCE) {
-            let texts = some.iter().map(|uuid| format!("(entryUUID={})", uuid_text(uuid)));
+            let texts = some
+                .iter()
+                .map(|uuid| format!("(entryUUID={})", Uuid::from_bytes(*uuid)));
             let text = format!("(|{})", texts.collect::<String>());
             let filter = Filter::parse(text.as_bytes(), 2).map_err(|error| error.to_string())?;
             self.walk(&filter, depth, |entry| {
@@ -250,7 +253,11 @@ impl Replica {
     }
 
     fn line(&self, entry: &SearchEntry, depth: &Depth) -> Result<Line, String> {
-        let uuid = entry.values("entryUUID").first().and_then(|text| uuid_of(text));
+        let uuid = entry
+            .values("entryUUID")
+            .first()
+            .and_then(|text| Uuid::try_parse_ascii(text).ok())
+            .map(Uuid::into_bytes);
         let uuid = uuid.ok_or_else(|| self.failed(&format!("{}: entryUUID cannot be read", entry.dn)))?;
         let csn = entry.values("entryCSN").first().and_then(|text| Csn::parse(text));
         let place = xxh3_64(self.relative(&entry.dn).to_ascii_lowercase().as_bytes());
@@ -278,25 +285,6 @@ impl Replica {
     fn failed(&self, error: &str) -> String {
         format!("{}: {error}", self.name)
     }
-}
-
-/// A UUID as text (RFC 4530).
-pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, octet) in uuid.iter().enumerate() {
-        if [4, 6, 8, 10].contains(&at) {
-            text.push('-');
-        }
-        // Writing to a text cannot fail.
-        let _ = write!(text, "{octet:02x}");
-    }
-    text
-}
-
-fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
-    let digits: Vec<u8> = text.iter().copied().filter(|octet| *octet != b'-').collect();
-    let text = str::from_utf8(&digits).ok().filter(|text| text.len() == 32)?;
-    Some(u128::from_str_radix(text, 16).ok()?.to_be_bytes())
 }
 
 /// Never 0.

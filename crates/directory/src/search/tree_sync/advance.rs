@@ -9,9 +9,10 @@ use ironbark_ldap_proto::{MessageId, response::sync_info::MOST_UUIDS};
 use ironbark_model::Entry;
 use rustc_hash::FxHashSet;
 
-use super::{MOST_REMEMBERED, Phase, TreeSync, encode_ids, uuid_of};
+use super::{MOST_REMEMBERED, Phase, TreeSync, encode_ids};
 use crate::{
     Configuration, OperationError,
+    place::uuid_of,
     refusal::SyncRefusal,
     search::{
         run::{Progress, RunLimits, SearchRun, Walked},

@@ -25,6 +25,7 @@ use crate::{
     backend::{feed::Reader, well_known::WellKnown},
     cookie::SyncCookie,
     overlay::SyncProvider,
+    place::uuid_of,
     refusal::{ControlRefusal, SyncRefusal},
 };
 
@@ -315,18 +316,6 @@ fn tree_vector(configuration: &Configuration, entries: &[Entry]) -> ContextVecto
     let held = top.and_then(|entry| entry.attribute(&configuration.well_known.context_csn));
     let values = held.into_iter().flat_map(|held| &held.values);
     values.filter_map(|value| Csn::parse(value)).collect()
-}
-
-fn uuid_of(text: &[u8]) -> Option<[u8; 16]> {
-    let mut digits = text.iter().filter(|octet| **octet != b'-');
-    let mut uuid = [0; 16];
-    for octet in &mut uuid {
-        for _ in 0..2 {
-            let digit = char::from(*digits.next()?).to_digit(16)?;
-            *octet = *octet << 4 | u8::try_from(digit).ok()?;
-        }
-    }
-    digits.next().is_none().then_some(uuid)
 }
 
 impl NamingContext {
