@@ -26,12 +26,35 @@ const MOST: usize = 16;
 const PART: u64 = 16;
 
 /// Reserves memory from now on: 64 MiB, or a sixteenth of the limit of address space if that is less. The memory is
-/// reserved but not used.
+/// reserved but not used. Call it before threads are started: it also keeps them from taking all of a limited address
+/// space.
 pub fn keep() {
+    if let Some(limit) = address_space_limit() {
+        limit_arenas(limit);
+    }
     let part = address_space_limit().map_or(u64::MAX, |limit| limit / PART);
     let pieces = usize::try_from(part / PIECE as u64).unwrap_or(MOST).clamp(1, MOST);
     WANTED.store(pieces, Ordering::Release);
     recover();
+}
+
+/// Lets the C library take a quarter of the address space for its arenas. It makes one of 64 MiB for each thread, used
+/// or not, and never gives it back: soon no other thread could be started.
+///
+/// Does nothing where the C library is not glibc.
+fn limit_arenas(limit: u64) {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const ARENA: u64 = 64 << 20;
+        let most = libc::c_int::try_from(limit / 4 / ARENA)
+            .unwrap_or(libc::c_int::MAX)
+            .max(1);
+        // SAFETY: mallopt takes two numbers and may be called at any time; it changes nothing that has been allocated.
+        #[allow(unsafe_code, reason = "there is no safe form")]
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, most) };
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = limit;
 }
 
 /// Whether the reserve is gone: requests that take memory should be refused.
