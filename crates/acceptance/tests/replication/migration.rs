@@ -52,7 +52,11 @@ fn load(server: &Server, ldif: &str) {
 
 /// Lets a consumer follow another provider from now on.
 fn redirect(consumer: &mut Server, from: &Server, to: &Server) {
-    consumer.stop().unwrap();
+    match consumer.flavor() {
+        Flavor::Ironbark => consumer.stop().unwrap(),
+        // slapd 2.5 crashes now and then when it is stopped while its provider is away.
+        Flavor::OpenLdap => consumer.kill().unwrap(),
+    }
     let config = std::fs::read_to_string(consumer.config_path()).unwrap();
     std::fs::write(consumer.config_path(), config.replace(&from.url(), &to.url())).unwrap();
     consumer.launch().unwrap();
