@@ -1,11 +1,14 @@
 //! What a provider sends, owned.
 
+use std::fmt;
+
 use ironbark_client::{LdapResult, SearchEntry, SearchItem};
 use ironbark_ldap_proto::{
     IntermediateResponse, SyncInfo,
     controls::{EntryState, SyncDone, SyncState, sync},
 };
 use ironbark_model::ResultCode;
+use uuid::Uuid;
 
 use crate::Violation;
 
@@ -132,6 +135,35 @@ impl Message {
             dn: entry.dn,
             attributes: attributes.map(|(name, values)| (name.into(), values)).collect(),
         })
+    }
+}
+
+/// For the log (`loglevel sync`): what it is, whom it is about, and its cookie.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entry { state, uuid, dn, .. } => {
+                write!(f, "{state:?} \"{dn}\" {}", Uuid::from_bytes(*uuid))?;
+            }
+            Self::PlainEntry => f.write_str("entry without state")?,
+            Self::Reference => f.write_str("reference")?,
+            Self::Info(Info::NewCookie(_)) => f.write_str("new cookie")?,
+            Self::Info(Info::PhaseEnd {
+                names_present, done, ..
+            }) => {
+                let phase = if *names_present { "present" } else { "delete" };
+                write!(f, "end of the {phase} phase, refresh done={done}")?;
+            }
+            Self::Info(Info::IdSet { deletes, uuids, .. }) => {
+                let what = if *deletes { "gone" } else { "present" };
+                write!(f, "{} entries are {what}", uuids.len())?;
+            }
+            Self::Done { code, text, .. } => write!(f, "result {} {text}", code.0)?,
+        }
+        match self.cookie() {
+            Some(cookie) => write!(f, " cookie={}", String::from_utf8_lossy(cookie)),
+            None => Ok(()),
+        }
     }
 }
 

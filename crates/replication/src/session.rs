@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ironbark_client::{Client, Search, SearchItem, SearchStream};
+use ironbark_client::{Client, Search, SearchStream};
 use ironbark_directory::Directory;
 use ironbark_ldap_proto::{
     DerefAliases, EncodeControl, Filter,
@@ -175,6 +175,7 @@ impl Session {
                     continue;
                 }
             };
+            tracing::debug!(target: "sync", "syncrepl rid={rid:03} {message}");
             self.contact(&message);
             let again = self.follower.take(message).await?;
             self.note_progress();
@@ -207,7 +208,7 @@ impl Session {
                 stream.next().await?
             };
             let message = match (item, stream.result()) {
-                (Some(item), _) => self.message(item)?,
+                (Some(item), _) => Message::of_item(item)?,
                 (None, Some(result)) => Some(Message::of_result(result)?),
                 (None, None) => None,
             };
@@ -215,13 +216,6 @@ impl Session {
                 return Ok(message);
             }
         }
-    }
-
-    fn message(&self, item: SearchItem) -> Result<Option<Message>, Violation> {
-        if let SearchItem::Entry(entry) = &item {
-            tracing::debug!(target: "sync", "syncrepl rid={:03} entry \"{}\"", self.line.rid, entry.dn);
-        }
-        Message::of_item(item)
     }
 
     fn begin(&self, client: &Client, begin: &Begin) -> Result<SearchStream, Failure> {
