@@ -72,6 +72,8 @@ pub struct Follower {
     number: u64,
     /// IDs of the entries that the refresh has named or sent, until it has ended.
     present: Option<RoaringTreemap>,
+    /// Entries that the refresh has named or sent although they are not here, where others write.
+    contradicted: Vec<[u8; 16]>,
     /// The refresh, if it is the first one of an empty database and is loaded at once.
     load: Option<InitialLoad>,
     /// Whether an empty database may be loaded at once. Not after that came to nothing.
@@ -96,6 +98,7 @@ impl Follower {
             session: ReplicaSession::default(),
             number: 0,
             present: None,
+            contradicted: Vec::new(),
             load: None,
             may_load: true,
             tree: None,
@@ -150,6 +153,7 @@ impl Follower {
         self.counts = Counts::default();
         let known = self.vector()?;
         self.present = Some(RoaringTreemap::new());
+        self.contradicted = Vec::new();
         if known.is_empty() && self.may_load {
             self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
         }
@@ -304,6 +308,7 @@ impl Follower {
                     if deletes_others && !vector.is_empty() {
                         self.delete_absent(present, &vector).await?;
                     }
+                    self.delete_again(&vector).await?;
                     let vector = vector.iter().collect();
                     self.queue(Incoming::EndOfRefresh, None, vector).await?;
                     self.settle().await?;
@@ -360,6 +365,7 @@ impl Follower {
             incoming,
             via: self.machine.provider(),
             csn,
+            in_refresh: self.present.is_some(),
             cookie,
             mapping: Arc::clone(&self.mapping),
             session: (self.session.clone(), self.number),
@@ -433,6 +439,7 @@ impl Follower {
             }
         })?;
         if let Some(present) = &mut self.present {
+            self.contradicted.extend(outcome.tombstoned);
             for (former, new) in outcome.remade {
                 if present.remove(former) {
                     present.insert(new);
@@ -452,6 +459,33 @@ impl Follower {
             let id = snapshot.view().entry_of_uuid(uuid)?;
             if let Some(present) = &mut self.present {
                 present.extend(id);
+            }
+            if id.is_none() && self.mapping.multi_provider {
+                self.contradicted.push(*uuid);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what the refresh has contradicted, where the provider will not hear of the delete otherwise: its vector
+    /// covers the delete, and yet it has the entry.
+    async fn delete_again(&mut self, vector: &ContextVector) -> Result<(), Stop> {
+        let contradicted = std::mem::take(&mut self.contradicted);
+        for uuids in contradicted.chunks(MOST_MESSAGES) {
+            let covered = {
+                let context = self.context()?;
+                let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+                let mut covered = Vec::new();
+                for uuid in uuids {
+                    let tombstone = snapshot.view().tombstone(uuid)?;
+                    if tombstone.is_some_and(|(csn, _)| vector.covers(csn)) {
+                        covered.push(*uuid);
+                    }
+                }
+                covered
+            };
+            if !covered.is_empty() {
+                self.queue(Incoming::Contradicted(covered), None, Vec::new()).await?;
             }
         }
         Ok(())

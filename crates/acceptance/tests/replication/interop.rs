@@ -252,6 +252,37 @@ fn slapd_and_ours_write() {
     write_everywhere(&[OpenLdap, Ironbark], "mirrormode on\n");
 }
 
+#[test]
+fn two_of_ours_and_slapd_write() {
+    write_everywhere(&[Ironbark, Ironbark, OpenLdap], "multiprovider on\n");
+}
+
+/// slapd takes the CSN of a delete within a refresh for its own state at once, if it takes writes too, and ignores what
+/// comes after it and is older. A provider of slapd's with a session log loses changes to it that way.
+#[test]
+fn slapd_gets_what_is_older_than_a_delete() {
+    let mut servers = servers(
+        &[Ironbark, OpenLdap],
+        all_others(2),
+        &format!("{CHECKPOINT}multiprovider on\n"),
+    );
+    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    write(&servers[0], &apart(1));
+    assert_equal(&servers, "the first content");
+    servers[1].stop().unwrap();
+    write(&servers[0], &apart(2));
+    let delete = "dn: cn=apart1+sn=t,ou=others,dc=example,dc=com\nchangetype: delete\n";
+    write(&servers[0], delete);
+    servers[1].launch().unwrap();
+    assert_equal(&servers, "a delete after other changes");
+    servers[1].stop().unwrap();
+    write(&servers[0], &apart(3));
+    write(&servers[0], &delete.replace("apart1", "apart2"));
+    write(&servers[0], &apart(2));
+    servers[1].launch().unwrap();
+    assert_equal(&servers, "a name that is used again");
+}
+
 /// slapd 2.5 as a consumer loses the old RDN of a rename that keeps it, if the naming attribute is not at the same
 /// position in both forms of the entry: `syncrepl.c` takes that for a sign that the old RDN was deleted. Any provider
 /// does that to it: here a replaced attribute has moved behind the others.

@@ -50,6 +50,7 @@ pub(super) fn run(
         // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
+        (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
         (Incoming::EndOfRefresh, _) => {
             if execution.forget_restored()? && news.is_empty() {
                 // Without a record nothing would be committed.
@@ -108,6 +109,13 @@ fn apply(
         return Ok(OutcomeKind::Covered.into());
     }
     if change.mapping.multi_provider && execution.view().tombstone(&entry.uuid)?.is_some() {
+        if change.in_refresh {
+            // The end of the refresh will say whether the sender is still to hear of the delete.
+            return Ok(ReplicaOutcome {
+                tombstoned: Some(entry.uuid),
+                ..OutcomeKind::Tombstoned.into()
+            });
+        }
         // The sender has the entry, perhaps for ever: it may have been told of the delete while it had a change that
         // the teller lacked.
         make_own(execution);

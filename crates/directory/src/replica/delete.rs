@@ -47,6 +47,20 @@ pub(super) fn run(
     Ok(OutcomeKind::Deleted.of(id))
 }
 
+/// Deletes entries anew that were deleted before: whoever has them is to hear of it again.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn again(execution: &mut Execution<'_, '_>, uuids: &[[u8; 16]]) -> Result<ReplicaOutcome, OperationError> {
+    apply::make_own(execution);
+    for uuid in uuids {
+        if execution.view().tombstone(uuid)?.is_some() {
+            execution.bury(*uuid);
+        }
+    }
+    Ok(OutcomeKind::Tombstoned.into())
+}
+
 /// The CSN of a delete that came without one: the greatest that is known of it. Without a cookie in its row, everyone
 /// who follows is told of it, whatever its CSN is.
 fn stamp(execution: &mut Execution<'_, '_>, change: &Replicated, id: u64) -> Result<(), OperationError> {

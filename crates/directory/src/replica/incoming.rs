@@ -19,6 +19,9 @@ pub enum Incoming {
     },
     /// A change of an entry, from the provider's log.
     Logged(LoggedChange),
+    /// The provider has these entries although it has heard of their deletes. They are deleted with a new CSN, so that
+    /// it hears of that again.
+    Contradicted(Vec<[u8; 16]>),
     /// Nothing but the cookie.
     Nothing,
     /// Nothing but the cookie: a refresh has come to its end, and all of it is here.
@@ -46,6 +49,8 @@ pub struct Replicated {
     /// CSN of the change, if the cookie of the message told one: in the persist phase, and for deletes. `None` during a
     /// refresh: then the context vector does not say whether the change was made here.
     pub csn: Option<Csn>,
+    /// Whether it is part of a refresh: then its end will tell what the provider knows.
+    pub in_refresh: bool,
     /// CSNs that the context vector takes in, in the same transaction.
     pub cookie: Vec<Csn>,
     /// The consumer's settings.
@@ -93,6 +98,7 @@ impl Incoming {
         match self {
             Self::Entry(entry) => entry.octets(),
             Self::Logged(change) => change.octets(),
+            Self::Contradicted(uuids) => uuids.len() * 16,
             Self::Delete { .. } | Self::Nothing | Self::EndOfRefresh => 0,
         }
     }
@@ -105,6 +111,8 @@ pub struct ReplicaOutcome {
     pub kind: OutcomeKind,
     /// The entry, if it is here (for a delete: if it was). It counts as present (RFC 4533 §3.3.2).
     pub id: Option<EntryId>,
+    /// `entryUUID` of an entry that is sent in a refresh although it was deleted here.
+    pub tombstoned: Option<[u8; 16]>,
     /// Other entries that were made anew, as a name had to become free for them: their former IDs and the new ones.
     pub remade: Vec<(EntryId, EntryId)>,
 }
@@ -139,6 +147,7 @@ impl From<OutcomeKind> for ReplicaOutcome {
         Self {
             kind,
             id: None,
+            tombstoned: None,
             remade: Vec::new(),
         }
     }
@@ -148,9 +157,8 @@ impl OutcomeKind {
     /// The outcome for an entry.
     pub(super) fn of(self, id: EntryId) -> ReplicaOutcome {
         ReplicaOutcome {
-            kind: self,
             id: Some(id),
-            remade: Vec::new(),
+            ..self.into()
         }
     }
 }

@@ -117,7 +117,9 @@ impl Content {
         Ok(match &change.incoming {
             Incoming::Entry(entry) => Self::Entry(read(configuration, entry, &change.mapping)?),
             Incoming::Logged(logged) => Self::Logged(logged::read(configuration, logged, &change.mapping)?),
-            Incoming::Delete { .. } | Incoming::Nothing | Incoming::EndOfRefresh => Self::Other,
+            Incoming::Delete { .. } | Incoming::Contradicted(_) | Incoming::Nothing | Incoming::EndOfRefresh => {
+                Self::Other
+            }
         })
     }
 
@@ -132,7 +134,7 @@ impl Content {
 
 fn origin(change: &Replicated) -> RequestContext {
     let operation = match change.incoming {
-        Incoming::Delete { .. } => Operation::Delete,
+        Incoming::Delete { .. } | Incoming::Contradicted(_) => Operation::Delete,
         Incoming::Entry(_) | Incoming::Logged(_) | Incoming::Nothing | Incoming::EndOfRefresh => Operation::Modify,
     };
     RequestContext {

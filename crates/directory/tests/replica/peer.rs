@@ -137,6 +137,7 @@ pub(crate) fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated
         incoming,
         via: 9,
         csn: None,
+        in_refresh: false,
         cookie: Vec::new(),
         mapping: Arc::new(mapping),
         session: Default::default(),

@@ -51,6 +51,9 @@ pub(crate) struct Consumer {
     /// Entries that the refresh has named so far.
     seen: BTreeSet<[u8; 16]>,
     is_refreshing: bool,
+    /// CSNs of the deletes that the refresh has named, of each server the last one. slapd takes older changes for known
+    /// after that.
+    deletions: BTreeMap<String, String>,
     pub(crate) messages: Vec<Message>,
     /// The suffix, if all content is asked for: then each entry comes after its superior.
     suffix: Option<&'static str>,
@@ -63,6 +66,7 @@ impl Consumer {
     /// Sends the request, and takes what comes at once.
     pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
         self.seen.clear();
+        self.deletions.clear();
         self.is_refreshing = true;
         self.messages.clear();
         let is_whole = content.identity == "cn=root,dc=ex" && content.scope == Scope::WholeSubtree;
@@ -202,6 +206,7 @@ impl Consumer {
             EntryState::Add | EntryState::Modify => {
                 if self.is_refreshing {
                     self.seen.insert(state.uuid);
+                    self.check_order(&name, &lines);
                 }
                 if self.suffix.is_some_and(|suffix| suffix != name) {
                     let (_, superior) = name.split_once(',').unwrap_or_default();
@@ -216,6 +221,21 @@ impl Consumer {
             }
         }
         self.keep(state.cookie);
+    }
+
+    /// No delete that was named has a greater CSN than a change that comes after it.
+    fn check_order(&self, name: &str, lines: &BTreeSet<String>) {
+        let Some(csn) = lines.iter().find_map(|line| line.strip_prefix("entryCSN: ")) else {
+            return;
+        };
+        let known = self.cookie.as_deref().unwrap_or_default();
+        let is_known =
+            of_servers(&String::from_utf8_lossy(known)).any(|known| server_of(known) == server_of(csn) && known >= csn);
+        let deletion = self.deletions.get(server_of(csn));
+        assert!(
+            is_known || deletion.is_none_or(|deletion| csn > deletion.as_str()),
+            "{name} of {csn} comes after {deletion:?}"
+        );
     }
 
     /// Entries below a renamed one have another name, too.
@@ -271,10 +291,27 @@ impl Consumer {
     fn keep(&mut self, cookie: Option<&[u8]>) {
         if let Some(cookie) = cookie {
             let text = std::str::from_utf8(cookie).unwrap();
-            let text = text.split_once(",delcsn=").map_or(text, |(before, _)| before);
+            let text = match text.split_once(",delcsn=") {
+                Some((before, deletion)) => {
+                    self.deletions
+                        .insert(server_of(deletion).to_owned(), deletion.to_owned());
+                    before
+                }
+                None => text,
+            };
             self.cookie = Some(merged(self.cookie.as_deref(), text).into_bytes());
         }
     }
+}
+
+/// The server ID in a CSN.
+fn server_of(csn: &str) -> &str {
+    csn.split('#').nth(2).unwrap_or_default()
+}
+
+/// The CSNs of a cookie.
+fn of_servers(cookie: &str) -> impl Iterator<Item = &str> {
+    cookie.split_once("csn=").map_or("", |(_, csns)| csns).split(';')
 }
 
 /// A cookie of a change has only the CSN of the change.
@@ -284,9 +321,8 @@ fn merged(known: Option<&[u8]>, new: &str) -> String {
         .map(|known| String::from_utf8_lossy(known).into_owned())
         .unwrap_or_default();
     for text in [known.as_str(), new] {
-        for csn in text.split_once("csn=").map_or("", |(_, csns)| csns).split(';') {
-            let Some(server) = csn.split('#').nth(2) else { continue };
-            let greatest = csns.entry(server.to_owned()).or_default();
+        for csn in of_servers(text).filter(|csn| !csn.is_empty()) {
+            let greatest = csns.entry(server_of(csn).to_owned()).or_default();
             if csn > greatest.as_str() {
                 csn.clone_into(greatest);
             }

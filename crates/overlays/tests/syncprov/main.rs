@@ -69,8 +69,29 @@ fn a_refresh_brings_what_has_changed_and_nothing_else() {
     site.delete("cn=short,dc=ex");
     let changed = refreshed(&mut site, &mut consumer, ALL);
     let modified = entry(EntryState::Add, "cn=a,ou=p,dc=ex");
-    assert_eq!(changed, [Message::Gone(1), Message::Gone(1), modified, done()]);
+    assert_eq!(changed, [modified, Message::Gone(1), Message::Gone(1), done()]);
     assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+}
+
+/// slapd would ignore changes that come after a delete of a greater CSN, and cannot rename an entry to a name that it
+/// still has.
+#[test]
+fn deletes_come_last_unless_a_name_is_used_again() {
+    let mut site = site("");
+    let mut consumer = Consumer::default();
+    refreshed(&mut site, &mut consumer, ALL);
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+    site.delete("cn=b,ou=p,dc=ex");
+    site.must_add("cn=b,ou=p,dc=ex", "objectClass: person\nsn: another");
+    let [a, b] = ["cn=a,ou=p,dc=ex", "cn=b,ou=p,dc=ex"].map(|name| entry(EntryState::Add, name));
+    let changed = refreshed(&mut site, &mut consumer, ALL);
+    assert_eq!(changed, [Message::Gone(1), a, b, done()]);
+    site.delete("cn=b,ou=p,dc=ex");
+    site.rename("cn=a,ou=p,dc=ex", "cn=b", None);
+    let renamed = entry(EntryState::Add, "cn=b,ou=p,dc=ex");
+    let changed = refreshed(&mut site, &mut consumer, ALL);
+    assert_eq!(changed, [Message::Gone(1), renamed, done()]);
 }
 
 #[test]

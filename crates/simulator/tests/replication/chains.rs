@@ -3,7 +3,7 @@
 use crate::{
     Event::{self, Clock, Cut, Deliver, Forget, Look},
     WHOLE,
-    changes::Change::{Add, DeleteTree, Move},
+    changes::Change::{Add, Delete, DeleteTree, Move},
     world::World,
 };
 
@@ -131,5 +131,25 @@ fn a_delete_whose_cookie_is_still_to_come_is_told_to_who_comes_back() {
         Deliver(0, 1),
         at_first(Add(0, 0, 0)),
         Deliver(1, 1),
+    ]);
+}
+
+/// A delete that comes without a CSN, because older changes come behind it, goes on to who follows.
+#[test]
+fn a_delete_before_a_name_is_used_again_goes_on_to_who_follows() {
+    run(&[
+        at_first(Add(0, 0, 0)),
+        at_first(Add(2, 0, 0)),
+        at_first(Add(3, 2, 0)),
+        Deliver(0, 2),
+        at_first(Add(0, 1, 0)),
+        at_first(Add(0, 2, 0)),
+        Deliver(0, 6),
+        at_first(Add(0, 0, 0)),
+        at_first(Delete(0)),
+        at_first(Move(0, 0, 0)),
+        Cut(0, false),
+        Deliver(1, 1),
+        Deliver(0, 1),
     ]);
 }

@@ -152,6 +152,7 @@ impl Link {
             incoming: Incoming::Nothing,
             via: 0,
             csn: None,
+            in_refresh: false,
             cookie: Vec::new(),
             mapping: Arc::clone(self.follower.mapping()),
             session: (ReplicaSession::default(), 0),

@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_store::{ContextVector, Csn, EntryId, Record, StoreError, View};
 
-use super::{Meeting, Phase, Sending, Sync};
+use super::{Meeting, Phase, Refresh, Sending, Sync};
 use crate::{
     OperationError,
     cookie::SyncCookie,
@@ -42,6 +42,10 @@ impl SearchRun {
         let Some(sync) = self.sync_mut() else { return Ok(true) };
         if sync.meeting == Meeting::Note {
             sync.refresh.matched.insert(record.id);
+            if let Some(csn) = record.entry_csn()?.filter(|csn| !sync.knows(*csn)) {
+                let oldest = sync.refresh.oldest.entry(csn.server_id()).or_insert(csn);
+                *oldest = csn.min(*oldest);
+            }
             return Ok(false);
         }
         let Some(uuid) = record.entry_uuid()? else {
@@ -85,6 +89,9 @@ impl SearchRun {
         };
         // A deletion goes alone, with its CSN; the others together.
         if next == 0 {
+            if sync.names_gone_first() {
+                sync.hide_deletions();
+            }
             sync.refresh.gone.sort_unstable_by_key(|(uuid, csn)| (*csn, *uuid));
         }
         let rest = sync.refresh.gone.get(next..).unwrap_or_default();
@@ -108,7 +115,11 @@ impl SearchRun {
             sync.phase = Phase::Gone { next: next + named };
             return Walked::SliceEnd;
         }
-        sync.phase = if sync.tells_places() { Phase::End } else { Phase::Send };
+        sync.phase = if sync.names_gone_first() {
+            Phase::Send
+        } else {
+            Phase::End
+        };
         Walked::Through
     }
 
@@ -233,6 +244,14 @@ impl Sync {
             None => !refresh.is_from_log || refresh.matched.contains(above),
         };
         comes && above > id || refresh.deferred.contains(above)
+    }
+
+    /// Leaves out the CSNs of deletions that are newer than an entry which comes after them.
+    fn hide_deletions(&mut self) {
+        let Refresh { gone, oldest, .. } = &mut self.refresh;
+        for (_, deletion) in gone {
+            *deletion = deletion.filter(|csn| oldest.get(&csn.server_id()).is_none_or(|oldest| csn < oldest));
+        }
     }
 
     /// Notes an entry that is still as the consumer has it. They are named together.

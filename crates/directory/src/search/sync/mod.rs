@@ -136,6 +136,10 @@ struct Refresh {
     again: Option<RoaringTreemap>,
     /// Entries that are gone, and the CSN of the deletion, if there was one.
     gone: Vec<([u8; 16], Option<Csn>)>,
+    /// Whether an entry may have got a name that the consumer has for one that is gone.
+    reuses_names: bool,
+    /// The least CSN of each server among the entries to be sent.
+    oldest: FxHashMap<u16, Csn>,
     /// Unchanged entries to be named.
     present: Vec<[u8; 16]>,
 }

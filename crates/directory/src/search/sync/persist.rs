@@ -12,7 +12,11 @@ use ironbark_store::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{Meeting, Persisting, Sync, former::former, refresh::is_sent};
+use super::{
+    Meeting, Persisting, Sync,
+    former::former,
+    refresh::{deletion_csn, is_sent},
+};
 use crate::{
     NamingContext, OperationError,
     access::{self, Source},
@@ -170,7 +174,7 @@ impl SearchRun {
         let is_alone = sync.is_alone(record);
         // A server that provides what it gets must know the CSN of a delete before the cookie of the change comes.
         let for_deletes = match cookie.clone().filter(|_| is_alone) {
-            None if !is_glued => Some(sync.cookie(own, &sync.known, Some(record.csn))),
+            None if !is_glued => deletion_csn(record).map(|csn| sync.cookie(own, &sync.known, Some(csn))),
             cookie => cookie,
         };
         if !is_known {

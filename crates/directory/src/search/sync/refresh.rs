@@ -3,7 +3,8 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_store::{ChangeRecord, Effect, EntryId, Location, RecordedEffect, StoreError, View};
+use ironbark_model::{Dn, Schema};
+use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, Location, RecordedEffect, StoreError, View, change::Gone};
 use roaring::RoaringTreemap;
 use rustc_hash::FxHashMap;
 
@@ -46,7 +47,10 @@ impl SearchRun {
             return Ok(Walked::Finish);
         };
         let view = snapshot.view();
-        let collected = sync.collect(view, next).map_err(OperationError::from);
+        let configuration = step.scratch.directory().configuration();
+        let collected = sync
+            .collect(view, &configuration.schema, next)
+            .map_err(OperationError::from);
         let collected = collected.and_then(|collected| match collected {
             Collected::Useless => sync.leave_log(view).map(|()| None),
             collected => Ok(Some(collected)),
@@ -80,11 +84,10 @@ impl SearchRun {
             step.scratch.keep_snapshot(snapshot);
             named?;
         }
-        // Where places are told, who takes the name of an entry that is gone, or has been below it, comes first.
-        sync.phase = if sync.tells_places() {
-            Phase::Send
-        } else {
+        sync.phase = if sync.names_gone_first() {
             Phase::Gone { next: 0 }
+        } else {
+            Phase::Send
         };
         Ok(Walked::Through)
     }
@@ -95,10 +98,10 @@ impl SearchRun {
         if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
             let again = std::mem::take(&mut sync.refresh.deferred);
             if again.is_empty() {
-                sync.phase = if sync.tells_places() {
-                    Phase::Gone { next: 0 }
-                } else {
+                sync.phase = if sync.names_gone_first() {
                     Phase::End
+                } else {
+                    Phase::Gone { next: 0 }
                 };
             } else {
                 sync.refresh.again = Some(again);
@@ -194,7 +197,16 @@ impl SearchRun {
 }
 
 impl Sync {
-    fn collect(&mut self, view: View<'_>, first: u64) -> Result<Collected, StoreError> {
+    /// Whether entries that are gone are named before others are sent.
+    ///
+    /// slapd lets its context vector take in the CSN of such a delete and ignores older changes that come after it. So
+    /// the others come first, unless one of them needs a name that becomes free. Where places are told, names may be in
+    /// any order, and who takes the name of an entry that is gone, or has been below it, comes first.
+    pub(super) fn names_gone_first(&self) -> bool {
+        self.refresh.reuses_names && !self.tells_places()
+    }
+
+    fn collect(&mut self, view: View<'_>, schema: &Schema, first: u64) -> Result<Collected, StoreError> {
         let most = (view.entry_count()? / 2).clamp(FEW_CHANGED, MOST_CHANGED);
         let mut gone = FxHashMap::default();
         gone.extend(self.refresh.gone.drain(..));
@@ -208,7 +220,7 @@ impl Sync {
             if self.has(&record) {
                 continue;
             }
-            if !self.take_up(view, &record, &mut gone)? {
+            if !self.take_up((view, schema), &record, &mut gone)? {
                 return Ok(Collected::Useless);
             }
             if self.refresh.changed.len() + gone.len() as u64 > most {
@@ -223,12 +235,11 @@ impl Sync {
     /// Takes up the entries that a change is about. `false`: the log does not tell them.
     fn take_up(
         &mut self,
-        view: View<'_>,
+        (view, schema): (View<'_>, &Schema),
         record: &ChangeRecord,
-        gone: &mut FxHashMap<[u8; 16], Option<ironbark_store::Csn>>,
+        gone: &mut FxHashMap<[u8; 16], Option<Csn>>,
     ) -> Result<bool, StoreError> {
-        // Without a cookie, the CSN is not that of the deletion: the consumer would take it for known.
-        let deleted_at = record.context_csns().next().map(|_| record.csn);
+        let deleted_at = deletion_csn(record);
         for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {
             let uuid = recorded.before.entry_uuid;
             if uuid == [0; 16] {
@@ -240,14 +251,17 @@ impl Sync {
                 Err(StoreError::Inapplicable(_)) => return Ok(false),
                 Err(error) => return Err(error),
             };
+            let is_move = matches!(recorded.effect, Effect::Rename { .. });
+            self.refresh.reuses_names |= is_move;
             let Some(id) = found else {
+                self.refresh.reuses_names =
+                    self.refresh.reuses_names || is_name_in_use(view, schema, &recorded.effect)?;
                 let deletion = deleted_at.filter(|_| matches!(recorded.effect, Effect::Delete { .. }));
                 let known = gone.entry(uuid).or_default();
                 *known = deletion.or(*known);
                 continue;
             };
             self.refresh.changed.insert(id);
-            let is_move = matches!(recorded.effect, Effect::Rename { .. });
             if is_move {
                 self.refresh.has_moves = true;
             }
@@ -280,6 +294,33 @@ impl Sync {
 /// Whether consumers are told of an effect: overlays of theirs make the internal ones, and they make their own glue.
 pub(super) fn is_sent(recorded: &RecordedEffect) -> bool {
     !recorded.marks.internal && !recorded.marks.silent && !recorded.effect.is_glue()
+}
+
+/// The CSN of the deletions in a change. A delete that came without one has that of the entry which it removed: a
+/// consumer would take it for known.
+pub(super) fn deletion_csn(record: &ChangeRecord) -> Option<Csn> {
+    let has_own = |recorded: &RecordedEffect| match (&recorded.effect, &recorded.before.gone) {
+        (Effect::Delete { .. }, Gone::Entry(attributes)) => {
+            let removed = attributes
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case("entryCSN"));
+            let removed = removed.and_then(|(_, values)| Csn::parse(values.first()?));
+            removed != Some(record.csn)
+        }
+        (Effect::Delete { .. }, _) => false,
+        _ => true,
+    };
+    let is_told = record.context_csns().next().is_some() || record.effects.iter().all(has_own);
+    is_told.then_some(record.csn)
+}
+
+/// Whether an entry has the name that another one had.
+fn is_name_in_use(view: View<'_>, schema: &Schema, effect: &Effect) -> Result<bool, StoreError> {
+    // A name that cannot be read under the schema of today may be in use.
+    let Ok(name) = Dn::parse(schema, effect.dn().as_bytes()) else {
+        return Ok(true);
+    };
+    Ok(matches!(view.locate(&name)?, Location::Entry(_)))
 }
 
 /// All entries below one, each after those above it.
