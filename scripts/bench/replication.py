@@ -143,10 +143,14 @@ def delta(kind):
     consumer.stop()
     logged = write_rate(provider)
     stop_all()
+    lag = "accesslog-lag 100\n" if kind == "ironbark" else ""
+    lagging = write_rate(provide(kind, SYNCPROV + LOG + lag))
+    stop_all()
     alone = write_rate(provide(kind))
     stop_all()
     yield "writes/s with overlay accesslog, 64 clients", logged, "more", ""
     yield "part of those without, %", logged / alone * 100, "more", ">= 85"
+    yield "the same with accesslog-lag 100 (Ironbark alone has it), %", lagging / alone * 100, "more", ">= 85"
 
 
 def follow(kind, count, changes, stopped=0):

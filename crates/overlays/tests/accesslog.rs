@@ -381,3 +381,19 @@ fn the_log_is_whole_when_the_configuration_changes_under_way() {
         .collect();
     assert_eq!(names, expected);
 }
+
+#[test]
+fn with_a_lag_changes_are_answered_first_and_gathered() {
+    let mut site = site("logops writes\naccesslog-lag 60000");
+    site.must_add("cn=x,dc=ex", "objectClass: person\nsn: s");
+    site.must_add("cn=y,dc=ex", "objectClass: person\nsn: s");
+    assert!(log(&mut site).is_empty(), "half a minute is for gathering");
+    let next = site.configuration("", &lines("logops writes"));
+    site.directory.reconfigure(next).expect("right");
+    site.must_add("cn=z,dc=ex", "objectClass: person\nsn: s");
+    let logged = log(&mut site);
+    let names = logged
+        .iter()
+        .filter_map(|entry| entry.lines().find_map(|line| line.strip_prefix("reqDN: ")));
+    assert_eq!(names.collect::<Vec<_>>(), ["cn=x,dc=ex", "cn=y,dc=ex", "cn=z,dc=ex"]);
+}

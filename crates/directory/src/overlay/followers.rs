@@ -1,6 +1,6 @@
 //! Followers: they take the changes of a database from its log, in the order of the commits.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use ironbark_model::Dn;
 use ironbark_store::ChangeRecord;
@@ -8,7 +8,7 @@ use ironbark_store::ChangeRecord;
 use crate::Directory;
 
 /// Takes the changes of a database on a thread other than the writer's. A write is acknowledged when the followers of
-/// its database have taken it, or have failed to.
+/// its database have taken it, or have failed to, or may be behind ([`Follower::lag`]).
 ///
 /// In the transaction of a later commit, the database stores the position of a follower, with the follower's own notes.
 /// So after a crash the follower may be ahead of the stored position: [`Follower::resume`] is then asked how far.
@@ -42,6 +42,11 @@ pub trait Follower: Send + Sync {
     /// itself: its writer ends after this one.
     fn writes_to(&self) -> Option<&Dn> {
         None
+    }
+
+    /// How far it may be behind writes that are answered. Changes are gathered for half of that time.
+    fn lag(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Called after its last change: write out buffered data. The server ends, or the configuration no longer has the

@@ -1,9 +1,10 @@
 //! The followers of a database, on their own thread. They take its changes by number, in the order of the commits: with
 //! the writes that made them, or from the log if they are behind.
 //!
-//! Invariants: a write is concluded after the followers of its database have taken it, or have failed to. The database
-//! stores the position of each follower. It is written with a later commit of the writer (at the latest a second after
-//! the last one), and never runs ahead of the follower's work. Rows behind that position stay in the log.
+//! Invariants: a write is concluded after the followers of its database have taken it, or have failed to; where all of
+//! them may be behind, when they are not further behind than that. The database stores the position of each follower.
+//! It is written with a later commit of the writer (at the latest a second after the last one), and never runs ahead of
+//! the follower's work. Rows behind that position stay in the log.
 
 use std::{
     sync::{
@@ -17,6 +18,7 @@ use std::{
 use ironbark_runtime::spawn_named;
 use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
 
+use super::lag::Lag;
 use crate::{
     Directory, NamingContext,
     backend::queue::{Outcome, Queued, Served},
@@ -25,8 +27,10 @@ use crate::{
 
 /// Groups of writes that wait for the followers; the writer waits when there are more.
 const GROUPS: usize = 4;
-/// Changes that are handed to a follower together.
+/// Changes of the log that are handed to a follower together.
 const BATCH: usize = 256;
+/// Changes that are gathered for followers which may be behind.
+const GATHERED: usize = 1_024;
 /// How long the last positions wait for a commit.
 const IDLE: Duration = Duration::from_secs(1);
 /// When a follower that failed to take changes is asked again, if no new ones come.
@@ -40,7 +44,8 @@ pub(super) struct Followers {
 
 struct Link {
     /// `None` after the end.
-    queue: Option<SyncSender<Vec<(Queued, Outcome)>>>,
+    queue: Option<SyncSender<Group>>,
+    lag: Arc<Lag>,
     thread: Option<JoinHandle<()>>,
     /// Changes that the followers have taken. The writer made them and frees them: on another thread, each block would
     /// cost the lock of the writer's part of the heap, for which both threads would wait.
@@ -53,6 +58,13 @@ struct Link {
     written: Vec<u64>,
     /// Number of the last change that was committed.
     last: u64,
+}
+
+/// Committed changes for the followers.
+struct Group {
+    records: Vec<ChangeRecord>,
+    /// Writes that are concluded when the followers have taken the changes.
+    ended: Vec<(Queued, Outcome)>,
 }
 
 /// The positions of the followers.
@@ -119,17 +131,9 @@ impl Followers {
                 queued.task.refused(error);
             }
         }
-        if let Some(link) = &self.link {
-            link.free_spent();
-        }
-        let queue = self.link.as_ref().and_then(|link| link.queue.as_ref());
-        let left = match queue {
+        let left = match &self.link {
+            Some(link) => link.hand_over(ended),
             None => ended,
-            Some(queue) => match queue.send(ended) {
-                Ok(()) => return,
-                // The thread has failed, and has reported it.
-                Err(error) => error.0,
-            },
         };
         for (queued, outcome) in left {
             queued.task.conclude(context, outcome);
@@ -211,7 +215,9 @@ impl Link {
         }
         drop(snapshot);
         let places = Arc::new(Mutex::new(places));
-        let (queue, ended) = sync_channel(GROUPS);
+        let most = followers.iter().map(|follower| follower.lag()).min();
+        let lag = Arc::new(Lag::new(directory, most.unwrap_or_default()));
+        let (queue, groups) = sync_channel(if lag.is_allowed() { GATHERED } else { GROUPS });
         let (back, spent) = channel();
         let work = Work {
             directory: Arc::clone(directory),
@@ -219,12 +225,14 @@ impl Link {
             context: Arc::clone(&served.context),
             followers,
             places: Arc::clone(&places),
+            lag: Arc::clone(&lag),
             back,
         };
-        let thread = spawn_named("followers", move || work.run(&ended))
+        let thread = spawn_named("followers", move || work.run(&groups))
             .map_err(|error| StoreError::Format(format!("starting a thread: {error}")))?;
         Ok(Some(Self {
             queue: Some(queue),
+            lag,
             thread: Some(thread),
             spent,
             places,
@@ -233,6 +241,38 @@ impl Link {
             written: Vec::new(),
             last,
         }))
+    }
+
+    /// Hands writes to the thread, and returns those that are to be concluded now.
+    fn hand_over(&self, mut ended: Vec<(Queued, Outcome)>) -> Vec<(Queued, Outcome)> {
+        self.free_spent();
+        let Some(queue) = &self.queue else { return ended };
+        let records: Vec<ChangeRecord> = ended
+            .iter_mut()
+            .filter_map(|(_, outcome)| taken_from(outcome))
+            .collect();
+        let may_lag = self.lag.is_allowed();
+        let (now, later) = if may_lag {
+            (ended, Vec::new())
+        } else {
+            (Vec::new(), ended)
+        };
+        if records.is_empty() && may_lag {
+            return now;
+        }
+        if may_lag {
+            self.lag.handed(records.iter().map(ChangeRecord::octets).sum());
+        }
+        let group = Group { records, ended: later };
+        if let Err(error) = queue.send(group) {
+            // The thread has failed, and has reported it.
+            let (mut now, left) = (now, error.0.ended);
+            now.extend(left);
+            return now;
+        }
+        self.lag
+            .wait(|| self.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
+        now
     }
 
     fn put_places(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
@@ -288,12 +328,13 @@ struct Work {
     context: Arc<NamingContext>,
     followers: Vec<Arc<dyn Follower>>,
     places: Arc<Places>,
+    lag: Arc<Lag>,
     /// See [`Link::spent`].
     back: Sender<Vec<ChangeRecord>>,
 }
 
 impl Work {
-    fn run(&self, ended: &Receiver<Vec<(Queued, Outcome)>>) {
+    fn run(&self, groups: &Receiver<Group>) {
         for (number, follower) in self.followers.iter().enumerate() {
             self.resume(number, &**follower);
         }
@@ -301,14 +342,16 @@ impl Work {
         loop {
             let is_stuck = lock(&self.places).iter().any(|place| place.is_stuck);
             let received = if is_stuck {
-                ended.recv_timeout(RETRY)
+                groups.recv_timeout(RETRY)
             } else {
-                ended.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                groups.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
             match received {
-                Ok(mut group) => {
-                    self.follow(&mut group);
-                    for (queued, outcome) in group {
+                Ok(Group { mut records, ended }) => {
+                    let count = self.gather(&mut records, groups);
+                    self.follow(records);
+                    self.lag.taken(count);
+                    for (queued, outcome) in ended {
                         queued.task.conclude(&self.context, outcome);
                     }
                 }
@@ -348,12 +391,25 @@ impl Work {
         }
     }
 
-    /// Hands the changes of concluded writes to all followers. Those who are behind get them from the log.
-    fn follow(&self, group: &mut [(Queued, Outcome)]) {
-        let records: Vec<ChangeRecord> = group
-            .iter_mut()
-            .filter_map(|(_, outcome)| taken_from(outcome))
-            .collect();
+    /// Waits for the changes of further groups, where followers may be behind: a commit of many changes costs each of
+    /// them less. Returns the number of groups.
+    fn gather(&self, records: &mut Vec<ChangeRecord>, groups: &Receiver<Group>) -> usize {
+        let mut count = 1;
+        if !self.lag.is_allowed() {
+            return count;
+        }
+        let begin = self.lag.now();
+        while records.len() < GATHERED
+            && let Ok(more) = groups.recv_timeout(self.lag.gathering(begin))
+        {
+            records.extend(more.records);
+            count += 1;
+        }
+        count
+    }
+
+    /// Hands changes to all followers. Those who are behind get them from the log.
+    fn follow(&self, records: Vec<ChangeRecord>) {
         if records.is_empty() {
             return;
         }

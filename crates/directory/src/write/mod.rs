@@ -7,6 +7,7 @@ mod flusher;
 mod followers;
 mod indexing;
 pub(crate) mod job;
+mod lag;
 mod replay;
 pub(crate) mod request;
 mod stored;

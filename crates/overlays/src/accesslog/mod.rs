@@ -12,7 +12,7 @@ mod render;
 mod rows;
 mod settings;
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use ironbark_config::{
     SettingError,
@@ -181,6 +181,10 @@ impl Follower for Accesslog {
 
     fn close(&self) {
         self.clerk.end();
+    }
+
+    fn lag(&self) -> Duration {
+        Duration::from_millis(self.settings.lag_ms.into())
     }
 
     fn writes_to(&self) -> Option<&Dn> {

@@ -1,7 +1,7 @@
 //! Rows of slapo-accesslog(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler,
+    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler,
     value::{parse_dn, parse_u32},
 };
 use ironbark_model::Filter;
@@ -11,6 +11,7 @@ use super::settings::{AccesslogConfig, LogBase, Operations, Purge};
 const ACCESSLOG: Level = Level::Overlay("accesslog");
 /// Nesting of a filter.
 const MAX_DEPTH: usize = 64;
+const MOST_LAG_MS: u32 = 60_000;
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(ACCESSLOG, &["logdb"], &["olcAccessLogDB"])
@@ -40,7 +41,7 @@ pub(super) const ROWS: &[Setting] = &[
         )
         .does(
             "Says which operations are logged. An operation that changes the database is in the log exactly once, also \
-             after a crash, and before its answer is sent.",
+             after a crash, and before its answer is sent (see `accesslog-lag`).",
         )
         .since("2.3")
         .like(&["writes", "add delete", "modify modrdn"])
@@ -149,6 +150,26 @@ pub(super) const ROWS: &[Setting] = &[
                 Ok(())
             },
             |settings, _| settings.purge_batch.iter().map(u32::to_string).collect(),
+        )),
+    Setting::new(ACCESSLOG, &["accesslog-lag"], &["olcAccessLogLag"])
+        .olc("+48", Form::Integer)
+        .takes("<milliseconds>", "0")
+        .does(
+            "Lets changes be answered before they are in the log, which is behind by at most so much: then many go into \
+             one transaction of the log, and writes cost less. Consumers of the log hear of a change half of this time \
+             later. A crash loses nothing: what is missing comes from the log of changes. 60,000 at most.",
+        )
+        .since(OWN)
+        .like(&["100"])
+        .obeyed(overlay_handler!(
+            AccesslogConfig,
+            |settings, statement| {
+                let word = statement.one()?;
+                let number = parse_u32(word).filter(|number| *number <= MOST_LAG_MS);
+                settings.lag_ms = number.ok_or_else(|| format!("invalid number of milliseconds \"{word}\""))?;
+                Ok(())
+            },
+            |settings, _| (settings.lag_ms > 0).then(|| settings.lag_ms.to_string()).into_iter().collect(),
         )),
 ];
 

@@ -22,6 +22,8 @@ pub(super) struct AccesslogConfig {
     pub(super) purge_batch: Option<u32>,
     /// `logsuccess`.
     pub(super) success: bool,
+    /// `accesslog-lag`: milliseconds.
+    pub(super) lag_ms: u32,
 }
 
 /// Operations that are logged below a base.
