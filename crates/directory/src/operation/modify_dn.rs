@@ -201,6 +201,10 @@ pub(crate) fn modifications_of(
     }
     if delete_old_rdn {
         for (description, value) in dn.leaf_assertions(schema) {
+            // An entry that was set aside is named by its entryUUID, and keeps it.
+            if schema.attribute_type(description.attribute_type).no_user_modification {
+                continue;
+            }
             modifications.push(change(ModificationKind::Delete, &description, value));
         }
     }

@@ -204,6 +204,33 @@ impl Site {
         Self::open_seeded(registry, "", lines, (factories, u64::from(id)))
     }
 
+    /// As [`Site::open_server_of`], in a folder with a copy of the database, and with a clock that goes on.
+    pub fn open_copy_of(
+        (folder, clock): (tempfile::TempDir, &ManualClock),
+        (id, seed): (u16, u64),
+        registry: &Registry,
+        lines: &str,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
+    ) -> Self {
+        let factories = Factories {
+            overlays: Arc::new(overlays),
+            server_id: Arc::new(move |_, _| Ok(id)),
+            ..Factories::default()
+        };
+        Self::open_in((folder, clock.clone()), registry, "", lines, (factories, seed))
+    }
+
+    /// A copy of the first database in a folder, as [`Site::open_copy_of`] takes it.
+    pub fn copy(&self) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("db")).expect("a folder");
+        let configuration = self.directory.configuration();
+        let context = configuration.contexts.first().expect("a naming context");
+        let database = context.database().expect("a store");
+        database.copy_to(&folder.path().join("db"), false).expect("copied");
+        folder
+    }
+
     /// Deletes all rows of the first database's log of changes.
     pub fn forget_log(&self) {
         let configuration = self.directory.configuration();
@@ -235,11 +262,21 @@ impl Site {
         Self::open_seeded(registry, settings, lines, (factories, 1))
     }
 
-    fn open_seeded(registry: &Registry, settings: &str, lines: &str, (factories, seed): (Factories, u64)) -> Self {
+    fn open_seeded(registry: &Registry, settings: &str, lines: &str, made: (Factories, u64)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
-        let configuration = configuration(registry, folder.path(), settings, lines);
         let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
+        Self::open_in((folder, clock), registry, settings, lines, made)
+    }
+
+    fn open_in(
+        (folder, clock): (tempfile::TempDir, ManualClock),
+        registry: &Registry,
+        settings: &str,
+        lines: &str,
+        (factories, seed): (Factories, u64),
+    ) -> Self {
+        let configuration = configuration(registry, folder.path(), settings, lines);
         let directory = Service::open(OpenOptions {
             bare: false,
             configuration,

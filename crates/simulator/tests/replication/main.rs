@@ -39,6 +39,12 @@ pub(crate) enum Event {
     Deliver(usize, usize),
     /// A connection breaks; what was on its way is lost. What has arrived may still be on its way into the database.
     Cut(usize, bool),
+    /// The process of a node ends, and begins anew.
+    Restart(usize),
+    /// A backup of a node is made.
+    Save(usize),
+    /// The last backup of a node is restored.
+    Restore(usize),
     /// The log of a node is trimmed to nothing.
     Forget(usize),
     /// The clock of a node moves by milliseconds.
@@ -58,6 +64,7 @@ fn event(nodes: usize, links: usize, writers: usize) -> impl Strategy<Value = Ev
         8 => (0..links, 1..8usize).prop_map(|(link, most)| Event::Deliver(link, most)),
         2 => (0..links, any::<bool>()).prop_map(|(link, settles)| Event::Cut(link, settles)),
         1 => (0..nodes).prop_map(Event::Forget),
+        1 => (0..nodes).prop_map(Event::Restart),
         2 => (0..nodes, -2_000..2_000i64).prop_map(|(node, millis)| Event::Clock(node, millis)),
         2 => (0..links).prop_map(Event::Look),
     ]
@@ -67,7 +74,7 @@ fn event(nodes: usize, links: usize, writers: usize) -> impl Strategy<Value = Ev
 fn config() -> ProptestConfig {
     let cases = std::env::var("IRONBARK_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig {
-        cases: cases.unwrap_or(24),
+        cases: cases.unwrap_or(100),
         rng_seed: cases.map_or(RngSeed::Fixed(1), |_| RngSeed::Random),
         max_shrink_iters: 2_000,
         ..ProptestConfig::default()

@@ -7,6 +7,7 @@ use std::{
 
 use ironbark_directory::NamingContext;
 use ironbark_store::ContextVector;
+use tempfile::TempDir;
 
 use crate::{harness::Site, link::Content};
 
@@ -14,17 +15,65 @@ const LINES: &str = "changelog-size 100000000\nenvflags nosync\noverlay syncprov
 /// Attributes that say something of the entry's place, or of the server.
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
 
+/// Without a provider nobody has to be waited for after a restore.
+const SHARED_LINES: &str = "multiprovider on\nsyncrepl rid=1 provider=ldap://127.0.0.1:1 searchbase=dc=ex\n";
+
 /// A server.
 pub(crate) struct Node {
     pub(crate) site: Site,
+    id: u16,
+    lines: String,
+    /// How often it was started.
+    starts: u64,
+    /// A copy of its database.
+    saved: Option<TempDir>,
 }
 
 impl Node {
     /// An empty server with this ID.
     pub(crate) fn new(id: u16, is_shared: bool) -> Self {
-        let lines = format!("{LINES}{}", if is_shared { "multiprovider on\n" } else { "" });
+        let lines = format!("{LINES}{}", if is_shared { SHARED_LINES } else { "" });
         let site = Site::open_server_of(id, &ironbark_overlays::registry(), &lines, ironbark_overlays::make);
-        Self { site }
+        Self {
+            site,
+            id,
+            lines,
+            starts: 1,
+            saved: None,
+        }
+    }
+
+    /// Its process ends, and another one begins with what is committed.
+    pub(crate) fn restart(&mut self) {
+        let folder = self.site.copy();
+        self.open(folder);
+    }
+
+    /// Makes a backup.
+    pub(crate) fn save(&mut self) {
+        self.saved = Some(self.site.copy());
+    }
+
+    /// Restores the last backup, if there is one.
+    pub(crate) fn restore(&mut self) {
+        let Some(folder) = self.saved.take() else { return };
+        self.open(folder);
+        let context = self.context();
+        let database = context.database().expect("a store");
+        let mut transaction = database.write().expect("a transaction");
+        transaction.mark_restored().expect("marked");
+        transaction.commit().expect("committed");
+    }
+
+    fn open(&mut self, folder: TempDir) {
+        self.starts += 1;
+        self.site = Site::open_copy_of(
+            (folder, &self.site.clock),
+            (self.id, u64::from(self.id) + self.starts * 1_000),
+            &ironbark_overlays::registry(),
+            &self.lines,
+            ironbark_overlays::make,
+        );
     }
 
     pub(crate) fn context(&self) -> Arc<NamingContext> {

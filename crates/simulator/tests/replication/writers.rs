@@ -54,6 +54,19 @@ fn run_in(mut world: World, topology: Topology, events: &[Event]) {
     world.all_are_equal();
 }
 
+/// The same with backups that are restored.
+fn with_backups(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
+    let nodes = topology.nodes;
+    let backup = prop_oneof![(0..nodes).prop_map(Event::Save), (0..nodes).prop_map(Event::Restore),];
+    let backups = prop::collection::vec((any::<prop::sample::Index>(), backup), 0..6);
+    (events(topology), backups).prop_map(|(mut events, backups)| {
+        for (at, backup) in backups {
+            events.insert(at.index(events.len() + 1), backup);
+        }
+        events
+    })
+}
+
 fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
     let Topology { nodes, links } = topology;
     // The others may have nothing yet.
@@ -74,17 +87,17 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn two_writers_end_equal(events in events(PAIR)) {
+    fn two_writers_end_equal(events in with_backups(PAIR)) {
         run(PAIR, &events);
     }
 
     #[test]
-    fn a_mesh_of_writers_ends_equal(events in events(MESH)) {
+    fn a_mesh_of_writers_ends_equal(events in with_backups(MESH)) {
         run(MESH, &events);
     }
 
     #[test]
-    fn a_ring_of_writers_ends_equal(events in events(RING)) {
+    fn a_ring_of_writers_ends_equal(events in with_backups(RING)) {
         run(RING, &events);
     }
 
@@ -146,4 +159,26 @@ fn an_entry_is_set_aside_where_glue_waits_for_it() {
             Event::Change(0, Add(0, 0, 0)),
         ],
     );
+}
+
+/// A client renames an entry that was set aside under its entryUUID, and deletes the old RDN.
+#[test]
+fn an_entry_that_was_set_aside_keeps_its_uuid() {
+    use changes::Change::{Add, DeleteTree, Move};
+    let mut events: Vec<Event> = (0..6).map(Event::Look).collect();
+    events.extend([
+        Event::Change(0, Add(4, 3, 0)),
+        Event::Change(1, Add(0, 3, 0)),
+        Event::Change(0, Add(0, 0, 0)),
+        Event::Change(0, Add(5, 0, 0)),
+        Event::Change(1, Add(4, 0, 0)),
+        Event::Look(1),
+        Event::Deliver(1, 1),
+        Event::Deliver(0, 3),
+        Event::Change(1, DeleteTree(0)),
+        Event::Change(2, Add(0, 0, 0)),
+        Event::Deliver(0, 1),
+        Event::Change(1, Move(2, 0, 0)),
+    ]);
+    run(MESH, &events);
 }
