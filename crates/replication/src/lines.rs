@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use ironbark_config::syncrepl::{RetryStep, Syncrepl};
+use ironbark_config::syncrepl::{LogKind, RetryStep, Syncrepl};
 use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
 
-use crate::{Line, SyncSearch, log_entry};
+use crate::{
+    Changelog, Line, SyncSearch,
+    changelog::{STAMPS, UNIQUE_ID},
+    log_entry,
+};
 
 /// Without these an entry cannot be kept as it is at the provider.
 const ALWAYS: [&str; 4] = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
 /// `retry` of a line without it.
 const EVERY_HOUR: (u32, Option<u32>) = (3_600, None);
+/// The same where subentries are left out unless a filter names their class.
+const WITH_SUBENTRIES: &str = "(|(objectClass=*)(objectClass=ldapSubEntry))";
 /// The filter that leaves nothing out.
 const EVERYTHING: &str = "(objectclass=*)";
 
@@ -38,19 +44,26 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     };
     let multi_provider = context.settings.multi_provider;
     let is_all = line.filter.eq_ignore_ascii_case(EVERYTHING);
+    let changelog = changelog(line);
+    // Attributes that the provider has not been asked for are not its own.
+    let mut taken = line.attributes.clone();
+    if changelog.is_some() {
+        taken = taken_of_changelog(&line.attributes);
+    }
     let mapping = ReplicaMapping {
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
         scope: held,
         filter: if is_all { "" } else { &*line.filter }.into(),
         attributes: AttributeChoice {
-            attributes: line.attributes.clone(),
+            attributes: taken.clone(),
             excluded: line.excluded.clone(),
         },
         schema_checking: line.schema_checking,
         needs_csn: multi_provider,
         multi_provider,
-        merges_values: line.log.is_some(),
+        merges_values: line.log.is_some() && changelog.is_none(),
+        own_csns: changelog.is_some(),
         author: context.settings.root_dn.clone()?,
     };
     let step = |step: &RetryStep| (step.seconds, step.count);
@@ -67,12 +80,20 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         request: SyncSearch {
             base: line.base.pretty().to_owned(),
             scope,
-            filter: line.filter.clone(),
-            attributes: asked(&line.attributes, multi_provider && is_all && line.log.is_none()),
+            filter: changelog.as_ref().map_or(&*line.filter, |_| WITH_SUBENTRIES).to_owned(),
+            attributes: if changelog.is_some() {
+                taken
+                    .iter()
+                    .map(ToString::to_string)
+                    .chain([UNIQUE_ID.to_owned()])
+                    .collect()
+            } else {
+                asked(&line.attributes, multi_provider && is_all && line.log.is_none())
+            },
             size_limit: line.size_limit,
             time_limit: line.time_limit,
         },
-        log: line.log.as_ref().map(|log| SyncSearch {
+        log: line.log.as_ref().filter(|_| changelog.is_none()).map(|log| SyncSearch {
             base: log.base.pretty().to_owned(),
             scope: Scope::WholeSubtree,
             filter: log.filter.clone(),
@@ -80,6 +101,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
             size_limit: line.size_limit,
             time_limit: line.time_limit,
         }),
+        changelog,
         mapping: Arc::new(mapping),
         persists: line.persists,
         interval: line.interval,
@@ -90,6 +112,28 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         },
         patience: line.connection.operation_timeout,
     })
+}
+
+/// What `syncdata=changelog` adds.
+fn changelog(line: &Syncrepl) -> Option<Changelog> {
+    let log = line.log.as_ref().filter(|log| log.kind == LogKind::Changelog)?;
+    let (base, chosen, excluded) = (line.base.pretty(), line.attributes.join(","), line.excluded.join(","));
+    Some(Changelog {
+        base: log.base.pretty().to_owned(),
+        chosen: line.attributes.iter().map(ToString::to_string).collect(),
+        content: format!("\"{base}\" \"{chosen}\" \"{excluded}\""),
+    })
+}
+
+/// The attributes that are taken from a provider with a change log. `+` would name what is its own business.
+fn taken_of_changelog(chosen: &[Box<str>]) -> Vec<Box<str>> {
+    let mut taken: Vec<Box<str>> = chosen.iter().filter(|name| &***name != "+").cloned().collect();
+    if taken.is_empty() {
+        taken.push("*".into());
+    }
+    let more = STAMPS.iter().chain(&["objectClass"]);
+    taken.extend(more.map(|name| Box::from(*name)));
+    taken
 }
 
 /// The attributes of the request. Where others write, a server of our kind tells the places of entries.
