@@ -45,11 +45,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     let multi_provider = context.settings.multi_provider;
     let is_all = line.filter.eq_ignore_ascii_case(EVERYTHING);
     let changelog = changelog(line);
-    // Attributes that the provider has not been asked for are not its own.
-    let mut taken = line.attributes.clone();
-    if changelog.is_some() {
-        taken = taken_of_changelog(&line.attributes);
-    }
+    let taken = taken(line);
     let mapping = ReplicaMapping {
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
@@ -77,30 +73,8 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         rid: line.rid,
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
-        request: SyncSearch {
-            base: line.base.pretty().to_owned(),
-            scope,
-            filter: changelog.as_ref().map_or(&*line.filter, |_| WITH_SUBENTRIES).to_owned(),
-            attributes: if changelog.is_some() {
-                taken
-                    .iter()
-                    .map(ToString::to_string)
-                    .chain([UNIQUE_ID.to_owned()])
-                    .collect()
-            } else {
-                asked(&line.attributes, multi_provider && is_all && line.log.is_none())
-            },
-            size_limit: line.size_limit,
-            time_limit: line.time_limit,
-        },
-        log: line.log.as_ref().filter(|_| changelog.is_none()).map(|log| SyncSearch {
-            base: log.base.pretty().to_owned(),
-            scope: Scope::WholeSubtree,
-            filter: log.filter.clone(),
-            attributes: log_entry::ATTRIBUTES.iter().map(ToString::to_string).collect(),
-            size_limit: line.size_limit,
-            time_limit: line.time_limit,
-        }),
+        request: request(line, scope, &taken, multi_provider && is_all),
+        log: log_request(line),
         changelog,
         mapping: Arc::new(mapping),
         persists: line.persists,
@@ -117,17 +91,54 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
 /// What `syncdata=changelog` adds.
 fn changelog(line: &Syncrepl) -> Option<Changelog> {
     let log = line.log.as_ref().filter(|log| log.kind == LogKind::Changelog)?;
-    let (base, chosen, excluded) = (line.base.pretty(), line.attributes.join(","), line.excluded.join(","));
+    let (base, here) = (line.base.pretty(), line.local_base().pretty());
+    let (chosen, excluded) = (line.attributes.join(","), line.excluded.join(","));
     Some(Changelog {
         base: log.base.pretty().to_owned(),
         chosen: line.attributes.iter().map(ToString::to_string).collect(),
-        content: format!("\"{base}\" \"{chosen}\" \"{excluded}\""),
+        content: format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\""),
     })
 }
 
-/// The attributes that are taken from a provider with a change log. `+` would name what is its own business.
-fn taken_of_changelog(chosen: &[Box<str>]) -> Vec<Box<str>> {
-    let mut taken: Vec<Box<str>> = chosen.iter().filter(|name| &***name != "+").cloned().collect();
+/// The search for the content. `asks_places`: a server of our kind is to tell the places of entries.
+fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], asks_places: bool) -> SyncSearch {
+    let (filter, attributes) = if line.follows_changelog() {
+        let names = taken.iter().map(ToString::to_string);
+        (WITH_SUBENTRIES, names.chain([UNIQUE_ID.to_owned()]).collect())
+    } else {
+        (&*line.filter, asked(taken, asks_places && line.log.is_none()))
+    };
+    SyncSearch {
+        base: line.base.pretty().to_owned(),
+        scope,
+        filter: filter.to_owned(),
+        attributes,
+        size_limit: line.size_limit,
+        time_limit: line.time_limit,
+    }
+}
+
+/// `syncdata=accesslog`: the search for changes.
+fn log_request(line: &Syncrepl) -> Option<SyncSearch> {
+    let log = line.log.as_ref().filter(|log| log.kind == LogKind::Accesslog)?;
+    Some(SyncSearch {
+        base: log.base.pretty().to_owned(),
+        scope: Scope::WholeSubtree,
+        filter: log.filter.clone(),
+        attributes: log_entry::ATTRIBUTES.iter().map(ToString::to_string).collect(),
+        size_limit: line.size_limit,
+        time_limit: line.time_limit,
+    })
+}
+
+/// `attrs`: the attributes that are the provider's; empty: all. With a change log `+` would name what concerns only the
+/// provider itself.
+fn taken(line: &Syncrepl) -> Vec<Box<str>> {
+    if !line.follows_changelog() {
+        return line.attributes.clone();
+    }
+    let chosen = line.attributes.iter().filter(|name| &***name != "+");
+    let mut taken: Vec<Box<str>> = chosen.cloned().collect();
     if taken.is_empty() {
         taken.push("*".into());
     }

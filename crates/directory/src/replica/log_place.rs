@@ -1,5 +1,5 @@
-//! How far a consumer has come in a provider's log whose changes have numbers instead of CSNs (draft-good-ldap-changelog).
-//! It is written in the transaction of the change.
+//! How far a consumer has come in a provider's log whose changes have numbers instead of CSNs
+//! (draft-good-ldap-changelog). It is written in the transaction of the change.
 
 use ironbark_store::{StoreError, View};
 
