@@ -188,6 +188,12 @@ fn it_takes_the_content_and_every_change_once() {
     let mut consumer = consumer(&provider, "", "");
     consumer.launch().unwrap();
     assert_follows(&consumer, &provider);
+    // The password comes as the hash that the provider has made.
+    let ann = Credentials::Simple {
+        dn: "uid=ann,ou=people,dc=example,dc=com",
+        password: "secret",
+    };
+    consumer.client("ldapwhoami", &ann, &[], "").unwrap().success().unwrap();
     // The last change is one of another database, and is refused there or not: both are passed over.
     provider.client("ldapmodify", &["-c"], CHANGES).unwrap();
     assert_follows(&consumer, &provider);

@@ -145,6 +145,18 @@ fn wrong_lines_are_refused_with_the_reason() {
             "logfilter: unable to parse filter=\"(a\"",
         ),
         (&format!("{LEAST} logbase=log"), "Invalid logbase DN \"log\""),
+        (&format!("{LEAST}\nsyncrepl {LEAST}"), "another line has rid=001"),
+        (&format!("{LEAST}\nupdatedn cn=a"), "cannot be used with syncrepl"),
+    ] {
+        let error = line(words).unwrap_err();
+        assert!(error.contains(reason), "{words}: {error}");
+        assert!(error.starts_with("slapd.conf: line "), "{error}");
+    }
+}
+
+#[test]
+fn a_change_log_is_followed_whole_and_alone() {
+    for (words, reason) in [
         (
             &format!("{LEAST} syncdata=changelog filter=(sn=a)"),
             "syncdata=changelog takes neither scope nor filter",
@@ -161,12 +173,9 @@ fn wrong_lines_are_refused_with_the_reason() {
             &format!("{LEAST} syncdata=changelog\nsyncrepl rid=2 provider=ldap://a searchbase=dc=example,dc=com"),
             "syncdata=changelog must be the only syncrepl of its database",
         ),
-        (&format!("{LEAST}\nsyncrepl {LEAST}"), "another line has rid=001"),
-        (&format!("{LEAST}\nupdatedn cn=a"), "cannot be used with syncrepl"),
     ] {
         let error = line(words).unwrap_err();
         assert!(error.contains(reason), "{words}: {error}");
-        assert!(error.starts_with("slapd.conf: line "), "{error}");
     }
 }
 

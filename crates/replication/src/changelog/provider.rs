@@ -213,3 +213,28 @@ fn boxed(attributes: Vec<(String, Vec<Vec<u8>>)>) -> Vec<(Box<str>, Vec<Vec<u8>>
         .map(|(name, values)| (name.into(), values))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_does_not_go_on_from_here_has_a_gap() {
+        let place = LogPlace {
+            number: 7,
+            refreshed: 0,
+            mark: Vec::new(),
+        };
+        for (first, last, is_gap) in [
+            (1, 7, false),
+            (7, 7, false),
+            (8, 9, false),
+            (9, 9, true),
+            (1, 6, true),
+            (0, 0, true),
+        ] {
+            let gap = Numbers { first, last }.gap_behind(&place);
+            assert_eq!(gap.is_some(), is_gap, "{first} {last}");
+        }
+    }
+}
