@@ -115,8 +115,12 @@ cn: elsewhere
 ";
 
 fn consumer(provider: &Ds389, global: &str, words: &str) -> Server {
+    consumer_of("dc=example,dc=com", provider, global, words)
+}
+
+fn consumer_of(base: &str, provider: &Ds389, global: &str, words: &str) -> Server {
     let line = format!(
-        "syncrepl rid=001 provider={} bindmethod=simple binddn=\"{}\" credentials=secret searchbase=dc=example,dc=com \
+        "syncrepl rid=001 provider={} bindmethod=simple binddn=\"{}\" credentials=secret searchbase={base} \
          syncdata=changelog type=refreshAndPersist retry=\"1 +\" {words}\n",
         provider.url(),
         Ds389::ROOT
@@ -282,7 +286,7 @@ fn a_gap_in_the_log_leads_to_a_comparison_of_everything() {
 fn a_log_without_unique_ids_is_refused_and_only_what_is_asked_for_is_taken() {
     let mut provider = Ds389::start().unwrap();
     provider.client("ldapadd", &[], CONTENT).unwrap().success().unwrap();
-    let mut consumer = consumer(&provider, "", "suffixmassage=dc=example,dc=com attrs=sn,cn exattrs=cn");
+    let mut consumer = consumer(&provider, "", "attrs=sn,cn exattrs=cn");
     consumer.launch().unwrap();
     let of_ann = |attribute: &str| {
         let arguments = ["-b", "dc=example,dc=com", "(sn=Ray)", attribute];
@@ -314,4 +318,50 @@ fn a_log_without_unique_ids_is_refused_and_only_what_is_asked_for_is_taken() {
     consumer
         .wait_for_log("needs \"nsslapd-attribute: nsuniqueid:targetUniqueId\"")
         .unwrap();
+}
+
+#[test]
+fn a_part_is_copied_to_another_place_and_moves_across_its_border_are_found() {
+    let provider = Ds389::start().unwrap();
+    provider.client("ldapadd", &[], CONTENT).unwrap().success().unwrap();
+    let words = "suffixmassage=ou=copy,dc=example,dc=com";
+    let mut consumer = consumer_of("ou=people,dc=example,dc=com", &provider, "", words);
+    consumer.launch().unwrap();
+    let held = || {
+        let arguments = ["-b", "ou=copy,dc=example,dc=com", "seeAlso"];
+        let found = consumer.client("ldapsearch", &Credentials::ROOT, &arguments, "");
+        NormalizedLdif::new(&found.unwrap().stdout).sorted().to_string()
+    };
+    let top = "dn: ou=copy,dc=example,dc=com\n";
+    let ann = |name: &str, known: &str| format!("dn: {name},ou=copy,dc=example,dc=com\nseeAlso: {known}\n");
+    let holds = |parts: &[&str]| {
+        let wanted = NormalizedLdif::new(&parts.join("\n")).sorted().to_string();
+        let same = wait::until(|| (held() == wanted).then_some(()));
+        assert!(
+            same.is_some(),
+            "held:\n{}\nwanted:\n{wanted}\nlog:\n{}",
+            held(),
+            consumer.log()
+        );
+    };
+    let change = |ldif: &str| provider.client("ldapmodify", &[], ldif).unwrap().success().unwrap();
+    holds(&[top, &ann("uid=ann", "ou=others,dc=example,dc=com")]);
+    change(
+        "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: seeAlso\n\
+         seeAlso: ou=people,dc=example,dc=com\n\n\
+         dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=anna\ndeleteoldrdn: 1\n\
+         newsuperior: ou=people,dc=example,dc=com\n",
+    );
+    holds(&[top, &ann("uid=anna", "ou=copy,dc=example,dc=com")]);
+    let moved = |from: &str, to: &str| {
+        change(&format!(
+            "dn: uid=anna,ou={from},dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=anna\ndeleteoldrdn: 0\n\
+             newsuperior: ou={to},dc=example,dc=com\n"
+        ))
+    };
+    moved("people", "others");
+    holds(&[top]);
+    moved("others", "people");
+    holds(&[top, &ann("uid=anna", "ou=copy,dc=example,dc=com")]);
+    assert_eq!(consumer.log().matches("a refresh of the content follows").count(), 2);
 }

@@ -160,7 +160,9 @@ impl ChangeEntry {
         let superior = match (self.new_superior(), from) {
             (Some(superior), _) => superior.to_owned(),
             // It stays where it is.
-            (None, Place::Here | Place::Outside(_)) => return Ok(within.below_its_superior(text(&self.attributes, "targetDN"), rdn)),
+            (None, Place::Here | Place::Outside(_)) => {
+                return Ok(within.below_its_superior(text(&self.attributes, "targetDN"), rdn));
+            }
             (None, _) => return Ok(from.clone()),
         };
         Ok(within.place(&format!("{rdn},{superior}")))

@@ -113,8 +113,8 @@ impl Session {
                 return Ok(place);
             };
             if first.number != place.number + 1 {
-                // The one before it may have been taken out meanwhile. Or it was taken back, and nobody has it.
-                gap(provider.numbers().await?.gap_behind(&place))?;
+                // Those before it may have been trimmed: then the last one here was as well. Or they were taken back.
+                place = resumed(provider, log, place).await?;
             }
             place = self.make(provider, log, changes, place).await?;
             self.note_contact(Some(&place));
@@ -184,21 +184,21 @@ impl Session {
     }
 }
 
-/// The place, if the provider's log has what it had there.
+/// The place, if the provider's log goes on from there.
 async fn resumed(provider: &Provider<'_>, log: &Changelog, place: LogPlace) -> Result<LogPlace, Failure> {
-    gap(provider.numbers().await?.gap_behind(&place))?;
-    let mark = match provider.change(place.number).await? {
-        Some(change) => change.mark(&log.content),
-        None if place.number == 0 => log.content.clone().into_bytes(),
-        None => Vec::new(),
+    let numbers = provider.numbers().await?;
+    gap(numbers.gap_behind(&place))?;
+    let number = place.number;
+    let is_same = match provider.change(number.max(1)).await? {
+        Some(_) if number == 0 => place.mark == log.content.as_bytes(),
+        Some(change) => place.mark == change.mark(&log.content),
+        None => number == 0 && numbers.last == 0 && place.mark == log.content.as_bytes(),
     };
-    if mark == place.mark {
+    if is_same {
         return Ok(place);
     }
-    let number = place.number;
-    Err(Failure::Gap(format!(
-        "the provider's log has not the same change {number} any more"
-    )))
+    let reason = format!("the provider's log has not the same change {number} any more");
+    Err(Failure::Gap(reason))
 }
 
 fn gap(reason: Option<String>) -> Result<(), Failure> {
