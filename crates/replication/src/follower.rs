@@ -36,6 +36,9 @@ pub enum Stop {
     /// What it sent cannot be applied.
     #[error("{}", .0.diagnostic_message)]
     Refused(OperationError),
+    /// An empty database could not be loaded at once. Entry by entry it may be.
+    #[error("entries are applied one by one from here on: {}", .0.diagnostic_message)]
+    NotLoaded(OperationError),
     /// The database is gone, or has no storage.
     #[error("there is no database for the base of the consumer")]
     NoDatabase,

@@ -98,6 +98,11 @@ impl Session {
                     self.compares_anew = true;
                     self.fall_back(&failure.to_string())
                 }
+                Err(Failure::Stop(Stop::NotLoaded(error))) => {
+                    let reason = error.diagnostic_message;
+                    tracing::info!(target: "sync", "entries are applied one by one from here on: {reason}");
+                    Some(Duration::ZERO)
+                }
                 Ok(Again::AtOnce) if self.at_once < MOST_AT_ONCE => {
                     self.at_once += 1;
                     Some(Duration::ZERO)

@@ -256,7 +256,7 @@ fn a_gap_in_the_log_leads_to_a_comparison_of_everything() {
     let mut provider = Ds389::start().unwrap();
     provider.client("ldapadd", &[], CONTENT).unwrap().success().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut consumer = consumer(&provider, &format!("metrics-listener 127.0.0.1:{port}\n"), "");
+    let mut consumer = consumer(&provider, &format!("metrics-listener 127.0.0.1:{port}"), "");
     consumer.launch().unwrap();
     assert_follows(&consumer, &provider);
     consumer.stop().unwrap();
@@ -280,6 +280,10 @@ fn a_gap_in_the_log_leads_to_a_comparison_of_everything() {
         .lines()
         .any(|line| line.starts_with("ironbark_consumer_fallbacks_total") && line.ends_with(" 1"));
     assert!(counted, "{page}");
+    // A new consumer gets an entry before its superior, which is the younger one.
+    let mut empty = consumer_of("dc=example,dc=com", &provider, "", "");
+    empty.launch().unwrap();
+    assert_follows(&empty, &provider);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A provider whose log has numbers instead of cookies: what it sends becomes changes of the database, each with the
 //! place in the log.
 
-use ironbark_directory::{Incoming, LogPlace, LogStep, ReplicaSession, ReplicatedEntry};
+use ironbark_directory::{Incoming, LogPlace, LogStep, OperationError, ReplicaSession, ReplicatedEntry};
+use ironbark_store::ContextVector;
 use roaring::RoaringTreemap;
 
 use super::{Counts, Follower, Stop};
@@ -24,12 +25,29 @@ impl Follower {
     /// A refresh begins. Until its end there is no place.
     pub(crate) async fn begin_refresh(&mut self) -> Result<(), Stop> {
         self.present = Some(RoaringTreemap::new());
-        self.step(Incoming::Nothing, LogStep::Forget).await
+        if self.place()?.is_some() {
+            return self.step(Incoming::Nothing, LogStep::Forget).await;
+        }
+        if self.vector()?.is_empty() && self.may_load {
+            self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
+        }
+        Ok(())
+    }
+
+    /// The load of an empty database has come to nothing: the refresh must begin again, entry by entry.
+    fn give_up_load(&mut self, error: OperationError) -> Stop {
+        self.load = None;
+        self.may_load = false;
+        Stop::NotLoaded(error)
     }
 
     /// An entry of the refresh.
     pub(crate) async fn put(&mut self, entry: ReplicatedEntry) -> Result<(), Stop> {
         self.counts.entries += 1;
+        if let Some(load) = &mut self.load {
+            let added = load.add(entry).await;
+            return added.map_err(|error| self.give_up_load(error));
+        }
         self.queue(Incoming::Entry(entry), None, Vec::new()).await
     }
 
@@ -37,9 +55,14 @@ impl Follower {
     pub(crate) async fn end_refresh(&mut self, place: LogPlace) -> Result<(), Stop> {
         self.settle().await?;
         let present = self.present.take().unwrap_or_default();
-        // Everything here is the provider's.
-        let vector = self.vector()?;
-        self.delete_absent(present, &vector).await?;
+        if let Some(load) = self.load.take() {
+            let installed = load.install(&ContextVector::default()).await;
+            installed.map_err(|error| self.give_up_load(error))?;
+        } else {
+            // Everything here is the provider's.
+            let vector = self.vector()?;
+            self.delete_absent(present, &vector).await?;
+        }
         self.step(Incoming::EndOfRefresh, LogStep::Set(place)).await?;
         self.settle().await
     }
