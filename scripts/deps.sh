@@ -27,6 +27,7 @@ case "$PURPOSE" in
     ;;
   test | gssapi)
     packages+=(
+      389-ds-base         # a provider with a change log
       build-essential     # fuzzing has C++
       default-jdk-headless # JNDI, the LDAP client of Java
       ldap-utils          # ldapsearch and its family

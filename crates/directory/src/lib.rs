@@ -69,8 +69,8 @@ pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
-    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, LoggedChange, LoggedOperation, OutcomeKind,
-    ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry, ReplicatedTree,
+    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange, LoggedOperation,
+    OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry, ReplicatedTree,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

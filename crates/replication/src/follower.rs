@@ -4,10 +4,12 @@
 //! of the commits, as far as the window allows; then it takes nothing more, and TCP holds the provider back. A message
 //! that is refused ends the search, and nothing behind it is executed.
 
+mod numbered;
+
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_directory::{
-    Absent, Directory, Incoming, InitialLoad, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome,
+    Absent, Directory, Incoming, InitialLoad, LogStep, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome,
     ReplicaSession, Replicated, ReplicatedEntry,
 };
 use ironbark_model::ResultCode;
@@ -34,6 +36,9 @@ pub enum Stop {
     /// What it sent cannot be applied.
     #[error("{}", .0.diagnostic_message)]
     Refused(OperationError),
+    /// An empty database could not be loaded at once. Entry by entry it may be.
+    #[error("entries are applied one by one from here on: {}", .0.diagnostic_message)]
+    NotLoaded(OperationError),
     /// The database is gone, or has no storage.
     #[error("there is no database for the base of the consumer")]
     NoDatabase,
@@ -360,6 +365,15 @@ impl Follower {
 
     /// Queues a message for the writer, after waiting for room.
     async fn queue(&mut self, incoming: Incoming, csn: Option<Csn>, cookie: Vec<Csn>) -> Result<(), Stop> {
+        self.queue_step((incoming, None), csn, cookie).await
+    }
+
+    async fn queue_step(
+        &mut self,
+        (incoming, step): (Incoming, Option<LogStep>),
+        csn: Option<Csn>,
+        cookie: Vec<Csn>,
+    ) -> Result<(), Stop> {
         let octets = incoming.octets();
         let change = Arc::new(Replicated {
             incoming,
@@ -367,6 +381,7 @@ impl Follower {
             csn,
             in_refresh: self.present.is_some(),
             cookie,
+            step,
             mapping: Arc::clone(&self.mapping),
             session: (self.session.clone(), self.number),
         });

@@ -3,6 +3,7 @@
 //! Invariant: protocol state machines do no I/O and read no clock. What a provider sends goes in, what is to be done
 //! comes out. So a simulation can run them in any order of events.
 
+mod changelog;
 mod comparison;
 mod consumers;
 mod follower;
@@ -16,6 +17,7 @@ mod session;
 mod status;
 mod tree;
 
+pub use changelog::Changelog;
 pub use consumers::Consumers;
 pub use follower::{Counts, Follower, Stop};
 pub use line::{Line, SyncSearch};

@@ -6,6 +6,8 @@ use ironbark_client::ConnectSettings;
 use ironbark_directory::ReplicaMapping;
 use ironbark_ldap_proto::Scope;
 
+use crate::Changelog;
+
 /// One line `syncrepl` of a database (`slapd.conf(5)`).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
@@ -21,6 +23,8 @@ pub struct Line {
     pub request: SyncSearch,
     /// `syncdata=accesslog`: the search for changes in the provider's log.
     pub log: Option<SyncSearch>,
+    /// `syncdata=changelog`: the provider's log has numbers, and there is no content synchronization (RFC 4533).
+    pub changelog: Option<Changelog>,
     /// What becomes of it here.
     pub mapping: Arc<ReplicaMapping>,
     /// `type=refreshAndPersist`: changes follow the refresh.

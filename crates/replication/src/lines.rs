@@ -2,18 +2,24 @@
 
 use std::sync::Arc;
 
-use ironbark_config::syncrepl::{RetryStep, Syncrepl};
+use ironbark_config::syncrepl::{LogKind, RetryStep, Syncrepl};
 use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
 
-use crate::{Line, SyncSearch, log_entry};
+use crate::{
+    Changelog, Line, SyncSearch,
+    changelog::{STAMPS, UNIQUE_ID},
+    log_entry,
+};
 
 /// Without these an entry cannot be kept as it is at the provider.
 const ALWAYS: [&str; 4] = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
 /// `retry` of a line without it.
 const EVERY_HOUR: (u32, Option<u32>) = (3_600, None);
+/// The same where subentries are left out unless a filter names their class.
+const WITH_SUBENTRIES: &str = "(|(objectClass=*)(objectClass=ldapSubEntry))";
 /// The filter that leaves nothing out.
 const EVERYTHING: &str = "(objectclass=*)";
 
@@ -38,19 +44,22 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     };
     let multi_provider = context.settings.multi_provider;
     let is_all = line.filter.eq_ignore_ascii_case(EVERYTHING);
+    let changelog = changelog(line);
+    let taken = taken(line);
     let mapping = ReplicaMapping {
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
         scope: held,
         filter: if is_all { "" } else { &*line.filter }.into(),
         attributes: AttributeChoice {
-            attributes: line.attributes.clone(),
+            attributes: taken.clone(),
             excluded: line.excluded.clone(),
         },
         schema_checking: line.schema_checking,
         needs_csn: multi_provider,
         multi_provider,
-        merges_values: line.log.is_some(),
+        merges_values: line.log.is_some() && changelog.is_none(),
+        own_csns: changelog.is_some(),
         author: context.settings.root_dn.clone()?,
     };
     let step = |step: &RetryStep| (step.seconds, step.count);
@@ -64,22 +73,9 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         rid: line.rid,
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
-        request: SyncSearch {
-            base: line.base.pretty().to_owned(),
-            scope,
-            filter: line.filter.clone(),
-            attributes: asked(&line.attributes, multi_provider && is_all && line.log.is_none()),
-            size_limit: line.size_limit,
-            time_limit: line.time_limit,
-        },
-        log: line.log.as_ref().map(|log| SyncSearch {
-            base: log.base.pretty().to_owned(),
-            scope: Scope::WholeSubtree,
-            filter: log.filter.clone(),
-            attributes: log_entry::ATTRIBUTES.iter().map(ToString::to_string).collect(),
-            size_limit: line.size_limit,
-            time_limit: line.time_limit,
-        }),
+        request: request(line, scope, &taken, multi_provider && is_all),
+        log: log_request(line),
+        changelog,
         mapping: Arc::new(mapping),
         persists: line.persists,
         interval: line.interval,
@@ -90,6 +86,65 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         },
         patience: line.connection.operation_timeout,
     })
+}
+
+/// What `syncdata=changelog` adds.
+fn changelog(line: &Syncrepl) -> Option<Changelog> {
+    let log = line.log.as_ref().filter(|log| log.kind == LogKind::Changelog)?;
+    let (base, here) = (line.base.pretty(), line.local_base().pretty());
+    let (chosen, excluded) = (line.attributes.join(","), line.excluded.join(","));
+    Some(Changelog {
+        base: log.base.pretty().to_owned(),
+        chosen: line.attributes.iter().map(ToString::to_string).collect(),
+        content: format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\""),
+    })
+}
+
+/// The search for the content. `asks_places`: a server of our kind is to tell the places of entries.
+fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], asks_places: bool) -> SyncSearch {
+    let (filter, attributes) = if line.follows_changelog() {
+        let names = taken.iter().map(ToString::to_string);
+        (WITH_SUBENTRIES, names.chain([UNIQUE_ID.to_owned()]).collect())
+    } else {
+        (&*line.filter, asked(taken, asks_places && line.log.is_none()))
+    };
+    SyncSearch {
+        base: line.base.pretty().to_owned(),
+        scope,
+        filter: filter.to_owned(),
+        attributes,
+        size_limit: line.size_limit,
+        time_limit: line.time_limit,
+    }
+}
+
+/// `syncdata=accesslog`: the search for changes.
+fn log_request(line: &Syncrepl) -> Option<SyncSearch> {
+    let log = line.log.as_ref().filter(|log| log.kind == LogKind::Accesslog)?;
+    Some(SyncSearch {
+        base: log.base.pretty().to_owned(),
+        scope: Scope::WholeSubtree,
+        filter: log.filter.clone(),
+        attributes: log_entry::ATTRIBUTES.iter().map(ToString::to_string).collect(),
+        size_limit: line.size_limit,
+        time_limit: line.time_limit,
+    })
+}
+
+/// `attrs`: the attributes that are the provider's; empty: all. With a change log `+` would name what concerns only the
+/// provider itself.
+fn taken(line: &Syncrepl) -> Vec<Box<str>> {
+    if !line.follows_changelog() {
+        return line.attributes.clone();
+    }
+    let chosen = line.attributes.iter().filter(|name| &***name != "+");
+    let mut taken: Vec<Box<str>> = chosen.cloned().collect();
+    if taken.is_empty() {
+        taken.push("*".into());
+    }
+    let more = STAMPS.iter().chain(&["objectClass"]);
+    taken.extend(more.map(|name| Box::from(*name)));
+    taken
 }
 
 /// The attributes of the request. Where others write, a server of our kind tells the places of entries.

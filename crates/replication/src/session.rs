@@ -1,5 +1,7 @@
 //! A consumer at work: connects, searches, and tries again, until it is told to end.
 
+mod changelog;
+
 use std::{sync::Arc, time::Duration};
 
 use ironbark_client::{Client, Search, SearchStream};
@@ -28,7 +30,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why a search ended.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     #[error("{0}")]
     Client(#[from] ironbark_client::Error),
     #[error("{0}")]
@@ -37,6 +39,12 @@ enum Failure {
     Violation(#[from] Violation),
     #[error("bad filter {0}")]
     Filter(String),
+    /// The provider's log lacks something, or has something that only a comparison of the content can find out.
+    #[error("{0}")]
+    Gap(String),
+    /// What the provider does not do.
+    #[error("{0}")]
+    Provider(String),
 }
 
 /// A consumer at work.
@@ -50,6 +58,8 @@ pub(crate) struct Session {
     at_once: u32,
     /// Whether the refresh of this search is completed.
     refreshed: bool,
+    /// The provider's log has a gap: the content is compared again (`syncdata=changelog`).
+    compares_anew: bool,
 }
 
 impl Session {
@@ -66,6 +76,7 @@ impl Session {
             status,
             at_once: 0,
             refreshed: false,
+            compares_anew: false,
         }
     }
 
@@ -83,7 +94,15 @@ impl Session {
                     Some(Duration::ZERO)
                 }
                 Ok(Again::FallBack(reason)) => self.fall_back(&reason),
-                Err(failure) if self.follower.has_gap() => self.fall_back(&failure.to_string()),
+                Err(failure) if self.follower.has_gap() || matches!(failure, Failure::Gap(_)) => {
+                    self.compares_anew = true;
+                    self.fall_back(&failure.to_string())
+                }
+                Err(Failure::Stop(Stop::NotLoaded(error))) => {
+                    let reason = error.diagnostic_message;
+                    tracing::info!(target: "sync", "entries are applied one by one from here on: {reason}");
+                    Some(Duration::ZERO)
+                }
                 Ok(Again::AtOnce) if self.at_once < MOST_AT_ONCE => {
                     self.at_once += 1;
                     Some(Duration::ZERO)
@@ -152,7 +171,11 @@ impl Session {
             status.next_connect = None;
             status.last_connect = Some(now);
         });
-        let ended = self.follow(&client).await;
+        let line = Arc::clone(&self.line);
+        let ended = match &line.changelog {
+            Some(log) => self.follow_changelog(&client, log).await,
+            None => self.follow(&client).await,
+        };
         // The provider learns of it at once, and may take its time.
         let _ = timeout(FAREWELL, client.unbind()).await;
         ended
@@ -241,13 +264,9 @@ impl Session {
             reload_hint: !begin.in_log,
         });
         let manage = Control::critical(ManageDsaIt);
-        let identity = &self.line.connection.bind.authorization_id;
-        let proxied = Control::critical(ProxiedAuthorization(identity.as_bytes()));
         let mut controls: Vec<&dyn EncodeControl> = vec![&sync, &manage];
-        // A SASL mechanism has assumed the identity before.
-        if !identity.is_empty() && self.line.connection.bind.method != ironbark_client::BindMethod::Sasl {
-            controls.push(&proxied);
-        }
+        let proxied = proxied(&self.line);
+        controls.extend(proxied.iter().map(|control| control as &dyn EncodeControl));
         Ok(client.search(&search, &controls)?.with_timeout(self.line.patience))
     }
 
@@ -308,7 +327,14 @@ impl Session {
     }
 }
 
-fn ended_with(code: ResultCode, text: &str) -> String {
+/// Who is meant by a search, if the bind does not say so. A SASL mechanism has assumed the identity before.
+pub(crate) fn proxied(line: &Line) -> Option<Control<ProxiedAuthorization<'_>>> {
+    let bind = &line.connection.bind;
+    let is_wanted = !bind.authorization_id.is_empty() && bind.method != ironbark_client::BindMethod::Sasl;
+    is_wanted.then(|| Control::critical(ProxiedAuthorization(bind.authorization_id.as_bytes())))
+}
+
+pub(crate) fn ended_with(code: ResultCode, text: &str) -> String {
     let name = code.name().unwrap_or("unregistered code");
     let separator = if text.is_empty() { "" } else { ": " };
     format!("the search ended with {name} ({}){separator}{text}", code.0)

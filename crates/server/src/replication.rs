@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{NamingContext, Service};
+use ironbark_config::syncrepl::Syncrepl;
+use ironbark_directory::{LogPlace, NamingContext, Service};
 use ironbark_model::Dn;
 use ironbark_replication::{Consumers, Status, lines};
 use ironbark_store::Database;
@@ -50,7 +51,7 @@ impl Replication {
         let copies = configuration.contexts.iter().filter(follows);
         let suffixes = copies.filter_map(|context| {
             let suffix = context.suffixes().first().filter(|suffix| !is_filled(suffix))?;
-            let is_unfilled = has_no_vector(context.database()?);
+            let is_unfilled = has_no_vector(context.database()?) || has_no_place(context);
             is_unfilled.then(|| suffix.pretty().to_owned())
         });
         suffixes.collect()
@@ -60,6 +61,12 @@ impl Replication {
     pub(crate) fn close(&self) {
         self.consumers.close();
     }
+}
+
+/// Whether the database follows a change log, and no refresh has come to its end.
+fn has_no_place(context: &NamingContext) -> bool {
+    let mut lines = context.settings.syncrepl.iter();
+    lines.any(Syncrepl::follows_changelog) && LogPlace::of_database(context).is_ok_and(|place| place.is_none())
 }
 
 /// Whether a database has no context vector. One that cannot be read is no reason to wait.

@@ -8,6 +8,7 @@
 
 mod accesslog;
 mod administer;
+mod changelog;
 mod chaos;
 mod compare;
 mod config;

@@ -12,6 +12,9 @@ use ironbark_model::{Dn, ldap_url::UrlScope};
 pub use self::retry::RetryStep;
 use crate::{SettingError, connection::ConnectSettings, secret::Secret};
 
+/// `filter` of a line without it.
+const EVERYTHING: &str = "(objectclass=*)";
+
 /// One line `syncrepl`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Syncrepl {
@@ -37,7 +40,7 @@ pub struct Syncrepl {
     pub interval: Duration,
     /// `retry`; empty: every hour without end.
     pub retry: Vec<RetryStep>,
-    /// `syncdata=accesslog`: once the content is here, changes come from the provider's log.
+    /// `syncdata`: once the content is here, changes come from the provider's log.
     pub log: Option<LogSource>,
     /// `sizelimit`; 0: none.
     pub size_limit: u32,
@@ -52,9 +55,20 @@ pub struct Syncrepl {
     text: Secret,
 }
 
+/// The form of a provider's log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogKind {
+    /// `syncdata=accesslog`: that of slapd's overlay accesslog.
+    Accesslog,
+    /// `syncdata=changelog`: that of Sun's servers and of 389 Directory Server (draft-good-ldap-changelog).
+    Changelog,
+}
+
 /// Where a provider logs changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogSource {
+    /// `syncdata`.
+    pub kind: LogKind,
     /// `logbase`.
     pub base: Dn,
     /// `logfilter`.
@@ -88,10 +102,19 @@ impl Syncrepl {
     /// It leaves something out.
     pub(crate) fn check_for_config(&self) -> Result<(), SettingError> {
         let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && self.log.is_none();
-        if is_whole && self.filter.eq_ignore_ascii_case("(objectclass=*)") {
+        if is_whole && self.filter.eq_ignore_ascii_case(EVERYTHING) {
             return Ok(());
         }
         Err("database config takes neither filter nor attrs nor exattrs nor syncdata".into())
+    }
+
+    /// `syncdata=changelog`.
+    pub fn follows_changelog(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.kind == LogKind::Changelog)
+    }
+
+    fn is_whole_subtree(&self) -> bool {
+        self.scope == UrlScope::Subtree && self.filter.eq_ignore_ascii_case(EVERYTHING)
     }
 
     /// Where the base is here.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ironbark_model::{Dn, Filter, Schema, ldap_url::UrlScope};
 
-use super::{LogSource, Syncrepl, retry};
+use super::{EVERYTHING, LogKind, LogSource, Syncrepl, retry};
 use crate::{
     SettingError,
     connection::{BindMethod, ConnectSettings},
@@ -21,18 +21,25 @@ const MOST_RID: u32 = 999;
 const FILTER_DEPTH: usize = 250;
 /// One day.
 const USUAL_INTERVAL: Duration = Duration::from_hours(24);
-/// What a server without the setting asks for.
-const EVERYTHING: &str = "(objectclass=*)";
+/// `logbase` of a line with `syncdata=changelog` without it: where Sun's servers and 389 Directory Server have the log.
+const CHANGELOG: &str = "cn=changelog";
 /// `logfilter` of a line without it: all changes that were made.
 const EVERY_CHANGE: &str = "(&(objectClass=auditWriteObject)(reqResult=0))";
+
+/// `syncdata`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SyncData {
+    Default,
+    Log(LogKind),
+}
 
 /// A line that is being read: what must be there may still be missing.
 struct Unfinished<'a> {
     statement: &'a Statement<'a>,
     rid: Option<u16>,
     base: Option<Dn>,
-    /// `syncdata=accesslog`.
-    follows_log: bool,
+    /// `syncdata`.
+    data: SyncData,
     log_base: Option<Dn>,
     log_filter: Option<String>,
     line: Syncrepl,
@@ -49,7 +56,7 @@ impl Syncrepl {
             statement,
             rid: None,
             base: None,
-            follows_log: false,
+            data: SyncData::Default,
             log_base: None,
             log_filter: None,
             line: Self {
@@ -126,7 +133,7 @@ impl Unfinished<'_> {
                     return Err(wrong(format!("invalid manageDSAit value \"{value}\"")));
                 }
             }
-            "syncdata" => self.follows_log = follows_log(value)?,
+            "syncdata" => self.data = sync_data(value)?,
             "attrsonly" => return Err(missing("syncrepl with attrsonly")),
             "strictrefresh" => return Err(missing("syncrepl with strictrefresh")),
             // Commits are shared anyway, and the cookie is part of its change.
@@ -156,25 +163,41 @@ impl Unfinished<'_> {
             (self.base.is_none(), "searchbase"),
         ];
         let missing: Vec<&str> = missing.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
-        self.line.log = match (self.follows_log, self.log_base) {
-            (false, base) => {
-                if base.is_some() || self.log_filter.is_some() {
-                    let notice = "logbase and logfilter have no meaning without syncdata=accesslog";
-                    self.statement.notice(notice.to_owned());
-                }
-                None
-            }
-            (true, None) => return Err("syncdata=accesslog needs a logbase".into()),
-            (true, Some(base)) => Some(LogSource {
-                base,
-                filter: self.log_filter.unwrap_or_else(|| EVERY_CHANGE.to_owned()),
-            }),
-        };
+        self.line.log = self.log()?;
+        if self.line.follows_changelog() && !self.line.is_whole_subtree() {
+            // The log tells of changes of all entries, and not which of them match.
+            return Err("syncdata=changelog takes neither scope nor filter".into());
+        }
         if let (Some(rid), Some(base), true) = (self.rid, self.base, missing.is_empty()) {
             (self.line.rid, self.line.base) = (rid, base);
             return Ok(self.line);
         }
         Err(format!("the line is malformed, missing {}", missing.join(" ")).into())
+    }
+}
+
+impl Unfinished<'_> {
+    /// Where the provider's log is.
+    fn log(&mut self) -> Result<Option<LogSource>, SettingError> {
+        let (base, filter) = (self.log_base.take(), self.log_filter.take());
+        let SyncData::Log(kind) = self.data else {
+            if base.is_some() || filter.is_some() {
+                let notice = "logbase and logfilter have no meaning without syncdata";
+                self.statement.notice(notice.to_owned());
+            }
+            return Ok(None);
+        };
+        if kind == LogKind::Changelog && filter.is_some() {
+            let notice = "logfilter has no meaning with syncdata=changelog: all changes are read";
+            self.statement.notice(notice.to_owned());
+        }
+        let base = match (base, kind) {
+            (Some(base), _) => base,
+            (None, LogKind::Changelog) => self.dn("logbase", CHANGELOG)?,
+            (None, LogKind::Accesslog) => return Err("syncdata=accesslog needs a logbase".into()),
+        };
+        let filter = filter.unwrap_or_else(|| EVERY_CHANGE.to_owned());
+        Ok(Some(LogSource { kind, base, filter }))
     }
 }
 
@@ -191,13 +214,13 @@ fn parse_decimal(value: &str) -> Option<u32> {
 }
 
 /// `syncdata`.
-fn follows_log(value: &str) -> Result<bool, SettingError> {
+fn sync_data(value: &str) -> Result<SyncData, SettingError> {
     if value.eq_ignore_ascii_case("default") {
-        Ok(false)
+        Ok(SyncData::Default)
     } else if value.eq_ignore_ascii_case("accesslog") {
-        Ok(true)
+        Ok(SyncData::Log(LogKind::Accesslog))
     } else if value.eq_ignore_ascii_case("changelog") {
-        Err(missing("syncdata=changelog"))
+        Ok(SyncData::Log(LogKind::Changelog))
     } else {
         Err(format!("unknown sync data type \"{value}\"").into())
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ironbark_model::ldap_url::UrlScope;
 
-use super::{RetryStep, Syncrepl};
+use super::{LogKind, RetryStep, Syncrepl};
 use crate::{
     Configuration, connection::BindMethod, load, reader::Memory, test_overlay::registry, test_schema::with_schema,
 };
@@ -65,6 +65,11 @@ fn a_log_is_followed_if_the_line_says_so() {
     assert_eq!((log.base.pretty(), &*log.filter), ("cn=log", "(reqResult=0)"));
     let usual = with("logbase=cn=log syncdata=AccessLog").unwrap();
     assert_eq!(usual.filter, "(&(objectClass=auditWriteObject)(reqResult=0))");
+    let changelog = with("syncdata=changelog logfilter=(a=b)").unwrap();
+    assert_eq!(
+        (changelog.kind, changelog.base.pretty()),
+        (LogKind::Changelog, "cn=changelog")
+    );
     assert_eq!(with("syncdata=default"), None);
     assert_eq!(with("logbase=cn=log"), None);
 }
@@ -140,16 +145,37 @@ fn wrong_lines_are_refused_with_the_reason() {
             "logfilter: unable to parse filter=\"(a\"",
         ),
         (&format!("{LEAST} logbase=log"), "Invalid logbase DN \"log\""),
-        (
-            &format!("{LEAST} syncdata=changelog"),
-            "syncdata=changelog is not built yet",
-        ),
         (&format!("{LEAST}\nsyncrepl {LEAST}"), "another line has rid=001"),
         (&format!("{LEAST}\nupdatedn cn=a"), "cannot be used with syncrepl"),
     ] {
         let error = line(words).unwrap_err();
         assert!(error.contains(reason), "{words}: {error}");
         assert!(error.starts_with("slapd.conf: line "), "{error}");
+    }
+}
+
+#[test]
+fn a_change_log_is_followed_whole_and_alone() {
+    for (words, reason) in [
+        (
+            &format!("{LEAST} syncdata=changelog filter=(sn=a)"),
+            "syncdata=changelog takes neither scope nor filter",
+        ),
+        (
+            &format!("{LEAST} syncdata=changelog scope=one"),
+            "syncdata=changelog takes neither scope nor filter",
+        ),
+        (
+            &format!("{LEAST} syncdata=changelog\nmultiprovider on"),
+            "syncdata=changelog cannot be used with multiprovider",
+        ),
+        (
+            &format!("{LEAST} syncdata=changelog\nsyncrepl rid=2 provider=ldap://a searchbase=dc=example,dc=com"),
+            "syncdata=changelog must be the only syncrepl of its database",
+        ),
+    ] {
+        let error = line(words).unwrap_err();
+        assert!(error.contains(reason), "{words}: {error}");
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Executed {
     pub(crate) record: ChangeRecord,
     /// Whether the connection may do everything again, because its password was changed.
     pub(crate) lifts_restriction: bool,
+    /// Whether there is something to commit even if there is no change.
+    pub(crate) has_notes: bool,
 }
 
 /// The reason why a write was not made.

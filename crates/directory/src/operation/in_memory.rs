@@ -213,6 +213,7 @@ impl Execution<'_> {
         Ok(Executed {
             record,
             lifts_restriction: false,
+            has_notes: false,
         })
     }
 

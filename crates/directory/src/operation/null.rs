@@ -87,6 +87,7 @@ fn nothing(directory: &Directory, context: &NamingContext, origin: &RequestConte
     Executed {
         record: record::begin(directory, context, origin, &directory.next_stamp(), kind),
         lifts_restriction: false,
+        has_notes: false,
     }
 }
 

@@ -84,6 +84,8 @@ pub struct Execution<'w, 'd> {
     pub passwords: Option<Passwords>,
     /// If the operation succeeds, the connection is no longer restricted.
     pub lifts_restriction: bool,
+    /// Notes were written that are to be committed.
+    has_notes: bool,
     /// The changes stay in this server: no consumer is told of them, and the context vector does not move.
     pub(crate) is_silent: bool,
 }
@@ -148,6 +150,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,
             lifts_restriction: false,
+            has_notes: false,
         }
     }
 
@@ -491,6 +494,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// # Errors
     /// The storage failed.
     pub fn put_source(&mut self, name: &str, notes: &[u8]) -> Result<(), OperationError> {
+        self.has_notes = true;
         Ok(self.transaction.put_source(name, notes)?)
     }
 
@@ -513,6 +517,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(Executed {
             record: self.record,
             lifts_restriction: self.lifts_restriction,
+            has_notes: self.has_notes,
         })
     }
 

@@ -166,7 +166,7 @@ impl Absent {
 
     /// Deletes one, unless it went with another.
     fn delete(&self, execution: &mut Execution<'_, '_>, victim: &Victim) -> Result<Success, OperationError> {
-        if !self.mapping.multi_provider {
+        if !self.mapping.multi_provider && !self.mapping.own_csns {
             let of_its_server = victim.csn.and_then(|csn| self.covered.of_server(csn.server_id()));
             if let Some(csn) = of_its_server.or_else(|| self.covered.iter().max()) {
                 execution.attribute_to(csn, super::apply::via_of(self.via));

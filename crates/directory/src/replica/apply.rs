@@ -32,6 +32,11 @@ pub(super) fn run(
     content: &Content,
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
+    if let Some(step) = &change.step
+        && step.is_made(execution)?
+    {
+        return Ok(OutcomeKind::Covered.into());
+    }
     let vector = execution.vector()?;
     let mut news: Vec<Csn> = change
         .cookie
@@ -68,6 +73,9 @@ pub(super) fn run(
         execution.attribute_to(*last, via_of(change.via));
     }
     execution.take_cookie(news);
+    if let Some(step) = &change.step {
+        step.take(execution)?;
+    }
     Ok(outcome)
 }
 
@@ -79,9 +87,14 @@ pub(super) fn via_of(peer: u16) -> u16 {
     }
 }
 
+/// The CSN of a change that this server makes itself.
+pub(super) fn own_csn(execution: &Execution<'_, '_>) -> Csn {
+    Csn::parse(execution.stamp.csn.as_bytes()).unwrap_or_default()
+}
+
 /// Makes the change one of this server.
 pub(super) fn make_own(execution: &mut Execution<'_, '_>) {
-    let csn = Csn::parse(execution.stamp.csn.as_bytes()).unwrap_or_default();
+    let csn = own_csn(execution);
     execution.attribute_to(csn, 0);
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(
     if !change.mapping.holds(&execution.view().dn(id)?) {
         return Ok(OutcomeKind::Same.into());
     }
-    if change.csn.is_none() {
+    if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
     }
     if change.mapping.stamps_places() {

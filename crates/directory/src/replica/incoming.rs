@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_store::{Csn, EntryId, change::TextAttribute};
 
-use super::{logged::LoggedChange, mapping::ReplicaMapping};
+use super::{log_place::LogStep, logged::LoggedChange, mapping::ReplicaMapping};
 use crate::request::stop::Sequence;
 
 /// What a provider has sent.
@@ -53,6 +53,8 @@ pub struct Replicated {
     pub in_refresh: bool,
     /// CSNs that the context vector takes in, in the same transaction.
     pub cookie: Vec<Csn>,
+    /// What the message does to the place in a log with numbers.
+    pub step: Option<LogStep>,
     /// The consumer's settings.
     pub mapping: Arc<ReplicaMapping>,
     /// The messages that it belongs to, and its number among them.

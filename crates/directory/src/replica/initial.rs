@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use ironbark_model::{Attribute, Entry, Filter};
 use ironbark_runtime::spawn_named;
-use ironbark_store::{BulkBuilder, ContextVector, Database, Scope, StoreError};
+use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, Scope, StoreError};
 use rustc_hash::FxHashSet;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     incoming::{Incoming, ReplicatedEntry},
     mapping::ReplicaMapping,
-    read::read,
+    read::{ReadAttribute, ReadEntry, read},
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
@@ -86,6 +86,7 @@ impl Directory {
             configuration,
             builder,
             seen: FxHashSet::default(),
+            last: None,
         };
         // Without a thread the entries are applied one by one.
         spawn_named("initial-load", move || {
@@ -128,7 +129,8 @@ impl InitialLoad {
         self.hand_over().await
     }
 
-    /// Ends the load: everything was taken. After success the entries are there, with the provider's vector.
+    /// Ends the load: everything was taken. After success the entries are there, with the provider's vector and the
+    /// last CSN of those that they were given here.
     ///
     /// # Errors
     /// The load has come to nothing, and the database is as it was.
@@ -165,6 +167,8 @@ struct Load {
     configuration: Arc<Configuration>,
     builder: BulkBuilder,
     seen: FxHashSet<[u8; 16]>,
+    /// The last CSN that was given to an entry of a provider without CSNs.
+    last: Option<Csn>,
 }
 
 impl Load {
@@ -184,11 +188,14 @@ impl Load {
 
     fn add(&mut self, entry: &ReplicatedEntry) -> Result<(), OperationError> {
         let name = || String::from(&*entry.dn);
-        let read = read(&self.configuration, entry, &self.mapping)?;
+        let mut read = read(&self.configuration, entry, &self.mapping)?;
+        if self.mapping.own_csns {
+            self.stamp(&mut read);
+        }
         let Some(csn) = read.csn else {
             return Err(ReplicaRefusal::NoCsn { name: name() }.into());
         };
-        if !self.directory.observe_peer(csn, 0) {
+        if !self.mapping.own_csns && !self.directory.observe_peer(csn, 0) {
             return Err(WriteRefusal::TooFarAhead.into());
         }
         if !self.seen.insert(read.uuid) {
@@ -208,6 +215,18 @@ impl Load {
         Ok(())
     }
 
+    /// Gives an entry a CSN of this server.
+    fn stamp(&mut self, entry: &mut ReadEntry) {
+        let stamp = self.directory.next_stamp();
+        entry.csn = Csn::parse(stamp.csn.as_bytes());
+        self.last = entry.csn;
+        entry.attributes.push(ReadAttribute {
+            description: self.configuration.well_known.entry_csn.clone(),
+            values: vec![stamp.csn.as_bytes().to_vec()],
+            normals: vec![stamp.csn.as_bytes().to_vec()],
+        });
+    }
+
     fn install(self, vector: &ContextVector) -> Result<(), OperationError> {
         if !vector.iter().all(|csn| self.directory.observe_peer(csn, 0)) {
             return Err(WriteRefusal::TooFarAhead.into());
@@ -219,7 +238,11 @@ impl Load {
         }
         let context = configuration.context_of(&self.mapping.local_base);
         let writer = context.and_then(|context| context.backend.own_writer());
-        let last = self.builder.install(&self.database, vector)?;
+        let mut vector = vector.clone();
+        if let Some(own) = self.last {
+            vector.merge(own);
+        }
+        let last = self.builder.install(&self.database, &vector)?;
         if let Some(feed) = writer.map(WriterHandle::feed) {
             feed.committed(last);
         }

@@ -34,6 +34,8 @@ pub struct ReplicaMapping {
     pub multi_provider: bool,
     /// Whether changes come from the provider's log (`syncdata`): conflicts are decided value by value.
     pub merges_values: bool,
+    /// Whether the provider has no CSNs, and changes get those of this server.
+    pub own_csns: bool,
     /// Author of the changes: the consumer's rootdn.
     pub author: Dn,
 }

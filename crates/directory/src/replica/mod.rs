@@ -12,6 +12,7 @@ mod find;
 mod incoming;
 mod initial;
 mod job;
+mod log_place;
 mod logged;
 mod mapping;
 mod place;
@@ -23,6 +24,7 @@ pub use self::{
     absent::{Absent, AbsentSlice},
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     initial::InitialLoad,
+    log_place::{LogPlace, LogStep},
     logged::{LoggedChange, LoggedOperation},
     mapping::{AttributeChoice, ReplicaMapping},
     tree::ReplicatedTree,

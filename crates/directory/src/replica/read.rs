@@ -1,6 +1,9 @@
 //! Reading an entry as a provider has sent it: names and values as they are here.
 
-use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, schema::entry_check::CheckedAttribute};
+use ironbark_model::{
+    Attribute, AttributeDescription, Dn, Entry, Schema,
+    schema::entry_check::{CheckedAttribute, structural_class_of},
+};
 use ironbark_store::Csn;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -93,6 +96,9 @@ pub(super) fn read(
             normals: vec![entry.uuid.to_vec()],
         }),
     }
+    if mapping.own_csns {
+        attributes.extend(structural_class(configuration, &attributes));
+    }
     let read = ReadEntry {
         dn,
         uuid: entry.uuid,
@@ -104,6 +110,27 @@ pub(super) fn read(
         check(configuration, &read)?;
     }
     Ok(read)
+}
+
+/// `structuralObjectClass`, which a server of another kind does not send. `None`: the classes have none.
+fn structural_class(configuration: &Configuration, attributes: &[ReadAttribute]) -> Option<ReadAttribute> {
+    let (schema, known) = (&*configuration.schema, &configuration.well_known);
+    let mut all = attributes.iter();
+    let classes = all.find(|attribute| attribute.description == known.object_class)?;
+    let class = structural_name(schema, classes.values.iter().map(Vec::as_slice))?;
+    let description = known.structural_object_class.clone();
+    let normals = vec![normal_form(schema, &description, &class)];
+    Some(ReadAttribute {
+        description,
+        values: vec![class],
+        normals,
+    })
+}
+
+/// The name of the structural class of these classes, if they have one.
+pub(super) fn structural_name<'a>(schema: &Schema, classes: impl IntoIterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    let number = structural_class_of(schema, classes).ok()?;
+    Some(schema.object_class(number).name().as_bytes().to_vec())
 }
 
 fn is_place(name: &str) -> bool {

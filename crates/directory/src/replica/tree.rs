@@ -155,6 +155,7 @@ impl WriteTask for Job {
             Executed {
                 record,
                 lifts_restriction: false,
+                has_notes: false,
             },
         ))
     }

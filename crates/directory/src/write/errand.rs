@@ -60,6 +60,7 @@ impl WriteTask for ErrandTask {
         let mut last = Executed {
             record: ironbark_store::ChangeRecord::default(),
             lifts_restriction: false,
+            has_notes: false,
         };
         let mut is_dirty = false;
         for number in 0..self.errand.steps() {

@@ -78,6 +78,7 @@ impl WriteTask for Replay {
         let executed = Executed {
             record,
             lifts_restriction: false,
+            has_notes: false,
         };
         Ok((Success::default(), executed))
     }

@@ -11,6 +11,7 @@ mod convergence;
 mod entries;
 mod initial;
 mod logged;
+mod numbered;
 mod peer;
 mod places;
 mod restored;

@@ -40,6 +40,7 @@ pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
         needs_csn: true,
         multi_provider: false,
         merges_values: false,
+        own_csns: false,
         author: dn(site, "cn=root,dc=ex"),
     }
 }
@@ -139,6 +140,7 @@ pub(crate) fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated
         csn: None,
         in_refresh: false,
         cookie: Vec::new(),
+        step: None,
         mapping: Arc::new(mapping),
         session: Default::default(),
     }

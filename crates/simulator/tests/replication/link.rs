@@ -69,6 +69,7 @@ impl Link {
             needs_csn: is_shared,
             multi_provider: is_shared,
             merges_values: false,
+            own_csns: false,
             author: dn("cn=root,dc=ex"),
         };
         let sid = u16::try_from(consumer + 1).expect("small");
@@ -154,6 +155,7 @@ impl Link {
             csn: None,
             in_refresh: false,
             cookie: Vec::new(),
+            step: None,
             mapping: Arc::clone(self.follower.mapping()),
             session: (ReplicaSession::default(), 0),
         };

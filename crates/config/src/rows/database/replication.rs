@@ -18,8 +18,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .does(
             "Makes the database a consumer of another server: it holds a copy of what is at and below `searchbase` there, \
              and clients may not write to it, unless `multiprovider` is on. docs/replication.md tells of all words. \
-             `syncdata=changelog`, `type=dirSync`, `attrsonly` and `strictrefresh` are not built yet; `lazycommit` and \
-             `manageDSAit` change nothing here.",
+             `type=dirSync`, `attrsonly` and `strictrefresh` are not built yet; `lazycommit` and `manageDSAit` change \
+             nothing here.",
         )
         .since("2.2")
         .like(&[
@@ -27,6 +27,8 @@ pub(crate) const ROWS: &[Setting] = &[
              credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist retry=\"5 5 300 +\"",
             "rid=2 provider=\"ldaps://a.example.com ldaps://b.example.com\" searchbase=ou=people,dc=example,dc=com \
              scope=one filter=(objectClass=person) attrs=cn,sn,mail interval=00:01:00:00",
+            "rid=003 provider=ldaps://389ds.example.com bindmethod=simple binddn=\"cn=Directory Manager\" \
+             credentials=secret searchbase=dc=example,dc=com syncdata=changelog type=refreshAndPersist retry=\"5 +\"",
         ])
         .obeyed(Handler::Database {
             set: add_line,

@@ -7,6 +7,7 @@ use super::{
     history::{Newer, newer_than},
     merge::merge,
     read::{ReadLogged, ReadOperation, ReadRename},
+    structural,
 };
 use crate::{
     OperationError,
@@ -17,11 +18,12 @@ use crate::{
     overlay::{Before, Execution},
     refusal::ReplicaRefusal,
     replica::{
-        apply::csn_of,
+        apply::{csn_of, own_csn},
         conflict::{self, Claim},
         delete,
         find::find,
         incoming::{OutcomeKind, ReplicaOutcome, Replicated},
+        log_place::LogStep,
         place::Aftermath,
         placing::{self, Moves, Wanted, Way},
     },
@@ -41,9 +43,13 @@ pub(in crate::replica) fn run(
     logged: &ReadLogged,
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
-    let Some(csn) = change.csn else {
-        let name = logged.dn.pretty().to_owned();
-        return Err(ReplicaRefusal::NoCsn { name }.into());
+    let csn = match change.csn {
+        Some(csn) => csn,
+        None if change.mapping.own_csns => own_csn(execution),
+        None => {
+            let name = logged.dn.pretty().to_owned();
+            return Err(ReplicaRefusal::NoCsn { name }.into());
+        }
     };
     let Some(id) = logged.locate(execution)? else {
         return logged.missing(execution, change);
@@ -107,7 +113,9 @@ impl ReadLogged {
         if let Some(uuid) = self.uuid {
             let deleted = execution.view().tombstone(&uuid)?;
             if is_delete {
-                if deleted.is_none_or(|(known, _)| change.csn.is_some_and(|csn| known < csn)) {
+                // A log with numbers is in order: nobody has a change of it that could bring the entry back.
+                let is_late = !change.mapping.own_csns;
+                if is_late && deleted.is_none_or(|(known, _)| change.csn.is_some_and(|csn| known < csn)) {
                     execution.bury(uuid);
                 }
                 return Ok(OutcomeKind::Same.into());
@@ -117,7 +125,7 @@ impl ReadLogged {
                 return Ok(OutcomeKind::Tombstoned.into());
             }
         }
-        if is_delete {
+        if is_delete || change.step.as_ref().is_some_and(LogStep::may_miss_entry) {
             return Ok(OutcomeKind::Same.into());
         }
         let name = self.dn.pretty().to_owned();
@@ -185,7 +193,12 @@ impl Logged<'_> {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
-        plan_replicated(schema, &record, &wanted, &overlays.watched)
+        let mut plan = plan_replicated(schema, &record, &wanted, &overlays.watched)?;
+        if self.change.mapping.own_csns {
+            plan.changes
+                .extend(structural::change(execution, &record, &plan.changes)?);
+        }
+        Ok(plan)
     }
 
     fn rename(

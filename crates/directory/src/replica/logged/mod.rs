@@ -5,6 +5,7 @@ mod apply;
 mod history;
 mod merge;
 mod read;
+mod structural;
 
 use ironbark_store::change::RequestedModification;
 
