@@ -11,6 +11,7 @@ mod administer;
 mod chaos;
 mod compare;
 mod config;
+mod conflicts;
 mod consumer;
 mod delta;
 mod glued;
