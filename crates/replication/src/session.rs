@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ironbark_client::{Client, Search, SearchStream};
-use ironbark_directory::Directory;
+use ironbark_directory::{Directory, SyncCookie};
 use ironbark_ldap_proto::{
     DerefAliases, EncodeControl, Filter,
     controls::{Control, ManageDsaIt, ProxiedAuthorization, SyncRequest},
@@ -53,8 +53,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(directory: Arc<Directory>, line: Arc<Line>, status: Arc<SharedStatus>) -> Self {
-        let mut machine = Machine::new(line.rid, line.sid, line.persists);
+    /// A consumer that begins with `given`, or what the database has.
+    pub(crate) fn new(
+        directory: Arc<Directory>,
+        line: Arc<Line>,
+        status: Arc<SharedStatus>,
+        given: Option<SyncCookie>,
+    ) -> Self {
+        let mut machine = Machine::new(line.rid, line.sid, line.persists).with_cookie(given);
         if line.log.is_some() {
             machine = machine.with_log();
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{NamingContext, Service};
+use ironbark_directory::{NamingContext, Service, SyncCookie};
 use ironbark_model::Dn;
 use ironbark_replication::{Consumers, Status, lines};
 use ironbark_store::Database;
@@ -14,10 +14,10 @@ pub(crate) struct Replication {
 }
 
 impl Replication {
-    /// Without consumers, until [`Self::configure`].
-    pub(crate) fn new(directory: Arc<Service>) -> Self {
+    /// Without consumers, until [`Self::configure`]. `cookies` are those of `slapd -c`.
+    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>) -> Self {
         Self {
-            consumers: Consumers::new(Arc::clone(&directory)),
+            consumers: Consumers::new(Arc::clone(&directory), cookies),
             directory,
         }
     }

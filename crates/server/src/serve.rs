@@ -7,7 +7,7 @@ use ironbark_config::{
     kinds::{CONFIG, MONITOR},
     parts::PartKind,
 };
-use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service};
+use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service, SyncCookie};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -195,14 +195,14 @@ impl Running {
             settings,
             _state_files: state_files,
         };
-        let replication = running.follow_others(&attached);
+        let replication = running.follow_others(&attached, options.cookies.clone());
         running.show_metrics(metrics_listener, clock, max_descriptors, replication)?;
         Ok(running)
     }
 
     /// Starts the consumers, and lets cn=Monitor show what runs.
-    fn follow_others(&self, attached: &Attached) -> Arc<Replication> {
-        let replication = Arc::new(Replication::new(Arc::clone(&self.directory)));
+    fn follow_others(&self, attached: &Attached, cookies: Vec<SyncCookie>) -> Arc<Replication> {
+        let replication = Arc::new(Replication::new(Arc::clone(&self.directory), cookies));
         // Only this line sets it.
         let _ = attached.set(RunningServer {
             directory: Arc::downgrade(&self.directory),

@@ -13,6 +13,7 @@ mod compare;
 mod config;
 mod conflicts;
 mod consumer;
+mod cookies;
 mod delta;
 mod glued;
 mod hardship;
