@@ -15,7 +15,7 @@ use tokio::{
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::{Line, Status, session::Session, status::SharedStatus};
+use crate::{Line, Status, StrictRefreshes, session::Session, status::SharedStatus};
 
 /// A consumer by its database and its `rid`.
 type Key = (String, u16);
@@ -36,19 +36,21 @@ pub struct Consumers {
     shown: Shown,
     /// `slapd -c`: cookies for the first sessions of consumers, by `rid`.
     given: Given,
+    strict: StrictRefreshes,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Consumers {
     /// No consumers. `cookies`: what consumers begin with instead of what their databases have (`slapd -c`). Each is
-    /// for the first consumer that has its `rid`.
-    pub fn new(directory: Arc<Directory>, cookies: Vec<SyncCookie>) -> Self {
+    /// for the first consumer that has its `rid`. `strict` learns of refreshes during which clients must wait.
+    pub fn new(directory: Arc<Directory>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Self {
         let keyed = cookies.into_iter().map(|cookie| (cookie.rid, cookie));
         Self {
             directory,
             wanted: watch::Sender::new(Some(BTreeMap::new())),
             shown: Shown::default(),
             given: Arc::new(Mutex::new(keyed.collect())),
+            strict,
             thread: Mutex::default(),
         }
     }
@@ -78,6 +80,7 @@ impl Consumers {
             running: BTreeMap::new(),
             shown: Arc::clone(&self.shown),
             given: Arc::clone(&self.given),
+            strict: self.strict.clone(),
         };
         let told = self.wanted.subscribe();
         spawn_named("syncrepl", move || hall.serve(&runtime, told))
@@ -112,6 +115,7 @@ struct Hall {
     running: BTreeMap<Key, (Arc<Line>, AbortHandle)>,
     shown: Shown,
     given: Given,
+    strict: StrictRefreshes,
 }
 
 impl Hall {
@@ -150,7 +154,13 @@ impl Hall {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(&line.rid);
-            let session = Session::new(Arc::clone(&self.directory), Arc::clone(line), status, given);
+            let session = Session::new(
+                Arc::clone(&self.directory),
+                Arc::clone(line),
+                status,
+                given,
+                self.strict.clone(),
+            );
             let task = spawn_local(session.run()).abort_handle();
             self.running.insert(key.clone(), (Arc::clone(line), task));
         }

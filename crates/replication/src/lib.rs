@@ -14,6 +14,7 @@ mod message;
 mod retry;
 mod session;
 mod status;
+mod strict;
 mod tree;
 
 pub use consumers::Consumers;
@@ -25,3 +26,4 @@ pub use machine::{Again, Begin, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;
 pub use status::{Phase, Status};
+pub use strict::StrictRefreshes;

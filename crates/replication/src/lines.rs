@@ -82,6 +82,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         }),
         mapping: Arc::new(mapping),
         persists: line.persists,
+        strict_refresh: line.log.as_ref().is_some_and(|log| log.strict_refresh),
         interval: line.interval,
         retries: if line.retry.is_empty() {
             vec![EVERY_HOUR]

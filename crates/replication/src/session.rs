@@ -15,6 +15,7 @@ use crate::{
     Again, Begin, Follower, Line, Machine, Message, Retries, Stop, Violation,
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
+    strict::{StrictRefresh, StrictRefreshes},
 };
 
 /// How often the index of entryUUID is looked for, while it is being built.
@@ -50,6 +51,9 @@ pub(crate) struct Session {
     at_once: u32,
     /// Whether the refresh of this search is completed.
     refreshed: bool,
+    strict: StrictRefreshes,
+    /// `strictrefresh`: the refresh after a gap, until it is completed.
+    under_way: Option<StrictRefresh>,
 }
 
 impl Session {
@@ -59,6 +63,7 @@ impl Session {
         line: Arc<Line>,
         status: Arc<SharedStatus>,
         given: Option<SyncCookie>,
+        strict: StrictRefreshes,
     ) -> Self {
         let mut machine = Machine::new(line.rid, line.sid, line.persists).with_cookie(given);
         if line.log.is_some() {
@@ -72,6 +77,8 @@ impl Session {
             status,
             at_once: 0,
             refreshed: false,
+            strict,
+            under_way: None,
         }
     }
 
@@ -115,6 +122,11 @@ impl Session {
     /// Tells that a refresh of the content must follow, and how long to wait before it.
     fn fall_back(&mut self, reason: &str) -> Option<Duration> {
         self.status.update(|status| status.fallbacks += 1);
+        if self.line.strict_refresh && self.under_way.is_none() {
+            let rid = self.line.rid;
+            tracing::warn!(target: "any", "syncrepl rid={rid:03}: no clients until the content is refreshed (strictrefresh)");
+            self.under_way = Some(self.strict.begin());
+        }
         if self.at_once >= MOST_AT_ONCE {
             return self.failed(reason);
         }
@@ -296,6 +308,10 @@ impl Session {
 
     fn refresh_ended(&mut self) {
         self.refreshed = true;
+        if self.under_way.take().is_some() {
+            let rid = self.line.rid;
+            tracing::warn!(target: "any", "syncrepl rid={rid:03}: the content is refreshed, clients are served again");
+        }
         self.retries.succeeded();
         let counts = self.follower.counts();
         tracing::info!(

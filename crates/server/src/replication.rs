@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_directory::{NamingContext, Service, SyncCookie};
 use ironbark_model::Dn;
-use ironbark_replication::{Consumers, Status, lines};
+use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
 use ironbark_store::Database;
 
 /// The consumers of this server.
@@ -15,9 +15,9 @@ pub(crate) struct Replication {
 
 impl Replication {
     /// Without consumers, until [`Self::configure`]. `cookies` are those of `slapd -c`.
-    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>) -> Self {
+    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Self {
         Self {
-            consumers: Consumers::new(Arc::clone(&directory), cookies),
+            consumers: Consumers::new(Arc::clone(&directory), cookies, strict),
             directory,
         }
     }

@@ -27,6 +27,7 @@ mod provider;
 mod restored;
 mod sessions;
 mod shadow;
+mod strict;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

@@ -35,6 +35,7 @@ struct Unfinished<'a> {
     follows_log: bool,
     log_base: Option<Dn>,
     log_filter: Option<String>,
+    strict_refresh: bool,
     line: Syncrepl,
 }
 
@@ -52,6 +53,7 @@ impl Syncrepl {
             follows_log: false,
             log_base: None,
             log_filter: None,
+            strict_refresh: false,
             line: Self {
                 rid: 0,
                 connection: ConnectSettings::default(),
@@ -127,8 +129,9 @@ impl Unfinished<'_> {
                 }
             }
             "syncdata" => self.follows_log = follows_log(value)?,
-            "attrsonly" => return Err(missing("syncrepl with attrsonly")),
-            "strictrefresh" => return Err(missing("syncrepl with strictrefresh")),
+            // slapd sends it, and then ends at the first entry.
+            "attrsonly" => return Err(wrong("an entry without values cannot be stored".to_owned())),
+            "strictrefresh" => self.strict_refresh = true,
             // Commits are shared anyway, and the cookie is part of its change.
             "lazycommit" => {}
             "logbase" => {
@@ -162,12 +165,17 @@ impl Unfinished<'_> {
                     let notice = "logbase and logfilter have no meaning without syncdata=accesslog";
                     self.statement.notice(notice.to_owned());
                 }
+                if self.strict_refresh {
+                    let notice = "strictrefresh has no meaning without syncdata=accesslog";
+                    self.statement.notice(notice.to_owned());
+                }
                 None
             }
             (true, None) => return Err("syncdata=accesslog needs a logbase".into()),
             (true, Some(base)) => Some(LogSource {
                 base,
                 filter: self.log_filter.unwrap_or_else(|| EVERY_CHANGE.to_owned()),
+                strict_refresh: self.strict_refresh,
             }),
         };
         if let (Some(rid), Some(base), true) = (self.rid, self.base, missing.is_empty()) {
