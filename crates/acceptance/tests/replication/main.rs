@@ -13,6 +13,7 @@ mod compare;
 mod config;
 mod conflicts;
 mod consumer;
+mod consumer_tls;
 mod cookies;
 mod delta;
 mod glued;
