@@ -20,6 +20,7 @@ mod glued;
 mod hardship;
 mod interop;
 mod kept_config;
+mod lag;
 mod live;
 mod mesh;
 mod migration;
