@@ -40,6 +40,7 @@ pub use backend::{
     bind_failures::{BindFailures, Patience},
     computed::complete_entries,
     configuration::Configuration,
+    conflicts::{Conflict, ConflictKind, ConflictSide, DatabaseConflicts, KeptConflict},
     directory::Directory,
     external::{
         AnswerStream, Answers, ExternalAsker, ExternalDatabase, ExternalOperation, ExternalRequest, ExternalSearch,

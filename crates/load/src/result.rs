@@ -75,6 +75,9 @@ pub struct Point {
     pub operations: Vec<OperationResult>,
     /// Operations over time.
     pub series: Series,
+    /// How far consumers of the server were behind, if they were watched.
+    #[serde(default)]
+    pub lags: Vec<LagSeries>,
     /// Why connections were lost, and how many for each reason.
     pub lost_connections: BTreeMap<String, u64>,
     /// Requests that were still unanswered at the end.
@@ -134,6 +137,25 @@ pub struct Series {
     pub interval: f64,
     /// The rate of each interval, in the unit of the workload.
     pub rates: Vec<f64>,
+}
+
+/// How far a consumer was behind the server, by the times of CSNs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct LagSeries {
+    /// URL of the consumer.
+    pub consumer: String,
+    /// Seconds since the measurement began, and seconds that the consumer was behind.
+    pub samples: Vec<(f64, f64)>,
+}
+
+impl LagSeries {
+    /// Median and maximum in seconds. `None`: there is no sample.
+    pub fn median_and_most(&self) -> Option<(f64, f64)> {
+        let mut lags: Vec<f64> = self.samples.iter().map(|(_, lag)| *lag).collect();
+        lags.sort_by(f64::total_cmp);
+        let median = lags.get(lags.len().saturating_sub(1) / 2)?;
+        Some((*median, *lags.last()?))
+    }
 }
 
 /// The use of the server's process during a measurement.
@@ -270,6 +292,7 @@ pub(crate) mod tests {
                 interval: 0.25,
                 rates: vec![*rate; 40],
             },
+            lags: Vec::new(),
             lost_connections: BTreeMap::new(),
             unanswered: 0,
             unsent: 0,
@@ -303,6 +326,25 @@ pub(crate) mod tests {
         let mut text = Vec::new();
         result.write(&mut text).unwrap();
         assert_eq!(RunResult::read(&text), Ok(result));
+    }
+
+    #[test]
+    fn results_without_lags_can_be_read() {
+        let result = sample("ours", "search", &[(1, 100.0)]);
+        let mut value = serde_json::to_value(&result).unwrap();
+        let point = value["points"][0].as_object_mut().unwrap();
+        assert!(point.remove("lags").is_some());
+        assert_eq!(RunResult::read(value.to_string().as_bytes()), Ok(result));
+    }
+
+    #[test]
+    fn a_lag_has_a_median_and_a_maximum() {
+        let series = |lags: &[f64]| LagSeries {
+            consumer: String::new(),
+            samples: lags.iter().map(|lag| (0.0, *lag)).collect(),
+        };
+        assert_eq!(series(&[]).median_and_most(), None);
+        assert_eq!(series(&[3.0, 1.0, 2.0]).median_and_most(), Some((2.0, 3.0)));
     }
 
     #[test]

@@ -41,8 +41,8 @@ struct Optimize {
     without_gain: u32,
 }
 
-/// Measures each step. `each` gets its result before the next step begins. `progress` gets the number of clients and
-/// the progress of the step.
+/// Measures each step. `each` gets its result before the next step begins, and may add to it. `progress` gets the
+/// number of clients and the progress of the step.
 ///
 /// # Errors
 /// Those of [`engine::run`]. Earlier measurements are then lost.
@@ -52,7 +52,7 @@ pub fn run(
     steps: &Steps,
     target: &Target,
     progress: &mut dyn FnMut(u32, Progress),
-    each: &mut dyn FnMut(&Point),
+    each: &mut dyn FnMut(&mut Point),
 ) -> Result<Vec<Point>, EngineError> {
     let mut walk = Walk::new(steps);
     let mut points = Vec::new();
@@ -61,8 +61,8 @@ pub fn run(
             connections: clients,
             ..plan.clone()
         };
-        let point = engine::run(workload, &plan, target, &mut |so_far| progress(clients, so_far))?;
-        each(&point);
+        let mut point = engine::run(workload, &plan, target, &mut |so_far| progress(clients, so_far))?;
+        each(&mut point);
         walk.hear(match workload.unit() {
             Unit::Operations => point.rate,
             Unit::Entries => point.entries_rate,

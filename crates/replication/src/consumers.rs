@@ -7,7 +7,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ironbark_directory::Directory;
+use ironbark_directory::{Directory, SyncCookie};
 use ironbark_runtime::spawn_named;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -15,7 +15,7 @@ use tokio::{
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::{Line, Status, session::Session, status::SharedStatus};
+use crate::{Line, Status, StrictRefreshes, session::Session, status::SharedStatus};
 
 /// A consumer by its database and its `rid`.
 type Key = (String, u16);
@@ -26,21 +26,31 @@ type Wanted = Option<BTreeMap<Key, Arc<Line>>>;
 /// The states of the consumers that run.
 type Shown = Arc<Mutex<BTreeMap<Key, Arc<SharedStatus>>>>;
 
+/// Cookies that are still to be used.
+type Given = Arc<Mutex<BTreeMap<u16, SyncCookie>>>;
+
 /// All consumers of the server. They run on one thread, which is there once there is one; dropping this ends it.
 pub struct Consumers {
     directory: Arc<Directory>,
     wanted: watch::Sender<Wanted>,
     shown: Shown,
+    /// `slapd -c`: cookies for the first sessions of consumers, by `rid`.
+    given: Given,
+    strict: StrictRefreshes,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Consumers {
-    /// No consumers.
-    pub fn new(directory: Arc<Directory>) -> Self {
+    /// No consumers. `cookies`: what consumers begin with instead of what their databases have (`slapd -c`). Each is
+    /// for the first consumer that has its `rid`. `strict` learns of refreshes during which clients must wait.
+    pub fn new(directory: Arc<Directory>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Self {
+        let keyed = cookies.into_iter().map(|cookie| (cookie.rid, cookie));
         Self {
             directory,
             wanted: watch::Sender::new(Some(BTreeMap::new())),
             shown: Shown::default(),
+            given: Arc::new(Mutex::new(keyed.collect())),
+            strict,
             thread: Mutex::default(),
         }
     }
@@ -69,6 +79,8 @@ impl Consumers {
             directory: Arc::clone(&self.directory),
             running: BTreeMap::new(),
             shown: Arc::clone(&self.shown),
+            given: Arc::clone(&self.given),
+            strict: self.strict.clone(),
         };
         let told = self.wanted.subscribe();
         spawn_named("syncrepl", move || hall.serve(&runtime, told))
@@ -102,6 +114,8 @@ struct Hall {
     directory: Arc<Directory>,
     running: BTreeMap<Key, (Arc<Line>, AbortHandle)>,
     shown: Shown,
+    given: Given,
+    strict: StrictRefreshes,
 }
 
 impl Hall {
@@ -135,7 +149,18 @@ impl Hall {
             }
             let status = Arc::new(SharedStatus::new(line));
             shown.insert(key.clone(), Arc::clone(&status));
-            let session = Session::new(Arc::clone(&self.directory), Arc::clone(line), status);
+            let given = self
+                .given
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&line.rid);
+            let session = Session::new(
+                Arc::clone(&self.directory),
+                Arc::clone(line),
+                status,
+                given,
+                self.strict.clone(),
+            );
             let task = spawn_local(session.run()).abort_handle();
             self.running.insert(key.clone(), (Arc::clone(line), task));
         }

@@ -159,7 +159,7 @@ impl Follower {
         let known = self.vector()?;
         self.present = Some(RoaringTreemap::new());
         self.contradicted = Vec::new();
-        if known.is_empty() && self.may_load {
+        if known.is_empty() && self.may_load && !self.machine.has_given_cookie() {
             self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
         }
         self.tree = Some(TreeRefresh::default());

@@ -15,6 +15,7 @@ mod message;
 mod retry;
 mod session;
 mod status;
+mod strict;
 mod tree;
 
 pub use changelog::Changelog;
@@ -27,3 +28,4 @@ pub use machine::{Again, Begin, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;
 pub use status::{Phase, Status};
+pub use strict::StrictRefreshes;

@@ -29,6 +29,8 @@ pub struct Line {
     pub mapping: Arc<ReplicaMapping>,
     /// `type=refreshAndPersist`: changes follow the refresh.
     pub persists: bool,
+    /// `strictrefresh`: no clients while the content is refreshed because the log has a gap.
+    pub strict_refresh: bool,
     /// `interval`: time between the end of a refresh and the next one, if changes do not follow.
     pub interval: Duration,
     /// `retry`: seconds, and how often; `None`: without end.

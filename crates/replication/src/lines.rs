@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ironbark_config::syncrepl::{LogKind, RetryStep, Syncrepl};
+use ironbark_config::{
+    TlsConfig,
+    syncrepl::{LogKind, RetryStep, Syncrepl},
+};
 use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
@@ -29,9 +32,16 @@ pub fn lines(configuration: &Configuration, server_id: u16) -> Vec<Line> {
     let mut all = Vec::new();
     for context in &configuration.contexts {
         let lines = context.settings.syncrepl.iter().filter(|line| !line.is_own);
-        all.extend(lines.filter_map(|line| session_line(context, line, server_id)));
+        let lines = lines.filter_map(|line| session_line(context, line, server_id));
+        all.extend(lines.map(|line| with_tls(line, &configuration.settings.tls)));
     }
     all
+}
+
+/// What the line leaves open of TLS is as the server itself has it.
+fn with_tls(mut line: Line, server: &TlsConfig) -> Line {
+    line.connection.tls = server.of_connection(&line.connection.tls);
+    line
 }
 
 /// `None`: the database has no rootdn, which the loader refuses.
@@ -78,6 +88,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         changelog,
         mapping: Arc::new(mapping),
         persists: line.persists,
+        strict_refresh: line.log.as_ref().is_some_and(|log| log.strict_refresh),
         interval: line.interval,
         retries: if line.retry.is_empty() {
             vec![EVERY_HOUR]

@@ -114,6 +114,8 @@ pub struct Machine {
     phase: Phase,
     /// The provider does not know the cookie at all: the next refresh brings everything.
     begins_anew: bool,
+    /// `slapd -c`: what the provider is told instead of what the database has, until a refresh is completed.
+    given: Option<SyncCookie>,
     /// The server ID of the provider, as its last cookie said; 0: not known.
     provider: u16,
 }
@@ -165,6 +167,7 @@ impl Machine {
             log: LogUse::None,
             phase: Phase::Idle,
             begins_anew: false,
+            given: None,
             provider: 0,
         }
     }
@@ -178,6 +181,18 @@ impl Machine {
         }
     }
 
+    /// The same for a consumer that tells the provider this cookie until a refresh is completed. Without a CSN
+    /// everything is sent.
+    #[must_use]
+    pub fn with_cookie(self, given: Option<SyncCookie>) -> Self {
+        Self { given, ..self }
+    }
+
+    /// Whether the next search begins with the cookie of [`Self::with_cookie`].
+    pub fn has_given_cookie(&self) -> bool {
+        self.given.is_some()
+    }
+
     /// The log has a gap: the next search is a refresh of all content.
     pub fn fall_back(&mut self) {
         (self.log, self.begins_anew) = (LogUse::FallenBack, true);
@@ -185,6 +200,7 @@ impl Machine {
 
     /// Begins a search. `known`: the context vector of the database.
     pub fn begin(&mut self, known: &ContextVector) -> Begin {
+        let known = self.given.as_ref().map_or(known, |given| &given.csns);
         self.log = match self.log {
             LogUse::Later | LogUse::Now if known.is_empty() => LogUse::FallenBack,
             LogUse::Later => LogUse::Now,
@@ -199,7 +215,7 @@ impl Machine {
         };
         let cookie = SyncCookie {
             rid: self.rid,
-            sid: self.sid,
+            sid: self.given.as_ref().and_then(|given| given.sid).or(self.sid),
             csns: if is_whole {
                 ContextVector::default()
             } else {
@@ -361,6 +377,7 @@ impl Machine {
             return Ok(Vec::new());
         }
         self.phase = Phase::Persist;
+        self.given = None;
         Ok(vec![Order::EndRefresh {
             deletes_others: !self.is_in_log() && (has_named || is_whole),
             vector,
@@ -417,6 +434,7 @@ impl Machine {
         }
         let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
         let vector = self.read(cookie.as_deref())?.csns;
+        self.given = None;
         let is_in_log = self.is_in_log();
         let again = if self.log == LogUse::FallenBack {
             self.log = LogUse::Later;
@@ -511,6 +529,25 @@ mod tests {
         let mut broken = begun(true);
         let failed = broken.take(result(ResultCode::OTHER)).unwrap();
         assert!(matches!(failed[..], [Order::Search(Again::AfterRetry(..))]));
+    }
+
+    #[test]
+    fn a_given_cookie_counts_until_a_refresh_is_completed() {
+        let known: ContextVector = std::iter::once(csn(TWO)).collect();
+        let given = |text: &str| Machine::new(1, Some(7), true).with_cookie(SyncCookie::parse(text.as_bytes()));
+        let mut machine = given(&format!("rid=1,sid=005,csn={ONE}"));
+        let expected = format!("rid=001,sid=005,csn={ONE}");
+        assert_eq!(machine.begin(&known).cookie, expected);
+        machine.take(result(ResultCode::OTHER)).unwrap();
+        machine.stop();
+        assert_eq!(machine.begin(&known).cookie, expected, "the refresh was not completed");
+        assert_eq!(machine.take(end(false, true)), Ok(end_order(false)));
+        machine.stop();
+        assert_eq!(machine.begin(&known).cookie, format!("rid=001,sid=007,csn={TWO}"));
+        // Without a CSN everything comes, and what does not come goes.
+        let mut machine = given("rid=1");
+        assert_eq!(machine.begin(&known).cookie, "rid=001,sid=007");
+        assert_eq!(machine.take(end(false, true)), Ok(end_order(true)));
     }
 
     #[test]

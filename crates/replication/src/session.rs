@@ -5,7 +5,7 @@ mod changelog;
 use std::{sync::Arc, time::Duration};
 
 use ironbark_client::{Client, Search, SearchStream};
-use ironbark_directory::Directory;
+use ironbark_directory::{Directory, SyncCookie};
 use ironbark_ldap_proto::{
     DerefAliases, EncodeControl, Filter,
     controls::{Control, ManageDsaIt, ProxiedAuthorization, SyncRequest},
@@ -17,6 +17,7 @@ use crate::{
     Again, Begin, Follower, Line, Machine, Message, Retries, Stop, Violation,
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
+    strict::{StrictRefresh, StrictRefreshes},
 };
 
 /// How often the index of entryUUID is looked for, while it is being built.
@@ -60,11 +61,21 @@ pub(crate) struct Session {
     refreshed: bool,
     /// The provider's log has a gap: the content is compared again (`syncdata=changelog`).
     compares_anew: bool,
+    strict: StrictRefreshes,
+    /// `strictrefresh`: the refresh after a gap, until it is completed.
+    under_way: Option<StrictRefresh>,
 }
 
 impl Session {
-    pub(crate) fn new(directory: Arc<Directory>, line: Arc<Line>, status: Arc<SharedStatus>) -> Self {
-        let mut machine = Machine::new(line.rid, line.sid, line.persists);
+    /// A consumer that begins with `given`, or what the database has.
+    pub(crate) fn new(
+        directory: Arc<Directory>,
+        line: Arc<Line>,
+        status: Arc<SharedStatus>,
+        given: Option<SyncCookie>,
+        strict: StrictRefreshes,
+    ) -> Self {
+        let mut machine = Machine::new(line.rid, line.sid, line.persists).with_cookie(given);
         if line.log.is_some() {
             machine = machine.with_log();
         }
@@ -77,6 +88,8 @@ impl Session {
             at_once: 0,
             refreshed: false,
             compares_anew: false,
+            strict,
+            under_way: None,
         }
     }
 
@@ -128,6 +141,11 @@ impl Session {
     /// Tells that a refresh of the content must follow, and how long to wait before it.
     fn fall_back(&mut self, reason: &str) -> Option<Duration> {
         self.status.update(|status| status.fallbacks += 1);
+        if self.line.strict_refresh && self.under_way.is_none() {
+            let rid = self.line.rid;
+            tracing::warn!(target: "any", "syncrepl rid={rid:03}: no clients until the content is refreshed (strictrefresh)");
+            self.under_way = Some(self.strict.begin());
+        }
         if self.at_once >= MOST_AT_ONCE {
             return self.failed(reason);
         }
@@ -309,6 +327,10 @@ impl Session {
 
     fn refresh_ended(&mut self) {
         self.refreshed = true;
+        if self.under_way.take().is_some() {
+            let rid = self.line.rid;
+            tracing::warn!(target: "any", "syncrepl rid={rid:03}: the content is refreshed, clients are served again");
+        }
         self.retries.succeeded();
         let counts = self.follower.counts();
         tracing::info!(

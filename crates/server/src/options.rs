@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use ironbark_directory::SyncCookie;
+
 use crate::{
     listener::AddressFamily,
     log::{Facility, LevelMask, Severity},
@@ -36,6 +38,8 @@ pub struct ServeOptions {
     pub user: Option<String>,
     /// `-g`.
     pub group: Option<String>,
+    /// `-c`: cookies that consumers of these `rid` begin with. No two have the same.
+    pub cookies: Vec<SyncCookie>,
     /// Whether searches get minimal answers: the upper limit for benchmarks.
     pub bare: bool,
 }

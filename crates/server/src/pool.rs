@@ -58,6 +58,8 @@ pub(crate) struct Pool {
     /// Maximum number of descriptors that the process may open.
     max_descriptors: u64,
     sources: Arc<Sources>,
+    /// While it is not 0, clients wait in the queues of the listening sockets.
+    suspended: watch::Receiver<usize>,
     /// When the log last reported that no more connections can be accepted.
     told: RepeatedNotice,
 }
@@ -87,6 +89,7 @@ impl Pool {
             clock: world.clock.clone(),
             max_descriptors,
             sources: Arc::clone(&world.sources),
+            suspended: world.suspended.clone(),
             told: RepeatedNotice::default(),
         })
     }
@@ -117,8 +120,12 @@ impl Pool {
     }
 
     async fn accept_from(self: Arc<Self>, socket: Acceptor, places: Arc<Semaphore>, side: Side) {
+        let mut suspended = self.suspended.clone();
         while let Some(place) = self.place(&places).await {
-            match socket.accept().await {
+            let accepted = socket.accept().await;
+            // An error means that nobody suspends any more.
+            let _ = suspended.wait_for(|number| *number == 0).await;
+            match accepted {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
                     self.hand_over(Accepted {

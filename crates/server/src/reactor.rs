@@ -74,6 +74,8 @@ pub(crate) struct World {
     pub(crate) clock: Clock,
     pub(crate) tls: Arc<Tls>,
     pub(crate) sources: Arc<Sources>,
+    /// How many parts of the server want no clients now (`strictrefresh`).
+    pub(crate) suspended: watch::Receiver<usize>,
 }
 
 /// The state of a reactor that its connections share. All of them run on one thread.
@@ -127,10 +129,11 @@ impl ReactorThread {
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
+            let suspended = world.suspended.clone();
             let reactor = Rc::new(Reactor::new(world, shared, held, its_registry));
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
-            local.block_on(&runtime, reactor.run(incoming, stop));
+            local.block_on(&runtime, reactor.run(incoming, stop, suspended));
             // This drops connections that have not ended by now.
             drop(local);
         })?;
@@ -152,6 +155,7 @@ impl Reactor {
             clock,
             tls,
             sources,
+            suspended: _,
         } = world;
         let limits = Limits::of(&directory.configuration());
         Self {
@@ -187,7 +191,12 @@ impl Reactor {
         }
     }
 
-    async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
+    async fn run(
+        self: Rc<Self>,
+        mut incoming: mpsc::Receiver<Accepted>,
+        mut stop: watch::Receiver<bool>,
+        mut suspended: watch::Receiver<usize>,
+    ) {
         let mut swept = self.clock.coarse_monotonic();
         let mut admitted = 0_usize;
         loop {
@@ -208,10 +217,19 @@ impl Reactor {
                 },
                 // An error means that the pool is gone. The reactor then ends too.
                 _ = stop.wait_for(|stop| *stop) => break,
+                // An error means that nobody suspends any more: the server ends.
+                Ok(()) = suspended.changed() => {
+                    if *suspended.borrow_and_update() > 0 {
+                        self.suspend();
+                    }
+                }
                 // The period counts from the last sweep, so a steady stream of new connections does not delay the next
                 // one.
                 () = tokio::time::sleep(left) => {
                     self.sweep();
+                    if *suspended.borrow() > 0 {
+                        self.suspend();
+                    }
                     swept = self.clock.coarse_monotonic();
                 }
             }
@@ -354,6 +372,14 @@ impl Reactor {
             {
                 handle.close(CloseRequest::Idle);
             }
+        }
+    }
+
+    /// Closes connections without an operation under way, as slapd does when it takes no clients for a while.
+    fn suspend(&self) {
+        let connections = self.connections.borrow();
+        for handle in connections.values().filter(|handle| !handle.is_busy.get()) {
+            handle.close(CloseRequest::Suspended);
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ironbark_config::syncrepl::Syncrepl;
-use ironbark_directory::{LogPlace, NamingContext, Service};
+use ironbark_directory::{LogPlace, NamingContext, Service, SyncCookie};
 use ironbark_model::Dn;
-use ironbark_replication::{Consumers, Status, lines};
+use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
 use ironbark_store::Database;
 
 /// The consumers of this server.
@@ -15,10 +15,10 @@ pub(crate) struct Replication {
 }
 
 impl Replication {
-    /// Without consumers, until [`Self::configure`].
-    pub(crate) fn new(directory: Arc<Service>) -> Self {
+    /// Without consumers, until [`Self::configure`]. `cookies` are those of `slapd -c`.
+    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Self {
         Self {
-            consumers: Consumers::new(Arc::clone(&directory)),
+            consumers: Consumers::new(Arc::clone(&directory), cookies, strict),
             directory,
         }
     }

@@ -7,7 +7,8 @@ use ironbark_config::{
     kinds::{CONFIG, MONITOR},
     parts::PartKind,
 };
-use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service};
+use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service, SyncCookie};
+use ironbark_replication::StrictRefreshes;
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -179,11 +180,13 @@ impl Running {
             clock,
         )?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
+        let strict = StrictRefreshes::default();
         let world = World {
             directory: Arc::clone(&directory),
             clock: clock.clone(),
             tls: Arc::clone(&settings.tls),
             sources: Arc::default(),
+            suspended: strict.watch(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
         let running = Self {
@@ -195,14 +198,19 @@ impl Running {
             settings,
             _state_files: state_files,
         };
-        let replication = running.follow_others(&attached);
+        let replication = running.follow_others(&attached, options.cookies.clone(), strict);
         running.show_metrics(metrics_listener, clock, max_descriptors, replication)?;
         Ok(running)
     }
 
     /// Starts the consumers, and lets cn=Monitor show what runs.
-    fn follow_others(&self, attached: &Attached) -> Arc<Replication> {
-        let replication = Arc::new(Replication::new(Arc::clone(&self.directory)));
+    fn follow_others(
+        &self,
+        attached: &Attached,
+        cookies: Vec<SyncCookie>,
+        strict: StrictRefreshes,
+    ) -> Arc<Replication> {
+        let replication = Arc::new(Replication::new(Arc::clone(&self.directory), cookies, strict));
         // Only this line sets it.
         let _ = attached.set(RunningServer {
             directory: Arc::downgrade(&self.directory),

@@ -12,12 +12,16 @@ mod changelog;
 mod chaos;
 mod compare;
 mod config;
+mod conflicts;
 mod consumer;
+mod consumer_tls;
+mod cookies;
 mod delta;
 mod glued;
 mod hardship;
 mod interop;
 mod kept_config;
+mod lag;
 mod live;
 mod mesh;
 mod migration;
@@ -26,6 +30,7 @@ mod provider;
 mod restored;
 mod sessions;
 mod shadow;
+mod strict;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

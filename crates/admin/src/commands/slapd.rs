@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
+use ironbark_directory::SyncCookie;
 use ironbark_server::{
     ServeOptions, VERSION,
     listener::AddressFamily,
@@ -164,13 +165,27 @@ impl Parsed {
                 options.syslog_facility = Some(Facility::parse(&text()?).ok_or_else(|| unknown(opt.value.display()))?);
             }
             'o' => generic(&text()?)?,
-            'c' => {
-                return Err(Refusal::Plain("-c: there is no replication yet".to_owned()));
-            }
+            'c' => self.add_cookie(&text()?)?,
             't' => self.checks = true,
             'V' => self.versions += 1,
             other => return Err(Refusal::Usage(format!("invalid option -- '{other}'"))),
         }
+        Ok(())
+    }
+}
+
+impl Parsed {
+    /// `-c rid=001[,sid=002][,csn=...;...]`: what a consumer begins with.
+    fn add_cookie(&mut self, text: &str) -> Result<(), Refusal> {
+        let cookie = SyncCookie::parse(text.as_bytes());
+        let Some(cookie) = cookie.filter(|cookie| cookie.deletion.is_none()) else {
+            return Err(Refusal::Plain(format!("-c: invalid cookie \"{text}\"")));
+        };
+        let cookies = &mut self.options.cookies;
+        if cookies.iter().any(|known| known.rid == cookie.rid) {
+            return Err(Refusal::Plain(format!("-c: a second cookie for rid={:03}", cookie.rid)));
+        }
+        cookies.push(cookie);
         Ok(())
     }
 }
@@ -252,6 +267,14 @@ mod tests {
     }
 
     #[test]
+    fn each_cookie_is_for_one_consumer() {
+        let csn = "20260101000000.000000Z#000000#001#000000";
+        let cookies = options(&format!("slapd -c rid=1,sid=00f,csn={csn} -c rid=2")).cookies;
+        let texts: Vec<String> = cookies.iter().map(SyncCookie::text).collect();
+        assert_eq!(texts, [format!("rid=001,sid=00f,csn={csn}"), "rid=002".to_owned()]);
+    }
+
+    #[test]
     fn without_d_it_detaches() {
         assert_eq!(options("slapd -f x").debug, None);
         assert_eq!(options("slapd -f x -d 0").debug, Some(0));
@@ -259,7 +282,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_obeyed_is_refused() {
-        assert!(matches!(refusal("slapd -c rid=1"), Refusal::Plain(_)));
+        for wrong in ["-c sid=001", "-c rid=1000", "-c rid=1,csn=x", "-c rid=1 -c rid=001"] {
+            assert!(
+                matches!(refusal(&format!("slapd {wrong}")), Refusal::Plain(_)),
+                "{wrong}"
+            );
+        }
         assert!(matches!(refusal("slapd -o foo=1"), Refusal::Usage(_)));
         assert!(matches!(refusal("slapd -x"), Refusal::Usage(_)));
         assert!(matches!(refusal("slapd start"), Refusal::Usage(_)));

@@ -44,6 +44,10 @@ impl Authorities {
                 read.add(&path).map_err(wrong)?;
             }
         }
+        if let Some(path) = &settings.crl_file {
+            let lists = revocation_lists(path).map_err(|error| Error::setting("TLSCRLFile", error.to_string()))?;
+            read.revocations.extend(lists);
+        }
         let is_named = settings.ca_certificate_file.is_some() || !directories.is_empty();
         if !is_named && is_checked(settings) {
             // Files that cannot be read are left out. If nothing remains, `verifier` says so.
@@ -77,7 +81,8 @@ impl Authorities {
             return Err(Error::setting("tls_cacert", reason));
         }
         let mut builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-        if settings.crl_check != CrlCheck::None {
+        let crl_check = settings.crl_check.unwrap_or_default();
+        if crl_check != CrlCheck::None {
             if self.revocations.is_empty() {
                 let reason = "no revocation list in the files of tls_cacert and tls_cacertdir";
                 return Err(Error::setting("tls_crlcheck", reason));
@@ -86,7 +91,7 @@ impl Authorities {
                 .with_crls(self.revocations.iter().cloned())
                 .enforce_revocation_expiration();
         }
-        if settings.crl_check == CrlCheck::Peer {
+        if crl_check == CrlCheck::Peer {
             builder = builder.only_check_end_entity_revocation();
         }
         let verifier = builder

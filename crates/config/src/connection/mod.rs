@@ -62,8 +62,10 @@ pub struct TlsSettings {
     pub cipher_suite: Option<String>,
     /// `tls_ecname`: names of curves, separated by colons.
     pub curves: Option<String>,
-    /// `tls_crlcheck`.
-    pub crl_check: CrlCheck,
+    /// `tls_crlcheck`; `None`: not said, which is as `none`.
+    pub crl_check: Option<CrlCheck>,
+    /// PEM of revocation lists. No word sets it: it may be `TLSCRLFile` of the server.
+    pub crl_file: Option<PathBuf>,
     /// `tls_protocol_min`, in the form of the protocol: (3, 3) is TLS 1.2. Older versions than that do not exist here.
     pub protocol_min: (u8, u8),
 }

@@ -108,7 +108,7 @@ static SETTERS: &[(&str, Set)] = &[
         Ok(())
     }),
     ("tls_crlcheck", |settings, value| {
-        settings.tls.crl_check = word(value, CRL_CHECKS)?;
+        settings.tls.crl_check = Some(word(value, CRL_CHECKS)?);
         Ok(())
     }),
     ("tls_protocol_min", |settings, value| {

@@ -1,5 +1,6 @@
 //! Settings of the whole server, and their rows.
 
+mod connection_tls;
 pub(crate) mod features;
 pub(crate) mod log;
 pub(crate) mod sasl;

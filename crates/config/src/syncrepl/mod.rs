@@ -73,6 +73,8 @@ pub struct LogSource {
     pub base: Dn,
     /// `logfilter`.
     pub filter: String,
+    /// `strictrefresh`: the server takes no clients while the content is refreshed because the log has a gap.
+    pub strict_refresh: bool,
 }
 
 impl Syncrepl {

@@ -42,6 +42,7 @@ struct Unfinished<'a> {
     data: SyncData,
     log_base: Option<Dn>,
     log_filter: Option<String>,
+    strict_refresh: bool,
     line: Syncrepl,
 }
 
@@ -59,6 +60,7 @@ impl Syncrepl {
             data: SyncData::Default,
             log_base: None,
             log_filter: None,
+            strict_refresh: false,
             line: Self {
                 rid: 0,
                 connection: ConnectSettings::default(),
@@ -134,8 +136,9 @@ impl Unfinished<'_> {
                 }
             }
             "syncdata" => self.data = sync_data(value)?,
-            "attrsonly" => return Err(missing("syncrepl with attrsonly")),
-            "strictrefresh" => return Err(missing("syncrepl with strictrefresh")),
+            // slapd sends it, and then ends at the first entry.
+            "attrsonly" => return Err(wrong("an entry without values cannot be stored".to_owned())),
+            "strictrefresh" => self.strict_refresh = true,
             // Commits are shared anyway, and the cookie is part of its change.
             "lazycommit" => {}
             "logbase" => {
@@ -185,8 +188,15 @@ impl Unfinished<'_> {
                 let notice = "logbase and logfilter have no meaning without syncdata";
                 self.statement.notice(notice.to_owned());
             }
+            if self.strict_refresh {
+                let notice = "strictrefresh has no meaning without syncdata=accesslog";
+                self.statement.notice(notice.to_owned());
+            }
             return Ok(None);
         };
+        if kind == LogKind::Changelog && self.strict_refresh {
+            return Err("syncdata=changelog takes no strictrefresh".into());
+        }
         if kind == LogKind::Changelog && filter.is_some() {
             let notice = "logfilter has no meaning with syncdata=changelog: all changes are read";
             self.statement.notice(notice.to_owned());
@@ -197,7 +207,12 @@ impl Unfinished<'_> {
             (None, LogKind::Accesslog) => return Err("syncdata=accesslog needs a logbase".into()),
         };
         let filter = filter.unwrap_or_else(|| EVERY_CHANGE.to_owned());
-        Ok(Some(LogSource { kind, base, filter }))
+        Ok(Some(LogSource {
+            kind,
+            base,
+            filter,
+            strict_refresh: self.strict_refresh,
+        }))
     }
 }
 

@@ -63,6 +63,12 @@ fn a_log_is_followed_if_the_line_says_so() {
     let with = |words: &str| line(&format!("{LEAST} {words}")).unwrap().log;
     let log = with("syncdata=accesslog logbase=cn=log logfilter=(reqResult=0)").unwrap();
     assert_eq!((log.base.pretty(), &*log.filter), ("cn=log", "(reqResult=0)"));
+    assert!(!log.strict_refresh);
+    assert!(
+        with("syncdata=accesslog logbase=cn=log StrictRefresh")
+            .unwrap()
+            .strict_refresh
+    );
     let usual = with("logbase=cn=log syncdata=AccessLog").unwrap();
     assert_eq!(usual.filter, "(&(objectClass=auditWriteObject)(reqResult=0))");
     let changelog = with("syncdata=changelog logfilter=(a=b)").unwrap();
@@ -72,6 +78,15 @@ fn a_log_is_followed_if_the_line_says_so() {
     );
     assert_eq!(with("syncdata=default"), None);
     assert_eq!(with("logbase=cn=log"), None);
+}
+
+#[test]
+fn types_without_values_are_no_entries() {
+    let refused = line(&format!("{LEAST} attrsonly")).unwrap_err();
+    assert!(
+        refused.contains("attrsonly: an entry without values cannot be stored"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use ironbark_runtime::{Clock, Randomness};
 use ironbark_store::{Csn, Database, StoreError};
 
 use super::{
-    bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, peer_clocks::PeerClocks,
-    queue::WriterHandle, sync_sessions::SyncSessions,
+    bind_failures::BindFailures, configuration::Configuration, conflicts::Conflicts, hashing_pool::HashingPool,
+    peer_clocks::PeerClocks, queue::WriterHandle, sync_sessions::SyncSessions,
 };
 use crate::{
     stamp::{Ahead, Stamp, StampGenerator},
@@ -26,6 +26,7 @@ pub struct Directory {
     bind_failures: BindFailures,
     peer_clocks: PeerClocks,
     sessions: Arc<SyncSessions>,
+    conflicts: Conflicts,
     /// The thread that changes the trees in memory.
     trees: WriterHandle,
 }
@@ -43,6 +44,7 @@ impl Directory {
             bind_failures: BindFailures::default(),
             peer_clocks: PeerClocks::default(),
             sessions: Arc::default(),
+            conflicts: Conflicts::default(),
             trees,
         }
     }
@@ -177,6 +179,11 @@ impl Directory {
     /// The consumers that follow databases of this server.
     pub(crate) fn sessions(&self) -> &Arc<SyncSessions> {
         &self.sessions
+    }
+
+    /// The conflicts among several writers.
+    pub(crate) fn conflicts(&self) -> &Conflicts {
+        &self.conflicts
     }
 
     pub(crate) fn hashing_pool(&self) -> &HashingPool {

@@ -4,6 +4,7 @@ pub(crate) mod bind_failures;
 pub(crate) mod call;
 pub(crate) mod computed;
 pub(crate) mod configuration;
+pub(crate) mod conflicts;
 pub(crate) mod directory;
 pub(crate) mod external;
 pub(crate) mod feed;

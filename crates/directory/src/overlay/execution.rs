@@ -27,6 +27,7 @@ use crate::{
         disclosure::{Ancestor, Disclosure},
     },
     backend::{
+        conflicts::Conflict,
         queue::Served,
         written::{Executed, Wanted},
     },
@@ -88,6 +89,8 @@ pub struct Execution<'w, 'd> {
     has_notes: bool,
     /// The changes stay in this server: no consumer is told of them, and the context vector does not move.
     pub(crate) is_silent: bool,
+    /// Conflicts with other writers that it has decided.
+    pub(crate) conflicts: Vec<Conflict>,
 }
 
 /// Passwords of a password modify operation as the client sent them, for overlays that judge them.
@@ -147,6 +150,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             computed,
             wanted: RefCell::default(),
             is_silent: false,
+            conflicts: Vec::new(),
             warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,
             lifts_restriction: false,

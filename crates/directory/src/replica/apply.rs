@@ -131,6 +131,8 @@ fn apply(
         }
         // The sender has the entry, perhaps for ever: it may have been told of the delete while it had a change that
         // the teller lacked.
+        let deleted = execution.view().tombstone(&entry.uuid)?.map(|(csn, _)| csn);
+        conflict::note_deleted(execution, to.pretty(), entry.uuid, (deleted, entry.csn));
         make_own(execution);
         execution.bury(entry.uuid);
         return Ok(OutcomeKind::Tombstoned.into());
@@ -152,11 +154,15 @@ impl<'a> Arriving<'a> {
             mapping: &self.change.mapping,
             name: self.to,
             place: self.entry.place.as_ref(),
-            claim: Claim {
-                csn: self.entry.csn,
-                uuid: self.entry.uuid,
-            },
+            claim: self.claim(),
             own,
+        }
+    }
+
+    fn claim(&self) -> Claim {
+        Claim {
+            csn: self.entry.csn,
+            uuid: self.entry.uuid,
         }
     }
 
@@ -214,7 +220,11 @@ impl<'a> Arriving<'a> {
             let (name, other) = (to.pretty().to_owned(), name.pretty().to_owned());
             return Err(ReplicaRefusal::OtherEntry { name, other }.into());
         }
-        if let Some(nothing) = self.nothing_to_do(execution, id, &name)? {
+        let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+        if let Some(nothing) = self.nothing_to_do(execution, (id, held), &name)? {
+            if nothing == OutcomeKind::Older {
+                self.note_older(execution, &name, held)?;
+            }
             if nothing == OutcomeKind::Same && change.csn.is_some() && change.csn == entry.csn {
                 tell_again(execution, &name, entry)?;
             }
@@ -224,7 +234,7 @@ impl<'a> Arriving<'a> {
             // Each of two entries has moved below the other one. Neither can; the entry keeps its superior.
             let leaf = to.leaf().unwrap_or_default();
             let stays = name.parent().unwrap_or_default().child(&leaf);
-            conflict::tell_cycle(&name, to);
+            self.tell_cycle(execution, &name)?;
             return Arriving {
                 change,
                 entry,
@@ -232,7 +242,49 @@ impl<'a> Arriving<'a> {
             }
             .put(execution, id, aftermath);
         }
+        self.note_newer(execution, &name, held);
         self.put(execution, id, aftermath)
+    }
+
+    /// Notes a conflict if the version that was sent is older, and could not be known where the one that is here was
+    /// made: neither comes from a refresh that is under way.
+    fn note_older(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        name: &Dn,
+        held: Option<Csn>,
+    ) -> Result<(), OperationError> {
+        if let (true, Some(sent), Some(held)) = (self.change.mapping.multi_provider, self.entry.csn, held) {
+            let vector = execution.vector()?;
+            if vector.covers(held) && !vector.covers(sent) {
+                conflict::note_version(execution, name, self.entry.uuid, held, sent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a conflict if the version that is here gives way to a newer one of a provider that has never had it.
+    fn note_newer(&self, execution: &mut Execution<'_, '_>, name: &Dn, held: Option<Csn>) {
+        let knew = self.entry.place.as_ref().and_then(|told| told.knew(held));
+        if let (true, Some(false), Some(sent), Some(held)) =
+            (self.change.mapping.multi_provider, knew, self.entry.csn, held)
+            && sent > held
+        {
+            conflict::note_version(execution, name, self.entry.uuid, sent, held);
+        }
+    }
+
+    fn tell_cycle(&self, execution: &mut Execution<'_, '_>, name: &Dn) -> Result<(), OperationError> {
+        let superior = match self.entry.place.as_ref().and_then(|told| told.superior) {
+            Some(superior) => find(execution, superior)?,
+            None => None,
+        };
+        let winner = match superior {
+            Some(id) => Claim::of(execution, &write_checks::record_of(execution.view(), id)?)?,
+            None => Claim::default(),
+        };
+        conflict::tell_cycle(execution, (name, self.to), winner, self.claim());
+        Ok(())
     }
 
     fn put(
@@ -271,13 +323,13 @@ impl<'a> Arriving<'a> {
     fn nothing_to_do(
         &self,
         execution: &Execution<'_, '_>,
-        id: EntryId,
+        (id, held): (EntryId, Option<Csn>),
         name: &Dn,
     ) -> Result<Option<OutcomeKind>, OperationError> {
         let Self { change, entry, to } = *self;
         let is_same_name = name == to && name.rdn(0) == to.rdn(0);
         let record = write_checks::record_of(execution.view(), id)?;
-        Ok(match (entry.csn, csn_of(execution, &record)?) {
+        Ok(match (entry.csn, held) {
             (Some(new), Some(held)) if new == held => {
                 let is_certain = match entry.place {
                     // The provider expects a newer version: that is why it has put the entry aside.

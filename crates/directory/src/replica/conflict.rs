@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     OperationError,
+    backend::conflicts::{Conflict, ConflictKind, ConflictSide},
     operation::{delete, write_checks},
     overlay::{Before, Execution},
     place::uuid_text,
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// Who of two entries has the greater claim to a name: the one whose CSN is greater.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Claim {
     /// `None`, if the entry has none, is less than any.
     pub(super) csn: Option<Csn>,
@@ -40,9 +41,75 @@ impl Claim {
     }
 }
 
+impl From<Claim> for ConflictSide {
+    fn from(Claim { csn, uuid }: Claim) -> Self {
+        Self { uuid, csn }
+    }
+}
+
+/// Notes that a version of an entry lost to a greater one that was made at the same time, at another server.
+pub(super) fn note_version(execution: &mut Execution<'_, '_>, name: &Dn, uuid: [u8; 16], winner: Csn, loser: Csn) {
+    if winner.server_id() != loser.server_id() {
+        let side = |csn| Claim { csn: Some(csn), uuid };
+        note(
+            execution,
+            ConflictKind::Version,
+            name.pretty(),
+            side(winner),
+            side(loser),
+        );
+    }
+}
+
+/// Notes that a change of an entry lost to its delete, by their CSNs.
+pub(super) fn note_deleted(
+    execution: &mut Execution<'_, '_>,
+    name: &str,
+    uuid: [u8; 16],
+    (deleted, changed): (Option<Csn>, Option<Csn>),
+) {
+    let side = |csn| Claim { csn, uuid };
+    note(execution, ConflictKind::Delete, name, side(deleted), side(changed));
+}
+
+/// Notes a conflict. It is kept when the transaction is committed.
+pub(super) fn note(execution: &mut Execution<'_, '_>, kind: ConflictKind, name: &str, winner: Claim, loser: Claim) {
+    note_with(execution, kind, (name, None), winner, loser);
+}
+
+/// Notes it, unless the provider is the only one: then it is right, and there is no conflict.
+fn note_among(
+    execution: &mut Execution<'_, '_>,
+    mapping: &ReplicaMapping,
+    kind: ConflictKind,
+    names: (&str, Option<&Dn>),
+    (winner, loser): (Claim, Claim),
+) {
+    if mapping.multi_provider {
+        note_with(execution, kind, names, winner, loser);
+    }
+}
+
+fn note_with(
+    execution: &mut Execution<'_, '_>,
+    kind: ConflictKind,
+    (name, other): (&str, Option<&Dn>),
+    winner: Claim,
+    loser: Claim,
+) {
+    execution.conflicts.push(Conflict {
+        kind,
+        name: name.into(),
+        other_name: other.map(|other| other.pretty().into()),
+        winner: winner.into(),
+        loser: loser.into(),
+    });
+}
+
 /// Takes the name from an entry that is in the way, because the provider says whose name it is. The entry moves aside
 /// with what is below it, to a name that is made of its UUID: the provider tells later in the same session where it is
-/// now, or that it is gone. The suffix cannot move, and an entry without a UUID cannot be told of: they go.
+/// now, or that it is gone. The suffix cannot move, and an entry without a UUID cannot be told of: they go. `winner`
+/// has the name then.
 ///
 /// # Errors
 /// The storage failed, or an overlay refused.
@@ -50,6 +117,7 @@ pub(super) fn set_aside(
     execution: &mut Execution<'_, '_>,
     mapping: &ReplicaMapping,
     id: EntryId,
+    winner: Claim,
 ) -> Result<(), OperationError> {
     let (claim, name) = {
         let view = execution.view();
@@ -60,15 +128,38 @@ pub(super) fn set_aside(
     let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
     let aside = name.parent().unwrap_or_default().child(&leaf);
     if claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name {
+        note_among(
+            execution,
+            mapping,
+            ConflictKind::Name,
+            (name.pretty(), None),
+            (winner, claim),
+        );
         return drop_entry(execution, id);
     }
     // What its provider has told below that name before belongs to it.
     match Spot::of(execution, &aside)? {
         Spot::Free => {}
         Spot::Glue(glue) => Moves::new(mapping, &aside).children(execution, glue, &name, 0)?,
-        Spot::Entry(_) => return drop_entry(execution, id),
+        Spot::Entry(_) => {
+            note_among(
+                execution,
+                mapping,
+                ConflictKind::Name,
+                (name.pretty(), None),
+                (winner, claim),
+            );
+            return drop_entry(execution, id);
+        }
     }
     tracing::info!(target: "sync", "\"{}\": has given its name away, and is now \"{}\"", name.pretty(), aside.pretty());
+    note_among(
+        execution,
+        mapping,
+        ConflictKind::Aside,
+        (name.pretty(), Some(&aside)),
+        (winner, claim),
+    );
     let effect = Effect::Rename {
         dn: name.pretty().into(),
         new_dn: aside.pretty().into(),
@@ -85,8 +176,9 @@ pub(super) fn is_aside(name: &Dn, uuid: [u8; 16]) -> bool {
         .is_some_and(|held| held.pretty().eq_ignore_ascii_case(&leaf))
 }
 
-/// Tells the log of a move that was not carried out.
-pub(super) fn tell_cycle(name: &Dn, to: &Dn) {
+/// Tells of a move that was not carried out: `loser` was to move below `winner`, which is below it.
+pub(super) fn tell_cycle(execution: &mut Execution<'_, '_>, (name, to): (&Dn, &Dn), winner: Claim, loser: Claim) {
+    note_with(execution, ConflictKind::Cycle, (name.pretty(), Some(to)), winner, loser);
     tracing::warn!(
         target: "sync",
         "conflict: \"{}\" stays where it is: \"{}\" is below it",
@@ -113,8 +205,9 @@ pub(super) fn drop_entry(execution: &mut Execution<'_, '_>, id: EntryId) -> Resu
     delete::remove(execution, id, None)
 }
 
-/// Tells the log of a conflict. The row of the change has the content of the loser; the log has only names.
-pub(super) fn tell(name: &Dn, winner: Claim, loser: Claim, attributes: &[String]) {
+/// Tells of two entries of one name. The row of the change has the content of the loser; the log has only names.
+pub(super) fn tell(execution: &mut Execution<'_, '_>, name: &Dn, winner: Claim, loser: Claim, attributes: &[String]) {
+    note(execution, ConflictKind::Name, name.pretty(), winner, loser);
     let text = |csn: Option<Csn>| csn.map(Csn::text).unwrap_or_default();
     tracing::warn!(
         target: "sync",

@@ -4,6 +4,7 @@ use ironbark_store::Csn;
 
 use super::{
     apply::{self, csn_of},
+    conflict,
     find::find,
     incoming::{OutcomeKind, ReplicaOutcome, Replicated},
     place::Aftermath,
@@ -34,8 +35,15 @@ pub(super) fn run(
         }
         return Ok(OutcomeKind::Same.into());
     };
-    if !change.mapping.holds(&execution.view().dn(id)?) {
+    let name = execution.view().dn(id)?;
+    if !change.mapping.holds(&name) {
         return Ok(OutcomeKind::Same.into());
+    }
+    if change.mapping.multi_provider && change.csn.is_some() {
+        let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+        if held > change.csn {
+            conflict::note_deleted(execution, name.pretty(), uuid, (change.csn, held));
+        }
     }
     if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
@@ -54,7 +62,8 @@ pub(super) fn run(
 pub(super) fn again(execution: &mut Execution<'_, '_>, uuids: &[[u8; 16]]) -> Result<ReplicaOutcome, OperationError> {
     apply::make_own(execution);
     for uuid in uuids {
-        if execution.view().tombstone(uuid)?.is_some() {
+        if let Some((deleted, _)) = execution.view().tombstone(uuid)? {
+            conflict::note_deleted(execution, "", *uuid, (Some(deleted), None));
             execution.bury(*uuid);
         }
     }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
+        conflicts::Conflict,
         in_memory::Governor,
         queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
@@ -44,7 +45,7 @@ struct Job {
     content: Content,
     origin: RequestContext,
     /// What the last execution came to.
-    outcome: Mutex<Option<ReplicaOutcome>>,
+    outcome: Mutex<Option<(ReplicaOutcome, Vec<Conflict>)>>,
     reply: oneshot::Sender<Ended>,
 }
 
@@ -193,10 +194,19 @@ impl WriteTask for Job {
         self.change.refuse();
     }
 
-    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
         let done = self.outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ended = match outcome {
-            Outcome::Done(..) => done.ok_or_else(|| Failure::Unexpected.into()),
+            Outcome::Done(..) => match done {
+                Some((done, conflicts)) => {
+                    if let Some(suffix) = context.suffixes().first() {
+                        self.directory
+                            .keep_conflicts(suffix.pretty(), self.change.via, conflicts);
+                    }
+                    Ok(done)
+                }
+                None => Err(Failure::Unexpected.into()),
+            },
             Outcome::Refused(error) => Err(error),
             Outcome::Returned(_) => Err(Failure::Unexpected.into()),
         };
@@ -233,7 +243,8 @@ impl Job {
         let mut aftermath = Aftermath::default();
         let ended = execute_one(&self.directory, served, requested, transaction, |execution| {
             let outcome = apply::run(execution, &self.change, content, &mut aftermath)?;
-            *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            let conflicts = std::mem::take(&mut execution.conflicts);
+            *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, conflicts));
             Ok(Success::default())
         })?;
         if aftermath.is_empty() {

@@ -134,7 +134,7 @@ fn give_way(
     };
     match told.knew(held.csn) {
         Some(false) if held > claim => {
-            conflict::tell(&name, held, claim, &[]);
+            conflict::tell(execution, &name, held, claim, &[]);
             return Ok(false);
         }
         Some(false) => {}
@@ -142,12 +142,12 @@ fn give_way(
             if knew.is_none() {
                 aftermath.moved.push(held.uuid);
             }
-            conflict::set_aside(execution, mapping, holder)?;
+            conflict::set_aside(execution, mapping, holder, claim)?;
             return Ok(true);
         }
         _ => {}
     }
-    conflict::tell(&name, claim, held, &attributes);
+    conflict::tell(execution, &name, claim, held, &attributes);
     aftermath.take_up_below(execution, holder)?;
     aftermath.buried.push(held.uuid);
     delete::remove(execution, holder, None)?;
@@ -162,7 +162,7 @@ fn displace(
     claim: Claim,
 ) -> Result<bool, OperationError> {
     if !mapping.multi_provider {
-        conflict::set_aside(execution, mapping, holder)?;
+        conflict::set_aside(execution, mapping, holder, claim)?;
         return Ok(true);
     }
     let (held, attributes, name) = {
@@ -175,10 +175,10 @@ fn displace(
         )
     };
     if held > claim {
-        conflict::tell(&name, held, claim, &[]);
+        conflict::tell(execution, &name, held, claim, &[]);
         return Ok(false);
     }
-    conflict::tell(&name, claim, held, &attributes);
+    conflict::tell(execution, &name, claim, held, &attributes);
     conflict::drop_entry(execution, holder)?;
     Ok(true)
 }

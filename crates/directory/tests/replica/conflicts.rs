@@ -1,10 +1,10 @@
 //! Two entries of one name, and moves that are in each other's way.
 
-use ironbark_directory::OutcomeKind;
+use ironbark_directory::{ConflictKind, Incoming, KeptConflict, OutcomeKind, Replicated, ReplicatedEntry};
 
 use crate::{
     harness::Site,
-    peer::{LINES, csn, delete, made, mapping, names, parsed, person, refresh, shared, tombstone},
+    peer::{LINES, csn, delete, made, mapping, message, names, parsed, person, refresh, send, shared, tombstone},
 };
 
 fn site() -> Site {
@@ -164,4 +164,154 @@ fn an_entry_moves_below_what_was_below_it_and_above_what_was_above_it() {
         names(&site),
         ["cn=a,dc=ex", "cn=c,cn=x,cn=a,dc=ex", "cn=x,cn=a,dc=ex", "dc=ex"]
     );
+}
+
+/// The conflicts that are kept: kind, names, UUIDs with CSNs.
+fn kept(site: &Site) -> Vec<KeptConflict> {
+    let mut all = site.directory.replica_conflicts();
+    all.pop()
+        .map(|(_, conflicts)| conflicts.last.into())
+        .unwrap_or_default()
+}
+
+fn told(site: &Site) -> Vec<String> {
+    let kept = kept(site);
+    let text = |kept: &KeptConflict| {
+        let conflict = &kept.conflict;
+        let [winner, loser] = [conflict.winner, conflict.loser].map(|side| {
+            let csn = side
+                .csn
+                .map_or("-".into(), |csn| csn.text()[15..33].replace("Z#000000#", "/"));
+            format!("{}:{csn}", side.uuid[0])
+        });
+        let other = conflict.other_name.as_deref().map(|other| format!(" ({other})"));
+        let name = &conflict.name;
+        format!(
+            "{} {name}{} {winner} {loser}",
+            conflict.kind.word(),
+            other.unwrap_or_default()
+        )
+    };
+    kept.iter().map(text).collect()
+}
+
+/// With the place that a provider tells: below the suffix, and what that provider has.
+fn placed(mut entry: ReplicatedEntry, superior: u8, knows: &str) -> ReplicatedEntry {
+    let text = format!("1 {} {knows}", uuid::Uuid::from_bytes([superior; 16]));
+    entry
+        .attributes
+        .push(("ironbarkPlace".into(), vec![text.trim_end().as_bytes().to_vec()]));
+    entry
+}
+
+/// Sends an entry as the persist phase does.
+fn persist(site: &Site, entry: ReplicatedEntry, csn: &str) -> OutcomeKind {
+    let change = Replicated {
+        csn: Some(parsed(csn)),
+        cookie: vec![parsed(csn)],
+        ..message(shared(site), Incoming::Entry(entry))
+    };
+    send(site, change).expect("applied").kind
+}
+
+#[test]
+fn two_entries_of_one_name_are_kept_as_a_conflict_and_one_provider_makes_none() {
+    let site = site();
+    refresh(&site, shared(&site), &person("cn=n,dc=ex", 10, &csn(1, 10)));
+    refresh(&site, shared(&site), &person("cn=n,dc=ex", 11, &csn(3, 11)));
+    refresh(&site, shared(&site), &person("cn=n,dc=ex", 12, &csn(4, 5)));
+    let expected = [
+        "name cn=n,dc=ex 11:000011/003 10:000010/001",
+        "name cn=n,dc=ex 11:000011/003 12:000005/004",
+    ];
+    assert_eq!(told(&site), expected);
+    // The same conflict by another way.
+    refresh(&site, shared(&site), &person("cn=n,dc=ex", 12, &csn(4, 5)));
+    assert_eq!(told(&site), expected);
+    assert!(kept(&site).iter().all(|kept| kept.via == 9));
+    refresh(&site, mapping(&site), &person("cn=n,dc=ex", 13, &csn(1, 6)));
+    assert_eq!(told(&site), expected, "the only provider is right");
+}
+
+#[test]
+fn a_refused_message_leaves_no_conflict() {
+    let site = site();
+    refresh(&site, shared(&site), &person("cn=n,dc=ex", 10, &csn(1, 10)));
+    let mut bad = person("cn=n,dc=ex", 11, &csn(3, 11));
+    bad.attributes.push(("noSuchAttribute".into(), vec![b"x".to_vec()]));
+    let sent = send(&site, message(shared(&site), Incoming::Entry(bad)));
+    sent.expect_err("the schema does not know it");
+    assert_eq!(told(&site), Vec::<String>::new());
+}
+
+#[test]
+fn a_version_that_the_other_writer_had_not_seen_loses() {
+    let site = site();
+    let mine = csn(3, 30);
+    assert_eq!(
+        persist(&site, person("cn=a,dc=ex", 10, &mine), &mine),
+        OutcomeKind::Added
+    );
+    // It comes late, and was made elsewhere; then once more as the version before it.
+    let late = csn(1, 20);
+    assert_eq!(
+        persist(&site, person("cn=a,dc=ex", 10, &late), &late),
+        OutcomeKind::Older
+    );
+    let expected = ["version cn=a,dc=ex 10:000030/003 10:000020/001"];
+    assert_eq!(told(&site), expected);
+    refresh(&site, shared(&site), &person("cn=a,dc=ex", 10, &csn(1, 15)));
+    assert_eq!(told(&site), expected, "that one is covered");
+    // Of the same server, one comes after the other.
+    refresh(&site, shared(&site), &person("cn=a,dc=ex", 10, &csn(3, 29)));
+    assert_eq!(told(&site), expected);
+    // A provider that had it has made the newer one of it; the other has not.
+    let newer = placed(
+        person("cn=a,dc=ex", 10, &csn(1, 40)),
+        1,
+        &format!("{mine} {}", csn(1, 40)),
+    );
+    assert_eq!(persist(&site, newer, &csn(1, 40)), OutcomeKind::Modified);
+    assert_eq!(told(&site), expected);
+    let other = placed(person("cn=a,dc=ex", 10, &csn(4, 50)), 1, &csn(4, 50));
+    assert_eq!(persist(&site, other, &csn(4, 50)), OutcomeKind::Modified);
+    let last = "version cn=a,dc=ex 10:000050/004 10:000040/001";
+    assert_eq!(told(&site), [expected[0], last]);
+}
+
+#[test]
+fn deletes_cycles_and_names_that_are_given_away_are_kept() {
+    let site = site();
+    let late = csn(1, 20);
+    for (name, uuid) in [("cn=a,dc=ex", 10), ("cn=b,dc=ex", 11), ("cn=c,dc=ex", 12)] {
+        refresh(&site, shared(&site), &person(name, uuid, &csn(1, 10)));
+    }
+    refresh(&site, shared(&site), &person("cn=a,dc=ex", 10, &csn(3, 30)));
+    delete(&site, shared(&site), [10; 16], Some(parsed(&late)));
+    persist(&site, person("cn=a,dc=ex", 10, &csn(4, 40)), &csn(4, 40));
+    let mut expected = vec![
+        "delete cn=a,dc=ex 10:000020/001 10:000030/003",
+        "delete cn=a,dc=ex 10:000020/001 10:000040/004",
+    ];
+    assert_eq!(told(&site), expected);
+    // b is below c here; elsewhere c has moved below b.
+    persist(
+        &site,
+        placed(person("cn=b,cn=c,dc=ex", 11, &csn(1, 50)), 12, &csn(1, 50)),
+        &csn(1, 50),
+    );
+    let moved = placed(person("cn=c,cn=b,dc=ex", 12, &csn(3, 51)), 11, &csn(3, 51));
+    persist(&site, moved, &csn(3, 51));
+    expected.push("cycle cn=c,dc=ex (cn=c,cn=b,cn=c,dc=ex) 11:000050/001 12:000051/003");
+    assert_eq!(told(&site), expected, "{:?}", names(&site));
+    // A provider that cannot tell what it has gives the name of c to another entry.
+    refresh(
+        &site,
+        shared(&site),
+        &placed(person("cn=c,dc=ex", 13, &csn(4, 60)), 1, "-"),
+    );
+    let conflict = kept(&site).pop().expect("kept").conflict;
+    assert_eq!(conflict.kind, ConflictKind::Aside);
+    assert_eq!((&*conflict.name, conflict.loser.uuid), ("cn=c,dc=ex", [12; 16]));
+    assert!(conflict.other_name.expect("told").starts_with("entryUUID=0c0c0c0c-"));
 }

@@ -1,7 +1,7 @@
 //! Changes from a provider's log: in order they are made as they were, late ones are merged value by value.
 
 use ironbark_directory::{
-    Incoming, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, Replicated, ReplicatedEntry,
+    ConflictKind, Incoming, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, Replicated, ReplicatedEntry,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{
@@ -401,4 +401,49 @@ fn a_change_that_comes_again_before_its_cookie_is_made_once() {
         receiver.blocking_recv().expect("an end").expect("applied");
     }
     assert_eq!(values(&mut site, "uidNumber"), "uidNumber: 21\n");
+}
+
+#[test]
+fn a_late_change_that_a_newer_one_contradicts_is_kept_as_a_conflict() {
+    let site = with_person(&csn(1, 10));
+    let add = |value: &str| [change_of(RequestedKind::Add, "description", &[value])];
+    let replace = [change_of(RequestedKind::Replace, "description", &["x"])];
+    assert_eq!(
+        modify(&site, merged(&site), 5, &csn(1, 40), &replace),
+        Ok(OutcomeKind::Modified)
+    );
+    // Another attribute: both count.
+    let other = [change_of(RequestedKind::Add, "seeAlso", &["cn=x"])];
+    assert_eq!(
+        modify(&site, merged(&site), 5, &csn(3, 20), &other),
+        Ok(OutcomeKind::Modified)
+    );
+    let kept = || {
+        site.directory
+            .replica_conflicts()
+            .pop()
+            .expect("several writers")
+            .1
+            .last
+    };
+    assert!(kept().is_empty(), "{:?}", kept());
+    assert_eq!(
+        modify(&site, merged(&site), 5, &csn(3, 30), &add("y")),
+        Ok(OutcomeKind::Modified)
+    );
+    let conflict = kept().pop_back().expect("kept").conflict;
+    assert_eq!((conflict.kind, &*conflict.name), (ConflictKind::Values, "cn=a,dc=ex"));
+    let csns = [conflict.winner.csn, conflict.loser.csn];
+    assert_eq!(csns, [Some(parsed(&csn(1, 40))), Some(parsed(&csn(3, 30)))]);
+    // A change of an entry that is gone.
+    delete(&site, merged(&site), [5; 16], Some(parsed(&csn(1, 50))));
+    assert_eq!(
+        modify(&site, merged(&site), 5, &csn(3, 60), &add("z")),
+        Ok(OutcomeKind::Tombstoned)
+    );
+    let conflict = kept().pop_back().expect("kept").conflict;
+    assert_eq!(
+        (conflict.kind, conflict.loser.csn),
+        (ConflictKind::Delete, Some(parsed(&csn(3, 60))))
+    );
 }

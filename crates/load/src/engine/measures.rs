@@ -221,6 +221,7 @@ impl Measures {
                 },
                 length_ns,
             ),
+            lags: Vec::new(),
             lost_connections: self.lost.clone(),
             unanswered: self.unanswered,
             unsent: self.unsent,

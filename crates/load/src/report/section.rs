@@ -21,6 +21,7 @@ pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&str>) {
     html.push_str(&latency(runs));
     html.push_str(&processor(runs));
     html.push_str(&over_time(runs));
+    html.push_str(&lag_over_time(runs));
     html.push_str("</div>\n");
     let limit = runs.iter().find(|(_, run)| Some(run.label.as_str()) == limit);
     table::write(html, runs, limit.map(|(_, run)| *run));
@@ -274,6 +275,36 @@ fn over_time(runs: &[Run<'_>]) -> String {
     plot.svg()
 }
 
+/// How far consumers were behind at the best rate of each run. Nothing if none was watched.
+fn lag_over_time(runs: &[Run<'_>]) -> String {
+    let mut lines = Vec::new();
+    for (color, run) in runs {
+        let lags = run.best().map(|point| &point.lags);
+        for (number, series) in lags.into_iter().flatten().enumerate() {
+            lines.push(Line {
+                name: format!("{}, {}", run.label, series.consumer),
+                // Several consumers of one run need colours of their own.
+                color: color + number * runs.len(),
+                is_dashed: number > 0,
+                points: series.samples.clone(),
+            });
+        }
+    }
+    lines.retain(|line| line.points.len() > 1);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let plot = Lines {
+        title: "Lag of consumers over time",
+        x_title: "seconds",
+        y_title: "seconds",
+        x_kind: Kind::Linear,
+        y_kind: Kind::Linear,
+        drawn: lines,
+    };
+    plot.svg()
+}
+
 /// Settings and command lines.
 fn how(html: &mut String, runs: &[Run<'_>]) {
     html.push_str("<details><summary>Settings and commands</summary>\n<pre>");
@@ -293,4 +324,29 @@ fn how(html: &mut String, runs: &[Run<'_>]) {
         );
     }
     html.push_str("</pre></details>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{LagSeries, tests::sample};
+
+    #[test]
+    fn the_lag_of_each_consumer_is_drawn() {
+        let mut run = sample("ours", "modify", &[(1, 100.0)]);
+        assert_eq!(lag_over_time(&[(0, &run)]), "");
+        let series = |consumer: &str| LagSeries {
+            consumer: consumer.to_owned(),
+            samples: vec![(0.1, 0.0), (0.2, 0.5)],
+        };
+        run.points[0].lags = vec![series("ldap://a/"), series("ldap://b/")];
+        let svg = lag_over_time(&[(0, &run)]);
+        for part in [
+            "Lag of consumers over time",
+            "ours, ldap://a/: 0.5",
+            "ours, ldap://b/: 0.5",
+        ] {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
+    }
 }

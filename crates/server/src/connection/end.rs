@@ -9,7 +9,7 @@ use super::{CloseRequest, Connection, State};
 use crate::reactor::Work;
 
 impl Connection {
-    /// Obeys a request to close: shutdown, idle timeout, write timeout, overload.
+    /// Obeys a request to close: shutdown, idle timeout, write timeout, suspension, overload.
     pub(super) fn obey_request(&mut self) {
         match self.handle.take_request() {
             None => {}
@@ -21,6 +21,7 @@ impl Connection {
             Some(CloseRequest::Shutdown) => {}
             Some(CloseRequest::Idle) => self.lose("idletimeout"),
             Some(CloseRequest::WriteTimeout) => self.lose("writetimeout"),
+            Some(CloseRequest::Suspended) => self.lose("dropping"),
             Some(CloseRequest::Overload) => self.lose("overload"),
         }
     }

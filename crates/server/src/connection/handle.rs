@@ -16,6 +16,8 @@ pub(crate) enum CloseRequest {
     Idle,
     /// `writetimeout`, or a client that does not read the last message.
     WriteTimeout,
+    /// The server takes no clients for a while.
+    Suspended,
     /// The server holds too much for all clients together.
     Overload,
 }

@@ -3,6 +3,7 @@
 //! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
 //! their bodies are not read. It reads counters without stopping other threads.
 
+mod conflicts;
 mod consumers;
 mod page;
 mod sessions;

@@ -6,7 +6,7 @@ use ironbark_runtime::process;
 use ironbark_store::{DatabaseStat, IndexProgress};
 
 use super::{
-    Source, consumers, sessions,
+    Source, conflicts, consumers, sessions,
     text::{Page, seconds},
 };
 
@@ -27,6 +27,7 @@ pub(super) fn render(source: &Source) -> String {
     index_builds(&mut page, source);
     consumers::add(&mut page, &source.replication.status());
     sessions::add(&mut page, source.directory.sync_sessions());
+    conflicts::add(&mut page, &source.directory);
     process_figures(&mut page, source);
     page.finish()
 }

@@ -4,6 +4,7 @@
 //! here are left out: every value that is shown is true.
 
 mod change;
+mod conflicts;
 mod connections;
 mod consumers;
 mod databases;
@@ -194,6 +195,7 @@ impl InMemoryTree for Monitor {
             threads::add_waiters(&mut tree, pool);
         }
         if let Some((directory, pool)) = &server {
+            conflicts::add(&mut tree, directory);
             ironbark::add(&mut tree, configuration, directory, pool);
         }
         complete_entries(configuration, tree.finish())

@@ -1,5 +1,6 @@
 //! `ironbark load`: the command line of the load generator in crate `ironbark-load`.
 
+mod follow;
 mod report;
 mod run;
 mod show;

@@ -17,10 +17,11 @@ use ironbark_load::{
     target::{Credentials, Target},
     workload::Workload,
 };
-use ironbark_runtime::{Clock, UtcTime, process::raise_open_files_limit};
+use ironbark_runtime::{Clock, MonotonicTime, UtcTime, process::raise_open_files_limit};
 
 use super::{
     Failure,
+    follow::Followed,
     report::{failed, write_page},
     show::{ProgressLine, print_header, print_operations, print_point},
 };
@@ -77,6 +78,12 @@ pub(super) struct Run {
     /// The server's process on this machine: its processor time and memory are measured
     #[arg(long, value_name = "PROCESS")]
     pid: Option<u32>,
+    /// A consumer of the server: how far it is behind is measured by contextCSN, with the same -D; may be repeated
+    #[arg(long, value_name = "URL")]
+    follow: Vec<String>,
+    /// The entry whose contextCSN --follow reads [default: the first naming context that has one]
+    #[arg(long, value_name = "DN", requires = "follow")]
+    follow_base: Option<String>,
     /// A result code that is no error, in addition to those that the workload expects; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<u32>,
@@ -130,13 +137,15 @@ impl Run {
         defaults: Defaults,
         command_line: Vec<String>,
     ) -> Result<(), Failure> {
-        let target = Target::new(&self.url, self.credentials()?).map_err(usage)?;
+        let credentials = self.credentials()?;
+        let followed = self.followed(credentials.as_ref())?;
+        let target = Target::new(&self.url, credentials).map_err(usage)?;
         let plan = self.plan(defaults.is_finite)?;
         let steps = self.steps(defaults.clients);
         raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();
         let started = timestamp(clock.now().utc());
-        let mut live = ProgressLine::new(clock);
+        let mut live = ProgressLine::new(clock.clone());
         let counts = workload.unit();
         let name = match &self.variant {
             Some(variant) => format!("{}, {variant}", workload.name()),
@@ -149,7 +158,13 @@ impl Run {
             &steps,
             &target,
             &mut |clients, progress| live.show(clients, progress, counts),
-            &mut |point| print_point(point, counts),
+            &mut |point| {
+                if let Some(followed) = &followed {
+                    let end = clock.monotonic();
+                    point.lags = followed.between(begin_of(point, end), end);
+                }
+                print_point(point, counts);
+            },
         );
         drop(live);
         let points = points.map_err(|error| match error {
@@ -171,6 +186,16 @@ impl Run {
         print_operations(&result);
         self.keep(&result)?;
         self.judge(&result.points)
+    }
+
+    /// The consumers that are watched, if there are any.
+    fn followed(&self, credentials: Option<&Credentials>) -> Result<Option<Followed>, Failure> {
+        if self.follow.is_empty() {
+            return Ok(None);
+        }
+        Followed::begin(&self.url, &self.follow, self.follow_base.as_deref(), credentials)
+            .map(Some)
+            .map_err(usage)
     }
 
     fn plan(&self, is_finite: bool) -> Result<Plan, Failure> {
@@ -259,6 +284,13 @@ impl Run {
             problems.join("\n  ")
         )))
     }
+}
+
+/// When a measurement began that has just ended.
+fn begin_of(point: &Point, end: MonotonicTime) -> MonotonicTime {
+    let length = Duration::try_from_secs_f64(point.seconds).unwrap_or_default();
+    let nanos = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    MonotonicTime::from_nanos(end.nanos().saturating_sub(nanos))
 }
 
 /// The command line for reports: without passwords, and without the folders of this machine.

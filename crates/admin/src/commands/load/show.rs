@@ -94,6 +94,14 @@ pub(super) fn print_point(point: &Point, unit: Unit) {
         server(|server| server.cpu_us_per_operation),
         server(|server| server.rate_per_cpu_second),
     );
+    for lag in &point.lags {
+        if let Some((median, most)) = lag.median_and_most() {
+            println!(
+                "  {} was {median:.3} s behind in the median, {most:.3} s at most",
+                lag.consumer
+            );
+        }
+    }
     if point.unsent > 0 {
         println!("  {} requests of the schedule could not be sent in time", point.unsent);
     }

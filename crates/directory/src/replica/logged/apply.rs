@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     OperationError,
+    backend::conflicts::ConflictKind,
     operation::{
         modify::{Plan, plan_replicated},
         write_checks,
@@ -121,7 +122,10 @@ impl ReadLogged {
                 return Ok(OutcomeKind::Same.into());
             }
             // The delete is final, and whoever has the change is told of it by the log.
-            if deleted.is_some() {
+            if let Some((deleted, _)) = deleted {
+                if change.mapping.multi_provider {
+                    conflict::note_deleted(execution, self.dn.pretty(), uuid, (Some(deleted), change.csn));
+                }
                 return Ok(OutcomeKind::Tombstoned.into());
             }
         }
@@ -164,26 +168,43 @@ impl Logged<'_> {
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
+    fn moves(&self) -> bool {
+        matches!(&self.read.operation, ReadOperation::Rename(rename) if rename.new_superior.is_some())
+    }
+
     /// The changes of values.
-    fn plan(&self, execution: &Execution<'_, '_>, modifications: &[Modification]) -> Result<Plan, OperationError> {
+    fn plan(&self, execution: &mut Execution<'_, '_>, modifications: &[Modification]) -> Result<Plan, OperationError> {
         let (configuration, schema) = (execution.configuration, execution.schema());
         let overlays = execution.context.overlays();
-        let view = execution.view();
-        let record = write_checks::record_of(view, self.id)?;
         let mut wanted: Vec<Modification> = modifications.to_vec();
         if let Age::Older(held, newer) = &self.age {
+            let name = execution.view().dn(self.id)?;
             if !newer.is_complete {
-                let name = view.dn(self.id)?;
                 tracing::info!(
                     target: "sync",
                     "\"{}\": {} is older than what the log tells of the entry; it is taken in as far as known",
                     name.pretty(), self.csn.text()
                 );
             }
-            wanted = merge(schema, &wanted, &newer.modifications);
             let known = &configuration.well_known;
             let stamps = [&known.entry_csn, &known.modifiers_name, &known.modify_timestamp];
             wanted.retain(|modification| !stamps.contains(&&modification.description));
+            let merged = merge(schema, &wanted, &newer.modifications);
+            let is_rename_lost = matches!(self.read.operation, ReadOperation::Rename(_)) && newer.is_renamed;
+            if merged.is_lossy || is_rename_lost || newer.is_moved && self.moves() {
+                let side = |csn| Claim {
+                    csn: Some(csn),
+                    uuid: self.uuid,
+                };
+                conflict::note(
+                    execution,
+                    ConflictKind::Values,
+                    name.pretty(),
+                    side(*held),
+                    side(self.csn),
+                );
+            }
+            wanted = merged.left;
             // The log must tell of the change even if nothing is left of it: others may come that are older still.
             wanted.push(of_csn(execution, *held));
         } else if !wanted
@@ -193,6 +214,7 @@ impl Logged<'_> {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
+        let record = write_checks::record_of(execution.view(), self.id)?;
         let mut plan = plan_replicated(schema, &record, &wanted, &overlays.watched)?;
         if self.change.mapping.own_csns {
             plan.changes

@@ -21,8 +21,16 @@ struct Newer<'a> {
     order: Vec<&'a [u8]>,
 }
 
+/// What is left of a modification.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Merged {
+    pub(super) left: Vec<Modification>,
+    /// Whether a newer change says otherwise of one of its values.
+    pub(super) is_lossy: bool,
+}
+
 /// What is left of the modifications `older`, if `newer` ones were made before, in the order of their CSNs.
-pub(super) fn merge(schema: &Schema, older: &[Modification], newer: &[Modification]) -> Vec<Modification> {
+pub(super) fn merge(schema: &Schema, older: &[Modification], newer: &[Modification]) -> Merged {
     let mut attributes: FxHashMap<&AttributeDescription, Newer<'_>> = FxHashMap::default();
     for modification in newer {
         attributes
@@ -30,13 +38,16 @@ pub(super) fn merge(schema: &Schema, older: &[Modification], newer: &[Modificati
             .or_default()
             .take(modification);
     }
-    let left = older.iter().filter_map(|modification| {
+    let mut merged = Merged::default();
+    for modification in older {
         let Some(newer) = attributes.get(&modification.description) else {
-            return Some(modification.clone());
+            merged.left.push(modification.clone());
+            continue;
         };
-        newer.left_of(schema, modification)
-    });
-    left.collect()
+        merged.is_lossy |= newer.is_loss(schema, modification);
+        merged.left.extend(newer.left_of(schema, modification));
+    }
+    merged
 }
 
 impl<'a> Newer<'a> {
@@ -57,6 +68,23 @@ impl<'a> Newer<'a> {
             if self.values.insert(normal, adds.then_some(value)).is_none() {
                 self.order.push(normal);
             }
+        }
+    }
+
+    /// Whether the newer changes say otherwise of what the older one has done.
+    fn is_loss(&self, schema: &Schema, older: &Modification) -> bool {
+        let is_single = schema.attribute_type(older.description.attribute_type).single_value;
+        let of_value = |normal: &Vec<u8>| self.values.get(normal.as_slice());
+        let is_taken = is_single && self.values.values().any(Option::is_some);
+        let mut values = older.normalized.iter();
+        match older.kind {
+            ModificationKind::Delete if self.whole => false,
+            _ if self.whole => true,
+            ModificationKind::Increment => !self.values.is_empty(),
+            _ if self.incremented => true,
+            ModificationKind::Delete => values.any(|normal| matches!(of_value(normal), Some(Some(_)))),
+            _ if is_taken => values.any(|normal| !matches!(of_value(normal), Some(Some(_)))),
+            _ => values.any(|normal| matches!(of_value(normal), Some(None))),
         }
     }
 
@@ -132,7 +160,7 @@ mod tests {
         let schema = Schema::system();
         let all =
             |texts: &[&str]| -> Vec<Modification> { texts.iter().map(|text| modification(&schema, text)).collect() };
-        let merged = merge(&schema, &all(older), &all(newer));
+        let merged = merge(&schema, &all(older), &all(newer)).left;
         let text = |left: &Modification| {
             let kind = match left.kind {
                 ModificationKind::Add | ModificationKind::AddIfAbsent => "+",
@@ -167,6 +195,31 @@ mod tests {
         ] {
             let expected: Vec<&str> = expected.into_iter().collect();
             assert_eq!(left(&[older], &[newer]), expected, "{older} after {newer}");
+        }
+    }
+
+    #[test]
+    fn a_loss_is_what_a_newer_change_contradicts() {
+        let schema = Schema::system();
+        for (older, newer, is_lossy) in [
+            ("+ description a", "+ cn x", false),
+            ("+ description a", "+ description A b", false),
+            ("+ description a b", "- description b", true),
+            ("+ description a", "= description c", true),
+            ("- description a", "= description c", false),
+            ("- description a", "+ description a", true),
+            ("- description", "+ description a", false),
+            ("= description a", "- description b", false),
+            ("= uidNumber 1", "+ uidNumber 2", true),
+            ("= uidNumber 1", "+ uidNumber 1", false),
+            ("= uidNumber 1", "- uidNumber 2", false),
+            ("# uidNumber 1", "# uidNumber 1", false),
+            ("# uidNumber 1", "+ uidNumber 1", true),
+            ("+ uidNumber 1", "# uidNumber 1", true),
+        ] {
+            let [older, newer] = [older, newer].map(|text| [modification(&schema, text)]);
+            let merged = merge(&schema, &older, &newer);
+            assert_eq!(merged.is_lossy, is_lossy, "{older:?} after {newer:?}");
         }
     }
 
