@@ -1,6 +1,6 @@
 //! What can only be said of a database when all of it has been read.
 
-use crate::{ConfigError, DatabaseConfig, SettingError, database::EntryPlace};
+use crate::{ConfigError, DatabaseConfig, SettingError, database::EntryPlace, kinds::CONFIG};
 
 /// Checks a database that comes behind others.
 ///
@@ -64,6 +64,13 @@ fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
             return refused("rootDN must be defined before syncrepl may be used".into());
         }
         line.check_base(&database.suffixes).or_else(refused)?;
+        if database.kind == &CONFIG && database.multi_provider && line.log.is_some() {
+            return refused(
+                "database config takes syncdata=accesslog only without multiprovider: it keeps no history of changes, \
+                 by which those of several servers could be merged"
+                    .into(),
+            );
+        }
     }
     Ok(())
 }

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{ChangeKind, change::RequestedChange};
+use ironbark_store::{
+    ChangeKind, ChangeRecord, Effect,
+    change::{RequestedChange, RequestedKind, RequestedModification},
+};
 
 use super::{
     add,
@@ -29,7 +32,10 @@ use crate::{
         tree_change::TreeChange,
         written::{Executed, Success},
     },
-    overlay::record,
+    overlay::{
+        record,
+        tree_effects::{self, TreeState},
+    },
     refusal::{AddRefusal, ControlRefusal, DeleteRefusal, ModifyDnRefusal, WriteRefusal},
     request::{
         context::RequestContext,
@@ -208,12 +214,45 @@ impl Execution<'_> {
         };
         self.tree.change(change, &by)?;
         if self.context.is_followed() {
-            record.requested.push(requested);
+            self.tell_of(&mut record, requested);
         }
         Ok(Executed {
             record,
             lifts_restriction: false,
         })
+    }
+
+    /// Notes for followers what was asked for, and what became of it.
+    fn tell_of(&self, record: &mut ChangeRecord, mut requested: RequestedChange) {
+        let configuration = self.directory.configuration();
+        let entries = self.tree.entries(&configuration);
+        let before = TreeState {
+            configuration: &self.served.configuration,
+            entries: &self.entries,
+        };
+        let after = TreeState {
+            configuration: &configuration,
+            entries: &entries,
+        };
+        let effects = tree_effects::between(before, after);
+        let own = effects.iter().find(|effect| !effect.recorded.marks.internal);
+        match (&mut requested, own.map(|own| &own.recorded.effect)) {
+            // As in slapd, the name is that of the request, and the values are those of the entry: with its number.
+            (RequestedChange::Add { attributes, .. }, Some(Effect::Add { attributes: made, .. })) => {
+                attributes.clone_from(made);
+            }
+            (RequestedChange::Modify { modifications, .. }, Some(effect)) => modifications.extend(stamps_of(effect)),
+            _ => {}
+        }
+        record.requested.push(requested);
+        if let Some(own) = own {
+            let followers = self.context.overlays().followers.iter();
+            let attributes = own.former(followers.map(|follower| &**follower));
+            let dn = own.recorded.effect.dn().into();
+            let former = RequestedChange::Former { dn, attributes };
+            record.requested.push(former);
+        }
+        record.effects = effects.into_iter().map(|effect| effect.recorded).collect();
     }
 
     fn find(&self, dn: &Dn) -> Option<&Entry> {
@@ -296,4 +335,21 @@ impl Execution<'_> {
         };
         read_entry::read_in_memory(requester, entry, &asked)
     }
+}
+
+/// The operational attributes of a modify, in slapd's order.
+fn stamps_of(effect: &Effect) -> Vec<RequestedModification> {
+    let Effect::Modify { changes, .. } = effect else {
+        return Vec::new();
+    };
+    let stamps = ["entryCSN", "modifiersName", "modifyTimestamp"].into_iter();
+    let of_name = |name: &str| {
+        let change = changes.iter().find(|change| change.attribute() == name)?;
+        Some(RequestedModification {
+            kind: RequestedKind::Replace,
+            attribute: name.into(),
+            values: change.values().to_vec(),
+        })
+    };
+    stamps.filter_map(of_name).collect()
 }

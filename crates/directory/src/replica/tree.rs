@@ -7,16 +7,18 @@ use ironbark_store::{ContextVector, Csn, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{
-    incoming::ReplicatedEntry,
+    incoming::{Incoming, ReplicatedEntry},
     mapping::ReplicaMapping,
     read::{ReadEntry, read},
+    tree_logged,
+    tree_records::{self, Told},
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
         in_memory::{ChangeAuthor, Governor},
         queue::{Outcome, Served, WriteTask},
-        tree_replica::TreeReplica,
+        tree_replica::{TreeLogged, TreeReplica},
         written::{Executed, Refusal, Success},
     },
     overlay::record,
@@ -33,6 +35,9 @@ const OCTETS: usize = 256;
 pub struct ReplicatedTree {
     /// Entries, superiors first.
     pub entries: Vec<ReplicatedEntry>,
+    /// Changes that the provider's log tells of (`Incoming::Entry`: an add, or `Incoming::Logged`), with their CSNs.
+    /// Then nothing else is told but the cookie.
+    pub logged: Vec<(Incoming, Csn)>,
     /// Entries that are gone.
     pub gone: Vec<[u8; 16]>,
     /// After a refresh that named everything: the other entries that the provider has.
@@ -85,7 +90,8 @@ impl Job {
         let entries = entries.map(|entry| read(configuration, entry, &self.change.mapping));
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let of_entries = entries.iter().filter_map(|entry| entry.csn);
-        let mut csns = of_entries.chain(self.change.cookie.iter().copied());
+        let of_changes = self.change.logged.iter().map(|(_, csn)| *csn);
+        let mut csns = of_entries.chain(of_changes).chain(self.change.cookie.iter().copied());
         if csns.all(|csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(entries)
         } else {
@@ -94,10 +100,22 @@ impl Job {
     }
 }
 
+impl Job {
+    /// The changes of a log that are not yet here.
+    fn logged(&self, served: &Served) -> Result<Vec<TreeLogged>, OperationError> {
+        let configuration = &served.configuration;
+        let known = served.context.tree_vector(configuration).unwrap_or_default();
+        let mut logged = tree_logged::read_all(configuration, &self.change.logged, &self.change.mapping)?;
+        logged.retain(|change| !known.covers(change.csn));
+        Ok(logged)
+    }
+}
+
 impl WriteTask for Job {
     fn octets(&self) -> usize {
         let entries = self.change.entries.iter().map(ReplicatedEntry::octets);
-        OCTETS + entries.sum::<usize>()
+        let changes = self.change.logged.iter().map(|(change, _)| change.octets());
+        OCTETS + entries.sum::<usize>() + changes.sum::<usize>()
     }
 
     fn taken(&mut self, _: u64) {}
@@ -125,6 +143,7 @@ impl WriteTask for Job {
             .tree()
             .ok_or(WriteRefusal::UnsupportedInContext)?;
         let entries = self.read(&served.configuration)?;
+        let logged = self.logged(served)?;
         let mapping = &self.change.mapping;
         let origin = RequestContext {
             request: RequestKind::of(Operation::Modify),
@@ -133,6 +152,7 @@ impl WriteTask for Job {
         let present = self.change.present.as_ref();
         let replica = TreeReplica {
             entries: entries.into_iter().map(ReadEntry::into_entry).collect(),
+            logged,
             gone: self.change.gone.iter().copied().map(uuid_text).collect(),
             present: present.map(|all| all.iter().copied().map(uuid_text).collect()),
             covered: &self.change.covered,
@@ -149,7 +169,15 @@ impl WriteTask for Job {
             dn: mapping.author.pretty(),
             stamp,
         };
+        let before = tree.entries(&served.configuration);
         tree.replicate(&replica, &by)?;
+        let told = Told {
+            directory: &self.directory,
+            served,
+            change: &self.change,
+            logged: &replica.logged,
+        };
+        let record = tree_records::tell(&told, &before, record);
         Ok((
             Success::default(),
             Executed {

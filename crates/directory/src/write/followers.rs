@@ -20,7 +20,7 @@ use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
 use crate::{
     Directory, NamingContext,
     backend::queue::{Outcome, Queued, Served},
-    overlay::{Changes, Follower},
+    overlay::{Changes, Follower, Pipeline},
 };
 
 /// Groups of writes that wait for the followers; the writer waits when there are more.
@@ -468,7 +468,10 @@ fn suffix_of(context: &NamingContext) -> &str {
 
 /// Hands a change to the followers of a database without a log: one with entries in memory, or with none. A follower
 /// that fails to take it loses it.
-pub(super) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: &ChangeRecord) {
+pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: &ChangeRecord) {
+    if record.effects.is_empty() && record.requested.is_empty() && record.cookie.is_empty() {
+        return;
+    }
     let changes = Changes {
         directory,
         suffix: suffix_of(context),
@@ -477,6 +480,20 @@ pub(super) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: 
     for follower in &context.overlays().followers {
         if let Err(error) = follower.take(changes) {
             tracing::error!(target: "any", "{}: {error}; a change is not in it", follower.name());
+        }
+    }
+}
+
+/// Tells the followers of such a database that they follow it, but for those of `former`, who do already.
+pub(super) fn open(directory: &Arc<Directory>, context: &NamingContext, former: &Pipeline) {
+    let changes = Changes {
+        directory,
+        suffix: suffix_of(context),
+        records: &[],
+    };
+    for follower in context.overlays().followers_beside(former) {
+        if let Err(error) = follower.open(changes) {
+            tracing::error!(target: "any", "{}: {error}", follower.name());
         }
     }
 }

@@ -35,6 +35,9 @@ pub(super) struct Append {
     pub(super) suffix: Dn,
     /// The context vector of the source, for a new suffix entry.
     pub(super) vector: ContextVector,
+    /// Whether every change up to that vector is in the log or comes yet. Otherwise what the log lacks is lost to it:
+    /// cn=config was changed while it was not followed, or just before the process ended.
+    pub(super) is_complete: bool,
     pub(super) changes: Vec<LogChange>,
 }
 
@@ -55,7 +58,11 @@ impl Errand for Append {
 impl Append {
     fn make_container(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         if let Location::Entry(_) = execution.view().locate(&self.suffix)? {
-            return Ok(());
+            return if self.is_complete {
+                Ok(())
+            } else {
+                self.begin_anew(execution)
+            };
         }
         execution.keep_silent();
         let mut attributes: Vec<TextAttribute> = vec![text("objectClass", "auditContainer")];
@@ -72,6 +79,35 @@ impl Append {
         self.add_operational(execution, &csn, &mut attributes)?;
         let dn = self.suffix.pretty().into();
         execution.apply_further(Effect::Add { dn, attributes })?;
+        execution.take_cookie(csns);
+        Ok(())
+    }
+
+    /// Lets the log begin behind what it lacks: `minCSN` is raised, so that consumers that lack the same do not take the
+    /// rest for everything.
+    fn begin_anew(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        execution.keep_silent();
+        let held = execution.vector()?;
+        let lost = |csn: &Csn| held.of_server(csn.server_id()) < Some(*csn);
+        let csns: Vec<Csn> = self.vector.iter().filter(lost).collect();
+        if csns.is_empty() {
+            return Ok(());
+        }
+        let name = self.suffix.pretty();
+        tracing::warn!(
+            target: "any",
+            "accesslog: {name} lacks changes of its database, and begins anew: consumers need a refresh of the content"
+        );
+        let mut min = min_csn(execution, &self.suffix)?;
+        csns.iter().for_each(|csn| _ = min.merge(*csn));
+        let change = ValueChange::Replace {
+            attribute: "minCSN".into(),
+            values: min.iter().map(|csn| csn.text().into_bytes()).collect(),
+        };
+        execution.apply_further(Effect::Modify {
+            dn: name.into(),
+            changes: vec![change],
+        })?;
         execution.take_cookie(csns);
         Ok(())
     }

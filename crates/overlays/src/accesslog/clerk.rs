@@ -192,6 +192,7 @@ impl Desk {
         let errand = Append {
             suffix: self.log_db.clone(),
             vector: ContextVector::default(),
+            is_complete: true,
             changes: operations.into_iter().map(change).collect(),
         };
         let configuration = directory.configuration();

@@ -53,6 +53,27 @@ impl Former {
         }))
     }
 
+    /// What is logged of an entry of cn=config as it was before an effect.
+    pub(super) fn of_tree(&self, entry: &Entry, recorded: &RecordedEffect) -> Vec<TextAttribute> {
+        let is_wanted: Box<dyn Fn(&AttributeDescription) -> bool> = match &recorded.effect {
+            Effect::Add { .. } => return Vec::new(),
+            Effect::Delete { .. } => Box::new(|_| true),
+            Effect::Rename { .. } => Box::new(|held| self.always.contains(held)),
+            Effect::Modify { changes, .. } => Box::new(|held| {
+                let name = self.schema.description_text(held);
+                self.always.contains(held) || changes.iter().any(|change| change.attribute() == name)
+            }),
+        };
+        if !self.matches(entry) {
+            return Vec::new();
+        }
+        if let Gone::Entry(attributes) = &recorded.before.gone {
+            return attributes.clone();
+        }
+        let wanted = entry.attributes.iter().filter(|held| is_wanted(&held.description));
+        wanted.map(|held| self.text(held)).collect()
+    }
+
     fn matches(&self, entry: &Entry) -> bool {
         let source = EntrySource::new(&self.schema, &self.filter, entry);
         self.filter.evaluate(&self.schema, &source, &mut Vec::new()) == Truth::True

@@ -22,8 +22,8 @@ use ironbark_directory::{
     Configuration, Directory, NamingContext, OperationError,
     overlay::{Changes, Errand, Follower, Overlay},
 };
-use ironbark_model::{Dn, Schema};
-use ironbark_store::ChangeRecord;
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{ChangeRecord, RecordedEffect, change::TextAttribute};
 
 use self::{
     append::{Append, LogChange},
@@ -60,6 +60,8 @@ struct Accesslog {
     settings: AccesslogConfig,
     log_db: Dn,
     schema: Arc<Schema>,
+    /// `logold`.
+    former: Option<Arc<Former>>,
     clerk: Clerk,
 }
 
@@ -67,19 +69,20 @@ fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
     let Some(log_db) = settings.log_db.clone() else {
         return Err("accesslog: \"logdb <suffix>\" missing or invalid".into());
     };
-    let former = Former::of(settings, schema)?;
+    let former = Former::of(settings, schema)?.map(Arc::new);
     let accesslog = Arc::new(Accesslog {
         settings: settings.clone(),
         clerk: Clerk::new(log_db.clone(), settings.purge, settings.purge_batch),
         log_db,
         schema: Arc::clone(schema),
+        former: former.clone(),
     });
     let bases = settings.bases.iter().map(|base| base.operations);
     let operations = bases.fold(settings.operations, Operations::with);
     let hears = !settings.success || !operations.is_writes();
     let hears_session = operations.contains(Operations::UNBIND) || operations.contains(Operations::ABANDON);
     Ok(Overlay {
-        effects: former.map(|former| Arc::new(former) as _),
+        effects: former.map(|former| former as _),
         responses: hears.then(|| Arc::clone(&accesslog) as _),
         unbinds: hears_session.then(|| Arc::clone(&accesslog) as _),
         follower: Some(accesslog),
@@ -112,7 +115,8 @@ impl Accesslog {
         let mut operations = render::operations(record);
         operations.retain(|operation| self.logs(operation));
         LogChange {
-            position: Some(record.position),
+            // Of cn=config each change is told once.
+            position: Some(record.position).filter(|position| position.sequence != 0),
             csn: Some((record.csn, record.via)),
             cookie: record.cookie.clone(),
             operations,
@@ -120,7 +124,7 @@ impl Accesslog {
     }
 
     /// Writes to the database of the log, and waits for the commit.
-    fn append(&self, changes: Changes<'_>) -> io::Result<()> {
+    fn append(&self, changes: Changes<'_>, is_complete: bool) -> io::Result<()> {
         let configuration = changes.directory.configuration();
         let log = context_of(&configuration, &self.log_db)?;
         let source = configuration.contexts.iter().find(|context| {
@@ -129,6 +133,7 @@ impl Accesslog {
                 .first()
                 .is_some_and(|suffix| suffix.pretty() == changes.suffix)
         });
+        let of_tree = source.and_then(|source| source.tree_vector(&configuration));
         let vector = source
             .and_then(|source| source.database())
             .map(|database| database.snapshot()?.view().context_vector())
@@ -136,7 +141,8 @@ impl Accesslog {
             .map_err(io::Error::other)?;
         let errand = Append {
             suffix: self.log_db.clone(),
-            vector: vector.flatten().unwrap_or_default(),
+            vector: of_tree.or(vector.flatten()).unwrap_or_default(),
+            is_complete,
             changes: changes.records.iter().map(|record| self.change(record)).collect(),
         };
         run(changes.directory, log, Arc::new(errand)).map_err(|error| {
@@ -169,14 +175,24 @@ impl Follower for Accesslog {
 
     fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         // The database of the log knows what it has taken. Its suffix entry is made here at the latest.
-        self.append(changes)?;
+        self.append(changes, true)?;
         self.clerk.begin(changes.directory);
         Ok(changes.records.len())
     }
 
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
-        self.append(changes)?;
+        self.append(changes, true)?;
         Ok(Vec::new())
+    }
+
+    fn open(&self, changes: Changes<'_>) -> io::Result<()> {
+        self.clerk.begin(changes.directory);
+        self.append(changes, false)
+    }
+
+    fn former(&self, entry: &Entry, effect: &RecordedEffect) -> Vec<TextAttribute> {
+        let former = self.former.as_ref();
+        former.map_or_else(Vec::new, |former| former.of_tree(entry, effect))
     }
 
     fn close(&self) {

@@ -1,6 +1,6 @@
 //! Settings of slapo-accesslog(5).
 
-use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, kinds::CONFIG, overlay::OverlaySettings};
 use ironbark_model::Dn;
 
 /// What is logged, and where.
@@ -125,6 +125,7 @@ impl OverlaySettings for AccesslogConfig {
         }
         match database.kind.entries {
             EntryPlace::Store | EntryPlace::Files => Ok(()),
+            EntryPlace::Memory if database.kind == &CONFIG => Ok(()),
             _ => Err(SettingError::Unavailable(format!(
                 "overlay accesslog needs a database with stored entries; {} has none",
                 database.kind.name
