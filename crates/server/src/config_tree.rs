@@ -85,6 +85,8 @@ impl ConfigTree {
         let notices = configuration.notices.clone();
         let settings = self.settings.prepare(&configuration.global);
         let settings = settings.map_err(|error| of_setting(&error))?;
+        // Before other writers wait: followers write to another database.
+        (by.announce)(&configuration.schema, &tree.entries(&configuration.schema));
         let prepared = by.governor.prepare(configuration);
         let prepared = prepared.map_err(|error| unprepared(&error))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);

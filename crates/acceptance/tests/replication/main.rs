@@ -13,6 +13,7 @@ mod compare;
 mod config;
 mod consumer;
 mod delta;
+mod delta_config;
 mod glued;
 mod hardship;
 mod interop;

@@ -1,6 +1,6 @@
 //! What can only be said of a database when all of it has been read.
 
-use crate::{ConfigError, DatabaseConfig, SettingError, database::EntryPlace, kinds::CONFIG};
+use crate::{ConfigError, DatabaseConfig, SettingError, database::EntryPlace};
 
 /// Checks a database that comes behind others.
 ///
@@ -64,15 +64,26 @@ fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
             return refused("rootDN must be defined before syncrepl may be used".into());
         }
         line.check_base(&database.suffixes).or_else(refused)?;
-        if database.kind == &CONFIG && database.multi_provider && line.log.is_some() {
-            return refused(
-                "database config takes syncdata=accesslog only without multiprovider: it keeps no history of changes, \
-                 by which those of several servers could be merged"
-                    .into(),
-            );
-        }
     }
     Ok(())
+}
+
+/// Checks cn=config.
+///
+/// # Errors
+/// It cannot be followed so.
+pub(super) fn check_config(config: &DatabaseConfig) -> Result<(), ConfigError> {
+    let follows_log = config.syncrepl.iter().any(|line| line.log.is_some());
+    if !config.multi_provider || !follows_log {
+        return Ok(());
+    }
+    let reason = "database config takes syncdata=accesslog only without multiprovider: it keeps no history of changes, \
+                  by which those of several servers could be merged";
+    Err(ConfigError::of_setting(
+        &config.location,
+        "syncrepl",
+        SettingError::from(reason),
+    ))
 }
 
 /// Whether two databases would write the same files. Files of ldif lie below the name of the suffix.

@@ -3,11 +3,11 @@
 //! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op work as for stored
 //! entries.
 
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, Entry};
+use ironbark_model::{Dn, Entry, Schema};
 use ironbark_store::{
     ChangeKind, ChangeRecord, Effect,
     change::{RequestedChange, RequestedKind, RequestedModification},
@@ -23,7 +23,7 @@ use super::{
     write_checks::{author_of, require},
 };
 use crate::{
-    Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError, WellKnown,
     access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
         in_memory::{ChangeAuthor, Governor, InMemoryTree},
@@ -43,12 +43,12 @@ use crate::{
         modification::{self, Modification},
         requested_change::of_modifications,
     },
-    write::request::OnTree,
+    write::{followers, request::OnTree},
 };
 
 /// A write to a tree under execution.
 struct Execution<'w> {
-    directory: &'w Directory,
+    directory: &'w Arc<Directory>,
     governor: &'w dyn Governor,
     served: &'w Served,
     context: &'w NamingContext,
@@ -204,36 +204,43 @@ impl Execution<'_> {
             return Err(WriteRefusal::NoOperation.into());
         }
         let stamp = self.directory.next_stamp();
-        let mut record = record::begin(self.directory, self.context, self.origin, &stamp, kind);
+        let begun = record::begin(self.directory, self.context, self.origin, &stamp, kind);
+        let announced = OnceCell::new();
+        let announce = |schema: &Schema, entries: &[Entry]| {
+            if self.context.is_followed()
+                && let Some(known) = WellKnown::of(schema)
+            {
+                let after = TreeState {
+                    schema,
+                    known: &known,
+                    entries,
+                };
+                let record = announced.get_or_init(|| self.record_of(begun.clone(), requested.clone(), after));
+                followers::announce(self.directory, self.context, std::slice::from_ref(record));
+            }
+        };
         let by = ChangeAuthor {
             governor: self.governor,
             randomness: self.directory.randomness(),
             configuration: &self.served.configuration,
             dn: author_of(&self.origin.identity),
             stamp,
+            announce: &announce,
         };
         self.tree.change(change, &by)?;
-        if self.context.is_followed() {
-            self.tell_of(&mut record, requested);
-        }
+        let record = announced.into_inner().unwrap_or_else(|| ChangeRecord {
+            requested: self.context.is_followed().then_some(requested).into_iter().collect(),
+            ..begun
+        });
         Ok(Executed {
             record,
             lifts_restriction: false,
         })
     }
 
-    /// Notes for followers what was asked for, and what became of it.
-    fn tell_of(&self, record: &mut ChangeRecord, mut requested: RequestedChange) {
-        let configuration = self.directory.configuration();
-        let entries = self.tree.entries(&configuration);
-        let before = TreeState {
-            configuration: &self.served.configuration,
-            entries: &self.entries,
-        };
-        let after = TreeState {
-            configuration: &configuration,
-            entries: &entries,
-        };
+    /// The record with what was asked for, and what becomes of it.
+    fn record_of(&self, begun: ChangeRecord, mut requested: RequestedChange, after: TreeState<'_>) -> ChangeRecord {
+        let before = TreeState::of(&self.served.configuration, &self.entries);
         let effects = tree_effects::between(before, after);
         let own = effects.iter().find(|effect| !effect.recorded.marks.internal);
         match (&mut requested, own.map(|own| &own.recorded.effect)) {
@@ -244,15 +251,12 @@ impl Execution<'_> {
             (RequestedChange::Modify { modifications, .. }, Some(effect)) => modifications.extend(stamps_of(effect)),
             _ => {}
         }
-        record.requested.push(requested);
-        if let Some(own) = own {
-            let followers = self.context.overlays().followers.iter();
-            let attributes = own.former(followers.map(|follower| &**follower));
-            let dn = own.recorded.effect.dn().into();
-            let former = RequestedChange::Former { dn, attributes };
-            record.requested.push(former);
+        let former = own.and_then(|own| own.former(self.context, &requested));
+        ChangeRecord {
+            requested: [requested].into_iter().chain(former).collect(),
+            effects: effects.into_iter().map(|effect| effect.recorded).collect(),
+            ..begun
         }
-        record.effects = effects.into_iter().map(|effect| effect.recorded).collect();
     }
 
     fn find(&self, dn: &Dn) -> Option<&Entry> {

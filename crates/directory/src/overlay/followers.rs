@@ -3,7 +3,10 @@
 use std::{io, sync::Arc};
 
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{ChangeRecord, RecordedEffect, change::TextAttribute};
+use ironbark_store::{
+    ChangeRecord, RecordedEffect,
+    change::{RequestedChange, TextAttribute},
+};
 
 use crate::Directory;
 
@@ -48,10 +51,20 @@ pub trait Follower: Send + Sync {
         Ok(())
     }
 
-    /// What it wants to know of an entry of a tree in memory as it was before this effect. The tree has no transaction
-    /// in which overlays could ask.
-    fn former(&self, entry: &Entry, effect: &RecordedEffect) -> Vec<TextAttribute> {
-        let _ = (entry, effect);
+    /// A change of a database without a log of changes is about to be made. If the process ends before the follower gets
+    /// it, [`NamingContext::tree_shows`](crate::NamingContext::tree_shows) says at the next start whether it was made.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
+        let _ = changes;
+        Ok(())
+    }
+
+    /// What it wants to know of an entry of a tree in memory as it was before this effect of a request. The tree has no
+    /// transaction in which overlays could ask.
+    fn former(&self, entry: &Entry, effect: &RecordedEffect, requested: &RequestedChange) -> Vec<TextAttribute> {
+        let _ = (entry, effect, requested);
         Vec::new()
     }
 

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use ironbark_model::{AttributeDescription, Entry, Schema};
 use ironbark_store::{
-    Effect, RecordedEffect, ValueChange,
-    change::{Before, Gone, Marks, TextAttribute},
+    ChangeRecord, Effect, RecordedEffect, ValueChange,
+    change::{Before, Gone, Marks, RequestedChange, TextAttribute},
 };
 
-use super::Follower;
-use crate::{Configuration, backend::computed, place::uuid_of};
+use crate::{Configuration, NamingContext, WellKnown, place::uuid_of};
 
-/// The entries of a tree under a configuration.
+/// The entries of a tree under a schema.
 #[derive(Clone, Copy)]
 pub(crate) struct TreeState<'a> {
-    pub(crate) configuration: &'a Configuration,
+    pub(crate) schema: &'a Schema,
+    pub(crate) known: &'a WellKnown,
     pub(crate) entries: &'a [Entry],
 }
 
@@ -26,16 +26,18 @@ pub(crate) struct TreeEffect<'a> {
 }
 
 impl TreeEffect<'_> {
-    /// What the followers want to know of the former entry; empty: nothing.
-    pub(crate) fn former<'f>(&self, followers: impl Iterator<Item = &'f dyn Follower>) -> Vec<TextAttribute> {
-        let Some(former) = self.former else { return Vec::new() };
-        let mut wanted: Vec<TextAttribute> = Vec::new();
-        for attribute in followers.flat_map(|follower| follower.former(former, &self.recorded)) {
-            if !wanted.iter().any(|(name, _)| *name == attribute.0) {
-                wanted.push(attribute);
+    /// What the followers of its database want to know of the former entry, for the record.
+    pub(crate) fn former(&self, context: &NamingContext, requested: &RequestedChange) -> Option<RequestedChange> {
+        let former = self.former?;
+        let followers = context.overlays().followers.iter();
+        let mut attributes: Vec<TextAttribute> = Vec::new();
+        for attribute in followers.flat_map(|follower| follower.former(former, &self.recorded, requested)) {
+            if !attributes.iter().any(|(name, _)| *name == attribute.0) {
+                attributes.push(attribute);
             }
         }
-        wanted
+        let dn = self.recorded.effect.dn().into();
+        (!attributes.is_empty()).then_some(RequestedChange::Former { dn, attributes })
     }
 }
 
@@ -57,27 +59,36 @@ pub(crate) fn between<'a>(before: TreeState<'a>, after: TreeState<'_>) -> Vec<Tr
 }
 
 impl<'a> TreeState<'a> {
+    /// The state under a configuration.
+    pub(crate) fn of(configuration: &'a Configuration, entries: &'a [Entry]) -> Self {
+        Self {
+            schema: &configuration.schema,
+            known: &configuration.well_known,
+            entries,
+        }
+    }
+
     fn identified(self) -> impl Iterator<Item = ([u8; 16], &'a Entry)> {
-        let known = &self.configuration.well_known.entry_uuid;
+        let known = &self.known.entry_uuid;
         self.entries.iter().filter_map(move |entry| {
             let uuid = uuid_of(entry.attribute(known)?.values.first()?)?;
             Some((uuid, entry))
         })
     }
 
-    fn schema(self) -> &'a Schema {
-        &self.configuration.schema
-    }
-
     /// Attributes that the tree holds, but for its context vector.
     fn texts(self, entry: &Entry) -> Vec<TextAttribute> {
-        let is_held = |description: &AttributeDescription| {
-            *description != self.configuration.well_known.context_csn
-                && !computed::is_computed(self.configuration, description)
-        };
+        let known = self.known;
+        let others = [
+            &known.context_csn,
+            &known.entry_dn,
+            &known.subschema_subentry,
+            &known.has_subordinates,
+        ];
+        let is_held = |description: &AttributeDescription| !others.contains(&description);
         let held = entry.attributes.iter().filter(|held| is_held(&held.description));
         let text = held.map(|held| {
-            let name = self.schema().description_text(&held.description);
+            let name = self.schema.description_text(&held.description);
             (name.into(), held.values.clone())
         });
         text.collect()
@@ -114,6 +125,7 @@ fn difference<'a>(
     let (former, current) = (before.texts(known), after.texts(entry));
     let (rdn, new_rdn) = (rdn_of(known), rdn_of(entry));
     let naming = new_rdn.split('=').next().unwrap_or_default();
+    let is_stamped = values(&former, "entryCSN") != values(&current, "entryCSN");
     let mut changes = Vec::new();
     let mut gone = Vec::new();
     let names = current.iter().chain(&former).map(|(name, _)| name);
@@ -124,7 +136,9 @@ fn difference<'a>(
         }
         seen.push(name);
         let (old, new) = (values(&former, name), values(&current, name));
-        if old == new {
+        // A change sets all stamps.
+        let is_stamp = is_stamped && ["modifiersName", "modifyTimestamp"].contains(&&**name);
+        if old == new && !is_stamp {
             continue;
         }
         if name.eq_ignore_ascii_case(naming) {
@@ -178,4 +192,35 @@ fn rdn_of(entry: &Entry) -> String {
 fn values<'a>(attributes: &'a [TextAttribute], name: &str) -> &'a [Vec<u8>] {
     let found = attributes.iter().find(|(held, _)| **held == *name);
     found.map_or(&[], |(_, values)| values)
+}
+
+impl NamingContext {
+    /// Whether a tree in memory shows the change that this record tells of. No change has been made after it.
+    pub fn tree_shows(&self, configuration: &Configuration, record: &ChangeRecord) -> bool {
+        let Some(tree) = self.backend.tree() else { return false };
+        let entries = tree.entries(configuration);
+        let state = TreeState::of(configuration, &entries);
+        let Some(own) = record.effects.iter().find(|recorded| !recorded.marks.internal) else {
+            return false;
+        };
+        let stamp_of = |changes: &[ValueChange]| {
+            let change = changes.iter().find(|change| change.attribute() == "entryCSN");
+            change.map(|change| change.values().to_vec())
+        };
+        let (uuid, wanted) = match &own.effect {
+            Effect::Add { .. } | Effect::Delete { .. } => (own.before.entry_uuid, None),
+            Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => {
+                (own.before.entry_uuid, stamp_of(changes))
+            }
+        };
+        let held = state.identified().find(|(held, _)| *held == uuid);
+        match (&own.effect, held) {
+            (Effect::Delete { .. }, held) => held.is_none(),
+            (_, None) => false,
+            (_, Some((_, entry))) => wanted.is_none_or(|wanted| {
+                let stamp = entry.attribute(&state.known.entry_csn);
+                stamp.is_some_and(|stamp| stamp.values == wanted)
+            }),
+        }
+    }
 }

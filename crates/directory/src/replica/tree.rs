@@ -1,9 +1,10 @@
 //! What a provider has sent of cn=config, executed by the thread `config`: a whole refresh is one change of the tree.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use ironbark_ldap_proto::Operation;
-use ironbark_store::{ContextVector, Csn, WriteTransaction};
+use ironbark_model::{Entry, Schema};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{
@@ -11,20 +12,21 @@ use super::{
     mapping::ReplicaMapping,
     read::{ReadEntry, read},
     tree_logged,
-    tree_records::{self, Told},
+    tree_records::Told,
 };
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Configuration, Directory, NamingContext, OperationError, WellKnown,
     backend::{
         in_memory::{ChangeAuthor, Governor},
         queue::{Outcome, Served, WriteTask},
         tree_replica::{TreeLogged, TreeReplica},
         written::{Executed, Refusal, Success},
     },
-    overlay::record,
+    overlay::{record, tree_effects::TreeState},
     place::uuid_text,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::context::{RequestContext, RequestKind},
+    write::followers,
 };
 
 /// Octets that a change counts for in the queue, besides its names and values.
@@ -162,26 +164,43 @@ impl WriteTask for Job {
         let stamp = self.directory.next_stamp();
         let kind = ironbark_store::ChangeKind::Modify;
         let record = record::begin(&self.directory, &served.context, &origin, &stamp, kind);
+        let before = tree.entries(&served.configuration);
+        let told = Told {
+            served,
+            change: &self.change,
+            logged: &replica.logged,
+        };
+        let announced = OnceCell::new();
+        let announce = |schema: &Schema, entries: &[Entry]| {
+            if served.context.is_followed()
+                && let Some(known) = WellKnown::of(schema)
+            {
+                let after = TreeState {
+                    schema,
+                    known: &known,
+                    entries,
+                };
+                let records: &Vec<_> = announced.get_or_init(|| told.records(&before, after, &record));
+                followers::announce(&self.directory, &served.context, records);
+            }
+        };
         let by = ChangeAuthor {
             governor,
             randomness: self.directory.randomness(),
             configuration: &served.configuration,
             dn: mapping.author.pretty(),
             stamp,
+            announce: &announce,
         };
-        let before = tree.entries(&served.configuration);
         tree.replicate(&replica, &by)?;
-        let told = Told {
-            directory: &self.directory,
-            served,
-            change: &self.change,
-            logged: &replica.logged,
-        };
-        let record = tree_records::tell(&told, &before, record);
+        let records = announced.into_inner();
+        let records = records.unwrap_or_else(|| vec![told.cookie_alone(&record)]);
+        followers::tell(&self.directory, &served.context, &records);
         Ok((
             Success::default(),
             Executed {
-                record,
+                // The followers have been told.
+                record: ChangeRecord::default(),
                 lifts_restriction: false,
             },
         ))

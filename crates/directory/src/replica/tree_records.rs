@@ -1,88 +1,68 @@
 //! What followers of a tree in memory are told of a provider's changes: a record for each entry that has changed.
 
-use std::sync::Arc;
-
 use ironbark_model::Entry;
 use ironbark_store::{ChangeRecord, Csn, Effect, RecordedEffect, change::RequestedChange};
 
 use super::tree::ReplicatedTree;
 use crate::{
-    Directory, TreeChange,
+    TreeChange,
     backend::{queue::Served, tree_replica::TreeLogged},
     overlay::tree_effects::{self, TreeEffect, TreeState},
     place::uuid_text,
-    write::followers,
 };
 
-/// A change that is in force.
+/// A change that is about to be in force.
 pub(super) struct Told<'a> {
-    pub(super) directory: &'a Arc<Directory>,
     pub(super) served: &'a Served,
     pub(super) change: &'a ReplicatedTree,
     pub(super) logged: &'a [TreeLogged],
 }
 
-/// Tells the followers of all entries that have changed but the last one, and returns the record of that one. It has
-/// the cookie: before it the followers have not heard of all.
-pub(super) fn tell(told: &Told<'_>, before: &[Entry], record: ChangeRecord) -> ChangeRecord {
-    let last = ChangeRecord {
-        csn: told.newest().unwrap_or(record.csn),
-        via: match told.change.via {
+impl Told<'_> {
+    /// The records of all entries that change, made of the record of the whole. The last one has the cookie: before it
+    /// the followers have not heard of all.
+    pub(super) fn records(&self, before: &[Entry], after: TreeState<'_>, whole: &ChangeRecord) -> Vec<ChangeRecord> {
+        let before = TreeState::of(&self.served.configuration, before);
+        let effects = tree_effects::between(before, after);
+        let own = effects.iter().filter(|effect| !effect.recorded.marks.internal);
+        let mut records: Vec<ChangeRecord> = own.map(|effect| self.record(effect, whole)).collect();
+        match records.last_mut() {
+            Some(last) => last.cookie.clone_from(&self.change.cookie),
+            None => records.push(self.cookie_alone(whole)),
+        }
+        records
+    }
+
+    /// The record of a cookie that came without a change.
+    pub(super) fn cookie_alone(&self, whole: &ChangeRecord) -> ChangeRecord {
+        ChangeRecord {
+            csn: self.newest().unwrap_or(whole.csn),
+            via: self.via(),
+            cookie: self.change.cookie.clone(),
+            ..whole.clone()
+        }
+    }
+
+    fn via(&self) -> u16 {
+        match self.change.via {
             0 => ChangeRecord::UNKNOWN_PEER,
             via => via,
-        },
-        cookie: told.change.cookie.clone(),
-        ..record
-    };
-    if !told.served.context.is_followed() {
-        return last;
+        }
     }
-    let (directory, context) = (told.directory, &told.served.context);
-    let configuration = directory.configuration();
-    let Some(tree) = context.backend.tree() else {
-        return last;
-    };
-    let entries = tree.entries(&configuration);
-    let before = TreeState {
-        configuration: &told.served.configuration,
-        entries: before,
-    };
-    let after = TreeState {
-        configuration: &configuration,
-        entries: &entries,
-    };
-    let effects = tree_effects::between(before, after);
-    let own = effects.iter().filter(|effect| !effect.recorded.marks.internal);
-    let mut records: Vec<ChangeRecord> = own.map(|effect| told.record(effect, &last)).collect();
-    let Some(end) = records.pop() else { return last };
-    for record in &records {
-        followers::tell(directory, context, record);
-    }
-    ChangeRecord {
-        cookie: last.cookie,
-        ..end
-    }
-}
 
-impl Told<'_> {
     fn newest(&self) -> Option<Csn> {
         self.change.cookie.iter().max().copied()
     }
 
     /// The record of one effect, made of that of the whole change.
     fn record(&self, effect: &TreeEffect<'_>, whole: &ChangeRecord) -> ChangeRecord {
-        let mut requested = vec![RequestedChange::AsApplied(0)];
-        let followers = self.served.context.overlays().followers.iter();
-        let attributes = effect.former(followers.map(|follower| &**follower));
-        if !attributes.is_empty() {
-            let dn = effect.recorded.effect.dn().into();
-            requested.push(RequestedChange::Former { dn, attributes });
-        }
+        let requested = RequestedChange::AsApplied(0);
+        let former = effect.former(&self.served.context, &requested);
         ChangeRecord {
-            csn: self.csn_of(&effect.recorded).unwrap_or(whole.csn),
-            cookie: Vec::new(),
+            csn: self.csn_of(&effect.recorded).or(self.newest()).unwrap_or(whole.csn),
+            via: self.via(),
             effects: vec![effect.recorded.clone()],
-            requested,
+            requested: [requested].into_iter().chain(former).collect(),
             ..whole.clone()
         }
     }

@@ -466,20 +466,36 @@ fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", |suffix| suffix.pretty())
 }
 
-/// Hands a change to the followers of a database without a log: one with entries in memory, or with none. A follower
-/// that fails to take it loses it.
-pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: &ChangeRecord) {
-    if record.effects.is_empty() && record.requested.is_empty() && record.cookie.is_empty() {
+/// Hands changes to the followers of a database without a log: one with entries in memory, or with none. A follower that
+/// fails to take them loses them.
+pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, records: &[ChangeRecord]) {
+    let is_empty =
+        |record: &ChangeRecord| record.effects.is_empty() && record.requested.is_empty() && record.cookie.is_empty();
+    if records.iter().all(is_empty) {
         return;
     }
     let changes = Changes {
         directory,
         suffix: suffix_of(context),
-        records: std::slice::from_ref(record),
+        records,
     };
     for follower in &context.overlays().followers {
         if let Err(error) = follower.take(changes) {
             tracing::error!(target: "any", "{}: {error}; a change is not in it", follower.name());
+        }
+    }
+}
+
+/// Announces changes to the followers of such a database.
+pub(crate) fn announce(directory: &Arc<Directory>, context: &NamingContext, records: &[ChangeRecord]) {
+    let changes = Changes {
+        directory,
+        suffix: suffix_of(context),
+        records,
+    };
+    for follower in &context.overlays().followers {
+        if let Err(error) = follower.announce(changes) {
+            tracing::error!(target: "any", "{}: {error}; a change cannot be announced", follower.name());
         }
     }
 }

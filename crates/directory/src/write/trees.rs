@@ -70,7 +70,7 @@ fn serve(directory: &Arc<Directory>, governor: &dyn Governor, mut queued: Queued
     };
     let outcome = match queued.task.execute_in_memory(&served, governor) {
         Ok((success, executed)) => {
-            followers::tell(directory, &served.context, &executed.record);
+            followers::tell(directory, &served.context, std::slice::from_ref(&executed.record));
             Outcome::Done(success, executed)
         }
         Err(error) => Outcome::Refused(error),

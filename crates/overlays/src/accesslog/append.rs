@@ -14,7 +14,7 @@ use ironbark_store::{
     change::{Position, TextAttribute},
 };
 
-use super::render::LoggedOperation;
+use super::{announced, render::LoggedOperation};
 
 /// A change of the source, or something that changed nothing.
 #[derive(Clone, Debug)]
@@ -35,22 +35,27 @@ pub(super) struct Append {
     pub(super) suffix: Dn,
     /// The context vector of the source, for a new suffix entry.
     pub(super) vector: ContextVector,
-    /// Whether every change up to that vector is in the log or comes yet. Otherwise what the log lacks is lost to it:
-    /// cn=config was changed while it was not followed, or just before the process ended.
-    pub(super) is_complete: bool,
+    /// Whether the source is cn=config.
+    pub(super) is_of_tree: bool,
+    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config was changed while it was
+    /// not followed.
+    pub(super) lacks: bool,
     pub(super) changes: Vec<LogChange>,
 }
 
 impl Errand for Append {
     fn steps(&self) -> usize {
-        self.changes.len() + 1
+        self.changes.len() + 2
     }
 
     fn step(&self, number: usize, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
-        let change = number.checked_sub(1).and_then(|number| self.changes.get(number));
-        match change {
-            None => self.make_container(execution),
+        let Some(number) = number.checked_sub(1) else {
+            return self.make_container(execution);
+        };
+        match self.changes.get(number) {
             Some(change) => self.append(execution, change),
+            None if self.lacks => self.begin_anew(execution),
+            None => Ok(()),
         }
     }
 }
@@ -58,11 +63,7 @@ impl Errand for Append {
 impl Append {
     fn make_container(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         if let Location::Entry(_) = execution.view().locate(&self.suffix)? {
-            return if self.is_complete {
-                Ok(())
-            } else {
-                self.begin_anew(execution)
-            };
+            return Ok(());
         }
         execution.keep_silent();
         let mut attributes: Vec<TextAttribute> = vec![text("objectClass", "auditContainer")];
@@ -99,7 +100,9 @@ impl Append {
             "accesslog: {name} lacks changes of its database, and begins anew: consumers need a refresh of the content"
         );
         let mut min = min_csn(execution, &self.suffix)?;
-        csns.iter().for_each(|csn| _ = min.merge(*csn));
+        for csn in &csns {
+            min.merge(*csn);
+        }
         let change = ValueChange::Replace {
             attribute: "minCSN".into(),
             values: min.iter().map(|csn| csn.text().into_bytes()).collect(),
@@ -127,6 +130,9 @@ impl Append {
                 self.note_server(execution, csn)?;
             }
             None => execution.keep_silent(),
+        }
+        if self.is_of_tree {
+            announced::forget(execution)?;
         }
         for operation in &change.operations {
             self.add(execution, change, operation)?;

@@ -192,7 +192,8 @@ impl Desk {
         let errand = Append {
             suffix: self.log_db.clone(),
             vector: ContextVector::default(),
-            is_complete: true,
+            is_of_tree: false,
+            lacks: false,
             changes: operations.into_iter().map(change).collect(),
         };
         let configuration = directory.configuration();

@@ -3,6 +3,7 @@
 //! Changes are taken from the log of changes of the database ([`render`]) and become entries by an errand in the
 //! database of the log ([`append`]), which knows what it has taken. A write is answered when that is committed.
 
+mod announced;
 mod append;
 mod clerk;
 mod events;
@@ -12,7 +13,13 @@ mod render;
 mod rows;
 mod settings;
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use ironbark_config::{
     SettingError,
@@ -23,9 +30,13 @@ use ironbark_directory::{
     overlay::{Changes, Errand, Follower, Overlay},
 };
 use ironbark_model::{Dn, Entry, Schema};
-use ironbark_store::{ChangeRecord, RecordedEffect, change::TextAttribute};
+use ironbark_store::{
+    ChangeRecord, RecordedEffect,
+    change::{RequestedChange, TextAttribute},
+};
 
 use self::{
+    announced::Announcement,
     append::{Append, LogChange},
     clerk::Clerk,
     former::Former,
@@ -63,6 +74,8 @@ struct Accesslog {
     /// `logold`.
     former: Option<Arc<Former>>,
     clerk: Clerk,
+    /// Whether the last change of cn=config could not be written to the log.
+    is_incomplete: AtomicBool,
 }
 
 fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
@@ -76,6 +89,7 @@ fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
         log_db,
         schema: Arc::clone(schema),
         former: former.clone(),
+        is_incomplete: AtomicBool::new(false),
     });
     let bases = settings.bases.iter().map(|base| base.operations);
     let operations = bases.fold(settings.operations, Operations::with);
@@ -124,7 +138,7 @@ impl Accesslog {
     }
 
     /// Writes to the database of the log, and waits for the commit.
-    fn append(&self, changes: Changes<'_>, is_complete: bool) -> io::Result<()> {
+    fn append(&self, changes: Changes<'_>, is_opening: bool) -> io::Result<()> {
         let configuration = changes.directory.configuration();
         let log = context_of(&configuration, &self.log_db)?;
         let source = configuration.contexts.iter().find(|context| {
@@ -133,22 +147,53 @@ impl Accesslog {
                 .first()
                 .is_some_and(|suffix| suffix.pretty() == changes.suffix)
         });
-        let of_tree = source.and_then(|source| source.tree_vector(&configuration));
+        let of_tree = source.and_then(|source| source.told_tree_vector(&configuration));
         let vector = source
             .and_then(|source| source.database())
             .map(|database| database.snapshot()?.view().context_vector())
             .transpose()
             .map_err(io::Error::other)?;
+        let left = match source.filter(|_| is_opening) {
+            Some(source) => self.announced(&configuration, source)?,
+            None => Vec::new(),
+        };
+        let logs_all = self.settings.operations.contains(Operations::WRITES);
+        let lacks = logs_all && of_tree.is_some() && (is_opening || self.is_incomplete.load(Ordering::Relaxed));
         let errand = Append {
             suffix: self.log_db.clone(),
-            vector: of_tree.or(vector.flatten()).unwrap_or_default(),
-            is_complete,
-            changes: changes.records.iter().map(|record| self.change(record)).collect(),
+            is_of_tree: of_tree.is_some(),
+            vector: of_tree.clone().or(vector.flatten()).unwrap_or_default(),
+            lacks,
+            changes: left
+                .iter()
+                .chain(changes.records)
+                .map(|record| self.change(record))
+                .collect(),
         };
-        run(changes.directory, log, Arc::new(errand)).map_err(|error| {
-            let (code, text) = (error.result_code, error.diagnostic_message);
-            io::Error::other(format!("writing to {}: {code:?} {text}", self.log_db.pretty()))
-        })
+        let ended = run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error));
+        self.is_incomplete
+            .store(of_tree.is_some() && ended.is_err(), Ordering::Relaxed);
+        ended
+    }
+
+    /// The changes of cn=config that were announced, and that it shows although the log does not have them: the process
+    /// ended in between.
+    fn announced(&self, configuration: &Configuration, source: &NamingContext) -> io::Result<Vec<ChangeRecord>> {
+        let log = context_of(configuration, &self.log_db)?;
+        let Some(database) = log.database() else {
+            return Ok(Vec::new());
+        };
+        let snapshot = database.snapshot().map_err(io::Error::other)?;
+        let records = announced::read(snapshot.view()).map_err(io::Error::other)?;
+        let was_made = records
+            .first()
+            .is_some_and(|first| source.tree_shows(configuration, first));
+        Ok(if was_made { records } else { Vec::new() })
+    }
+
+    fn unwritten(&self, error: &OperationError) -> io::Error {
+        let (code, text) = (error.result_code, &error.diagnostic_message);
+        io::Error::other(format!("writing to {}: {code:?} {text}", self.log_db.pretty()))
     }
 }
 
@@ -175,24 +220,35 @@ impl Follower for Accesslog {
 
     fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         // The database of the log knows what it has taken. Its suffix entry is made here at the latest.
-        self.append(changes, true)?;
+        self.append(changes, false)?;
         self.clerk.begin(changes.directory);
         Ok(changes.records.len())
     }
 
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
-        self.append(changes, true)?;
+        self.append(changes, false)?;
         Ok(Vec::new())
     }
 
     fn open(&self, changes: Changes<'_>) -> io::Result<()> {
         self.clerk.begin(changes.directory);
-        self.append(changes, false)
+        self.append(changes, true)
     }
 
-    fn former(&self, entry: &Entry, effect: &RecordedEffect) -> Vec<TextAttribute> {
+    fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
+        let is_logged = |record: &ChangeRecord| !self.change(record).operations.is_empty();
+        if !changes.records.iter().any(is_logged) {
+            return Ok(());
+        }
+        let configuration = changes.directory.configuration();
+        let log = context_of(&configuration, &self.log_db)?;
+        let errand = Announcement::new(self.log_db.clone(), changes.records);
+        run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error))
+    }
+
+    fn former(&self, entry: &Entry, effect: &RecordedEffect, requested: &RequestedChange) -> Vec<TextAttribute> {
         let former = self.former.as_ref();
-        former.map_or_else(Vec::new, |former| former.of_tree(entry, effect))
+        former.map_or_else(Vec::new, |former| former.of_tree(entry, effect, requested))
     }
 
     fn close(&self) {

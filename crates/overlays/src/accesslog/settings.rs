@@ -57,12 +57,14 @@ impl Operations {
     pub(super) const UNBIND: Self = Self(0x80);
     pub(super) const ABANDON: Self = Self(0x100);
     pub(super) const EXTENDED: Self = Self(0x200);
+    /// All changes.
+    pub(super) const WRITES: Self = Self(0xf);
     const UNKNOWN: Self = Self(0x400);
 
     /// The words, in the order in which slapd prints them.
     const WORDS: &'static [(&'static str, Self)] = &[
         ("all", Self(0x7ff)),
-        ("writes", Self(0xf)),
+        ("writes", Self::WRITES),
         ("session", Self(0x1c0)),
         ("reads", Self(0x30)),
         ("add", Self::ADD),
@@ -85,7 +87,7 @@ impl Operations {
 
     /// Whether they are all changes.
     pub(super) fn is_writes(self) -> bool {
-        self.0 & !0xf == 0
+        self.0 & !Self::WRITES.0 == 0
     }
 
     /// Both together.
