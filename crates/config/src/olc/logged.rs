@@ -1,7 +1,7 @@
 //! Changes that a provider's log tells of (delta synchronization of cn=config), made here as they were made there.
 //!
-//! Entries are found by UUID, or by name if the log does not tell it. A change that an entry has already is passed over;
-//! so is one that is older than the entry. A change of an entry that is not here means that the log has a gap.
+//! Entries are found by UUID, or by name if the log does not tell it. A change that an entry has already is passed
+//! over; so is one that is older than the entry. A change of an entry that is not here means that the log has a gap.
 
 use std::collections::BTreeSet;
 
@@ -235,3 +235,6 @@ fn gap(dn: &Dn) -> ChangeError {
     let text = format!("\"{name}\": the log tells of a change of this entry, which is not here");
     ChangeError::new(ResultCode::SYNC_REFRESH_REQUIRED, text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,8 +51,9 @@ pub trait Follower: Send + Sync {
         Ok(())
     }
 
-    /// A change of a database without a log of changes is about to be made. If the process ends before the follower gets
-    /// it, [`NamingContext::tree_shows`](crate::NamingContext::tree_shows) says at the next start whether it was made.
+    /// A change of a database without a log of changes is about to be made. If the process ends before the follower
+    /// gets it, [`NamingContext::tree_shows`](crate::NamingContext::tree_shows) says at the next start whether it was
+    /// made.
     ///
     /// # Errors
     /// It cannot be noted.

@@ -466,8 +466,8 @@ fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", |suffix| suffix.pretty())
 }
 
-/// Hands changes to the followers of a database without a log: one with entries in memory, or with none. A follower that
-/// fails to take them loses them.
+/// Hands changes to the followers of a database without a log: one with entries in memory, or with none. A follower
+/// that fails to take them loses them.
 pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, records: &[ChangeRecord]) {
     let is_empty =
         |record: &ChangeRecord| record.effects.is_empty() && record.requested.is_empty() && record.cookie.is_empty();

@@ -37,8 +37,8 @@ pub(super) struct Append {
     pub(super) vector: ContextVector,
     /// Whether the source is cn=config.
     pub(super) is_of_tree: bool,
-    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config was changed while it was
-    /// not followed.
+    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config was changed while it
+    /// was not followed.
     pub(super) lacks: bool,
     pub(super) changes: Vec<LogChange>,
 }
@@ -84,8 +84,8 @@ impl Append {
         Ok(())
     }
 
-    /// Lets the log begin behind what it lacks: `minCSN` is raised, so that consumers that lack the same do not take the
-    /// rest for everything.
+    /// Lets the log begin behind what it lacks: `minCSN` is raised, so that consumers that lack the same do not take
+    /// the rest for everything.
     fn begin_anew(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         execution.keep_silent();
         let held = execution.vector()?;
