@@ -352,6 +352,39 @@ fn a_log_that_was_not_kept_meanwhile_begins_anew() {
 }
 
 #[test]
+fn the_log_of_an_ldif_database_begins_anew_after_changes_that_it_did_not_see() {
+    let file = "include {schema}/core.schema\ninclude {schema}/cosine.schema\nserverID 1\n\
+                database ldif\nsuffix dc=example,dc=com\ndirectory {dir}/db\n\
+                rootdn cn=Manager,dc=example,dc=com\nrootpw secret\noverlay syncprov\noverlay accesslog\n\
+                logdb cn=accesslog\nlogops writes\nlogsuccess TRUE\n\n\
+                database mdb\nsuffix cn=accesslog\ndirectory {dir}\nrootdn cn=Manager,dc=example,dc=com\n\
+                index entryCSN,objectClass,reqResult,reqStart,reqDN eq\n\
+                overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
+    let mut provider = Server::start(Flavor::Ironbark, file).unwrap();
+    provider.ldapadd(crate::PEOPLE).unwrap().success().unwrap();
+    let words = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog";
+    let mut consumer = crate::following(Flavor::Ironbark, &provider, words);
+    crate::assert_follows(&consumer, &provider);
+    crate::change(&provider, 1);
+    crate::assert_follows(&consumer, &provider);
+    consumer.stop().unwrap();
+    provider.kill().unwrap();
+    let change = "dn: ou=offline,dc=example,dc=com\nobjectClass: organizationalUnit\nou: offline\n";
+    let base = ["-w", "-b", "dc=example,dc=com"];
+    provider.tool(Tool::Add, &base, change).unwrap().success().unwrap();
+    provider.launch().unwrap();
+    crate::change(&provider, 2);
+    consumer.launch().unwrap();
+    crate::assert_follows(&consumer, &provider);
+    assert!(crate::content(&consumer).contains("ou: offline"));
+    assert!(
+        consumer.log().contains("a refresh of the content follows"),
+        "{}",
+        consumer.log()
+    );
+}
+
+#[test]
 fn a_change_is_in_the_log_once_whenever_the_provider_is_killed() {
     let mut provider = logging(Flavor::Ironbark);
     configure(&provider, &config(ADMIN), &schema("attrFirst", 99_999));

@@ -37,8 +37,8 @@ pub(super) struct Append {
     pub(super) vector: ContextVector,
     /// Whether the source is cn=config.
     pub(super) is_of_tree: bool,
-    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config was changed while it
-    /// was not followed.
+    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config or an ldif database,
+    /// which have no lasting log of changes, were changed while they were not followed.
     pub(super) lacks: bool,
     pub(super) changes: Vec<LogChange>,
 }

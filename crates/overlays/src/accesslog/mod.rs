@@ -23,6 +23,7 @@ use std::{
 
 use ironbark_config::{
     SettingError,
+    database::EntryPlace,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
@@ -104,6 +105,15 @@ fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
     })
 }
 
+/// Why the log is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The overlay begins to follow its database.
+    Begins,
+    /// There are changes.
+    Follows,
+}
+
 impl Accesslog {
     /// Whether an operation is logged.
     fn logs(&self, operation: &LoggedOperation) -> bool {
@@ -138,7 +148,7 @@ impl Accesslog {
     }
 
     /// Writes to the database of the log, and waits for the commit.
-    fn append(&self, changes: Changes<'_>, is_opening: bool) -> io::Result<()> {
+    fn append(&self, changes: Changes<'_>, turn: Turn) -> io::Result<()> {
         let configuration = changes.directory.configuration();
         let log = context_of(&configuration, &self.log_db)?;
         let source = configuration.contexts.iter().find(|context| {
@@ -153,17 +163,21 @@ impl Accesslog {
             .map(|database| database.snapshot()?.view().context_vector())
             .transpose()
             .map_err(io::Error::other)?;
-        let left = match source.filter(|_| is_opening) {
+        let is_of_tree = of_tree.is_some();
+        let left = match source.filter(|_| is_of_tree && turn == Turn::Begins) {
             Some(source) => self.announced(&configuration, source)?,
             None => Vec::new(),
         };
-        let logs_all = self.settings.operations.contains(Operations::WRITES);
-        let lacks = logs_all && of_tree.is_some() && (is_opening || self.is_incomplete.load(Ordering::Relaxed));
+        // The log of changes of other databases outlives the process.
+        let is_of_files = source.is_some_and(|source| source.settings.kind.entries == EntryPlace::Files);
+        let begins = turn == Turn::Begins && (is_of_tree || is_of_files && changes.records.is_empty());
+        let lacks = begins || is_of_tree && self.is_incomplete.load(Ordering::Relaxed);
         let errand = Append {
             suffix: self.log_db.clone(),
-            is_of_tree: of_tree.is_some(),
-            vector: of_tree.clone().or(vector.flatten()).unwrap_or_default(),
-            lacks,
+            is_of_tree,
+            vector: of_tree.or(vector.flatten()).unwrap_or_default(),
+            // Otherwise it is no copy of all changes anyway.
+            lacks: lacks && self.settings.operations.contains(Operations::WRITES),
             changes: left
                 .iter()
                 .chain(changes.records)
@@ -172,7 +186,7 @@ impl Accesslog {
         };
         let ended = run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error));
         self.is_incomplete
-            .store(of_tree.is_some() && ended.is_err(), Ordering::Relaxed);
+            .store(is_of_tree && ended.is_err(), Ordering::Relaxed);
         ended
     }
 
@@ -220,19 +234,19 @@ impl Follower for Accesslog {
 
     fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         // The database of the log knows what it has taken. Its suffix entry is made here at the latest.
-        self.append(changes, false)?;
+        self.append(changes, Turn::Begins)?;
         self.clerk.begin(changes.directory);
         Ok(changes.records.len())
     }
 
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
-        self.append(changes, false)?;
+        self.append(changes, Turn::Follows)?;
         Ok(Vec::new())
     }
 
     fn open(&self, changes: Changes<'_>) -> io::Result<()> {
         self.clerk.begin(changes.directory);
-        self.append(changes, true)
+        self.append(changes, Turn::Begins)
     }
 
     fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
