@@ -29,6 +29,17 @@ pub(super) struct LogChange {
     pub(super) operations: Vec<LoggedOperation>,
 }
 
+/// What the log lacks of its source and will not get. cn=config and ldif databases have no lasting log of changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lost {
+    /// Nothing.
+    Nothing,
+    /// A change before these, which could not be written.
+    Before,
+    /// All that these leave out: the source was changed while it was not followed.
+    Beside,
+}
+
 /// The errand: first the suffix entry, then the changes.
 pub(super) struct Append {
     /// Suffix of the log.
@@ -37,9 +48,8 @@ pub(super) struct Append {
     pub(super) vector: ContextVector,
     /// Whether the source is cn=config.
     pub(super) is_of_tree: bool,
-    /// Whether what the log lacks of that vector, beside these changes, is lost to it: cn=config or an ldif database,
-    /// which have no lasting log of changes, were changed while they were not followed.
-    pub(super) lacks: bool,
+    /// What the log lacks of that vector and will not get.
+    pub(super) lost: Lost,
     pub(super) changes: Vec<LogChange>,
 }
 
@@ -50,11 +60,15 @@ impl Errand for Append {
 
     fn step(&self, number: usize, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         let Some(number) = number.checked_sub(1) else {
-            return self.make_container(execution);
+            self.make_container(execution)?;
+            return match self.lost {
+                Lost::Before => self.begin_anew(execution),
+                Lost::Nothing | Lost::Beside => Ok(()),
+            };
         };
         match self.changes.get(number) {
             Some(change) => self.append(execution, change),
-            None if self.lacks => self.begin_anew(execution),
+            None if self.lost == Lost::Beside => self.begin_anew(execution),
             None => Ok(()),
         }
     }

@@ -15,7 +15,7 @@ use ironbark_runtime::spawn_named;
 use ironbark_store::ContextVector;
 
 use super::{
-    append::{Append, LogChange},
+    append::{Append, LogChange, Lost},
     context_of, purge,
     render::LoggedOperation,
     run,
@@ -193,7 +193,7 @@ impl Desk {
             suffix: self.log_db.clone(),
             vector: ContextVector::default(),
             is_of_tree: false,
-            lacks: false,
+            lost: Lost::Nothing,
             changes: operations.into_iter().map(change).collect(),
         };
         let configuration = directory.configuration();

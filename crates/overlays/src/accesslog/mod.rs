@@ -38,7 +38,7 @@ use ironbark_store::{
 
 use self::{
     announced::Announcement,
-    append::{Append, LogChange},
+    append::{Append, LogChange, Lost},
     clerk::Clerk,
     former::Former,
     render::LoggedOperation,
@@ -59,10 +59,10 @@ pub(crate) const ROW: Row = Row {
         fresh: AnySettings::of::<AccesslogConfig>,
         schema: include_str!("audit.schema"),
         introduction: "The overlay logs operations on its database as entries of another database, which clients can \
-            search, and which consumers with `syncdata=accesslog` follow. The entries hold all values that were \
+            search, and which consumers with `syncdata=accesslog` follow. The database may be cn=config. The entries hold all values that were \
             written, passwords included: let few read them, by `access` rules of the database of the log. If its disk \
             is full, changes are still made and answered; they are kept in the log of changes, up to its size, until \
-            they can be written.",
+            they can be written; those of cn=config are not.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };
@@ -171,13 +171,21 @@ impl Accesslog {
         // The log of changes of other databases outlives the process.
         let is_of_files = source.is_some_and(|source| source.settings.kind.entries == EntryPlace::Files);
         let begins = turn == Turn::Begins && (is_of_tree || is_of_files && changes.records.is_empty());
-        let lacks = begins || is_of_tree && self.is_incomplete.load(Ordering::Relaxed);
+        let lost = if !self.settings.operations.contains(Operations::WRITES) {
+            // The log is no copy of all changes anyway.
+            Lost::Nothing
+        } else if begins {
+            Lost::Beside
+        } else if is_of_tree && self.is_incomplete.load(Ordering::Relaxed) {
+            Lost::Before
+        } else {
+            Lost::Nothing
+        };
         let errand = Append {
             suffix: self.log_db.clone(),
             is_of_tree,
             vector: of_tree.or(vector.flatten()).unwrap_or_default(),
-            // Otherwise it is no copy of all changes anyway.
-            lacks: lacks && self.settings.operations.contains(Operations::WRITES),
+            lost,
             changes: left
                 .iter()
                 .chain(changes.records)

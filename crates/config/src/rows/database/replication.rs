@@ -18,7 +18,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .does(
             "Makes the database a consumer of another server: it holds a copy of what is at and below `searchbase` there, \
              and clients may not write to it, unless `multiprovider` is on. docs/replication.md tells of all words. \
-             `syncdata=changelog`, `type=dirSync`, `attrsonly` and `strictrefresh` are not built yet; `lazycommit` and \
+             `database config` takes neither `filter` nor `attrs` nor `exattrs`, and `syncdata=accesslog` only without \
+             `multiprovider`. `syncdata=changelog`, `type=dirSync`, `attrsonly` and `strictrefresh` are not built yet; `lazycommit` and \
              `manageDSAit` change nothing here.",
         )
         .since("2.2")
