@@ -478,6 +478,9 @@ impl Loading {
                 complain(error)?;
             }
         }
+        if let Err(error) = check::check_config(&config) {
+            complain(error)?;
+        }
         for database in self.databases.iter_mut().chain([&mut self.frontend, &mut config]) {
             match overlay::check(database, &self.schema) {
                 Ok(notices) => self.notices.extend(notices),

@@ -53,7 +53,7 @@ pub use backend::{
     root_dse::RootDseAddition,
     sync_sessions::{SyncConsumer, SyncPlace, SyncSession},
     tree_change::TreeChange,
-    tree_replica::TreeReplica,
+    tree_replica::{TreeLogged, TreeReplica},
     well_known::WellKnown,
 };
 pub use cookie::SyncCookie;

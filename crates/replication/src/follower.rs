@@ -413,7 +413,7 @@ impl Follower {
     /// Takes an order about cn=config. Returns those that have nothing to do with entries.
     async fn obey_of_tree(&mut self, order: Order) -> Result<Option<Order>, Stop> {
         match &order {
-            Order::Put { .. } => self.counts.entries += 1,
+            Order::Put { .. } | Order::Make { .. } => self.counts.entries += 1,
             Order::Delete { .. } => self.counts.deletes += 1,
             _ => {}
         }
@@ -421,6 +421,7 @@ impl Follower {
             Some(refresh) => match refresh.take(order)? {
                 Taken::Kept => return Ok(None),
                 Taken::Passed(order) => return Ok(Some(order)),
+                Taken::Full => std::mem::take(refresh).into_change(&self.mapping),
                 Taken::Complete => {
                     let refresh = self.tree.take().unwrap_or_default();
                     refresh.into_change(&self.mapping)
@@ -435,8 +436,17 @@ impl Follower {
         let context = self.context()?;
         let ended = self.directory.replicate_tree(&context, change)?;
         // The change may end this session. It is executed or refused all the same.
-        ended.await.map_err(|_| Stop::NoDatabase)??;
+        let ended = ended.await.map_err(|_| Stop::NoDatabase)?;
+        ended.inspect_err(|error| self.note_gap(error))?;
         Ok(None)
+    }
+
+    /// The provider's log tells of a change of an entry that is not here, if this is the reason of a refusal.
+    fn note_gap(&mut self, refusal: &OperationError) {
+        if refusal.result_code == ResultCode::SYNC_REFRESH_REQUIRED {
+            self.machine.fall_back();
+            self.has_gap = true;
+        }
     }
 
     async fn settle_first(&mut self) -> Result<(), Stop> {
@@ -447,12 +457,8 @@ impl Follower {
         let (octets, ended) = (*octets, receiver.await);
         self.waiting.pop_front();
         self.octets = self.octets.saturating_sub(octets);
-        let outcome = ended.map_err(|_| Stop::NoDatabase)?.inspect_err(|error| {
-            if error.result_code == ResultCode::SYNC_REFRESH_REQUIRED {
-                self.machine.fall_back();
-                self.has_gap = true;
-            }
-        })?;
+        let outcome = ended.map_err(|_| Stop::NoDatabase)?;
+        let outcome = outcome.inspect_err(|error| self.note_gap(error))?;
         if let Some(present) = &mut self.present {
             self.contradicted.extend(outcome.tombstoned);
             for (former, new) in outcome.remade {

@@ -3,14 +3,16 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use ironbark_directory::{OperationError, ReplicaMapping, ReplicatedEntry, ReplicatedTree};
+use ironbark_directory::{Incoming, OperationError, ReplicaMapping, ReplicatedEntry, ReplicatedTree};
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn};
 
-use crate::{Order, Stop};
+use crate::{Logged, Order, Stop};
 
 /// Octets of a whole configuration. The queue of the thread `config` takes as much.
 const MOST_OCTETS: usize = 64 << 20;
+/// Octets of changes that a log tells of and that are put into force together.
+const MOST_LOGGED_OCTETS: usize = 16 << 20;
 /// Octets of a UUID in a set, about.
 const UUID_OCTETS: usize = 64;
 
@@ -18,6 +20,8 @@ const UUID_OCTETS: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct TreeRefresh {
     entries: Vec<ReplicatedEntry>,
+    /// Changes of the provider's log.
+    logged: Vec<(Incoming, Csn)>,
     gone: Vec<[u8; 16]>,
     present: BTreeSet<[u8; 16]>,
     cookie: Vec<Csn>,
@@ -33,6 +37,8 @@ pub(crate) enum Taken {
     Kept,
     /// The refresh has ended, and is to be put into force.
     Complete,
+    /// The log has told so much that it is to be put into force before the rest.
+    Full,
     /// It is not about entries.
     Passed(Order),
 }
@@ -73,7 +79,16 @@ impl TreeRefresh {
                 self.covered = vector;
                 return Ok(Taken::Complete);
             }
-            Order::Search(_) | Order::Make { .. } => return Ok(Taken::Passed(order)),
+            Order::Make { change, csn, cookie } => {
+                self.cookie.extend(cookie);
+                let change = incoming(*change);
+                self.octets += change.octets();
+                self.logged.push((change, csn));
+                if self.octets > MOST_LOGGED_OCTETS {
+                    return Ok(Taken::Full);
+                }
+            }
+            Order::Search(_) => return Ok(Taken::Passed(order)),
         }
         if self.octets > MOST_OCTETS {
             let text = "the configuration of the provider is too large";
@@ -88,6 +103,7 @@ impl TreeRefresh {
         self.entries.sort_by_key(|entry| entry.dn.matches(',').count());
         ReplicatedTree {
             entries: self.entries,
+            logged: self.logged,
             gone: self.gone,
             present: self.deletes_others.then_some(self.present),
             covered: self.covered,
@@ -113,9 +129,20 @@ impl TreeRefresh {
                 one.cookie = cookie;
             }
             Order::Delete { uuid, cookie, .. } => (one.gone, one.cookie) = (vec![uuid], cookie),
+            Order::Make { change, csn, cookie } => {
+                one.logged.push((incoming(*change), csn));
+                one.cookie = cookie;
+            }
             Order::TakeIn(csns) => one.cookie = csns,
             order => return Err(order),
         }
         Ok(one.into_change(mapping))
+    }
+}
+
+fn incoming(change: Logged) -> Incoming {
+    match change {
+        Logged::Add(entry) => Incoming::Entry(entry),
+        Logged::Change(change) => Incoming::Logged(change),
     }
 }

@@ -13,7 +13,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError, TreeChange,
-    TreeReplica, complete_entries,
+    TreeLogged, TreeReplica, complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
 use ironbark_store::Csn;
@@ -85,6 +85,8 @@ impl ConfigTree {
         let notices = configuration.notices.clone();
         let settings = self.settings.prepare(&configuration.global);
         let settings = settings.map_err(|error| of_setting(&error))?;
+        // Before other writers wait: followers write to another database.
+        (by.announce)(&configuration.schema, &tree.entries(&configuration.schema));
         let prepared = by.governor.prepare(configuration);
         let prepared = prepared.map_err(|error| unprepared(&error))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,6 +192,32 @@ fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Att
     converted.collect()
 }
 
+/// A change of a provider's log in the form that the tree takes.
+fn of_log(schema: &Schema, logged: &TreeLogged) -> Result<olc::Logged, OperationError> {
+    let change = match &logged.change {
+        TreeChange::Add(entry) => olc::LoggedChange::Add(entry.clone()),
+        TreeChange::Delete { dn } => olc::LoggedChange::Delete { dn: dn.clone() },
+        TreeChange::Modify {
+            dn,
+            modifications: asked,
+        } => olc::LoggedChange::Modify {
+            dn: dn.clone(),
+            modifications: modifications(schema, asked)?,
+        },
+        TreeChange::ModifyDn { dn, new_rdn, .. } => olc::LoggedChange::ModifyDn {
+            dn: dn.clone(),
+            new_rdn: new_rdn.clone(),
+        },
+    };
+    Ok(olc::Logged {
+        uuid: logged.uuid.clone(),
+        csn: logged.csn.text(),
+        author: logged.author.clone(),
+        time: logged.time.clone(),
+        change,
+    })
+}
+
 impl InMemoryTree for ConfigTree {
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let tree = self.tree(configuration);
@@ -256,7 +284,13 @@ impl InMemoryTree for ConfigTree {
             holds: replica.holds,
             covers: &|csn| Csn::parse(csn.as_bytes()).is_some_and(|csn| replica.covered.covers(csn)),
         };
-        let changed = tree.replicate(&by.configuration.schema, &sent, &extent);
+        let schema = &*by.configuration.schema;
+        let logged = replica.logged.iter().map(|one| of_log(schema, one));
+        let logged = logged.collect::<Result<Vec<_>, _>>()?;
+        let changed = match logged.as_slice() {
+            [] => tree.replicate(schema, &sent, &extent),
+            logged => tree.replay(schema, logged),
+        };
         match changed.map_err(of_tree)? {
             Some(changed) => self.put(changed, by, Some(replica.cookie)),
             None => self.note(&tree, replica.cookie, by.configuration),

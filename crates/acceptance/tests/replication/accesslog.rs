@@ -30,9 +30,9 @@ pub(crate) fn logging(flavor: Flavor, lines: &str) -> Server {
 }
 
 /// The entries of the log, without what is never the same.
-fn logged(server: &Server) -> Vec<String> {
+pub(crate) fn logged(server: &Server, who: &Credentials<'_>) -> Vec<String> {
     let arguments = ["-LLL", "-o", "ldif-wrap=no", "-b", LOG, "-s", "one", "*"];
-    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    let found = server.client("ldapsearch", who, &arguments, "").unwrap();
     let text = found.success().unwrap().stdout;
     let own = [
         "dn: ",
@@ -90,7 +90,7 @@ fn the_log_says_what_slapds_says() {
              dn: cn=a1,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 0\n\n\
              dn: cn=z,ou=people,dc=example,dc=com\nchangetype: delete\n";
         server.ldapmodify(further).unwrap().success().unwrap();
-        logged(server)
+        logged(server, &Credentials::ROOT)
     });
     assert_eq!(ours.join("\n"), slapds.join("\n"));
     let everybody = Credentials::Anonymous;

@@ -11,7 +11,7 @@ const KEPT: Credentials<'static> = Credentials::Simple {
     password: "repsecret",
 };
 
-fn config(password: &str) -> Credentials<'_> {
+pub(crate) fn config(password: &str) -> Credentials<'_> {
     Credentials::Simple {
         dn: "cn=config",
         password,
@@ -20,7 +20,11 @@ fn config(password: &str) -> Credentials<'_> {
 
 /// A server with a configuration directory.
 fn server(flavor: Flavor, file: &str) -> Server {
-    let server = Server::prepare(flavor, file).unwrap();
+    converted(Server::prepare(flavor, file).unwrap())
+}
+
+/// Starts a server from a configuration directory that is made of its file.
+pub(crate) fn converted(server: Server) -> Server {
     let directory = server.layout().make_dir("slapd.d").unwrap();
     let converted = server.tool(Tool::Test, &["-F", directory.to_str().unwrap()], "");
     converted.unwrap().success().unwrap();
@@ -30,7 +34,7 @@ fn server(flavor: Flavor, file: &str) -> Server {
 }
 
 #[track_caller]
-fn configure(server: &Server, who: &Credentials<'_>, ldif: &str) {
+pub(crate) fn configure(server: &Server, who: &Credentials<'_>, ldif: &str) {
     let outcome = server.client("ldapmodify", who, &[], ldif).unwrap();
     let done = outcome.success();
     assert!(done.is_ok(), "{done:?}\n{}", server.log());
@@ -93,7 +97,7 @@ fn follow(consumer: &Server, provider: &Server) {
     configure(consumer, &config("secret"), &ldif);
 }
 
-fn read(server: &Server, who: &Credentials<'_>, base: &str, what: &[&str]) -> String {
+pub(crate) fn read(server: &Server, who: &Credentials<'_>, base: &str, what: &[&str]) -> String {
     let mut arguments = vec!["-LLL", "-o", "ldif-wrap=no", "-b", base];
     arguments.extend(what);
     server.client("ldapsearch", who, &arguments, "").unwrap().stdout

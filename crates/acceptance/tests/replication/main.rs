@@ -17,6 +17,7 @@ mod consumer;
 mod consumer_tls;
 mod cookies;
 mod delta;
+mod delta_config;
 mod glued;
 mod hardship;
 mod interop;

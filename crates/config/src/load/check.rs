@@ -75,6 +75,24 @@ fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Checks cn=config.
+///
+/// # Errors
+/// It cannot be followed so.
+pub(super) fn check_config(config: &DatabaseConfig) -> Result<(), ConfigError> {
+    let follows_log = config.syncrepl.iter().any(|line| line.log.is_some());
+    if !config.multi_provider || !follows_log {
+        return Ok(());
+    }
+    let reason = "database config takes syncdata=accesslog only without multiprovider: it keeps no history of changes, \
+                  by which those of several servers could be merged";
+    Err(ConfigError::of_setting(
+        &config.location,
+        "syncrepl",
+        SettingError::from(reason),
+    ))
+}
+
 /// Whether two databases would write the same files. Files of ldif lie below the name of the suffix.
 fn shares_files(one: &DatabaseConfig, other: &DatabaseConfig) -> bool {
     one.kind == other.kind

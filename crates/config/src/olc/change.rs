@@ -3,7 +3,7 @@
 
 pub(super) mod add;
 mod delete;
-mod modify;
+pub(super) mod modify;
 mod rename;
 
 use ironbark_model::{

@@ -7,6 +7,7 @@ mod change;
 mod folder;
 mod index;
 mod load;
+mod logged;
 mod render;
 mod replicated;
 mod text;
@@ -16,6 +17,7 @@ pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps};
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};
+pub use logged::{Logged, LoggedChange};
 
 pub use crate::entry_files::FolderError;
 pub use render::render;

@@ -136,7 +136,7 @@ impl Tree {
 }
 
 /// The node becomes what was sent, but for its subordinates and the context vector. A newer one takes the UUID alone.
-fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Result<(), &'static str> {
+pub(super) fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Result<(), &'static str> {
     if held.kind() != sent.kind() {
         return Err("another kind of entry has this name");
     }
@@ -177,7 +177,7 @@ fn remove(schema: &Schema, node: &mut Node, path: &mut Vec<(String, String)>, is
     });
 }
 
-fn dn_of(schema: &Schema, path: &[(String, String)]) -> Option<Dn> {
+pub(super) fn dn_of(schema: &Schema, path: &[(String, String)]) -> Option<Dn> {
     let mut text = String::new();
     for (naming, name) in path.iter().rev() {
         text.push_str(&super::tree::rdn_of(naming, name));
@@ -192,7 +192,7 @@ fn lower(naming: &str, name: &str) -> (String, String) {
 }
 
 /// Puts siblings into the order of their numbers, and numbers them without gaps.
-fn settle(node: &mut Node, is_root: bool, put: &BTreeSet<&str>) {
+pub(super) fn settle(node: &mut Node, is_root: bool, put: &BTreeSet<&str>) {
     node.children.sort_by_key(|child| {
         let has_come = child.texts("entryUUID").any(|uuid| put.contains(uuid));
         (child.kind(), child.position(), !has_come)

@@ -103,11 +103,11 @@ impl Syncrepl {
     /// # Errors
     /// It leaves something out.
     pub(crate) fn check_for_config(&self) -> Result<(), SettingError> {
-        let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && self.log.is_none();
+        let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && !self.follows_changelog();
         if is_whole && self.filter.eq_ignore_ascii_case(EVERYTHING) {
             return Ok(());
         }
-        Err("database config takes neither filter nor attrs nor exattrs nor syncdata".into())
+        Err("database config takes neither filter nor attrs nor exattrs nor syncdata=changelog".into())
     }
 
     /// `syncdata=changelog`.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{Operations, Restrict};
-use ironbark_model::Entry;
+use ironbark_model::{Entry, Schema};
 use ironbark_runtime::Randomness;
 
 use super::{configuration::Configuration, tree_change::TreeChange, tree_replica::TreeReplica};
@@ -97,6 +97,9 @@ pub struct ChangeAuthor<'a> {
     pub dn: &'a str,
     /// CSN and time of the change.
     pub stamp: Stamp,
+    /// To be called with the new entries and their schema before a change that outlives the process is made: followers
+    /// note what is to come, as the process may end before they hear that it was made.
+    pub announce: &'a dyn Fn(&Schema, &[Entry]),
 }
 
 impl ChangeAuthor<'_> {

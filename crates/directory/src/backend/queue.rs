@@ -313,6 +313,12 @@ impl WriterHandle {
         })
     }
 
+    /// Lets the thread of the trees look at the configuration, which has changed.
+    pub(crate) fn nudge(&self) {
+        // It does not wait for a pause to end.
+        drop(self.pause());
+    }
+
     /// Ends the writer after everything that it has been given. Later writes are refused with `reason`.
     pub(crate) fn close(&self, reason: QueueRefusal) {
         {

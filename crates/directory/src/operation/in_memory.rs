@@ -3,12 +3,15 @@
 //! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op work as for stored
 //! entries.
 
-use std::sync::Arc;
+use std::{cell::OnceCell, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, Entry};
-use ironbark_store::{ChangeKind, change::RequestedChange};
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{
+    ChangeKind, ChangeRecord, Effect,
+    change::{RequestedChange, RequestedKind, RequestedModification},
+};
 
 use super::{
     add,
@@ -20,7 +23,7 @@ use super::{
     write_checks::{author_of, require},
 };
 use crate::{
-    Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError, WellKnown,
     access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
         in_memory::{ChangeAuthor, Governor, InMemoryTree},
@@ -29,7 +32,10 @@ use crate::{
         tree_change::TreeChange,
         written::{Executed, Success},
     },
-    overlay::record,
+    overlay::{
+        record,
+        tree_effects::{self, TreeState},
+    },
     refusal::{AddRefusal, ControlRefusal, DeleteRefusal, ModifyDnRefusal, WriteRefusal},
     request::{
         context::RequestContext,
@@ -37,12 +43,12 @@ use crate::{
         modification::{self, Modification},
         requested_change::of_modifications,
     },
-    write::request::OnTree,
+    write::{followers, request::OnTree},
 };
 
 /// A write to a tree under execution.
 struct Execution<'w> {
-    directory: &'w Directory,
+    directory: &'w Arc<Directory>,
     governor: &'w dyn Governor,
     served: &'w Served,
     context: &'w NamingContext,
@@ -198,23 +204,60 @@ impl Execution<'_> {
             return Err(WriteRefusal::NoOperation.into());
         }
         let stamp = self.directory.next_stamp();
-        let mut record = record::begin(self.directory, self.context, self.origin, &stamp, kind);
+        let begun = record::begin(self.directory, self.context, self.origin, &stamp, kind);
+        let announced = OnceCell::new();
+        let announce = |schema: &Schema, entries: &[Entry]| {
+            if self.context.is_followed()
+                && let Some(known) = WellKnown::of(schema)
+            {
+                let after = TreeState {
+                    schema,
+                    known: &known,
+                    entries,
+                };
+                let record = announced.get_or_init(|| self.record_of(begun.clone(), requested.clone(), after));
+                followers::announce(self.directory, self.context, std::slice::from_ref(record));
+            }
+        };
         let by = ChangeAuthor {
             governor: self.governor,
             randomness: self.directory.randomness(),
             configuration: &self.served.configuration,
             dn: author_of(&self.origin.identity),
             stamp,
+            announce: &announce,
         };
         self.tree.change(change, &by)?;
-        if self.context.is_followed() {
-            record.requested.push(requested);
-        }
+        let record = announced.into_inner().unwrap_or_else(|| ChangeRecord {
+            requested: self.context.is_followed().then_some(requested).into_iter().collect(),
+            ..begun
+        });
         Ok(Executed {
             record,
             lifts_restriction: false,
             has_notes: false,
         })
+    }
+
+    /// The record with what was asked for, and what becomes of it.
+    fn record_of(&self, begun: ChangeRecord, mut requested: RequestedChange, after: TreeState<'_>) -> ChangeRecord {
+        let before = TreeState::of(&self.served.configuration, &self.entries);
+        let effects = tree_effects::between(before, after);
+        let own = effects.iter().find(|effect| !effect.recorded.marks.internal);
+        match (&mut requested, own.map(|own| &own.recorded.effect)) {
+            // As in slapd, the name is that of the request, and the values are those of the entry: with its number.
+            (RequestedChange::Add { attributes, .. }, Some(Effect::Add { attributes: made, .. })) => {
+                attributes.clone_from(made);
+            }
+            (RequestedChange::Modify { modifications, .. }, Some(effect)) => modifications.extend(stamps_of(effect)),
+            _ => {}
+        }
+        let former = own.and_then(|own| own.former(self.context, &requested));
+        ChangeRecord {
+            requested: [requested].into_iter().chain(former).collect(),
+            effects: effects.into_iter().map(|effect| effect.recorded).collect(),
+            ..begun
+        }
     }
 
     fn find(&self, dn: &Dn) -> Option<&Entry> {
@@ -297,4 +340,21 @@ impl Execution<'_> {
         };
         read_entry::read_in_memory(requester, entry, &asked)
     }
+}
+
+/// The operational attributes of a modify, in slapd's order.
+fn stamps_of(effect: &Effect) -> Vec<RequestedModification> {
+    let Effect::Modify { changes, .. } = effect else {
+        return Vec::new();
+    };
+    let stamps = ["entryCSN", "modifiersName", "modifyTimestamp"].into_iter();
+    let of_name = |name: &str| {
+        let change = changes.iter().find(|change| change.attribute() == name)?;
+        Some(RequestedModification {
+            kind: RequestedKind::Replace,
+            attribute: name.into(),
+            values: change.values().to_vec(),
+        })
+    };
+    stamps.filter_map(of_name).collect()
 }

@@ -449,7 +449,10 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// The context vector with the changes of the transaction so far.
-    pub(crate) fn vector(&self) -> Result<ContextVector, OperationError> {
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn vector(&self) -> Result<ContextVector, OperationError> {
         Ok(self.transaction.vector()?)
     }
 

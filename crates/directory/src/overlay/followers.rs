@@ -2,8 +2,11 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use ironbark_model::Dn;
-use ironbark_store::ChangeRecord;
+use ironbark_model::{Dn, Entry};
+use ironbark_store::{
+    ChangeRecord, RecordedEffect,
+    change::{RequestedChange, TextAttribute},
+};
 
 use crate::Directory;
 
@@ -37,6 +40,34 @@ pub trait Follower: Send + Sync {
     /// # Errors
     /// It has taken none of them: they are delivered again.
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>>;
+
+    /// It follows a database without a log of changes from here on: one with entries in memory, or with none. Called
+    /// before its first change. `changes` has no records.
+    ///
+    /// # Errors
+    /// What it needs is not there yet.
+    fn open(&self, changes: Changes<'_>) -> io::Result<()> {
+        let _ = changes;
+        Ok(())
+    }
+
+    /// A change of a database without a log of changes is about to be made. If the process ends before the follower
+    /// gets it, [`NamingContext::tree_shows`](crate::NamingContext::tree_shows) says at the next start whether it was
+    /// made.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
+        let _ = changes;
+        Ok(())
+    }
+
+    /// What it wants to know of an entry of a tree in memory as it was before this effect of a request. The tree has no
+    /// transaction in which overlays could ask.
+    fn former(&self, entry: &Entry, effect: &RecordedEffect, requested: &RequestedChange) -> Vec<TextAttribute> {
+        let _ = (entry, effect, requested);
+        Vec::new()
+    }
 
     /// The suffix of another database that it writes to, and waits for. That database must not have such a follower
     /// itself: its writer ends after this one.

@@ -24,6 +24,7 @@ mod requests;
 mod searches;
 mod sorting;
 mod timers;
+pub(crate) mod tree_effects;
 mod unbinds;
 mod warnings;
 

@@ -147,13 +147,15 @@ impl Pipeline {
         self.binds.iter().any(|binds| binds.restricts())
     }
 
+    /// The followers that are not among those of `former`.
+    pub(crate) fn followers_beside<'p>(&'p self, former: &'p Self) -> impl Iterator<Item = &'p Arc<dyn Follower>> {
+        let is_new = |follower: &&Arc<dyn Follower>| !former.followers.iter().any(|known| Arc::ptr_eq(known, follower));
+        self.followers.iter().filter(is_new)
+    }
+
     /// Closes the followers that are not among those of `next`.
     pub(crate) fn close_except(&self, next: &Self) {
-        for follower in &self.followers {
-            if !next.followers.iter().any(|kept| Arc::ptr_eq(kept, follower)) {
-                follower.close();
-            }
-        }
+        self.followers_beside(next).for_each(|follower| follower.close());
     }
 }
 

@@ -89,6 +89,7 @@ impl Prepared<'_> {
         {
             writer.feed().call();
         }
+        directory.trees().nudge();
         continuing::tell_of_later(&current, &next.contexts);
     }
 }

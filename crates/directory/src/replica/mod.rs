@@ -19,6 +19,8 @@ mod place;
 mod placing;
 mod read;
 mod tree;
+mod tree_logged;
+mod tree_records;
 
 pub use self::{
     absent::{Absent, AbsentSlice},

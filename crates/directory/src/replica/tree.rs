@@ -1,28 +1,32 @@
 //! What a provider has sent of cn=config, executed by the thread `config`: a whole refresh is one change of the tree.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use ironbark_ldap_proto::Operation;
-use ironbark_store::{ContextVector, Csn, WriteTransaction};
+use ironbark_model::{Entry, Schema};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{
-    incoming::ReplicatedEntry,
+    incoming::{Incoming, ReplicatedEntry},
     mapping::ReplicaMapping,
     read::{ReadEntry, read},
+    tree_logged,
+    tree_records::Told,
 };
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Configuration, Directory, NamingContext, OperationError, WellKnown,
     backend::{
         in_memory::{ChangeAuthor, Governor},
         queue::{Outcome, Served, WriteTask},
-        tree_replica::TreeReplica,
+        tree_replica::{TreeLogged, TreeReplica},
         written::{Executed, Refusal, Success},
     },
-    overlay::record,
+    overlay::{record, tree_effects::TreeState},
     place::uuid_text,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::context::{RequestContext, RequestKind},
+    write::followers,
 };
 
 /// Octets that a change counts for in the queue, besides its names and values.
@@ -33,6 +37,9 @@ const OCTETS: usize = 256;
 pub struct ReplicatedTree {
     /// Entries, superiors first.
     pub entries: Vec<ReplicatedEntry>,
+    /// Changes that the provider's log tells of (`Incoming::Entry`: an add, or `Incoming::Logged`), with their CSNs.
+    /// Then nothing else is told but the cookie.
+    pub logged: Vec<(Incoming, Csn)>,
     /// Entries that are gone.
     pub gone: Vec<[u8; 16]>,
     /// After a refresh that named everything: the other entries that the provider has.
@@ -85,7 +92,8 @@ impl Job {
         let entries = entries.map(|entry| read(configuration, entry, &self.change.mapping));
         let entries = entries.collect::<Result<Vec<_>, _>>()?;
         let of_entries = entries.iter().filter_map(|entry| entry.csn);
-        let mut csns = of_entries.chain(self.change.cookie.iter().copied());
+        let of_changes = self.change.logged.iter().map(|(_, csn)| *csn);
+        let mut csns = of_entries.chain(of_changes).chain(self.change.cookie.iter().copied());
         if csns.all(|csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(entries)
         } else {
@@ -94,10 +102,22 @@ impl Job {
     }
 }
 
+impl Job {
+    /// The changes of a log that are not yet here.
+    fn logged(&self, served: &Served) -> Result<Vec<TreeLogged>, OperationError> {
+        let configuration = &served.configuration;
+        let known = served.context.tree_vector(configuration).unwrap_or_default();
+        let mut logged = tree_logged::read_all(configuration, &self.change.logged, &self.change.mapping)?;
+        logged.retain(|change| !known.covers(change.csn));
+        Ok(logged)
+    }
+}
+
 impl WriteTask for Job {
     fn octets(&self) -> usize {
         let entries = self.change.entries.iter().map(ReplicatedEntry::octets);
-        OCTETS + entries.sum::<usize>()
+        let changes = self.change.logged.iter().map(|(change, _)| change.octets());
+        OCTETS + entries.sum::<usize>() + changes.sum::<usize>()
     }
 
     fn taken(&mut self, _: u64) {}
@@ -119,12 +139,10 @@ impl WriteTask for Job {
         served: &Served,
         governor: &dyn Governor,
     ) -> Result<(Success, Executed), OperationError> {
-        let tree = served
-            .context
-            .backend
-            .tree()
-            .ok_or(WriteRefusal::UnsupportedInContext)?;
+        let tree = served.context.backend.tree();
+        let tree = tree.ok_or(WriteRefusal::UnsupportedInContext)?;
         let entries = self.read(&served.configuration)?;
+        let logged = self.logged(served)?;
         let mapping = &self.change.mapping;
         let origin = RequestContext {
             request: RequestKind::of(Operation::Modify),
@@ -133,6 +151,7 @@ impl WriteTask for Job {
         let present = self.change.present.as_ref();
         let replica = TreeReplica {
             entries: entries.into_iter().map(ReadEntry::into_entry).collect(),
+            logged,
             gone: self.change.gone.iter().copied().map(uuid_text).collect(),
             present: present.map(|all| all.iter().copied().map(uuid_text).collect()),
             covered: &self.change.covered,
@@ -142,18 +161,43 @@ impl WriteTask for Job {
         let stamp = self.directory.next_stamp();
         let kind = ironbark_store::ChangeKind::Modify;
         let record = record::begin(&self.directory, &served.context, &origin, &stamp, kind);
+        let before = tree.entries(&served.configuration);
+        let told = Told {
+            served,
+            change: &self.change,
+            logged: &replica.logged,
+        };
+        let announced = OnceCell::new();
+        let announce = |schema: &Schema, entries: &[Entry]| {
+            if served.context.is_followed()
+                && let Some(known) = WellKnown::of(schema)
+            {
+                let after = TreeState {
+                    schema,
+                    known: &known,
+                    entries,
+                };
+                let records: &Vec<_> = announced.get_or_init(|| told.records(&before, after, &record));
+                followers::announce(&self.directory, &served.context, records);
+            }
+        };
         let by = ChangeAuthor {
             governor,
             randomness: self.directory.randomness(),
             configuration: &served.configuration,
             dn: mapping.author.pretty(),
             stamp,
+            announce: &announce,
         };
         tree.replicate(&replica, &by)?;
+        let records = announced.into_inner();
+        let records = records.unwrap_or_else(|| vec![told.cookie_alone(&record)]);
+        followers::tell(&self.directory, &served.context, &records);
         Ok((
             Success::default(),
             Executed {
-                record,
+                // The followers have been told.
+                record: ChangeRecord::default(),
                 lifts_restriction: false,
                 has_notes: false,
             },

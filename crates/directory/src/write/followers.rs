@@ -22,7 +22,7 @@ use super::lag::Lag;
 use crate::{
     Directory, NamingContext,
     backend::queue::{Outcome, Queued, Served},
-    overlay::{Changes, Follower},
+    overlay::{Changes, Follower, Pipeline},
 };
 
 /// Groups of writes that wait for the followers; the writer waits when there are more.
@@ -522,17 +522,50 @@ fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", |suffix| suffix.pretty())
 }
 
-/// Hands a change to the followers of a database without a log: one with entries in memory, or with none. A follower
-/// that fails to take it loses it.
-pub(super) fn tell(directory: &Arc<Directory>, context: &NamingContext, record: &ChangeRecord) {
+/// Hands changes to the followers of a database without a log: one with entries in memory, or with none. A follower
+/// that fails to take them loses them.
+pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, records: &[ChangeRecord]) {
+    let is_empty =
+        |record: &ChangeRecord| record.effects.is_empty() && record.requested.is_empty() && record.cookie.is_empty();
+    if records.iter().all(is_empty) {
+        return;
+    }
     let changes = Changes {
         directory,
         suffix: suffix_of(context),
-        records: std::slice::from_ref(record),
+        records,
     };
     for follower in &context.overlays().followers {
         if let Err(error) = follower.take(changes) {
             tracing::error!(target: "any", "{}: {error}; a change is not in it", follower.name());
+        }
+    }
+}
+
+/// Announces changes to the followers of such a database.
+pub(crate) fn announce(directory: &Arc<Directory>, context: &NamingContext, records: &[ChangeRecord]) {
+    let changes = Changes {
+        directory,
+        suffix: suffix_of(context),
+        records,
+    };
+    for follower in &context.overlays().followers {
+        if let Err(error) = follower.announce(changes) {
+            tracing::error!(target: "any", "{}: {error}; a change cannot be announced", follower.name());
+        }
+    }
+}
+
+/// Tells the followers of such a database that they follow it, but for those of `former`, who do already.
+pub(super) fn open(directory: &Arc<Directory>, context: &NamingContext, former: &Pipeline) {
+    let changes = Changes {
+        directory,
+        suffix: suffix_of(context),
+        records: &[],
+    };
+    for follower in context.overlays().followers_beside(former) {
+        if let Err(error) = follower.open(changes) {
+            tracing::error!(target: "any", "{}: {error}", follower.name());
         }
     }
 }

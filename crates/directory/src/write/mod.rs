@@ -4,7 +4,7 @@
 mod context;
 mod errand;
 mod flusher;
-mod followers;
+pub(crate) mod followers;
 mod indexing;
 pub(crate) mod job;
 mod lag;

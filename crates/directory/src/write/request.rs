@@ -1,6 +1,9 @@
 //! The interface between a kind of write and the queue and thread that execute it: message, password modify, bind.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::Operation;
@@ -99,7 +102,7 @@ pub(crate) trait WriteRequest: Send {
 /// The tree in memory, and the context of a write to it.
 #[derive(Clone, Copy)]
 pub(crate) struct OnTree<'a> {
-    pub(crate) directory: &'a Directory,
+    pub(crate) directory: &'a Arc<Directory>,
     pub(crate) governor: &'a dyn Governor,
     pub(crate) served: &'a Served,
     pub(crate) origin: &'a RequestContext,

@@ -16,6 +16,9 @@ use crate::{
 /// change before may have replaced it.
 pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
     let mut last = directory.configuration();
+    for context in trees(&last) {
+        followers::open(directory, context, &Pipeline::default());
+    }
     while let Ok(order) = orders.recv() {
         match order {
             WriterCommand::Task(queued) => serve(directory, governor, queued),
@@ -25,15 +28,16 @@ pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &
         }
         let now = directory.configuration();
         if !Arc::ptr_eq(&now, &last) {
+            let none = Pipeline::default();
             for former in trees(&last) {
-                let next = trees(&now).find(|next| {
-                    let (next, former) = (&next.settings, &former.settings);
-                    next.kind == former.kind && next.suffixes.first() == former.suffixes.first()
-                });
-                let none = Pipeline::default();
+                let next = trees(&now).find(|next| is_same(next, former));
                 former
                     .overlays()
                     .close_except(next.map_or(&none, |next| next.overlays()));
+            }
+            for next in trees(&now) {
+                let former = trees(&last).find(|former| is_same(next, former));
+                followers::open(directory, next, former.map_or(&none, |former| former.overlays()));
             }
             last = now;
         }
@@ -51,6 +55,12 @@ fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<NamingConte
         .filter(|context| context.backend.shares_writer())
 }
 
+/// Whether two contexts are one database under two configurations.
+fn is_same(one: &NamingContext, other: &NamingContext) -> bool {
+    let (one, other) = (&one.settings, &other.settings);
+    one.kind == other.kind && one.suffixes.first() == other.suffixes.first()
+}
+
 fn serve(directory: &Arc<Directory>, governor: &dyn Governor, mut queued: Queued) {
     queued.task.taken(directory.monotonic_micros());
     let configuration = directory.configuration();
@@ -60,7 +70,7 @@ fn serve(directory: &Arc<Directory>, governor: &dyn Governor, mut queued: Queued
     };
     let outcome = match queued.task.execute_in_memory(&served, governor) {
         Ok((success, executed)) => {
-            followers::tell(directory, &served.context, &executed.record);
+            followers::tell(directory, &served.context, std::slice::from_ref(&executed.record));
             Outcome::Done(success, executed)
         }
         Err(error) => Outcome::Refused(error),

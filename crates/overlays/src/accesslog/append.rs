@@ -14,7 +14,7 @@ use ironbark_store::{
     change::{Position, TextAttribute},
 };
 
-use super::render::LoggedOperation;
+use super::{announced, render::LoggedOperation};
 
 /// A change of the source, or something that changed nothing.
 #[derive(Clone, Debug)]
@@ -29,25 +29,47 @@ pub(super) struct LogChange {
     pub(super) operations: Vec<LoggedOperation>,
 }
 
+/// What the log lacks of its source and will not get. cn=config and ldif databases have no lasting log of changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lost {
+    /// Nothing.
+    Nothing,
+    /// A change before these, which could not be written.
+    Before,
+    /// All that these leave out: the source was changed while it was not followed.
+    Beside,
+}
+
 /// The errand: first the suffix entry, then the changes.
 pub(super) struct Append {
     /// Suffix of the log.
     pub(super) suffix: Dn,
     /// The context vector of the source, for a new suffix entry.
     pub(super) vector: ContextVector,
+    /// Whether the source is cn=config.
+    pub(super) is_of_tree: bool,
+    /// What the log lacks of that vector and will not get.
+    pub(super) lost: Lost,
     pub(super) changes: Vec<LogChange>,
 }
 
 impl Errand for Append {
     fn steps(&self) -> usize {
-        self.changes.len() + 1
+        self.changes.len() + 2
     }
 
     fn step(&self, number: usize, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
-        let change = number.checked_sub(1).and_then(|number| self.changes.get(number));
-        match change {
-            None => self.make_container(execution),
+        let Some(number) = number.checked_sub(1) else {
+            self.make_container(execution)?;
+            return match self.lost {
+                Lost::Before => self.begin_anew(execution),
+                Lost::Nothing | Lost::Beside => Ok(()),
+            };
+        };
+        match self.changes.get(number) {
             Some(change) => self.append(execution, change),
+            None if self.lost == Lost::Beside => self.begin_anew(execution),
+            None => Ok(()),
         }
     }
 }
@@ -76,6 +98,37 @@ impl Append {
         Ok(())
     }
 
+    /// Lets the log begin behind what it lacks: `minCSN` is raised, so that consumers that lack the same do not take
+    /// the rest for everything.
+    fn begin_anew(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        execution.keep_silent();
+        let held = execution.vector()?;
+        let lost = |csn: &Csn| held.of_server(csn.server_id()) < Some(*csn);
+        let csns: Vec<Csn> = self.vector.iter().filter(lost).collect();
+        if csns.is_empty() {
+            return Ok(());
+        }
+        let name = self.suffix.pretty();
+        tracing::warn!(
+            target: "any",
+            "accesslog: {name} lacks changes of its database, and begins anew: consumers need a refresh of the content"
+        );
+        let mut min = min_csn(execution, &self.suffix)?;
+        for csn in &csns {
+            min.merge(*csn);
+        }
+        let change = ValueChange::Replace {
+            attribute: "minCSN".into(),
+            values: min.iter().map(|csn| csn.text().into_bytes()).collect(),
+        };
+        execution.apply_further(Effect::Modify {
+            dn: name.into(),
+            changes: vec![change],
+        })?;
+        execution.take_cookie(csns);
+        Ok(())
+    }
+
     fn append(&self, execution: &mut Execution<'_, '_>, change: &LogChange) -> Result<(), OperationError> {
         if let Some(position) = change.position {
             let name = format!("{:016x}", position.generation);
@@ -91,6 +144,9 @@ impl Append {
                 self.note_server(execution, csn)?;
             }
             None => execution.keep_silent(),
+        }
+        if self.is_of_tree {
+            announced::forget(execution)?;
         }
         for operation in &change.operations {
             self.add(execution, change, operation)?;

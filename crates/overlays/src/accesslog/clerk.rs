@@ -15,7 +15,7 @@ use ironbark_runtime::spawn_named;
 use ironbark_store::ContextVector;
 
 use super::{
-    append::{Append, LogChange},
+    append::{Append, LogChange, Lost},
     context_of, purge,
     render::LoggedOperation,
     run,
@@ -192,6 +192,8 @@ impl Desk {
         let errand = Append {
             suffix: self.log_db.clone(),
             vector: ContextVector::default(),
+            is_of_tree: false,
+            lost: Lost::Nothing,
             changes: operations.into_iter().map(change).collect(),
         };
         let configuration = directory.configuration();

@@ -12,7 +12,7 @@ use ironbark_model::{
 };
 use ironbark_store::{
     Effect, Location, RecordedEffect, ValueChange,
-    change::{Gone, TextAttribute},
+    change::{Gone, RequestedChange, TextAttribute},
 };
 
 use super::settings::AccesslogConfig;
@@ -51,6 +51,36 @@ impl Former {
                 .collect::<Result<_, _>>()?,
             schema: Arc::clone(schema),
         }))
+    }
+
+    /// What is logged of an entry of cn=config as it was before an effect.
+    pub(super) fn of_tree(
+        &self,
+        entry: &Entry,
+        recorded: &RecordedEffect,
+        requested: &RequestedChange,
+    ) -> Vec<TextAttribute> {
+        if !self.matches(entry) {
+            return Vec::new();
+        }
+        // As in slapd: what a modify names is logged, also if it stays as it is.
+        let touched: Vec<&str> = match (&recorded.effect, requested) {
+            (_, RequestedChange::Modify { modifications, .. }) => {
+                let names = modifications.iter().map(|change| &*change.attribute);
+                names.collect()
+            }
+            (Effect::Modify { changes, .. }, _) => changes.iter().map(ValueChange::attribute).collect(),
+            _ => Vec::new(),
+        };
+        if let Gone::Entry(attributes) = &recorded.before.gone {
+            return attributes.clone();
+        }
+        let is_wanted = |held: &&Attribute| {
+            let name = self.schema.description_text(&held.description);
+            self.always.contains(&held.description) || touched.contains(&name.as_str())
+        };
+        let wanted = entry.attributes.iter().filter(is_wanted);
+        wanted.map(|held| self.text(held)).collect()
     }
 
     fn matches(&self, entry: &Entry) -> bool {

@@ -3,6 +3,7 @@
 //! Changes are taken from the log of changes of the database ([`render`]) and become entries by an errand in the
 //! database of the log ([`append`]), which knows what it has taken. A write is answered when that is committed.
 
+mod announced;
 mod append;
 mod clerk;
 mod events;
@@ -12,21 +13,33 @@ mod render;
 mod rows;
 mod settings;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use ironbark_config::{
     SettingError,
+    database::EntryPlace,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
     Configuration, Directory, NamingContext, OperationError,
     overlay::{Changes, Errand, Follower, Overlay},
 };
-use ironbark_model::{Dn, Schema};
-use ironbark_store::ChangeRecord;
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{
+    ChangeRecord, RecordedEffect,
+    change::{RequestedChange, TextAttribute},
+};
 
 use self::{
-    append::{Append, LogChange},
+    announced::Announcement,
+    append::{Append, LogChange, Lost},
     clerk::Clerk,
     former::Former,
     render::LoggedOperation,
@@ -47,10 +60,10 @@ pub(crate) const ROW: Row = Row {
         fresh: AnySettings::of::<AccesslogConfig>,
         schema: include_str!("audit.schema"),
         introduction: "The overlay logs operations on its database as entries of another database, which clients can \
-            search, and which consumers with `syncdata=accesslog` follow. The entries hold all values that were \
-            written, passwords included: let few read them, by `access` rules of the database of the log. If its disk \
-            is full, changes are still made and answered; they are kept in the log of changes, up to its size, until \
-            they can be written.",
+            search, and which consumers with `syncdata=accesslog` follow. The database may be cn=config. The entries \
+            hold all values that were written, passwords included: let few read them, by `access` rules of the \
+            database of the log. If its disk is full, changes are still made and answered; they are kept in the log \
+            of changes, up to its size, until they can be written; those of cn=config are not.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };
@@ -60,31 +73,46 @@ struct Accesslog {
     settings: AccesslogConfig,
     log_db: Dn,
     schema: Arc<Schema>,
+    /// `logold`.
+    former: Option<Arc<Former>>,
     clerk: Clerk,
+    /// Whether the last change of cn=config could not be written to the log.
+    is_incomplete: AtomicBool,
 }
 
 fn make(settings: &AccesslogConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let Some(log_db) = settings.log_db.clone() else {
         return Err("accesslog: \"logdb <suffix>\" missing or invalid".into());
     };
-    let former = Former::of(settings, schema)?;
+    let former = Former::of(settings, schema)?.map(Arc::new);
     let accesslog = Arc::new(Accesslog {
         settings: settings.clone(),
         clerk: Clerk::new(log_db.clone(), settings.purge, settings.purge_batch),
         log_db,
         schema: Arc::clone(schema),
+        former: former.clone(),
+        is_incomplete: AtomicBool::new(false),
     });
     let bases = settings.bases.iter().map(|base| base.operations);
     let operations = bases.fold(settings.operations, Operations::with);
     let hears = !settings.success || !operations.is_writes();
     let hears_session = operations.contains(Operations::UNBIND) || operations.contains(Operations::ABANDON);
     Ok(Overlay {
-        effects: former.map(|former| Arc::new(former) as _),
+        effects: former.map(|former| former as _),
         responses: hears.then(|| Arc::clone(&accesslog) as _),
         unbinds: hears_session.then(|| Arc::clone(&accesslog) as _),
         follower: Some(accesslog),
         ..Overlay::new("accesslog")
     })
+}
+
+/// Why the log is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The overlay begins to follow its database.
+    Begins,
+    /// There are changes.
+    Follows,
 }
 
 impl Accesslog {
@@ -112,7 +140,8 @@ impl Accesslog {
         let mut operations = render::operations(record);
         operations.retain(|operation| self.logs(operation));
         LogChange {
-            position: Some(record.position),
+            // Of cn=config each change is told once.
+            position: Some(record.position).filter(|position| position.sequence != 0),
             csn: Some((record.csn, record.via)),
             cookie: record.cookie.clone(),
             operations,
@@ -120,7 +149,7 @@ impl Accesslog {
     }
 
     /// Writes to the database of the log, and waits for the commit.
-    fn append(&self, changes: Changes<'_>) -> io::Result<()> {
+    fn append(&self, changes: Changes<'_>, turn: Turn) -> io::Result<()> {
         let configuration = changes.directory.configuration();
         let log = context_of(&configuration, &self.log_db)?;
         let source = configuration.contexts.iter().find(|context| {
@@ -129,20 +158,65 @@ impl Accesslog {
                 .first()
                 .is_some_and(|suffix| suffix.pretty() == changes.suffix)
         });
+        let of_tree = source.and_then(|source| source.told_tree_vector(&configuration));
         let vector = source
             .and_then(|source| source.database())
             .map(|database| database.snapshot()?.view().context_vector())
             .transpose()
             .map_err(io::Error::other)?;
+        let is_of_tree = of_tree.is_some();
+        let left = match source.filter(|_| is_of_tree && turn == Turn::Begins) {
+            Some(source) => self.announced(&configuration, source)?,
+            None => Vec::new(),
+        };
+        // The log of changes of other databases outlives the process.
+        let is_of_files = source.is_some_and(|source| source.settings.kind.entries == EntryPlace::Files);
+        let begins = turn == Turn::Begins && (is_of_tree || is_of_files && changes.records.is_empty());
+        let lost = if !self.settings.operations.contains(Operations::WRITES) {
+            // The log is no copy of all changes anyway.
+            Lost::Nothing
+        } else if begins {
+            Lost::Beside
+        } else if is_of_tree && self.is_incomplete.load(Ordering::Relaxed) {
+            Lost::Before
+        } else {
+            Lost::Nothing
+        };
         let errand = Append {
             suffix: self.log_db.clone(),
-            vector: vector.flatten().unwrap_or_default(),
-            changes: changes.records.iter().map(|record| self.change(record)).collect(),
+            is_of_tree,
+            vector: of_tree.or(vector.flatten()).unwrap_or_default(),
+            lost,
+            changes: left
+                .iter()
+                .chain(changes.records)
+                .map(|record| self.change(record))
+                .collect(),
         };
-        run(changes.directory, log, Arc::new(errand)).map_err(|error| {
-            let (code, text) = (error.result_code, error.diagnostic_message);
-            io::Error::other(format!("writing to {}: {code:?} {text}", self.log_db.pretty()))
-        })
+        let ended = run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error));
+        self.is_incomplete
+            .store(is_of_tree && ended.is_err(), Ordering::Relaxed);
+        ended
+    }
+
+    /// The changes of cn=config that were announced, and that it shows although the log does not have them: the process
+    /// ended in between.
+    fn announced(&self, configuration: &Configuration, source: &NamingContext) -> io::Result<Vec<ChangeRecord>> {
+        let log = context_of(configuration, &self.log_db)?;
+        let Some(database) = log.database() else {
+            return Ok(Vec::new());
+        };
+        let snapshot = database.snapshot().map_err(io::Error::other)?;
+        let records = announced::read(snapshot.view()).map_err(io::Error::other)?;
+        let was_made = records
+            .first()
+            .is_some_and(|first| source.tree_shows(configuration, first));
+        Ok(if was_made { records } else { Vec::new() })
+    }
+
+    fn unwritten(&self, error: &OperationError) -> io::Error {
+        let (code, text) = (error.result_code, &error.diagnostic_message);
+        io::Error::other(format!("writing to {}: {code:?} {text}", self.log_db.pretty()))
     }
 }
 
@@ -169,14 +243,35 @@ impl Follower for Accesslog {
 
     fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
         // The database of the log knows what it has taken. Its suffix entry is made here at the latest.
-        self.append(changes)?;
+        self.append(changes, Turn::Begins)?;
         self.clerk.begin(changes.directory);
         Ok(changes.records.len())
     }
 
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
-        self.append(changes)?;
+        self.append(changes, Turn::Follows)?;
         Ok(Vec::new())
+    }
+
+    fn open(&self, changes: Changes<'_>) -> io::Result<()> {
+        self.clerk.begin(changes.directory);
+        self.append(changes, Turn::Begins)
+    }
+
+    fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
+        let is_logged = |record: &ChangeRecord| !self.change(record).operations.is_empty();
+        if !changes.records.iter().any(is_logged) {
+            return Ok(());
+        }
+        let configuration = changes.directory.configuration();
+        let log = context_of(&configuration, &self.log_db)?;
+        let errand = Announcement::new(self.log_db.clone(), changes.records);
+        run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error))
+    }
+
+    fn former(&self, entry: &Entry, effect: &RecordedEffect, requested: &RequestedChange) -> Vec<TextAttribute> {
+        let former = self.former.as_ref();
+        former.map_or_else(Vec::new, |former| former.of_tree(entry, effect, requested))
     }
 
     fn close(&self) {

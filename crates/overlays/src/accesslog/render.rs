@@ -60,10 +60,10 @@ pub(super) fn operations(record: &ChangeRecord) -> Vec<LoggedOperation> {
             }
             RequestedChange::Add { dn, attributes } => {
                 let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
-                operations.extend(of_effect(record, None, (dn, details, ADD)));
+                operations.extend(of_effect(record, find(record, dn, is_add), (dn, details, ADD)));
             }
             RequestedChange::Delete { dn } => {
-                operations.extend(of_effect(record, None, (dn, Vec::new(), DELETE)));
+                operations.extend(of_effect(record, find(record, dn, is_delete), (dn, Vec::new(), DELETE)));
             }
         }
     }
@@ -84,6 +84,14 @@ const ADD: Kind = (Operations::ADD, "auditAdd", "add");
 const DELETE: Kind = (Operations::DELETE, "auditDelete", "delete");
 const MODIFY: Kind = (Operations::MODIFY, "auditModify", "modify");
 const MODRDN: Kind = (Operations::MODRDN, "auditModRDN", "modrdn");
+
+fn is_add(effect: &Effect) -> bool {
+    matches!(effect, Effect::Add { .. })
+}
+
+fn is_delete(effect: &Effect) -> bool {
+    matches!(effect, Effect::Delete { .. })
+}
 
 fn is_modify(effect: &Effect) -> bool {
     matches!(effect, Effect::Modify { .. })

@@ -1,6 +1,6 @@
 //! Settings of slapo-accesslog(5).
 
-use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, overlay::OverlaySettings};
+use ironbark_config::{DatabaseConfig, SettingError, database::EntryPlace, kinds::CONFIG, overlay::OverlaySettings};
 use ironbark_model::Dn;
 
 /// What is logged, and where.
@@ -59,12 +59,14 @@ impl Operations {
     pub(super) const UNBIND: Self = Self(0x80);
     pub(super) const ABANDON: Self = Self(0x100);
     pub(super) const EXTENDED: Self = Self(0x200);
+    /// All changes.
+    pub(super) const WRITES: Self = Self(0xf);
     const UNKNOWN: Self = Self(0x400);
 
     /// The words, in the order in which slapd prints them.
     const WORDS: &'static [(&'static str, Self)] = &[
         ("all", Self(0x7ff)),
-        ("writes", Self(0xf)),
+        ("writes", Self::WRITES),
         ("session", Self(0x1c0)),
         ("reads", Self(0x30)),
         ("add", Self::ADD),
@@ -87,7 +89,7 @@ impl Operations {
 
     /// Whether they are all changes.
     pub(super) fn is_writes(self) -> bool {
-        self.0 & !0xf == 0
+        self.0 & !Self::WRITES.0 == 0
     }
 
     /// Both together.
@@ -127,6 +129,7 @@ impl OverlaySettings for AccesslogConfig {
         }
         match database.kind.entries {
             EntryPlace::Store | EntryPlace::Files => Ok(()),
+            EntryPlace::Memory if database.kind == &CONFIG => Ok(()),
             _ => Err(SettingError::Unavailable(format!(
                 "overlay accesslog needs a database with stored entries; {} has none",
                 database.kind.name

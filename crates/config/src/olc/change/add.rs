@@ -231,7 +231,12 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
 }
 
 /// Gives the node its number, in its name and in the value of its RDN.
-fn number(parent: &Node, node: &mut Node, kind: Kind, is_below_root: bool) -> Result<(), ChangeError> {
+pub(in crate::olc) fn number(
+    parent: &Node,
+    node: &mut Node,
+    kind: Kind,
+    is_below_root: bool,
+) -> Result<(), ChangeError> {
     if !is_numbered(node, is_below_root) {
         return Ok(());
     }

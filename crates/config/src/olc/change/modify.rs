@@ -28,13 +28,33 @@ impl Tree {
         let registry = self.registry.clone();
         let mut tree = self.clone();
         let node = tree.find_mut(&path).ok_or_else(ChangeError::missing)?;
-        for modification in modifications {
-            apply(&registry, schema, node, modification)?;
-        }
-        check_schema(schema, node, false)?;
+        apply_all(&registry, schema, node, modifications, Presence::Checked)?;
         stamps.mark_modified(node);
         Ok(tree)
     }
+}
+
+/// What becomes of a value that is to be added and is there, or to be deleted and is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::olc) enum Presence {
+    /// The change is refused (RFC 4511 §4.6).
+    Checked,
+    /// It is as it should be: another server has made the change.
+    Granted,
+}
+
+/// Makes changes of one entry.
+pub(in crate::olc) fn apply_all(
+    registry: &Registry,
+    schema: &Schema,
+    node: &mut Node,
+    modifications: &[AttributeChange],
+    presence: Presence,
+) -> Result<(), ChangeError> {
+    for modification in modifications {
+        apply(registry, schema, node, modification, presence)?;
+    }
+    check_schema(schema, node, false)
 }
 
 fn apply(
@@ -42,6 +62,7 @@ fn apply(
     schema: &Schema,
     node: &mut Node,
     modification: &AttributeChange,
+    presence: Presence,
 ) -> Result<(), ChangeError> {
     let AttributeChange {
         kind,
@@ -61,8 +82,8 @@ fn apply(
     let is_ordered = row.is_some_and(|row| row.form.is_ordered());
     let mut held = node.values(attribute).to_vec();
     match kind {
-        AttributeChangeKind::Add => add(schema, attribute, &mut held, values, is_ordered)?,
-        AttributeChangeKind::Delete => delete(schema, attribute, &mut held, values)?,
+        AttributeChangeKind::Add => add(schema, attribute, &mut held, values, is_ordered, presence)?,
+        AttributeChangeKind::Delete => delete(schema, attribute, &mut held, values, presence)?,
         AttributeChangeKind::Replace => held.clone_from(values),
     }
     let is_replaced = *kind == AttributeChangeKind::Replace;
@@ -87,6 +108,7 @@ fn add(
     held: &mut Vec<Vec<u8>>,
     values: &[Vec<u8>],
     is_ordered: bool,
+    presence: Presence,
 ) -> Result<(), ChangeError> {
     for (number, value) in values.iter().enumerate() {
         let text = index_free(value, is_ordered);
@@ -94,6 +116,9 @@ fn add(
             .iter()
             .any(|known| same(schema, attribute, index_free(known, is_ordered), text))
         {
+            if presence == Presence::Granted {
+                continue;
+            }
             return Err(ChangeError::new(
                 ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
                 format!("modify/add: {attribute}: value #{number} already exists"),
@@ -112,8 +137,14 @@ fn index_free(value: &[u8], is_ordered: bool) -> &[u8] {
     if is_ordered { index::split_value(value).1 } else { value }
 }
 
-fn delete(schema: &Schema, attribute: &str, held: &mut Vec<Vec<u8>>, values: &[Vec<u8>]) -> Result<(), ChangeError> {
-    if held.is_empty() {
+fn delete(
+    schema: &Schema,
+    attribute: &str,
+    held: &mut Vec<Vec<u8>>,
+    values: &[Vec<u8>],
+    presence: Presence,
+) -> Result<(), ChangeError> {
+    if held.is_empty() && presence == Presence::Checked {
         return Err(ChangeError::new(
             ResultCode::NO_SUCH_ATTRIBUTE,
             format!("modify/delete: {attribute}: no such attribute"),
@@ -128,12 +159,13 @@ fn delete(schema: &Schema, attribute: &str, held: &mut Vec<Vec<u8>>, values: &[V
     let mut places = Vec::new();
     for value in values {
         let found = index::find(held, value, is_same).filter(|place| !places.contains(place));
-        places.push(found.ok_or_else(|| {
-            ChangeError::new(
+        if found.is_none() && presence == Presence::Checked {
+            return Err(ChangeError::new(
                 ResultCode::NO_SUCH_ATTRIBUTE,
                 format!("modify/delete: {attribute}: no such value"),
-            )
-        })?);
+            ));
+        }
+        places.extend(found);
     }
     places.sort_unstable();
     for place in places.into_iter().rev() {

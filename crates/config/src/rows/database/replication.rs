@@ -18,8 +18,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .does(
             "Makes the database a consumer of another server: it holds a copy of what is at and below `searchbase` there, \
              and clients may not write to it, unless `multiprovider` is on. docs/replication.md tells of all words. \
-             `type=dirSync` is not built yet. `attrsonly` is refused: an entry without values cannot be stored. \
-             `lazycommit` and `manageDSAit` change nothing here.",
+             `database config` takes neither `filter` nor `attrs` nor `exattrs`, nor `syncdata=changelog`, and \
+             `syncdata=accesslog` only without `multiprovider`. `type=dirSync` is not built yet. `attrsonly` is refused: \
+             an entry without values cannot be stored. `lazycommit` and `manageDSAit` change nothing here.",
         )
         .since("2.2")
         .like(&[

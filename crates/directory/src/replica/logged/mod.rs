@@ -11,7 +11,7 @@ use ironbark_store::change::RequestedModification;
 
 pub(super) use self::{
     apply::run,
-    read::{ReadLogged, read},
+    read::{ReadLogged, ReadOperation, read},
 };
 
 /// A change from a provider's log.

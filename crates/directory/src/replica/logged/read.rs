@@ -16,23 +16,23 @@ use crate::{
 /// A logged change, with names and values as they are here.
 pub(in crate::replica) struct ReadLogged {
     /// The entry's name before it.
-    pub(super) dn: Dn,
-    pub(super) uuid: Option<[u8; 16]>,
-    pub(super) operation: ReadOperation,
+    pub(in crate::replica) dn: Dn,
+    pub(in crate::replica) uuid: Option<[u8; 16]>,
+    pub(in crate::replica) operation: ReadOperation,
 }
 
-pub(super) enum ReadOperation {
+pub(in crate::replica) enum ReadOperation {
     Delete,
     Modify(Vec<Modification>),
     Rename(Box<ReadRename>),
 }
 
-pub(super) struct ReadRename {
-    pub(super) new_rdn: Dn,
-    pub(super) delete_old_rdn: bool,
-    pub(super) new_superior: Option<Dn>,
+pub(in crate::replica) struct ReadRename {
+    pub(in crate::replica) new_rdn: Dn,
+    pub(in crate::replica) delete_old_rdn: bool,
+    pub(in crate::replica) new_superior: Option<Dn>,
     /// Those that the new RDN requires come first.
-    pub(super) modifications: Vec<Modification>,
+    pub(in crate::replica) modifications: Vec<Modification>,
 }
 
 /// Reads a logged change.

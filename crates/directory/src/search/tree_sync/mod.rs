@@ -319,8 +319,13 @@ fn tree_vector(configuration: &Configuration, entries: &[Entry]) -> ContextVecto
 }
 
 impl NamingContext {
-    /// The context vector of a tree in memory: the attribute `contextCSN` of its topmost entry. `None`: it is no such
-    /// tree.
+    /// The context vector of a tree in memory as consumers are told it: the attribute `contextCSN` of its topmost
+    /// entry; without that, the greatest CSNs of its entries. `None`: it is no such tree.
+    pub fn told_tree_vector(&self, configuration: &Configuration) -> Option<ContextVector> {
+        self.backend.tree().map(|_| vector_of(configuration, self))
+    }
+
+    /// The same without the CSNs of entries: what the tree has written down.
     pub fn tree_vector(&self, configuration: &Configuration) -> Option<ContextVector> {
         let entries = self.backend.tree()?.entries(configuration);
         Some(tree_vector(configuration, &entries))
