@@ -1,6 +1,6 @@
 //! The thread `config`: executes the changes of all trees in memory and of null databases, one after the other.
 
-use std::sync::{Arc, mpsc::Receiver};
+use std::sync::{Arc, Weak, mpsc::Receiver};
 
 use super::followers;
 use crate::{
@@ -15,9 +15,10 @@ use crate::{
 /// Executes changes until it is told to end. Each change is made under the configuration in force at that time: the
 /// change before may have replaced it.
 pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
-    let mut last = directory.configuration();
-    for context in trees(&last) {
-        followers::open(directory, context, &Pipeline::default());
+    let none = Pipeline::default();
+    let (mut last, mut seen) = trees(&directory.configuration());
+    for context in &last {
+        followers::open(directory, context, &none);
     }
     while let Ok(order) = orders.recv() {
         match order {
@@ -26,33 +27,31 @@ pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &
             WriterCommand::Pause(pause) => drop(pause),
             WriterCommand::Close => break,
         }
-        let now = directory.configuration();
-        if !Arc::ptr_eq(&now, &last) {
-            let none = Pipeline::default();
-            for former in trees(&last) {
-                let next = trees(&now).find(|next| is_same(next, former));
+        let (now, configuration) = trees(&directory.configuration());
+        if !configuration.ptr_eq(&seen) {
+            for former in &last {
+                let next = now.iter().find(|next| is_same(next, former));
                 former
                     .overlays()
                     .close_except(next.map_or(&none, |next| next.overlays()));
             }
-            for next in trees(&now) {
-                let former = trees(&last).find(|former| is_same(next, former));
+            for next in &now {
+                let former = last.iter().find(|former| is_same(next, former));
                 followers::open(directory, next, former.map_or(&none, |former| former.overlays()));
             }
-            last = now;
+            (last, seen) = (now, configuration);
         }
     }
-    for context in trees(&last) {
-        context.overlays().close_except(&Pipeline::default());
+    for context in &last {
+        context.overlays().close_except(&none);
     }
 }
 
-/// The contexts that it serves.
-fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<NamingContext>> {
-    configuration
-        .contexts
-        .iter()
-        .filter(|context| context.backend.shares_writer())
+/// The contexts that it serves. The configuration itself is not kept: it would keep databases open that are gone.
+fn trees(configuration: &Arc<Configuration>) -> (Vec<Arc<NamingContext>>, Weak<Configuration>) {
+    let contexts = configuration.contexts.iter();
+    let served = contexts.filter(|context| context.backend.shares_writer());
+    (served.cloned().collect(), Arc::downgrade(configuration))
 }
 
 /// Whether two contexts are one database under two configurations.

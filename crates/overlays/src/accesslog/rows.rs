@@ -153,11 +153,12 @@ pub(super) const ROWS: &[Setting] = &[
         )),
     Setting::new(ACCESSLOG, &["accesslog-lag"], &["olcAccessLogLag"])
         .olc("+48", Form::Integer)
-        .takes("<milliseconds>", "0")
+        .takes("<milliseconds>", "")
         .does(
             "Lets changes be answered before they are in the log, which is behind by at most so much: then many go into \
              one transaction of the log, and writes cost less. Consumers of the log hear of a change half of this time \
-             later. A crash loses nothing: what is missing comes from the log of changes. 60,000 at most.",
+             later. A crash loses nothing: what is missing comes from the log of changes. 60,000 at most; without this \
+             setting, changes are in the log before they are answered.",
         )
         .since(OWN)
         .like(&["100"])
