@@ -6,7 +6,10 @@
 
 mod numbered;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use ironbark_directory::{
     Absent, Directory, Incoming, InitialLoad, LogStep, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome,
@@ -77,8 +80,8 @@ pub struct Follower {
     number: u64,
     /// IDs of the entries that the refresh has named or sent, until it has ended.
     present: Option<RoaringTreemap>,
-    /// Entries that the refresh has named or sent although they are not here, where others write.
-    contradicted: Vec<[u8; 16]>,
+    /// Entries that the refresh has named or sent although they were deleted here, where others write.
+    contradicted: BTreeSet<[u8; 16]>,
     /// The refresh, if it is the first one of an empty database and is loaded at once.
     load: Option<InitialLoad>,
     /// Whether an empty database may be loaded at once. Not after that came to nothing.
@@ -103,7 +106,7 @@ impl Follower {
             session: ReplicaSession::default(),
             number: 0,
             present: None,
-            contradicted: Vec::new(),
+            contradicted: BTreeSet::new(),
             load: None,
             may_load: true,
             tree: None,
@@ -158,7 +161,7 @@ impl Follower {
         self.counts = Counts::default();
         let known = self.vector()?;
         self.present = Some(RoaringTreemap::new());
-        self.contradicted = Vec::new();
+        self.contradicted.clear();
         if known.is_empty() && self.may_load && !self.machine.has_given_cookie() {
             self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
         }
@@ -481,8 +484,9 @@ impl Follower {
             if let Some(present) = &mut self.present {
                 present.extend(id);
             }
-            if id.is_none() && self.mapping.multi_provider {
-                self.contradicted.push(*uuid);
+            // No more than there are tombstones, whatever the provider names.
+            if id.is_none() && self.mapping.multi_provider && snapshot.view().tombstone(uuid)?.is_some() {
+                self.contradicted.insert(*uuid);
             }
         }
         Ok(())
@@ -491,7 +495,7 @@ impl Follower {
     /// Deletes what the refresh has contradicted, where the provider will not hear of the delete otherwise: its vector
     /// covers the delete, and yet it has the entry.
     async fn delete_again(&mut self, vector: &ContextVector) -> Result<(), Stop> {
-        let contradicted = std::mem::take(&mut self.contradicted);
+        let contradicted: Vec<[u8; 16]> = std::mem::take(&mut self.contradicted).into_iter().collect();
         for uuids in contradicted.chunks(MOST_MESSAGES) {
             let covered = {
                 let context = self.context()?;

@@ -44,7 +44,7 @@ impl Numbers {
             Some(format!(
                 "the provider's log ends with change {last}, and change {number} was made here"
             ))
-        } else if first > number + 1 {
+        } else if first.saturating_sub(1) > number {
             Some(format!(
                 "the provider's log begins with change {first}, and the last one here is {number}"
             ))
@@ -108,14 +108,14 @@ impl<'a> Provider<'a> {
     /// # Errors
     /// They cannot be read.
     pub(crate) async fn changes_after(&self, number: u64, last: u64) -> Result<Vec<ChangeEntry>, Failure> {
-        let mut from = number + 1;
-        while from <= last {
-            let to = last.min(from + WINDOW - 1);
-            let found = self.changes(from, to).await?;
+        let mut known = number;
+        while known < last {
+            let to = last.min(known.saturating_add(WINDOW));
+            let found = self.changes(known + 1, to).await?;
             if !found.is_empty() {
                 return Ok(found);
             }
-            from = to + 1;
+            known = to;
         }
         Ok(Vec::new())
     }

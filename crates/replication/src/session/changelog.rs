@@ -112,7 +112,7 @@ impl Session {
             let Some(first) = changes.first() else {
                 return Ok(place);
             };
-            if first.number != place.number + 1 {
+            if first.number.checked_sub(1) != Some(place.number) {
                 // Those before it may have been trimmed: then the last one here was as well. Or they were taken back.
                 place = resumed(provider, log, place).await?;
             }
