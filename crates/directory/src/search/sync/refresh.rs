@@ -254,8 +254,9 @@ impl Sync {
             let is_move = matches!(recorded.effect, Effect::Rename { .. });
             self.refresh.reuses_names |= is_move;
             let Some(id) = found else {
-                self.refresh.reuses_names =
-                    self.refresh.reuses_names || is_name_in_use(view, schema, &recorded.effect)?;
+                if !self.refresh.reuses_names && !self.tells_places() {
+                    self.refresh.reuses_names = is_name_in_use(view, schema, &recorded.effect)?;
+                }
                 let deletion = deleted_at.filter(|_| matches!(recorded.effect, Effect::Delete { .. }));
                 let known = gone.entry(uuid).or_default();
                 *known = deletion.or(*known);
@@ -316,6 +317,10 @@ pub(super) fn deletion_csn(record: &ChangeRecord) -> Option<Csn> {
 
 /// Whether an entry has the name that another one had.
 fn is_name_in_use(view: View<'_>, schema: &Schema, effect: &Effect) -> Result<bool, StoreError> {
+    // Without renames, the delete has the name that the consumer knows.
+    if !matches!(effect, Effect::Delete { .. }) {
+        return Ok(false);
+    }
     // A name that cannot be read under the schema of today may be in use.
     let Ok(name) = Dn::parse(schema, effect.dn().as_bytes()) else {
         return Ok(true);
