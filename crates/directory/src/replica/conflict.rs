@@ -127,21 +127,17 @@ pub(super) fn set_aside(
     let leaf = format!("entryUUID={}", uuid_text(claim.uuid));
     let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
     let aside = name.parent().unwrap_or_default().child(&leaf);
-    if claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name {
-        note_among(
-            execution,
-            mapping,
-            ConflictKind::Name,
-            (name.pretty(), None),
-            (winner, claim),
-        );
-        return drop_entry(execution, id);
-    }
-    // What its provider has told below that name before belongs to it.
-    match Spot::of(execution, &aside)? {
-        Spot::Free => {}
-        Spot::Glue(glue) => Moves::new(mapping, &aside).children(execution, glue, &name, 0)?,
-        Spot::Entry(_) => {
+    let must_go = claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name;
+    let spot = if must_go {
+        None
+    } else {
+        Some(Spot::of(execution, &aside)?)
+    };
+    match spot {
+        Some(Spot::Free) => {}
+        // What its provider has told below that name before belongs to it.
+        Some(Spot::Glue(glue)) => Moves::new(mapping, &aside).children(execution, glue, &name, 0)?,
+        Some(Spot::Entry(_)) | None => {
             note_among(
                 execution,
                 mapping,

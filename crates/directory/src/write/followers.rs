@@ -251,28 +251,23 @@ impl Link {
             .iter_mut()
             .filter_map(|(_, outcome)| taken_from(outcome))
             .collect();
-        let may_lag = self.lag.is_allowed();
-        let (now, later) = if may_lag {
-            (ended, Vec::new())
-        } else {
-            (Vec::new(), ended)
-        };
-        if records.is_empty() && may_lag {
-            return now;
-        }
-        if may_lag {
-            self.lag.handed(records.iter().map(ChangeRecord::octets).sum());
-        }
-        let group = Group { records, ended: later };
-        if let Err(error) = queue.send(group) {
+        if !self.lag.is_allowed() {
+            let sent = queue.send(Group { records, ended });
             // The thread has failed, and has reported it.
-            let (mut now, left) = (now, error.0.ended);
-            now.extend(left);
-            return now;
+            return sent.map_or_else(|error| error.0.ended, |()| Vec::new());
         }
-        self.lag
-            .wait(|| self.thread.as_ref().is_some_and(|thread| !thread.is_finished()));
-        now
+        if !records.is_empty() {
+            self.lag.handed(records.iter().map(ChangeRecord::octets).sum());
+            let group = Group {
+                records,
+                ended: Vec::new(),
+            };
+            if queue.send(group).is_ok() {
+                let is_running = || self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+                self.lag.wait(is_running);
+            }
+        }
+        ended
     }
 
     fn put_places(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreError> {

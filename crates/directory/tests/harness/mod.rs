@@ -196,12 +196,7 @@ impl Site {
         lines: &str,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
-        let factories = Factories {
-            overlays: Arc::new(overlays),
-            server_id: Arc::new(move |_, _| Ok(id)),
-            ..Factories::default()
-        };
-        Self::open_seeded(registry, "", lines, (factories, u64::from(id)))
+        Self::open_seeded(registry, "", lines, (factories_of(id, overlays), u64::from(id)))
     }
 
     /// As [`Site::open_server_of`], in a folder with a copy of the database, and with a clock that goes on.
@@ -212,12 +207,13 @@ impl Site {
         lines: &str,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
-        let factories = Factories {
-            overlays: Arc::new(overlays),
-            server_id: Arc::new(move |_, _| Ok(id)),
-            ..Factories::default()
-        };
-        Self::open_in((folder, clock.clone()), registry, "", lines, (factories, seed))
+        Self::open_in(
+            (folder, clock.clone()),
+            registry,
+            "",
+            lines,
+            (factories_of(id, overlays), seed),
+        )
     }
 
     /// A copy of the first database in a folder, as [`Site::open_copy_of`] takes it.
@@ -599,6 +595,18 @@ fn registry() -> Registry {
 }
 
 /// `dc=ex` in `folder`, with the standard schema files.
+/// What makes a server of this ID with these overlays.
+fn factories_of(
+    id: u16,
+    overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
+) -> Factories {
+    Factories {
+        overlays: Arc::new(overlays),
+        server_id: Arc::new(move |_, _| Ok(id)),
+        ..Factories::default()
+    }
+}
+
 fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
     // The files of this repository, for any package that includes this module.

@@ -158,7 +158,9 @@ pub(super) const ROWS: &[Setting] = &[
             "Lets changes be answered before they are in the log, which is behind by at most so much: then many go into \
              one transaction of the log, and writes cost less. Consumers of the log hear of a change half of this time \
              later. A crash loses nothing: what is missing comes from the log of changes. 60,000 at most; without this \
-             setting, changes are in the log before they are answered.",
+             setting, changes are in the log before they are answered. It has no effect on cn=config, and none \
+             while the database has an overlay auditlog, or another accesslog without it: writes wait for those. An ldif \
+             database has no lasting log of changes: after a crash its access log begins anew.",
         )
         .since(OWN)
         .like(&["100"])
