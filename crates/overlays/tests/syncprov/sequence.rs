@@ -121,6 +121,30 @@ fn run(steps: &[Step]) {
     look(&mut site, &mut client, &mut consumers);
 }
 
+/// Without a log, entries come in the order of their IDs. One that moved has come there from elsewhere.
+#[test]
+fn an_entry_comes_after_a_move_high_above_it() {
+    use Change::{Add, Delete, DeleteTree, Move};
+    let changes = |changes: &[Change]| changes.iter().cloned().map(Step::Change).collect::<Vec<_>>();
+    let before = [
+        Delete(4),
+        DeleteTree(2),
+        Add(0, 0, 0),
+        Add(0, 1, 0),
+        Add(0, 2, 0),
+        Delete(0),
+        Move(1, 0, 0),
+        Add(5, 2, 0),
+        Add(2, 1, 0),
+    ];
+    let while_away = [Move(5, 0, 6), Add(0, 2, 0), Add(0, 0, 0), Move(3, 1, 0), Add(4, 0, 0)];
+    let mut steps = changes(&before);
+    steps.push(Step::Refresh(0, false));
+    steps.extend(changes(&while_away));
+    steps.push(Step::Refresh(0, false));
+    run(&steps);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
     #[test]

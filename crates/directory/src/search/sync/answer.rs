@@ -218,11 +218,22 @@ impl Sync {
         if self.phase != Phase::Send {
             return Ok(false);
         }
-        if self.has_everything {
-            let (_, above) = place::closest(view, record)?;
-            return Ok(above.is_some_and(|above| self.comes_after(above.id, record.id)));
-        }
         let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
+        if self.has_everything {
+            // A superior that is not sent itself has another name by now if one above it has moved.
+            let needs_all = may_have_moved && !self.known.is_empty() && !self.tells_places();
+            let (_, mut closest) = place::closest(view, record)?;
+            while let Some(above) = closest {
+                if self.comes_after(above.id, record.id) {
+                    return Ok(true);
+                }
+                if !needs_all {
+                    break;
+                }
+                (_, closest) = place::closest(view, &above)?;
+            }
+            return Ok(false);
+        }
         if !may_have_moved || self.known.is_empty() || !self.holds_subtrees() {
             return Ok(false);
         }
