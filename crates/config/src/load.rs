@@ -39,7 +39,7 @@ pub struct Configuration {
     /// The schema: the system's and all definitions of the file.
     pub schema: Arc<Schema>,
     /// The definitions, in order.
-    pub schema_definitions: Vec<SchemaStatement>,
+    pub schema_definitions: Arc<[SchemaStatement]>,
     /// The file; empty if the configuration comes from a tree.
     pub file: Arc<str>,
     /// The parts that it may name.
@@ -97,7 +97,7 @@ pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<C
     let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(registry, &definitions, &mut Err)?;
     let (mut configuration, _) = load_statements(Loading::new(schema, registry), &statements, &mut Err)?;
-    configuration.schema_definitions = definitions;
+    configuration.schema_definitions = definitions.into();
     configuration.file = path.into();
     Ok(configuration)
 }
@@ -495,7 +495,7 @@ impl Loading {
             config,
             databases: self.databases,
             schema: self.schema,
-            schema_definitions: Vec::new(),
+            schema_definitions: Arc::default(),
             file: "".into(),
             registry: self.registry,
             backends: self.backends,

@@ -72,7 +72,7 @@ pub fn survey(path: &str, files: &dyn FileSource, registry: &Registry) -> Survey
         let schema = build_schema(registry, &definitions, complain)?;
         let read = load::load_statements(Loading::surveying(schema, registry), &statements, complain);
         let (mut configuration, statements) = read?;
-        configuration.schema_definitions = definitions;
+        configuration.schema_definitions = definitions.into();
         configuration.file = path.into();
         Ok((configuration, statements))
     })
@@ -177,7 +177,7 @@ fn nothing(registry: &Registry) -> Configuration {
         frontend,
         databases: Vec::new(),
         schema,
-        schema_definitions: Vec::new(),
+        schema_definitions: Arc::default(),
         file: "".into(),
         registry: registry.clone(),
         backends: Vec::new(),

@@ -38,7 +38,7 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     Arc::make_mut(&mut schema).gather_unknown_types();
     let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
     Arc::make_mut(&mut configuration.schema).end_gathering();
-    configuration.schema_definitions = definitions;
+    configuration.schema_definitions = definitions.into();
     Ok(configuration)
 }
 
@@ -51,7 +51,7 @@ pub fn load_change(tree: &Tree, current: &Schema) -> Result<Configuration, Confi
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
     let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
-    configuration.schema_definitions = definitions;
+    configuration.schema_definitions = definitions.into();
     Ok(configuration)
 }
 
@@ -63,7 +63,7 @@ pub fn survey(tree: &Tree) -> Survey {
         let (mut configuration, statements) =
             load_settings(tree, Loading::surveying(schema, &tree.registry), complain)?;
         Arc::make_mut(&mut configuration.schema).end_gathering();
-        configuration.schema_definitions = definitions;
+        configuration.schema_definitions = definitions.into();
         Ok((configuration, statements))
     })
 }

@@ -169,7 +169,7 @@ fn schema_node(configuration: &Configuration, here: &Source) -> Node {
     let mut node = Node::new("cn", "schema", &["olcSchemaConfig"], here.clone());
     built_in(configuration.registry.base_schema(), &mut node);
     let mut files: Vec<&str> = Vec::new();
-    for statement in &configuration.schema_definitions {
+    for statement in &*configuration.schema_definitions {
         let file = &*statement.location.file;
         if file != &*configuration.file && !files.contains(&file) && statement.kind != SchemaKind::AttributeOptions {
             files.push(file);

@@ -142,7 +142,7 @@ fn meaning(configuration: &Configuration) -> Vec<String> {
             );
         }
     }
-    for definition in &configuration.schema_definitions {
+    for definition in &*configuration.schema_definitions {
         if definition.kind == crate::SchemaKind::AttributeOptions {
             lines.extend(definition.words.iter().map(|word| format!("option {word}")));
             continue;

@@ -31,7 +31,7 @@ pub struct Configuration {
     /// Limits for decoding requests.
     pub decode_limits: DecodeLimits,
     /// The definitions that the schema is made of, besides the built-in ones.
-    pub schema_definitions: Vec<SchemaStatement>,
+    pub schema_definitions: Arc<[SchemaStatement]>,
     /// cn=config, if it is served, and the served databases, in the order of the configuration.
     pub contexts: Vec<Arc<NamingContext>>,
     /// The frontend: root DSE, subschema subentry, and the access rules that follow the rules of each database.

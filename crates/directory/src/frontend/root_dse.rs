@@ -1,6 +1,6 @@
 //! The root DSE (RFC 4512 §5.1) and the subschema subentry (RFC 4512 §4.2), as entries in memory.
 
-use std::sync::Arc;
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use ironbark_config::{
     OverlayConfig, SettingError,
@@ -164,9 +164,17 @@ pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestCont
     seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 
-/// The subschema subentry, still without its times. The definitions of an overlay are shown when the overlay or its
-/// module is loaded.
-pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
+/// The name of the subschema subentry.
+fn subschema_name(configuration: &Configuration) -> Dn {
+    let configured = configuration.frontend.settings.schema_dn.clone();
+    // Parses under every schema: cn is built in.
+    configured.unwrap_or_else(|| Dn::parse(&configuration.schema, b"cn=Subschema").unwrap_or_default())
+}
+
+/// The subschema subentry, without its times. The definitions of an overlay are shown when the overlay or its module is
+/// loaded.
+pub(crate) fn subschema(configuration: &Configuration) -> Entry {
+    let dn = subschema_name(configuration);
     let schema = &revealed_schema(configuration);
     let mut entry = Builder {
         schema,
@@ -191,15 +199,15 @@ pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
 }
 
 /// The schema, including the definitions of the modules and overlays in use.
-fn revealed_schema(configuration: &Configuration) -> Schema {
-    let parts = loaded_parts(configuration);
+fn revealed_schema(configuration: &Configuration) -> Cow<'_, Schema> {
+    let parts: Vec<_> = loaded_parts(configuration).into_iter().collect();
     let overlays = parts.iter().filter_map(|name| configuration.registry.overlay(name));
     let texts: Vec<&str> = overlays.map(|overlay| overlay.schema).collect();
     configuration.schema.revealing(&parts, &texts)
 }
 
 /// Names of the modules and overlays in use.
-fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
+fn loaded_parts(configuration: &Configuration) -> BTreeSet<&'static str> {
     let parts = configuration.registry.parts();
     let modules = configuration.settings.modules.iter();
     let modules = modules.filter_map(|module| Some(parts.module(module.split_whitespace().next()?)?.name));
@@ -208,8 +216,13 @@ fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
     modules.chain(overlays.map(OverlayConfig::name)).collect()
 }
 
-/// Sets the creation time of the subschema subentry and the time of the last schema change.
-pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configuration, now: &str) {
+/// Sets the subschema subentry, with its creation time and the time of the last schema change.
+pub(crate) fn publish_schema(configuration: &mut Configuration, former: &Configuration, now: &str) {
+    if shows_same_schema(configuration, former) {
+        configuration.subschema = Arc::clone(&former.subschema);
+        return;
+    }
+    let mut entry = subschema(configuration);
     let known = &configuration.well_known;
     let times = [&known.create_timestamp, &known.modify_timestamp];
     let without_times = |entry: &Entry| -> Vec<Attribute> {
@@ -217,13 +230,11 @@ pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configu
         let others = attributes.filter(|attribute| !times.contains(&&attribute.description));
         others.cloned().collect()
     };
-    let [entry] = &*configuration.subschema else { return };
     let former = former.subschema.first();
     let is_changed = former.is_none_or(|former| without_times(former) != entry.attributes);
     let time_of = |time| Some(former?.attribute(time)?.values.first()?.clone());
     let [created, modified] = times.map(|time| time_of(time).unwrap_or_else(|| now.into()));
     let modified = if is_changed { now.into() } else { modified };
-    let mut entry = entry.clone();
     // As in slapd: behind the name.
     let name = entry
         .attributes
@@ -239,4 +250,11 @@ pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configu
         });
     entry.attributes.splice(place..place, dated);
     configuration.subschema = Arc::new([entry]);
+}
+
+/// Whether the subschema subentry of `former` is that of this configuration.
+fn shows_same_schema(configuration: &Configuration, former: &Configuration) -> bool {
+    Arc::ptr_eq(&configuration.schema, &former.schema)
+        && (former.subschema.first()).is_some_and(|entry| entry.dn == subschema_name(configuration))
+        && loaded_parts(configuration) == loaded_parts(former)
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use ironbark_config::{ConfigError, SchemaKind, SchemaStatement, SettingError};
 use ironbark_ldap_proto::DecodeLimits;
-use ironbark_model::Dn;
 
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
@@ -31,7 +30,9 @@ pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), contexts, &[], Pipeline::default())
+    let mut configuration = configuration(read.clone(), contexts, &[], Pipeline::default())?;
+    configuration.subschema = Arc::new([root_dse::subschema(&configuration)]);
+    Ok(configuration)
 }
 
 /// Keeps the schema if the definitions are the same: everything that was resolved against the new schema means the same
@@ -58,7 +59,7 @@ pub(super) fn dated(
 ) -> Result<Configuration, OpenError> {
     let mut next = configuration(read, contexts, root_dse, overlays)?;
     let now = directory.clock().now().unix_seconds();
-    root_dse::date_subschema(&mut next, current, &generalized_time::text(now));
+    root_dse::publish_schema(&mut next, current, &generalized_time::text(now));
     Ok(next)
 }
 
@@ -72,10 +73,6 @@ fn configuration(
     let schema = read.schema;
     let well_known =
         WellKnown::of(&schema).ok_or_else(|| SettingError::from("the schema lacks the built-in definitions"))?;
-    let schema_dn = read.frontend.schema_dn.clone().unwrap_or_else(|| {
-        // Parses under every schema: cn is built in.
-        Dn::parse(&schema, b"cn=Subschema").unwrap_or_default()
-    });
     let password_schemes: Vec<_> = read
         .global
         .password_hash
@@ -112,7 +109,6 @@ fn configuration(
     };
     configuration.rules = rules(&configuration)?;
     configuration.operation_rules = operation_rules(&configuration)?;
-    configuration.subschema = Arc::new([root_dse::subschema(&configuration, schema_dn)]);
     let root = root_dse::root(&configuration, root_dse)?;
     configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);

@@ -189,34 +189,37 @@ impl Site {
         Self::open_seeded(&registry(), "", lines, (factories, u64::from(id)))
     }
 
-    /// As [`Site::open_of`] and [`Site::open_server`] at once.
-    pub fn open_server_of(
-        id: u16,
-        registry: &Registry,
-        lines: &str,
-        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
-    ) -> Self {
-        Self::open_seeded(registry, "", lines, (factories_of(id, overlays), u64::from(id)))
+    /// What [`Site::open_parsed`] takes: one database with these lines, in no folder yet.
+    pub fn parsed(registry: &Registry, lines: &str) -> Configuration {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        configuration(registry, folder.path(), "", lines)
     }
 
-    /// As [`Site::open_server_of`], in a folder with a copy of the database, and with a clock that goes on.
-    pub fn open_copy_of(
-        (folder, clock): (tempfile::TempDir, &ManualClock),
+    /// Opens the first database of a configuration in this folder, with this `serverID`. UUIDs come from the seed.
+    pub fn open_parsed(
+        mut configuration: Configuration,
+        (folder, clock): (tempfile::TempDir, ManualClock),
         (id, seed): (u16, u64),
-        registry: &Registry,
-        lines: &str,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
-        Self::open_in(
-            (folder, clock.clone()),
-            registry,
-            "",
-            lines,
-            (factories_of(id, overlays), seed),
-        )
+        let database = configuration.databases.first_mut().expect("a database");
+        database.directory = folder.path().join("db");
+        let factories = Factories {
+            overlays: Arc::new(overlays),
+            server_id: Arc::new(move |_, _| Ok(id)),
+            ..Factories::default()
+        };
+        Self::open_in((folder, clock), configuration, (factories, seed))
     }
 
-    /// A copy of the first database in a folder, as [`Site::open_copy_of`] takes it.
+    /// A folder for one database, and the time at which all sites begin.
+    pub fn folder_and_clock() -> (tempfile::TempDir, ManualClock) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(folder.path().join("db")).expect("a folder");
+        (folder, ManualClock::new(WallTime::from_unix_micros(NOW_MICROS)))
+    }
+
+    /// A copy of the first database in a folder, as [`Site::open_parsed`] takes it.
     pub fn copy(&self) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
@@ -259,20 +262,17 @@ impl Site {
     }
 
     fn open_seeded(registry: &Registry, settings: &str, lines: &str, made: (Factories, u64)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::create_dir(folder.path().join("db")).expect("a folder");
-        let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
-        Self::open_in((folder, clock), registry, settings, lines, made)
+        let (folder, clock) = Self::folder_and_clock();
+        let configuration = configuration(registry, folder.path(), settings, lines);
+        Self::open_in((folder, clock), configuration, made)
     }
 
     fn open_in(
         (folder, clock): (tempfile::TempDir, ManualClock),
-        registry: &Registry,
-        settings: &str,
-        lines: &str,
+        configuration: Configuration,
         (factories, seed): (Factories, u64),
     ) -> Self {
-        let configuration = configuration(registry, folder.path(), settings, lines);
+        let registry = configuration.registry.clone();
         let directory = Service::open(OpenOptions {
             bare: false,
             configuration,
@@ -285,7 +285,7 @@ impl Site {
             client: Client::new(&directory),
             clock,
             folder,
-            registry: registry.clone(),
+            registry,
         }
     }
 
@@ -596,17 +596,6 @@ fn registry() -> Registry {
 
 /// `dc=ex` in `folder`, with the standard schema files.
 /// What makes a server of this ID with these overlays.
-fn factories_of(
-    id: u16,
-    overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
-) -> Factories {
-    Factories {
-        overlays: Arc::new(overlays),
-        server_id: Arc::new(move |_, _| Ok(id)),
-        ..Factories::default()
-    }
-}
-
 fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
     // The files of this repository, for any package that includes this module.

@@ -1,7 +1,9 @@
 //! The system schema: what slapd has built in, read once from the texts in `system/`.
 
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 use super::{
     AttributeType, ClassKind, ClassNumber, NameIndex, ObjectClass, Schema, SchemaBuilder, SchemaErrors, Source,
@@ -99,15 +101,14 @@ impl Schema {
     /// This schema, but the subschema subentry also shows the definitions of the named overlays or modules, and those
     /// of `texts`. `texts` have the form of a `.schema` file, and were added hidden. Numbers stay the same.
     #[must_use]
-    pub fn revealing(&self, parts: &[&str], texts: &[&str]) -> Self {
-        let mut revealed = self.clone();
-        for (text, shown) in TEXTS {
-            if matches!(shown, Shown::With(part) if parts.contains(&part)) {
-                revealed.reveal_all_of(text);
-            }
-        }
-        for text in texts {
-            revealed.reveal_all_of(text);
+    pub fn revealing(&self, parts: &[&str], texts: &[&str]) -> Cow<'_, Self> {
+        let of_parts = TEXTS
+            .iter()
+            .filter(|(_, shown)| matches!(shown, Shown::With(part) if parts.contains(part)));
+        let of_parts = of_parts.map(|(text, _)| *text);
+        let mut revealed = Cow::Borrowed(self);
+        for text in of_parts.chain(texts.iter().copied()).filter(|text| !text.is_empty()) {
+            revealed.to_mut().reveal_all_of(text);
         }
         revealed
     }

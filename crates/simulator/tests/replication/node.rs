@@ -2,10 +2,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
+use ironbark_config::Configuration;
 use ironbark_directory::NamingContext;
+use ironbark_runtime::ManualClock;
 use ironbark_store::ContextVector;
 use tempfile::TempDir;
 
@@ -18,11 +20,25 @@ const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:
 /// Without a provider nobody has to be waited for after a restore.
 const SHARED_LINES: &str = "multiprovider on\nsyncrepl rid=1 provider=ldap://127.0.0.1:1 searchbase=dc=ex\n";
 
+/// What all servers of a kind have in common. Making it is most of what a short run costs.
+fn configuration(is_shared: bool) -> Configuration {
+    static PARSED: [OnceLock<Configuration>; 2] = [OnceLock::new(), OnceLock::new()];
+    let lines = if is_shared { SHARED_LINES } else { "" };
+    let parse = || Site::parsed(&ironbark_overlays::registry(), &format!("{LINES}{lines}"));
+    PARSED[usize::from(is_shared)].get_or_init(parse).clone()
+}
+
+/// Starts a server that was started so often before.
+fn open(is_shared: bool, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
+    let seed = u64::from(id) + starts * 1_000;
+    Site::open_parsed(configuration(is_shared), place, (id, seed), ironbark_overlays::make)
+}
+
 /// A server.
 pub(crate) struct Node {
     pub(crate) site: Site,
     id: u16,
-    lines: String,
+    is_shared: bool,
     /// How often it was started.
     starts: u64,
     /// A copy of its database.
@@ -32,13 +48,11 @@ pub(crate) struct Node {
 impl Node {
     /// An empty server with this ID.
     pub(crate) fn new(id: u16, is_shared: bool) -> Self {
-        let lines = format!("{LINES}{}", if is_shared { SHARED_LINES } else { "" });
-        let site = Site::open_server_of(id, &ironbark_overlays::registry(), &lines, ironbark_overlays::make);
         Self {
-            site,
+            site: open(is_shared, Site::folder_and_clock(), (id, 0)),
             id,
-            lines,
-            starts: 1,
+            is_shared,
+            starts: 0,
             saved: None,
         }
     }
@@ -67,13 +81,8 @@ impl Node {
 
     fn open(&mut self, folder: TempDir) {
         self.starts += 1;
-        self.site = Site::open_copy_of(
-            (folder, &self.site.clock),
-            (self.id, u64::from(self.id) + self.starts * 1_000),
-            &ironbark_overlays::registry(),
-            &self.lines,
-            ironbark_overlays::make,
-        );
+        let place = (folder, self.site.clock.clone());
+        self.site = open(self.is_shared, place, (self.id, self.starts));
     }
 
     pub(crate) fn context(&self) -> Arc<NamingContext> {
