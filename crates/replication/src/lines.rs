@@ -57,6 +57,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     let changelog = changelog(line);
     let taken = taken(line);
     let mapping = ReplicaMapping {
+        rid: line.rid,
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
         scope: held,
@@ -68,6 +69,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         schema_checking: line.schema_checking,
         needs_csn: multi_provider,
         multi_provider,
+        is_sole: !multi_provider && context.settings.syncrepl.len() == 1,
         merges_values: line.log.is_some() && changelog.is_none(),
         own_csns: changelog.is_some(),
         author: context.settings.root_dn.clone()?,

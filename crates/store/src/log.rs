@@ -7,10 +7,11 @@ mod positions;
 pub(crate) mod recent;
 pub(crate) mod row;
 mod trim;
+pub(crate) mod uncovered;
 
 pub use trim::{LogLimits, TrimStep};
 
-use std::{borrow::Cow, ops::Bound};
+use std::{borrow::Cow, collections::BTreeSet, ops::Bound};
 
 use heed::{RoRange, RoTxn, types::Bytes};
 use recent::Waiting;
@@ -284,7 +285,17 @@ impl<'v> View<'v> {
 
     /// Whether the database was restored from a copy and has not yet heard from its peers.
     pub fn is_restored(&self) -> Result<bool, StoreError> {
-        Ok(self.tables().number(self.txn, MetaRow::Restored)? != 0)
+        Ok(self.heard_since_restored()?.is_some())
+    }
+
+    /// From whom a restored database has heard: `rid` of the lines `syncrepl`. `None`: it was not restored, or has
+    /// heard from all.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn heard_since_restored(&self) -> Result<Option<BTreeSet<u16>>, StoreError> {
+        let row = self.tables().meta(self.txn, MetaRow::Restored)?;
+        Ok(row.map(|row| row.as_chunks().0.iter().map(|rid| u16::from_be_bytes(*rid)).collect()))
     }
 }
 

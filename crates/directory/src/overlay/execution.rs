@@ -464,17 +464,23 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.context.settings.may_hear_of_itself() && self.view().is_restored()?)
     }
 
-    /// A refresh from a peer has ended: what a restored database lacked is here. Returns whether it was restored.
+    /// A refresh from a peer has ended: what a restored database lacked of that one's changes is here. Returns whether
+    /// it was restored.
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn forget_restored(&mut self) -> Result<bool, OperationError> {
-        if !self.view().is_restored()? {
+    pub(crate) fn hear_from(&mut self, rid: u16) -> Result<bool, OperationError> {
+        let Some(heard) = self.view().heard_since_restored()? else {
             return Ok(false);
+        };
+        let mut lines = self.context.settings.syncrepl.iter().filter(|line| !line.is_own);
+        if lines.any(|line| line.rid != rid && !heard.contains(&line.rid)) {
+            self.transaction.note_heard(rid)?;
+            return Ok(true);
         }
         self.transaction.forget_restored()?;
         let name = self.context.suffixes().first().map(Dn::pretty).unwrap_or_default();
-        tracing::info!(target: "any", "\"{name}\" was restored, and has now what a provider has: clients may write");
+        tracing::info!(target: "any", "\"{name}\" was restored, and has now what its providers have: clients may write");
         Ok(true)
     }
 

@@ -20,7 +20,7 @@ refusals! {
         /// The change record of another server is stamped more than a day after now.
         TooFarAhead => UNWILLING_TO_PERFORM, "the change lies more than a day ahead of the clock";
         /// New changes would be taken for newer than those that this server made after the copy, and lost.
-        Restored => BUSY, "restored from a copy: clients may write after a refresh from another server";
+        Restored => BUSY, "restored from a copy: clients may write after a refresh from each provider";
         /// The database follows another server, and it is not said where that is: slapd's words.
         Shadow => UNWILLING_TO_PERFORM, "shadow context; no update referral";
         /// The resulting entry is bigger than `maxentrysize`.

@@ -31,7 +31,8 @@ pub struct Absent {
     pub via: u16,
     /// IDs of the entries that the provider has named or sent.
     pub present: Arc<RoaringTreemap>,
-    /// The provider's context vector. An entry whose CSN it does not cover was made elsewhere, and stays.
+    /// The provider's context vector. An entry whose CSN it does not cover was made elsewhere, and stays, unless the
+    /// provider is the only one. Then it was told before that entry was deleted, in a refresh of its own.
     pub covered: ContextVector,
     /// Entries after this one are considered; 0 at first.
     pub after: EntryId,
@@ -68,8 +69,8 @@ struct Job {
 impl Directory {
     /// Queues the deletion of the next entries that a provider did not name, at most 1,000: those of base, scope and
     /// filter of the consumer that are not present, and whose `entryCSN` the provider's vector covers, or that have
-    /// none. Subordinates go before their superiors. Each has its own record, with a CSN of this server where others
-    /// write too, otherwise with that of the provider.
+    /// none; of a sole provider all that are not present. Subordinates go before their superiors. Each has its own
+    /// record, with a CSN of this server where others write too, otherwise with that of the provider.
     ///
     /// The receiver gets the slice after the commit. A refused slice has no effect.
     ///
@@ -133,7 +134,7 @@ impl Absent {
                 continue;
             }
             let csn = csn_of(execution, &record)?;
-            let is_known = csn.is_none_or(|csn| self.covered.covers(csn));
+            let is_known = self.mapping.is_sole || csn.is_none_or(|csn| self.covered.covers(csn));
             if is_known
                 && filter
                     .as_ref()

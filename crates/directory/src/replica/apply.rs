@@ -57,7 +57,7 @@ pub(super) fn run(
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
         (Incoming::EndOfRefresh, _) => {
-            if execution.forget_restored()? && news.is_empty() {
+            if execution.hear_from(change.mapping.rid)? && news.is_empty() {
                 // Without a record nothing would be committed.
                 news = vector.iter().collect();
             }

@@ -12,6 +12,8 @@ use crate::{WellKnown, search::Selection};
     reason = "each is a word of the line, or of its database"
 )]
 pub struct ReplicaMapping {
+    /// `rid`.
+    pub rid: u16,
     /// `searchbase`: the base at the provider.
     pub remote_base: Dn,
     /// The base here. It differs with `suffixmassage`: then names, and values that are names, change with it.
@@ -32,6 +34,9 @@ pub struct ReplicaMapping {
     /// Whether writes are also made elsewhere (`multiprovider`): conflicts are decided by `entryCSN`, and deletes are
     /// final. Otherwise the provider is right.
     pub multi_provider: bool,
+    /// Whether all that is here comes from this provider: it is the only one, and nobody writes here. Otherwise an
+    /// entry that the provider does not have yet may have come from elsewhere.
+    pub is_sole: bool,
     /// Whether changes come from the provider's log (`syncdata`): conflicts are decided value by value.
     pub merges_values: bool,
     /// Whether the provider has no CSNs, and changes get those of this server.

@@ -1,6 +1,6 @@
 //! The context vector of a database that begins to be served. Databases without a vector have `contextCSN` in the
-//! suffix entry; tools and LDIF also put it there. It is moved into the vector. Where neither is there, the vector
-//! begins with the greatest `entryCSN` of each server.
+//! suffix entry; tools and LDIF also put it there. It is moved into the vector. Where neither is there, and no refresh
+//! has filled a part of the database, the vector begins with the greatest `entryCSN` of each server.
 
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};
@@ -36,12 +36,18 @@ pub(super) fn take_in(served: &Served, database: &Database, own: u16) -> Result<
 }
 
 /// A database with entries that should have a vector, and has none: its entries tell how far they go. Otherwise a
-/// consumer would never get those that were there before the first change.
+/// consumer would never get those that were there before the first change. Of what a provider has sent so far, only the
+/// cookie at the end of the refresh tells that.
 fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreError> {
     if !served.context.settings.keeps_changes() {
         return Ok(());
     }
-    if database.snapshot()?.view().context_vector()?.is_some() {
+    let has_begun = {
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        view.context_vector()?.is_some() || view.first_uncovered()?.is_some()
+    };
+    if has_begun {
         return Ok(());
     }
     let vector = greatest(database)?;

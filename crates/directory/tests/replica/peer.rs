@@ -31,6 +31,7 @@ pub(crate) fn dn(site: &Site, text: &str) -> Dn {
 
 pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
     ReplicaMapping {
+        rid: 1,
         remote_base: dn(site, "dc=ex"),
         local_base: dn(site, "dc=ex"),
         scope: Scope::Subtree,
@@ -39,6 +40,7 @@ pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
         schema_checking: false,
         needs_csn: true,
         multi_provider: false,
+        is_sole: false,
         merges_values: false,
         own_csns: false,
         author: dn(site, "cn=root,dc=ex"),

@@ -1,6 +1,6 @@
 //! A server that was restored from a copy, and whose own later changes others have.
 
-use ironbark_directory::{Incoming, OutcomeKind, Replicated};
+use ironbark_directory::{Incoming, OutcomeKind, ReplicaMapping, Replicated};
 
 use crate::{
     harness::Site,
@@ -25,7 +25,7 @@ const PEERS: &str = "multiprovider on\nsyncrepl rid=1 provider=ldap://127.0.0.1:
 fn it_takes_no_changes_of_clients_before_a_refresh_has_ended() {
     let mut site = restored(PEERS);
     let refused = site.add("cn=new,dc=ex", "objectClass: person\nsn: s");
-    let text = "restored from a copy: clients may write after a refresh from another server";
+    let text = "restored from a copy: clients may write after a refresh from each provider";
     assert_eq!(refused.brief(), (51, text));
     // What it made itself after the copy.
     let own = person("cn=a,dc=ex", 5, &csn(2, 900_000));
@@ -47,6 +47,23 @@ fn a_refresh_that_brings_nothing_new_is_enough() {
     send(&site, message(shared(&site), Incoming::Nothing)).expect("taken");
     assert_eq!(site.delete("dc=ex").code, 51);
     send(&site, message(shared(&site), Incoming::EndOfRefresh)).expect("taken");
+    site.must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
+}
+
+#[test]
+fn each_provider_may_have_what_it_lost() {
+    let mut site = restored(&format!(
+        "{PEERS}\nsyncrepl rid=2 provider=ldap://127.0.0.1:2 searchbase=dc=ex"
+    ));
+    for _ in 0..2 {
+        send(&site, message(shared(&site), Incoming::EndOfRefresh)).expect("taken");
+        assert_eq!(site.delete("dc=ex").code, 51);
+    }
+    let other = ReplicaMapping {
+        rid: 2,
+        ..shared(&site)
+    };
+    send(&site, message(other, Incoming::EndOfRefresh)).expect("taken");
     site.must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
 }
 

@@ -9,7 +9,7 @@ use crate::{
 
 /// Lets this happen to a chain of three; clients write at the first.
 fn run(events: &[Event]) {
-    let mut world = World::new(3, false);
+    let mut world = World::new(3);
     world.link(1, 0, WHOLE);
     world.link(2, 1, WHOLE);
     world.run(events);
@@ -151,5 +151,47 @@ fn a_delete_before_a_name_is_used_again_goes_on_to_who_follows() {
         Cut(0, false),
         Deliver(1, 1),
         Deliver(0, 1),
+    ]);
+}
+
+/// The second server's vector had the CSN under which it noted a delete that came without one.
+#[test]
+fn a_delete_in_a_refresh_is_told_to_who_has_the_whole_vector() {
+    run(&[
+        Deliver(0, 4),
+        at_first(Add(1, 0, 0)),
+        at_first(Add(0, 0, 0)),
+        at_first(Add(0, 0, 0)),
+        Deliver(1, 3),
+        Deliver(0, 1),
+        at_first(Add(0, 1, 2)),
+        Event::Restart(0),
+        Deliver(1, 4),
+        at_first(Move(6, 1, 1)),
+        at_first(Delete(6)),
+        Deliver(0, 1),
+        Cut(1, false),
+        at_first(Add(4, 3, 2)),
+        Deliver(1, 3),
+    ]);
+}
+
+/// The third server had an entry of a refresh that had not ended. The log that told of its end was trimmed.
+#[test]
+fn an_entry_of_an_earlier_refresh_that_is_not_named_is_gone() {
+    run(&[
+        Deliver(0, 4),
+        Cut(0, false),
+        at_first(Add(0, 0, 0)),
+        Deliver(0, 1),
+        Event::Restart(0),
+        at_first(Delete(0)),
+        Deliver(1, 5),
+        Forget(1),
+        Deliver(0, 1),
+        at_first(Add(0, 0, 0)),
+        Cut(1, false),
+        at_first(Add(0, 0, 0)),
+        Deliver(1, 1),
     ]);
 }

@@ -30,9 +30,17 @@ pub(crate) struct Content {
 }
 
 /// A consumer and its provider, by their numbers.
-pub(crate) struct Link {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
     pub(crate) consumer: usize,
     pub(crate) provider: usize,
+    /// Which of the consumer's providers it is, from 1 on.
+    pub(crate) rid: u16,
+}
+
+/// A consumer that follows its provider.
+pub(crate) struct Link {
+    pub(crate) ends: Ends,
     pub(crate) content: Content,
     follower: Follower,
     /// The connection's end at the provider.
@@ -47,11 +55,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(nodes: &[Node], consumer: usize, provider: usize, content: Content, is_shared: bool) -> Self {
-        let site = &nodes[consumer].site;
+    pub(crate) fn new(nodes: &[Node], ends: Ends, content: Content, is_shared: bool) -> Self {
+        let Node { site, id, .. } = &nodes[ends.consumer];
         let dn = |text: &str| Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN");
         let whole = content.filter == "(objectClass=*)";
         let mapping = ReplicaMapping {
+            rid: ends.rid,
             remote_base: dn(content.base),
             local_base: dn(content.base),
             scope: match content.scope {
@@ -68,18 +77,17 @@ impl Link {
             schema_checking: false,
             needs_csn: is_shared,
             multi_provider: is_shared,
+            is_sole: !is_shared,
             merges_values: false,
             own_csns: false,
             author: dn("cn=root,dc=ex"),
         };
-        let sid = u16::try_from(consumer + 1).expect("small");
-        let machine = Machine::new(1, is_shared.then_some(sid), true);
+        let machine = Machine::new(ends.rid, is_shared.then_some(*id), true);
         Self {
-            consumer,
-            provider,
+            ends,
             content,
             follower: Follower::new(Arc::clone(&site.directory), Arc::new(mapping), machine),
-            client: nodes[provider].site.connect(),
+            client: nodes[ends.provider].site.connect(),
             run: None,
             queue: VecDeque::new(),
             number: 0,
@@ -121,7 +129,7 @@ impl Link {
                 return delivered;
             };
             if crate::is_traced() {
-                eprintln!("{} -> {}: {message:?}", self.provider, self.consumer);
+                eprintln!("{} -> {}: {message}", self.ends.provider, self.ends.consumer);
             }
             match runtime.block_on(self.follower.take(message)) {
                 Ok(None) => {}

@@ -45,6 +45,8 @@ pub(crate) enum Event {
     Save(usize),
     /// The last backup of a node is restored.
     Restore(usize),
+    /// The same, and the node gets another server ID.
+    RestoreAsAnother(usize),
     /// The log of a node is trimmed to nothing.
     Forget(usize),
     /// The clock of a node moves by milliseconds.
@@ -117,7 +119,7 @@ const PARTS: [Content; 6] = [
 
 /// Lets this happen to a provider with a consumer of each part.
 fn follow_parts(events: &[Event]) {
-    let mut world = World::new(1 + PARTS.len(), false);
+    let mut world = World::new(1 + PARTS.len());
     for (number, content) in PARTS.iter().enumerate() {
         world.link(number + 1, 0, *content);
     }
@@ -161,7 +163,7 @@ proptest! {
     /// The same, where the provider is a consumer itself.
     #[test]
     fn a_chain_of_servers_ends_equal(events in prop::collection::vec(event(3, 2, 1), 1..60)) {
-        let mut world = World::new(3, false);
+        let mut world = World::new(3);
         world.link(1, 0, WHOLE);
         world.link(2, 1, WHOLE);
         world.run(&events);

@@ -18,27 +18,34 @@ const LINES: &str = "changelog-size 100000000\nenvflags nosync\noverlay syncprov
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
 
 /// Without a provider nobody has to be waited for after a restore.
-const SHARED_LINES: &str = "multiprovider on\nsyncrepl rid=1 provider=ldap://127.0.0.1:1 searchbase=dc=ex\n";
+const SHARED: &str = "multiprovider on\n";
+/// How far the next ID of a server is from its last one.
+const NEXT_ID: u16 = 100;
+/// Most providers of a server that takes writes.
+const MOST_PROVIDERS: usize = 2;
 
-/// What all servers of a kind have in common. Making it is most of what a short run costs.
-fn configuration(is_shared: bool) -> Configuration {
-    static PARSED: [OnceLock<Configuration>; 2] = [OnceLock::new(), OnceLock::new()];
-    let lines = if is_shared { SHARED_LINES } else { "" };
-    let parse = || Site::parsed(&ironbark_overlays::registry(), &format!("{LINES}{lines}"));
-    PARSED[usize::from(is_shared)].get_or_init(parse).clone()
+/// What all servers with so many providers have in common; none: nobody else writes. Making it is most of what a short
+/// run costs.
+fn configuration(providers: usize) -> Configuration {
+    static PARSED: [OnceLock<Configuration>; MOST_PROVIDERS + 1] = [const { OnceLock::new() }; MOST_PROVIDERS + 1];
+    let line = |rid| format!("syncrepl rid={rid} provider=ldap://127.0.0.1:{rid} searchbase=dc=ex\n");
+    let shared = if providers > 0 { SHARED } else { "" };
+    let lines: String = (1..=providers).map(line).collect();
+    let parse = || Site::parsed(&ironbark_overlays::registry(), &format!("{LINES}{shared}{lines}"));
+    PARSED[providers].get_or_init(parse).clone()
 }
 
 /// Starts a server that was started so often before.
-fn open(is_shared: bool, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
+fn open(providers: usize, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
     let seed = u64::from(id) + starts * 1_000;
-    Site::open_parsed(configuration(is_shared), place, (id, seed), ironbark_overlays::make)
+    Site::open_parsed(configuration(providers), place, (id, seed), ironbark_overlays::make)
 }
 
 /// A server.
 pub(crate) struct Node {
     pub(crate) site: Site,
-    id: u16,
-    is_shared: bool,
+    pub(crate) id: u16,
+    providers: usize,
     /// How often it was started.
     starts: u64,
     /// A copy of its database.
@@ -46,12 +53,12 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// An empty server with this ID.
-    pub(crate) fn new(id: u16, is_shared: bool) -> Self {
+    /// An empty server with this ID. One that takes writes beside others follows so many of them.
+    pub(crate) fn new(id: u16, providers: usize) -> Self {
         Self {
-            site: open(is_shared, Site::folder_and_clock(), (id, 0)),
+            site: open(providers, Site::folder_and_clock(), (id, 0)),
             id,
-            is_shared,
+            providers,
             starts: 0,
             saved: None,
         }
@@ -79,10 +86,16 @@ impl Node {
         transaction.commit().expect("committed");
     }
 
+    /// The same under an ID that no server had before. Someone whom it does not follow may have what it wrote since.
+    pub(crate) fn restore_as_another(&mut self) {
+        self.id += NEXT_ID;
+        self.restore();
+    }
+
     fn open(&mut self, folder: TempDir) {
         self.starts += 1;
         let place = (folder, self.site.clock.clone());
-        self.site = open(self.is_shared, place, (self.id, self.starts));
+        self.site = open(self.providers, place, (self.id, self.starts));
     }
 
     pub(crate) fn context(&self) -> Arc<NamingContext> {

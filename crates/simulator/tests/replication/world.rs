@@ -6,9 +6,9 @@ use ironbark_store::Csn;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    Event, changes,
+    Event, WHOLE, changes,
     ledger::{self, Ledger},
-    link::{Content, Link},
+    link::{Content, Ends, Link},
     node::Node,
 };
 
@@ -28,9 +28,24 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// So many nodes. The first one has the fixed entries.
-    pub(crate) fn new(count: usize, is_shared: bool) -> Self {
-        let mut nodes: Vec<Node> = (1..).take(count).map(|id| Node::new(id, is_shared)).collect();
+    /// So many nodes; clients write at the first one.
+    pub(crate) fn new(count: usize) -> Self {
+        Self::of((1..).take(count).map(|id| Node::new(id, 0)).collect(), false)
+    }
+
+    /// Nodes that all take writes, and follow each other so: consumer and provider.
+    pub(crate) fn shared(count: usize, links: &[(usize, usize)]) -> Self {
+        let providers = |node| links.iter().filter(|(consumer, _)| *consumer == node).count();
+        let nodes = (1..).zip(0..count).map(|(id, node)| Node::new(id, providers(node)));
+        let mut world = Self::of(nodes.collect(), true);
+        for (consumer, provider) in links {
+            world.link(*consumer, *provider, WHOLE);
+        }
+        world
+    }
+
+    /// The first one has the fixed entries.
+    fn of(mut nodes: Vec<Node>, is_shared: bool) -> Self {
         let first = &mut nodes[0].site;
         first.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         for name in ["ou=1,dc=ex", "ou=2,dc=ex"] {
@@ -51,8 +66,13 @@ impl World {
     }
 
     pub(crate) fn link(&mut self, consumer: usize, provider: usize, content: Content) {
-        let link = Link::new(&self.nodes, consumer, provider, content, self.is_shared);
-        self.links.push(link);
+        let rid = self.links.iter().filter(|link| link.ends.consumer == consumer).count() + 1;
+        let ends = Ends {
+            consumer,
+            provider,
+            rid: u16::try_from(rid).expect("few"),
+        };
+        self.links.push(Link::new(&self.nodes, ends, content, self.is_shared));
     }
 
     pub(crate) fn run(&mut self, events: &[Event]) {
@@ -63,7 +83,7 @@ impl World {
             match event {
                 Event::Change(writer, change) => {
                     if self.ledger.is_some()
-                        && let Some(link) = self.links.iter().find(|link| link.consumer == *writer)
+                        && let Some(link) = self.links.iter().find(|link| link.ends.consumer == *writer)
                     {
                         // What is on its way into the database would look like a change of the client.
                         link.drain(&self.nodes[*writer], &self.runtime);
@@ -85,6 +105,7 @@ impl World {
                 Event::Restart(node) => self.begin_anew(*node, Node::restart),
                 Event::Save(node) => self.nodes[*node].save(),
                 Event::Restore(node) => self.begin_anew(*node, Node::restore),
+                Event::RestoreAsAnother(node) => self.begin_anew(*node, Node::restore_as_another),
                 Event::Forget(node) => self.nodes[*node].site.forget_log(),
                 Event::Clock(node, millis) => {
                     let clock = &self.nodes[*node].site.clock;
@@ -104,21 +125,16 @@ impl World {
     fn begin_anew(&mut self, node: usize, begin: impl FnOnce(&mut Node)) {
         let mut cut = Vec::new();
         for (number, link) in self.links.iter_mut().enumerate() {
-            if link.consumer == node || link.provider == node {
+            if link.ends.consumer == node || link.ends.provider == node {
                 link.cut(&self.runtime, false);
-                link.drain(&self.nodes[link.consumer], &self.runtime);
+                link.drain(&self.nodes[link.ends.consumer], &self.runtime);
                 cut.push(number);
             }
         }
         begin(&mut self.nodes[node]);
         for number in cut {
-            let Link {
-                consumer,
-                provider,
-                content,
-                ..
-            } = self.links[number];
-            self.links[number] = Link::new(&self.nodes, consumer, provider, content, self.is_shared);
+            let Link { ends, content, .. } = self.links[number];
+            self.links[number] = Link::new(&self.nodes, ends, content, self.is_shared);
         }
     }
 
@@ -127,7 +143,7 @@ impl World {
         // What is on its way into the provider would come in the middle of the comparison.
         for link in &mut self.links {
             link.settle(&self.runtime);
-            link.drain(&self.nodes[link.consumer], &self.runtime);
+            link.drain(&self.nodes[link.ends.consumer], &self.runtime);
         }
         for _ in 0..FEW_ROUNDS {
             let delivered = self.links[link].deliver(&self.runtime, usize::MAX);
@@ -137,7 +153,7 @@ impl World {
             }
         }
         // A server that was restored refuses those who have more of its own changes.
-        let (failure, provider) = (&self.links[link].failure, self.links[link].provider);
+        let (failure, provider) = (&self.links[link].failure, self.links[link].ends.provider);
         assert!(
             self.is_shared || self.nodes[provider].vector().is_empty(),
             "link {link} never follows: {failure:?}"
@@ -149,7 +165,7 @@ impl World {
     pub(crate) fn vectors_are_true(&mut self) {
         for link in &mut self.links {
             link.settle(&self.runtime);
-            link.drain(&self.nodes[link.consumer], &self.runtime);
+            link.drain(&self.nodes[link.ends.consumer], &self.runtime);
         }
         let Some(ledger) = &self.ledger else { return };
         for (number, node) in self.nodes.iter_mut().enumerate() {
@@ -164,7 +180,7 @@ impl World {
         for _ in 0..MOST_ROUNDS {
             let mut is_quiet = true;
             for link in &self.links {
-                link.drain(&self.nodes[link.consumer], &self.runtime);
+                link.drain(&self.nodes[link.ends.consumer], &self.runtime);
             }
             for link in &mut self.links {
                 let delivered = link.deliver(&self.runtime, usize::MAX);
@@ -203,7 +219,7 @@ impl World {
 
     fn link_is_equal(&mut self, number: usize) {
         let link = &self.links[number];
-        let (consumer, provider, content) = (link.consumer, link.provider, link.content);
+        let (consumer, provider, content) = (link.ends.consumer, link.ends.provider, link.content);
         let wanted = self.nodes[provider].found(content);
         let everything = Content {
             filter: "(objectClass=*)",

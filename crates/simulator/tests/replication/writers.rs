@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Event, WHOLE, changes, config, event, world::World};
+use crate::{Event, changes, config, event, world::World};
 
 /// Who follows whom.
 #[derive(Clone, Copy, Debug)]
@@ -34,20 +34,17 @@ pub(crate) const CHAIN: Topology = Topology {
 
 /// Lets this happen, and checks the end.
 pub(crate) fn run(topology: Topology, events: &[Event]) {
-    run_in(World::new(topology.nodes, true), topology, events);
+    run_in(World::shared(topology.nodes, topology.links), events);
 }
 
 /// The same where no two entries ever have the same name: then nothing may be lost.
 pub(crate) fn run_apart(topology: Topology, events: &[Event]) {
-    let mut world = World::new(topology.nodes, true);
+    let mut world = World::shared(topology.nodes, topology.links);
     world.keep_ledger();
-    run_in(world, topology, events);
+    run_in(world, events);
 }
 
-fn run_in(mut world: World, topology: Topology, events: &[Event]) {
-    for (consumer, provider) in topology.links {
-        world.link(*consumer, *provider, WHOLE);
-    }
+fn run_in(mut world: World, events: &[Event]) {
     world.run(events);
     world.vectors_are_true();
     world.heal();
@@ -55,9 +52,9 @@ fn run_in(mut world: World, topology: Topology, events: &[Event]) {
 }
 
 /// The same with backups that are restored.
-fn with_backups(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
+fn with_backups(topology: Topology, restore: fn(usize) -> Event) -> impl Strategy<Value = Vec<Event>> {
     let nodes = topology.nodes;
-    let backup = prop_oneof![(0..nodes).prop_map(Event::Save), (0..nodes).prop_map(Event::Restore),];
+    let backup = prop_oneof![(0..nodes).prop_map(Event::Save), (0..nodes).prop_map(restore)];
     let backups = prop::collection::vec((any::<prop::sample::Index>(), backup), 0..6);
     (events(topology), backups).prop_map(|(mut events, backups)| {
         for (at, backup) in backups {
@@ -87,17 +84,17 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn two_writers_end_equal(events in with_backups(PAIR)) {
+    fn two_writers_end_equal(events in with_backups(PAIR, Event::Restore)) {
         run(PAIR, &events);
     }
 
     #[test]
-    fn a_mesh_of_writers_ends_equal(events in with_backups(MESH)) {
+    fn a_mesh_of_writers_ends_equal(events in with_backups(MESH, Event::Restore)) {
         run(MESH, &events);
     }
 
     #[test]
-    fn a_ring_of_writers_ends_equal(events in with_backups(RING)) {
+    fn a_ring_of_writers_ends_equal(events in with_backups(RING, Event::RestoreAsAnother)) {
         run(RING, &events);
     }
 
@@ -181,4 +178,81 @@ fn an_entry_that_was_set_aside_keeps_its_uuid() {
         Event::Change(1, Move(2, 0, 0)),
     ]);
     run(MESH, &events);
+}
+
+/// What a server made before it was restored comes back to it around the ring, while it follows.
+#[test]
+fn what_a_restored_server_had_made_itself_comes_back_to_it() {
+    use changes::Change::Add;
+    let mut events = vec![Event::Save(1)];
+    events.extend((0..9).map(|look| Event::Look(look % 3)));
+    events.extend([
+        Event::Change(1, Add(0, 0, 0)),
+        Event::Change(1, Add(0, 1, 0)),
+        Event::Deliver(1, 2),
+        Event::Restore(1),
+        Event::Change(0, Add(0, 0, 0)),
+        Event::Change(0, Add(0, 0, 0)),
+    ]);
+    run(RING, &events);
+}
+
+/// Entries came to a server whose provider was still being filled itself, and the server began anew.
+#[test]
+fn entries_of_a_refresh_that_has_not_ended_make_no_vector() {
+    use changes::Change::{Add, Delete, Move};
+    let mut events: Vec<Event> = [Add(0, 0, 0), Delete(0), Add(0, 3, 0), Add(4, 0, 0), Move(1, 0, 0)]
+        .map(|change| Event::Change(0, change))
+        .into();
+    events.extend([
+        Event::Deliver(0, 1),
+        Event::Change(0, Add(0, 0, 0)),
+        Event::Change(0, Delete(2)),
+        Event::Deliver(4, 1),
+        Event::Look(0),
+        Event::Deliver(4, 6),
+        Event::Restart(2),
+    ]);
+    run(MESH, &events);
+}
+
+/// An entry comes as it is now, with the cookie of its change before that.
+#[test]
+fn an_entry_that_is_newer_than_its_cookie_is_told_to_who_comes_back() {
+    use changes::Change::{Add, Modify, Move};
+    let mut events: Vec<Event> = [Modify(0, 0, 0), Modify(0, 0, 0), Add(0, 0, 0)]
+        .map(|change| Event::Change(0, change))
+        .into();
+    events.extend((0..18).map(|look| Event::Look(look % 6)));
+    events.extend([
+        Event::Change(2, Add(0, 1, 0)),
+        Event::Deliver(3, 1),
+        Event::Change(2, Move(5, 0, 0)),
+        Event::Deliver(5, 1),
+        Event::Restart(1),
+        Event::Forget(2),
+        Event::Change(1, Add(0, 0, 0)),
+    ]);
+    run(MESH, &events);
+}
+
+/// Within a refresh from one provider, the cookie of another one raises the vector.
+#[test]
+fn what_a_refresh_brought_before_the_cookie_of_another_is_told_to_who_has_that_cookie() {
+    use changes::Change::Add;
+    run(
+        MESH,
+        &[
+            Event::Deliver(2, 4),
+            Event::Look(5),
+            Event::Change(1, Add(0, 0, 0)),
+            Event::Deliver(4, 2),
+            Event::Change(1, Add(0, 1, 0)),
+            Event::Change(1, Add(2, 0, 0)),
+            Event::Restart(2),
+            Event::Forget(1),
+            Event::Deliver(1, 2),
+            Event::Deliver(3, 2),
+        ],
+    );
 }

@@ -1,6 +1,6 @@
 //! Places in the log by CSN, found by bisection over the vectors of the rows.
 
-use super::{LogRows, LogState, damaged, row::NumberedRow};
+use super::{LogRows, LogState, damaged, row::NumberedRow, uncovered::Uncovered};
 use crate::{
     ChangeRecord, StoreError, View,
     csn::{ContextVector, Csn},
@@ -33,7 +33,39 @@ impl View<'_> {
     /// # Errors
     /// The storage failed; a row is damaged.
     pub fn position_behind(&self, csn: Csn) -> Result<Option<u64>, StoreError> {
-        Ok(self.position_within(csn)?.map(|(position, _)| position))
+        match self.position_within(csn)? {
+            Some((position, _)) => self.covered_before(position),
+            None => Ok(None),
+        }
+    }
+
+    /// The last change up to `position` behind which the vector covered all that had come. Behind others, a refresh was
+    /// under way while another server's cookie raised the vector: what the refresh had brought stands before that.
+    fn covered_before(&self, position: u64) -> Result<Option<u64>, StoreError> {
+        let (Some(log), Some(begin)) = (&self.tables().log, self.log_state()?.first) else {
+            return Ok(None);
+        };
+        let mut at = position;
+        // Nothing behind the first one that is uncovered now will do.
+        if let Some(uncovered) = self.first_uncovered()? {
+            at = at.min(uncovered - 1);
+        }
+        while at >= begin {
+            let Some(found) = LogRows::from(self.tables(), self.txn, log, at)?.next() else {
+                return Ok(Some(at));
+            };
+            let NumberedRow { row, first, .. } = found?;
+            if row.covers_all || first > at {
+                return Ok(Some(at));
+            }
+            at = first - 1;
+        }
+        // Before the first change of the log: known only with the vector from there.
+        Ok(self
+            .log_base()?
+            .is_some()
+            .then_some(begin - 1)
+            .filter(|base| at == *base))
     }
 
     /// Where a reader begins that has no change of a server. `None`: the log no longer has all of them.
@@ -67,17 +99,17 @@ impl View<'_> {
     /// # Errors
     /// The storage failed.
     pub fn first_uncovered(&self) -> Result<Option<u64>, StoreError> {
-        Ok(self.uncovered_changes()?.map(|(first, _)| first))
+        Ok(self.uncovered_changes()?.map(|uncovered| uncovered.first))
     }
 
-    /// The same, with the greatest CSN of each server among such changes.
-    pub(crate) fn uncovered_changes(&self) -> Result<Option<(u64, ContextVector)>, StoreError> {
+    pub(crate) fn uncovered_changes(&self) -> Result<Option<Uncovered>, StoreError> {
         let Some(row) = self.tables().meta(self.txn, MetaRow::Uncovered)? else {
             return Ok(None);
         };
-        let parts = row.split_first_chunk();
-        let parts = parts.and_then(|(first, csns)| Some((u64::from_be_bytes(*first), ContextVector::decode(csns)?)));
-        parts.map(Some).ok_or_else(|| damaged("the row of uncovered changes"))
+        let uncovered = Uncovered::decode(row);
+        uncovered
+            .map(Some)
+            .ok_or_else(|| damaged("the row of uncovered changes"))
     }
 
     /// The greatest CSN of each server before the first change of the log; `None`: not known.

@@ -93,7 +93,7 @@ pub(crate) fn open(
     tables: &Tables,
     log: &LogTables,
     txn: &mut RwTxn<'_>,
-    next: &ChangeRecord,
+    (next, covers_all): (&ChangeRecord, bool),
 ) -> Result<OpenRow, StoreError> {
     let KnownRow { row, waiting } = std::mem::take(&mut *known(last_row));
     let Some(found) = Waiting::of(tables, txn)? else {
@@ -106,7 +106,7 @@ pub(crate) fn open(
         read.ok().and_then(|found| OpenRow::read(found.last, &found.row))
     };
     match row {
-        Some(row) if row.may_hold(next) => Ok(row),
+        Some(row) if row.may_hold(next, covers_all) => Ok(row),
         _ => {
             settle(tables, log, txn)?;
             Ok(OpenRow::default())

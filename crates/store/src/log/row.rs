@@ -4,8 +4,8 @@
 //! (`change/codec.rs`). A long row is compressed besides.
 //!
 //! ```text
-//! byte     form: 6 records as they are, 7 LZ4 block (twice the version of the records, and 1 more); and 128, if the
-//!          CSNs do not cover all changes up to here: a refresh brings changes in any order
+//! byte     form: 6 records as they are, 7 LZ4 block (twice the version of the records, and 1 more); and 128, if behind
+//!          each of its changes the CSNs do not cover all that came before: a refresh brings changes in any order
 //! 8 bytes  when the last change was made: microseconds since 1970, in two's complement
 //! varint   number of changes
 //! varint   number of CSNs
@@ -27,7 +27,7 @@ use crate::{
 
 const PLAIN: u8 = 2 * VERSION;
 const LZ4: u8 = PLAIN + 1;
-/// Flag of the form: some changes up to here are not covered by the vector.
+/// Flag of the form: behind each change of the row, some changes up to there are not covered by the vector.
 const UNCOVERED: u8 = 0x80;
 
 /// The least length of records that are compressed, in bytes: a shorter row has a page of LMDB for itself anyway.
@@ -51,6 +51,8 @@ pub(crate) struct OpenRow {
     /// Number of its last change.
     pub(crate) last: u64,
     unix_micros: i64,
+    /// Whether the vector covers all changes, behind each of the row. It does behind all of them, or behind none.
+    pub(crate) covers_all: bool,
     /// The context vector as it was last written with the row. `None`: the row was not written yet.
     pub(crate) vector: Option<ContextVector>,
 }
@@ -63,6 +65,7 @@ impl OpenRow {
             count: row.count,
             last,
             unix_micros: row.unix_micros,
+            covers_all: row.covers_all,
             vector: Some(row.vector()?),
             ..Self::default()
         };
@@ -75,15 +78,17 @@ impl OpenRow {
 
     /// Whether a change goes into this row: it is the next one, and was made a moment after the last. The changes of a
     /// row are deleted together, so they must not be far apart.
-    pub(crate) fn may_hold(&self, next: &ChangeRecord) -> bool {
-        self.last.checked_add(1) == Some(next.position.sequence)
+    pub(crate) fn may_hold(&self, next: &ChangeRecord, covers_all: bool) -> bool {
+        self.covers_all == covers_all
+            && self.last.checked_add(1) == Some(next.position.sequence)
             && next.unix_micros.saturating_sub(self.unix_micros) < MOMENT
     }
 
-    /// Adds a record.
-    pub(crate) fn push(&mut self, record: &ChangeRecord) {
+    /// Adds a record. `covers_all`: whether the vector covers all changes up to it.
+    pub(crate) fn push(&mut self, record: &ChangeRecord, covers_all: bool) {
         if self.records.is_empty() {
             self.records.reserve(USUAL);
+            self.covers_all = covers_all;
         }
         record.append(&mut self.records, &mut self.shared);
         self.count += 1;
@@ -101,8 +106,8 @@ impl OpenRow {
         self.records.len() >= FULL
     }
 
-    /// Appends the row to `out`. `vector` is the context vector after its changes, and whether it covers all of them.
-    pub(crate) fn put(&mut self, (vector, covers_all): (ContextVector, bool), out: &mut Vec<u8>) {
+    /// Appends the row to `out`. `vector` is the context vector after its changes.
+    pub(crate) fn put(&mut self, vector: ContextVector, out: &mut Vec<u8>) {
         let form_at = out.len();
         out.push(PLAIN);
         out.extend_from_slice(&self.unix_micros.to_be_bytes());
@@ -116,7 +121,7 @@ impl OpenRow {
         } else if let Some(form) = out.get_mut(form_at) {
             *form = LZ4;
         }
-        if let Some(form) = out.get_mut(form_at).filter(|_| !covers_all) {
+        if let Some(form) = out.get_mut(form_at).filter(|_| !self.covers_all) {
             *form |= UNCOVERED;
         }
         self.vector = Some(vector);
@@ -143,7 +148,7 @@ pub(crate) struct ChangesRow<'r> {
     pub(crate) unix_micros: i64,
     /// Number of changes, 1 at least.
     pub(crate) count: u64,
-    /// Whether the vector covers all changes up to the end of the row.
+    /// Whether the vector covers all changes, behind each of the row.
     pub(crate) covers_all: bool,
     row: Cow<'r, [u8]>,
     csns: Range<usize>,
@@ -262,9 +267,9 @@ mod tests {
     fn row_of(records: &[ChangeRecord], vector: &ContextVector) -> Vec<u8> {
         let (mut open, mut out) = (OpenRow::default(), Vec::new());
         for record in records {
-            open.push(record);
+            open.push(record, true);
         }
-        open.put((vector.clone(), true), &mut out);
+        open.put(vector.clone(), &mut out);
         out
     }
 
@@ -297,10 +302,10 @@ mod tests {
             let first = ChangesRow::read(Cow::Borrowed(&first)).unwrap();
             let mut open = OpenRow::read(at as u64, &first).unwrap();
             for record in &records[at..] {
-                open.push(record);
+                open.push(record, true);
             }
             let mut out = Vec::new();
-            open.put((ContextVector::default(), true), &mut out);
+            open.put(ContextVector::default(), &mut out);
             prop_assert_eq!(open.last, records.len() as u64);
             prop_assert_eq!(out, row_of(&records, &ContextVector::default()));
         }

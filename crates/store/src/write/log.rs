@@ -3,13 +3,15 @@
 //! Invariants: rows, tombstones and the context vector are written in the transaction of the change. A change of
 //! entries without a record (an offline load) ends the log, which begins anew after it.
 
+use std::collections::BTreeSet;
+
 use super::WriteTransaction;
 use crate::{
     ChangeRecord, Effect, RecordedEffect, StoreError,
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{follower_key, recent, row::OpenRow},
+    log::{follower_key, recent, row::OpenRow, uncovered::Uncovered},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -57,8 +59,12 @@ pub(super) struct Logged {
     /// Number of the first change of other servers that brought no CSN for the vector, and the CSNs of all of them.
     uncovered: Option<u64>,
     uncovered_csns: ContextVector,
-    /// Whether a change of other servers has brought CSNs.
-    covers: bool,
+    /// Servers that sent such a change of which no CSN tells when it is covered: the next CSN from there does.
+    open: BTreeSet<u16>,
+    /// Servers that have sent CSNs.
+    closed: BTreeSet<u16>,
+    /// Whether there were such changes before the transaction; `None`: not read yet.
+    was_uncovered: Option<bool>,
     /// Effects that no record contains yet.
     unrecorded: usize,
     before: Before,
@@ -68,6 +74,12 @@ impl Logged {
     pub(super) fn keeps_before(&self) -> bool {
         self.mode != LogMode::Off
     }
+}
+
+/// Whether entries are gone with the change. Without a cookie its CSN may be that of the entry, which others have.
+fn deletes(record: &ChangeRecord) -> bool {
+    let mut effects = record.effects.iter();
+    !record.buried.is_empty() || effects.any(|recorded| matches!(recorded.effect, Effect::Delete { .. }))
 }
 
 impl WriteTransaction<'_> {
@@ -192,9 +204,20 @@ impl WriteTransaction<'_> {
         if tables.number(&self.txn, MetaRow::Generation)? != 0 {
             tables.put_number(&mut self.txn, MetaRow::Generation, random()?)?;
         }
-        tables.put_number(&mut self.txn, MetaRow::Restored, 1)?;
+        tables.put_meta(&mut self.txn, MetaRow::Restored, &[])?;
         self.logged.unrecorded += 1;
         Ok(())
+    }
+
+    /// The restored database has heard from the provider of a line `syncrepl`, by its `rid`.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn note_heard(&mut self, rid: u16) -> Result<(), StoreError> {
+        let mut heard = self.view().heard_since_restored()?.unwrap_or_default();
+        heard.insert(rid);
+        let octets: Vec<u8> = heard.into_iter().flat_map(u16::to_be_bytes).collect();
+        self.tables().put_meta(&mut self.txn, MetaRow::Restored, &octets)
     }
 
     /// The database has heard from its peers since it was restored.
@@ -295,29 +318,32 @@ impl WriteTransaction<'_> {
 
     /// Remembers which changes of other servers the vector does not cover yet.
     fn close_uncovered(&mut self, vector: &ContextVector) -> Result<(), StoreError> {
-        if self.logged.uncovered.is_none() && !self.logged.covers {
+        if self.logged.uncovered.is_none() && self.logged.closed.is_empty() {
             return Ok(());
         }
         let tables = self.tables();
-        let Some((first, csns)) = self.uncovered_by(vector)? else {
-            return tables.delete_meta(&mut self.txn, MetaRow::Uncovered);
-        };
-        let mut row = first.to_be_bytes().to_vec();
-        row.extend_from_slice(&csns.encode());
-        tables.put_meta(&mut self.txn, MetaRow::Uncovered, &row)
+        match self.uncovered_by(vector)? {
+            None => tables.delete_meta(&mut self.txn, MetaRow::Uncovered),
+            Some(uncovered) => tables.put_meta(&mut self.txn, MetaRow::Uncovered, &uncovered.encode()),
+        }
     }
 
-    /// The changes of other servers that a vector does not cover: the number of the first one, and their CSNs.
-    fn uncovered_by(&self, vector: &ContextVector) -> Result<Option<(u64, ContextVector)>, StoreError> {
+    /// The changes of other servers that a vector does not cover.
+    fn uncovered_by(&self, vector: &ContextVector) -> Result<Option<Uncovered>, StoreError> {
         let logged = &self.logged;
-        let (first, mut csns) = match (self.view().uncovered_changes()?, logged.uncovered) {
+        let mut uncovered = match (self.view().uncovered_changes()?, logged.uncovered) {
             (Some(known), _) => known,
-            (None, Some(first)) => (first, ContextVector::default()),
+            (None, Some(first)) => Uncovered {
+                first,
+                ..Uncovered::default()
+            },
             (None, None) => return Ok(None),
         };
-        csns.merge_all(&logged.uncovered_csns);
-        let covers_all = csns.iter().all(|csn| vector.covers(csn));
-        Ok((!covers_all).then_some((first, csns)))
+        uncovered.csns.merge_all(&logged.uncovered_csns);
+        uncovered.open.retain(|via| !logged.closed.contains(via));
+        uncovered.open.extend(&logged.open);
+        let is_covered = uncovered.open.is_empty() && uncovered.csns.iter().all(|csn| vector.covers(csn));
+        Ok((!is_covered).then_some(uncovered))
     }
 
     fn close_moves(&mut self) -> Result<(), StoreError> {
@@ -374,35 +400,76 @@ impl WriteTransaction<'_> {
 
     /// Adds the record to the transaction.
     fn take_up(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
+        self.note_coverage(record)?;
+        let covers_all = self.covers_all_behind(record)?;
+        if self.logged.row.as_ref().is_some_and(|row| row.covers_all != covers_all) {
+            self.put_row()?;
+        }
         let logged = &mut self.logged;
         logged.sequence = Some(record.position.sequence);
         logged.last = Some(record.csn);
         if std::mem::take(&mut logged.moves) {
             logged.moved.merge(record.csn);
         }
-        let mut covers = false;
         for csn in record.context_csns() {
-            covers = true;
             logged.csns.merge(csn);
-        }
-        if record.via != 0 {
-            logged.covers |= covers;
-            if !covers {
-                logged.uncovered.get_or_insert(record.position.sequence);
-                logged.uncovered_csns.merge(record.csn);
-            }
         }
         logged.unrecorded = logged.unrecorded.saturating_sub(record.effects.len());
         if logged.mode == LogMode::Off {
             return Ok(());
         }
         match self.tables().log {
-            Some(log) => self.append(&log, record),
+            Some(log) => self.append(&log, (record, covers_all)),
             None => Ok(()),
         }
     }
 
-    fn append(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
+    /// Remembers whether a change of another server is one that the vector will not cover at once.
+    fn note_coverage(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
+        if record.via == 0 {
+            return Ok(());
+        }
+        let brought: ContextVector = record.context_csns().collect();
+        if !brought.is_empty() {
+            self.logged.open.remove(&record.via);
+            self.logged.closed.insert(record.via);
+        }
+        if brought.covers(record.csn) {
+            return Ok(());
+        }
+        // An entry may be newer than the cookie of the change with which it came.
+        let is_covered = self.vector()?.covers(record.csn);
+        if is_covered && !brought.is_empty() {
+            return Ok(());
+        }
+        let is_open = brought.is_empty() && (is_covered || deletes(record));
+        let logged = &mut self.logged;
+        logged.uncovered.get_or_insert(record.position.sequence);
+        logged.uncovered_csns.merge(record.csn);
+        if is_open {
+            logged.open.insert(record.via);
+        }
+        Ok(())
+    }
+
+    /// Whether the vector covers all changes up to this one.
+    fn covers_all_behind(&mut self, record: &ChangeRecord) -> Result<bool, StoreError> {
+        let was_uncovered = match self.logged.was_uncovered {
+            Some(known) => known,
+            None => self.view().uncovered_changes()?.is_some(),
+        };
+        self.logged.was_uncovered = Some(was_uncovered);
+        if !was_uncovered && self.logged.uncovered.is_none() {
+            return Ok(true);
+        }
+        let mut vector = self.vector()?;
+        for csn in record.context_csns() {
+            vector.merge(csn);
+        }
+        Ok(self.uncovered_by(&vector)?.is_none())
+    }
+
+    fn append(&mut self, log: &LogTables, (record, covers_all): (&ChangeRecord, bool)) -> Result<(), StoreError> {
         let sequence = record.position.sequence;
         self.logged.first.get_or_insert(sequence);
         let mut row = match self.logged.row.take() {
@@ -412,10 +479,10 @@ impl WriteTransaction<'_> {
                 self.tables(),
                 log,
                 &mut self.txn,
-                record,
+                (record, covers_all),
             )?,
         };
-        row.push(record);
+        row.push(record, covers_all);
         let is_full = row.is_full();
         self.logged.row = Some(row);
         if is_full {
@@ -462,8 +529,7 @@ impl WriteTransaction<'_> {
         vector.merge_all(&self.logged.csns);
         let mut octets = std::mem::take(&mut self.scratch.row);
         octets.clear();
-        let covers_all = self.uncovered_by(&vector)?.is_none();
-        row.put((vector, covers_all), &mut octets);
+        row.put(vector, &mut octets);
         if self.tables().sealed {
             let checksum = hash::checksum(row.last, &octets);
             octets.extend_from_slice(&checksum);

@@ -84,11 +84,12 @@ impl Sync {
         });
     }
 
-    /// Whether the consumer made a change itself, or brought it here.
+    /// Whether the consumer brought a change here. Others may bring what the consumer made itself: it may have lost
+    /// that since, if it was restored from a backup.
     fn has_brought(&self, record: &ChangeRecord, own: u16) -> bool {
         let consumer = self.consumer.1;
         // A database may follow another one of the same server.
-        consumer != 0 && consumer != own && (record.csn.server_id() == consumer || record.via == consumer)
+        consumer != 0 && consumer != own && record.via == consumer
     }
 }
 
