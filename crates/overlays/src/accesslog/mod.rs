@@ -25,7 +25,7 @@ use std::{
 use ironbark_config::{
     SettingError,
     database::EntryPlace,
-    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayConfig, OverlayDescriptor},
 };
 use ironbark_directory::{
     Configuration, Directory, NamingContext, OperationError,
@@ -67,6 +67,12 @@ pub(crate) const ROW: Row = Row {
     },
     make: |config, schema| make(config.settings()?, schema),
 };
+
+/// `logdb`, if it is an overlay accesslog.
+pub(crate) fn log_database(config: &OverlayConfig) -> Option<&Dn> {
+    // The settings of another overlay have another type.
+    config.settings::<AccesslogConfig>().ok()?.log_db.as_ref()
+}
 
 /// The overlay.
 struct Accesslog {
