@@ -202,6 +202,19 @@ fn what_slapmodify_does_not_change_is_not_in_the_log() {
     assert_eq!(logged_of(&server, name), 2, "its addition and one change");
 }
 
+#[test]
+fn what_slapadd_loads_is_missing_in_the_log_and_leads_to_a_refresh() {
+    let entry = "dn: ou=offline,dc=example,dc=com\nobjectClass: organizationalUnit\nou: offline\n\
+                 description: offline\n";
+    let provider = logging(Flavor::Ironbark, "");
+    let (provider, consumer) = changed_offline(provider, Tool::Add, &["-w", "-S", "1"], entry);
+    assert_eq!(logged_of(&provider, "ou=offline,dc=example,dc=com"), 0);
+    let log = provider.log();
+    assert!(log.contains("lacks changes of its database"), "{log}");
+    let log = consumer.log();
+    assert!(log.contains("a refresh of the content follows"), "{log}");
+}
+
 /// Two servers that write, and follow each other's logs. The first one has had the content.
 fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
     let mut id = 0;
