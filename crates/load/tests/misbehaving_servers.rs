@@ -1,4 +1,4 @@
-//! Servers that stall, close or send nonsense: how they are measured and reported.
+//! Servers that stall, close or send nonsense: how they are measured and reported. When a measurement ends.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::{
@@ -12,18 +12,26 @@ use ironbark_load::{
     engine::{self, Arrival, Plan},
     result::Point,
     target::Target,
-    workload::Scan,
+    workload::{Replay, Scan, Workload},
 };
 
 /// Measures the server function `serve`, which is called once with the first connection. The connection that it returns
 /// stays open until the measurement ends.
 fn measured(plan: &Plan, serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send) -> Point {
+    measured_with(&Scan::new("dc=x", 0), plan, serve)
+}
+
+fn measured_with(
+    workload: &dyn Workload,
+    plan: &Plan,
+    serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send,
+) -> Point {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("ldap://{}/", listener.local_addr().unwrap());
     thread::scope(|scope| {
         let server = scope.spawn(move || serve(listener.accept().unwrap().0));
         let target = Target::new(&url, None).unwrap();
-        let point = engine::run(&Scan::new("dc=x", 0), plan, &target, &mut |_| {}).unwrap();
+        let point = engine::run(workload, plan, &target, &mut |_| {}).unwrap();
         drop(server.join().unwrap());
         point
     })
@@ -87,6 +95,33 @@ fn an_open_loop_charges_a_stall_to_all_who_would_have_waited() {
     // The last request was due 49 ms after the first, and could not be sent before the end of the stall.
     let least = point.latency.curve.first().unwrap().1;
     assert!(least >= 240_000.0, "{least} us");
+}
+
+#[test]
+fn an_open_loop_ends_with_its_last_request() {
+    let replay = Replay::new(
+        "test",
+        &b"dn: dc=x\nchangetype: delete\n\ndn: dc=y\nchangetype: delete\n"[..],
+    )
+    .unwrap();
+    let plan = Plan {
+        // The answer to the last request comes long before another one would be due.
+        arrival: Arrival::Open { rate: 10.0 },
+        duration: Duration::from_secs(30),
+        requests: None,
+        ..plan(0)
+    };
+    let point = measured_with(&replay, &plan, |mut stream| {
+        for _ in 0..2 {
+            let mut answer = done(receive(&mut stream));
+            answer[6] = 0x6b;
+            stream.write_all(&answer).unwrap();
+        }
+        Some(stream)
+    });
+    assert_eq!(point.problems(&[]), Vec::<String>::new());
+    assert_eq!(point.answered_in_window(), 2);
+    assert!(point.seconds < 30.0, "{point:?}");
 }
 
 #[test]

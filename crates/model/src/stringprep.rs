@@ -2,9 +2,9 @@
 //!
 //! The prepared form is the compact form that slapd stores: outer spaces are removed, and an inner run of spaces
 //! becomes one space. (RFC 4518 §2.6.1 writes one outer and two inner spaces.) Two strings have equal compact forms
-//! exactly when they have equal RFC forms. A string of spaces only becomes one space. Unassigned code points are
-//! allowed: the table of RFC 3454 §A.1 is that of Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs
-//! no bidirectional check.
+//! exactly when they have equal RFC forms. A string without any other character than spaces becomes one space.
+//! Unassigned code points are allowed: the table of RFC 3454 §A.1 is that of Unicode 3.2, and people store newer
+//! characters. RFC 4518 §2.5 needs no bidirectional check.
 
 use smallvec::SmallVec;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, char::is_combining_mark, is_nfkc_quick};
@@ -112,7 +112,7 @@ pub fn prepare(
             }
         }
     }
-    spaces.finish(value.is_empty(), out);
+    spaces.finish(out);
     Ok(())
 }
 
@@ -195,14 +195,11 @@ impl Spaces {
         }
     }
 
-    fn finish(&mut self, was_empty: bool, out: &mut Vec<u8>) {
+    fn finish(&mut self, out: &mut Vec<u8>) {
         if out.len() == self.start {
-            // Only spaces, or nothing at all.
-            if self.pending || was_empty {
-                self.pending = false;
-                if self.insignificant.is_of_spaces() {
-                    out.push(b' ');
-                }
+            // Only spaces, or nothing that is left: characters that are mapped to nothing (§2.2) are gone before §2.6.
+            if self.insignificant.is_of_spaces() {
+                out.push(b' ');
             }
         } else if self.pending && self.insignificant.keeps_trailing() {
             out.push(b' ');

@@ -25,7 +25,7 @@ use std::sync::{Arc, LazyLock};
 use ironbark_backends::BACKENDS;
 use ironbark_config::{Registry, SettingError, overlay::OverlayConfig};
 use ironbark_directory::overlay::Overlay;
-use ironbark_model::Schema;
+use ironbark_model::{Dn, Schema};
 
 pub use row::Row;
 
@@ -68,4 +68,10 @@ pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
     let row = OVERLAYS.iter().find(|row| row.descriptor == *config.descriptor());
     let row = row.ok_or_else(|| format!("overlay {} cannot be made here", config.name()))?;
     (row.make)(config, schema)
+}
+
+/// The suffix of the database that an overlay logs to. A database with such an overlay is only opened together with
+/// that one.
+pub fn log_database(config: &OverlayConfig) -> Option<&Dn> {
+    accesslog::log_database(config)
 }

@@ -4,6 +4,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{Command, Stdio},
+    thread,
 };
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
@@ -60,6 +61,37 @@ fn the_status_names_consumers_their_phase_and_what_is_behind() {
     });
     let text = told.unwrap();
     assert!(row(&text, &urls[0], "unreachable").is_some(), "{text}");
+}
+
+#[test]
+fn all_servers_are_asked_at_once() {
+    let server = providing(Flavor::Ironbark, "");
+    server.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let silent = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [first, second] = silent
+        .each_ref()
+        .map(|listener| format!("ldap://{}", listener.local_addr().unwrap()));
+    let (code, text) = thread::scope(|scope| {
+        // Neither answers, and each keeps its connection until the other one was asked as well.
+        scope.spawn(|| drop(silent.each_ref().map(|listener| listener.accept().unwrap())));
+        replica(&["status", &first, &server.url(), &second])
+    });
+    assert_eq!(code, Some(1), "{text}");
+    let rows: Vec<&str> = text.lines().skip(1).collect();
+    let urls = [&first, &server.url(), &second];
+    let is_in_order = rows
+        .iter()
+        .map(|row| urls.iter().position(|url| row.starts_with(*url)))
+        .is_sorted();
+    assert!(is_in_order, "{text}");
+    for url in [&first, &second] {
+        let row = rows.iter().find(|row| row.starts_with(url)).unwrap();
+        assert!(
+            row.contains("unreachable") && !row.contains("no answer within"),
+            "{text}"
+        );
+    }
+    assert!(text.contains("#001#"), "{text}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Consumers that follow a provider's access log (`syncdata=accesslog`), and servers that follow each other's.
 
-use ironbark_testkit::{Flavor, Server, wait};
+use ironbark_testkit::{Credentials, Flavor, Server, Tool, wait};
 
 use crate::{
     PEOPLE,
     accesslog::{logging, logging_config},
-    assert_follows, change, changes, content, following,
+    assert_follows, change, changes, content,
+    delta_config::logging_files,
+    following,
     mesh::{assert_equal, lines_of, start_with},
 };
 
@@ -135,6 +137,82 @@ fn a_log_that_does_not_reach_back_leads_to_a_refresh_and_then_to_the_log_again()
     assert!(wait::until(in_log).is_some(), "{}", provider.log());
     change(&provider, 3);
     assert_follows(&consumer, &provider);
+}
+
+/// Lets a tool change the database while provider and consumer are stopped. Returns both; the consumer has the changes.
+fn changed_offline(mut provider: Server, tool: Tool, options: &[&str], text: &str) -> (Server, Server) {
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let mut consumer = following(Flavor::Ironbark, &provider, WORDS);
+    assert_follows(&consumer, &provider);
+    change(&provider, 1);
+    assert_follows(&consumer, &provider);
+    consumer.stop().unwrap();
+    provider.stop().unwrap();
+    let options = [&["-b", "dc=example,dc=com"], options].concat();
+    provider.tool(tool, &options, text).unwrap().success().unwrap();
+    provider.launch().unwrap();
+    consumer.launch().unwrap();
+    assert_follows(&consumer, &provider);
+    assert!(content(&consumer).contains("description: offline"));
+    change(&provider, 2);
+    assert_follows(&consumer, &provider);
+    (provider, consumer)
+}
+
+/// How many operations the log has for a name.
+fn logged_of(provider: &Server, name: &str) -> usize {
+    let filter = format!("(reqDN={name})");
+    let arguments = ["-LLL", "-b", "cn=accesslog", &filter, "1.1"];
+    let found = provider
+        .client("ldapsearch", &Credentials::ROOT, &arguments, "")
+        .unwrap();
+    found.success().unwrap().stdout.matches("dn: reqStart=").count()
+}
+
+#[test]
+fn what_slapmodify_changes_is_in_the_log_once() {
+    let changes = "dn: ou=offline,dc=example,dc=com\nchangetype: add\nobjectClass: organizationalUnit\n\n\
+                   dn: ou=offline,dc=example,dc=com\nchangetype: modify\nadd: description\ndescription: offline\n\n";
+    for provider in [logging(Flavor::Ironbark, ""), logging_files()] {
+        let (provider, consumer) = changed_offline(provider, Tool::Modify, &["-S", "1"], changes);
+        assert_eq!(logged_of(&provider, "ou=offline,dc=example,dc=com"), 2);
+        let log = consumer.log();
+        assert!(!log.contains("a refresh of the content follows"), "{log}");
+    }
+}
+
+#[test]
+fn what_slapmodify_does_not_change_is_not_in_the_log() {
+    // The server itself would log refused operations.
+    let config = logging_config(1, "").replace("logsuccess TRUE\n", "");
+    let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
+    server.ldapadd(PEOPLE).unwrap().success().unwrap();
+    server.stop().unwrap();
+    let name = "ou=others,dc=example,dc=com";
+    let change = format!("dn: {name}\nchangetype: modify\nadd: description\ndescription: a\n\n");
+    let base = ["-b", "dc=example,dc=com"];
+    let tried = server
+        .tool(Tool::Modify, &[&base[..], &["-u"]].concat(), &change)
+        .unwrap();
+    tried.success().unwrap();
+    server.tool(Tool::Modify, &base, &change).unwrap().success().unwrap();
+    let refused = server.tool(Tool::Modify, &base, &change).unwrap();
+    assert_eq!(refused.code(), Some(1), "{refused:?}");
+    server.launch().unwrap();
+    assert_eq!(logged_of(&server, name), 2, "its addition and one change");
+}
+
+#[test]
+fn what_slapadd_loads_is_missing_in_the_log_and_leads_to_a_refresh() {
+    let entry = "dn: ou=offline,dc=example,dc=com\nobjectClass: organizationalUnit\nou: offline\n\
+                 description: offline\n";
+    let provider = logging(Flavor::Ironbark, "");
+    let (provider, consumer) = changed_offline(provider, Tool::Add, &["-w", "-S", "1"], entry);
+    assert_eq!(logged_of(&provider, "ou=offline,dc=example,dc=com"), 0);
+    let log = provider.log();
+    assert!(log.contains("lacks changes of its database"), "{log}");
+    let log = consumer.log();
+    assert!(log.contains("a refresh of the content follows"), "{log}");
 }
 
 /// Two servers that write, and follow each other's logs. The first one has had the content.

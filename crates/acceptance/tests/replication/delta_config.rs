@@ -351,8 +351,8 @@ fn a_log_that_was_not_kept_meanwhile_begins_anew() {
     assert_held(&consumer, &provider, "attrFour");
 }
 
-#[test]
-fn the_log_of_an_ldif_database_begins_anew_after_changes_that_it_did_not_see() {
+/// A server that logs the changes of an ldif database.
+pub(crate) fn logging_files() -> Server {
     let file = "include {schema}/core.schema\ninclude {schema}/cosine.schema\nserverID 1\n\
                 database ldif\nsuffix dc=example,dc=com\ndirectory {dir}/db\n\
                 rootdn cn=Manager,dc=example,dc=com\nrootpw secret\noverlay syncprov\noverlay accesslog\n\
@@ -360,7 +360,12 @@ fn the_log_of_an_ldif_database_begins_anew_after_changes_that_it_did_not_see() {
                 database mdb\nsuffix cn=accesslog\ndirectory {dir}\nrootdn cn=Manager,dc=example,dc=com\n\
                 index entryCSN,objectClass,reqResult,reqStart,reqDN eq\n\
                 overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
-    let mut provider = Server::start(Flavor::Ironbark, file).unwrap();
+    Server::start(Flavor::Ironbark, file).unwrap()
+}
+
+#[test]
+fn the_log_of_an_ldif_database_begins_anew_after_changes_that_it_did_not_see() {
+    let mut provider = logging_files();
     provider.ldapadd(crate::PEOPLE).unwrap().success().unwrap();
     let words = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog";
     let mut consumer = crate::following(Flavor::Ironbark, &provider, words);

@@ -7,7 +7,7 @@ use ironbark_testkit::Flavor;
 
 use crate::{PEOPLE, assert_follows, following, providing};
 
-/// Runs `ironbark load replay` of additions at a fixed rate, for about a second; `words` come last.
+/// Runs `ironbark load replay` of additions at a fixed rate, for a second; `words` come last. It ends by itself.
 fn replay(server: &ironbark_testkit::Server, words: &[&str]) -> (Option<i32>, String) {
     let mut changes = String::new();
     for number in 0..100 {
@@ -28,7 +28,7 @@ fn replay(server: &ironbark_testkit::Server, words: &[&str]) -> (Option<i32>, St
             "-w",
             "secret",
         ])
-        .args(["--rate", "100", "-c", "1", "-s", "1.5"])
+        .args(["--rate", "100", "-c", "1"])
         .args(words)
         .output()
         .unwrap();

@@ -41,6 +41,17 @@ pub trait Follower: Send + Sync {
     /// It has taken none of them: they are delivered again.
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>>;
 
+    /// There may be changes that it has not taken and will not get. They were made before it followed the database, or
+    /// by a tool without records (`slapadd`), or their records were deleted while it could not take them. Called before
+    /// it gets what comes after them. `changes` has no records.
+    ///
+    /// # Errors
+    /// It cannot note that. It is told again.
+    fn missed(&self, changes: Changes<'_>) -> io::Result<()> {
+        let _ = changes;
+        Ok(())
+    }
+
     /// It follows a database without a log of changes from here on: one with entries in memory, or with none. Called
     /// before its first change. `changes` has no records.
     ///

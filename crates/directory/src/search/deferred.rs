@@ -9,8 +9,8 @@ use ironbark_model::{Budget, CompiledFilter, Filter, Schema, budget};
 use super::{
     alias::{self, FoundBase, class_filter},
     base,
-    prepare::check_base,
     run::SearchRun,
+    targets::check_base,
     work::Slice,
 };
 use crate::{

@@ -31,6 +31,7 @@ mod step;
 mod sync;
 mod tally;
 mod target;
+mod targets;
 mod tree_sync;
 mod work;
 

@@ -77,6 +77,8 @@ struct Place {
     notes: Vec<u8>,
     /// Whether it failed to take the next one.
     is_stuck: bool,
+    /// Whether it has not followed the database before: earlier changes, if any, are not known to it.
+    is_new: bool,
 }
 
 fn lock(places: &Places) -> MutexGuard<'_, Vec<Place>> {
@@ -205,12 +207,14 @@ impl Link {
         for (follower, name) in followers.iter().zip(&names) {
             let known = view.follower(name)?;
             kept.push(known.as_ref().map(|(sequence, _)| *sequence));
+            let is_new = known.is_none();
             // A new follower begins here.
             let (sequence, notes) = known.unwrap_or_else(|| (last, follower.begin()));
             places.push(Place {
                 sequence,
                 notes,
                 is_stuck: false,
+                is_new,
             });
         }
         drop(snapshot);
@@ -358,11 +362,7 @@ impl Work {
 
     /// Asks a follower how far it is ahead of its stored position.
     fn resume(&self, number: usize, follower: &dyn Follower) {
-        while let Some(place) = self.place(number) {
-            let records = match self.rows_behind(place.sequence) {
-                Ok(records) => records,
-                Err(error) => return self.tell(follower, &error),
-            };
+        while let Some((place, records)) = self.next_rows(number, follower) {
             let taken = follower.resume(&place.notes, self.changes(&records));
             let taken = taken.unwrap_or_else(|error| {
                 tracing::error!(target: "any", "{}: how far it was cannot be found out: {error}", follower.name());
@@ -410,7 +410,7 @@ impl Work {
         }
         for (number, follower) in self.followers.iter().enumerate() {
             let Some(place) = self.place(number) else { continue };
-            if is_next(&records, place.sequence) {
+            if !place.is_new && is_next(&records, place.sequence) {
                 self.give(number, &**follower, place, &records);
             } else {
                 while self.hand_over(number, &**follower) {}
@@ -422,14 +422,38 @@ impl Work {
 
     /// Hands the next rows of the log to a follower; `false`: there are none, or it failed to take them.
     fn hand_over(&self, number: usize, follower: &dyn Follower) -> bool {
-        let Some(place) = self.place(number) else { return false };
-        match self.rows_behind(place.sequence) {
-            Ok(records) => self.give(number, follower, place, &records),
+        match self.next_rows(number, follower) {
+            Some((place, records)) => self.give(number, follower, place, &records),
+            None => false,
+        }
+    }
+
+    /// The place of a follower, and the rows behind it. If there were other changes between, it hears of that first.
+    /// `None`: it could not.
+    fn next_rows(&self, number: usize, follower: &dyn Follower) -> Option<(Place, Vec<ChangeRecord>)> {
+        let place = self.place(number)?;
+        let (records, last) = match self.rows_behind(place.sequence) {
+            Ok(rows) => rows,
             Err(error) => {
                 self.tell(follower, &error);
-                false
+                return None;
             }
+        };
+        let next = records.first().map_or(last + 1, |record| record.position.sequence);
+        if !place.is_new && next <= place.sequence + 1 {
+            return Some((place, records));
         }
+        if let Err(error) = follower.missed(self.changes(&[])) {
+            self.get_stuck(number, follower, place, &error);
+            return None;
+        }
+        let place = Place {
+            sequence: place.sequence.max(next - 1),
+            is_new: false,
+            ..place
+        };
+        self.set(number, place.clone());
+        Some((place, records))
     }
 
     /// Gives the next changes to a follower, which is at `place`; `false`: there are none, or it failed to take them.
@@ -443,30 +467,36 @@ impl Work {
                     sequence: last,
                     notes,
                     is_stuck: false,
+                    is_new: false,
                 };
                 self.set(number, next);
                 true
             }
             Err(error) => {
-                if !place.is_stuck {
-                    tracing::error!(
-                        target: "any",
-                        "{}: {error}; changes are kept for it, up to the size of the log, and it is asked again",
-                        follower.name()
-                    );
-                }
-                let is_stuck = true;
-                self.set(number, Place { is_stuck, ..place });
+                self.get_stuck(number, follower, place, &error);
                 false
             }
         }
     }
 
-    /// The next rows; the snapshot is released before they are handed over.
-    fn rows_behind(&self, sequence: u64) -> Result<Vec<ChangeRecord>, StoreError> {
+    fn get_stuck(&self, number: usize, follower: &dyn Follower, place: Place, error: &std::io::Error) {
+        if !place.is_stuck {
+            tracing::error!(
+                target: "any",
+                "{}: {error}; changes are kept for it, up to the size of the log, and it is asked again",
+                follower.name()
+            );
+        }
+        let is_stuck = true;
+        self.set(number, Place { is_stuck, ..place });
+    }
+
+    /// The next rows, and the number of the last change; the snapshot is released before they are handed over.
+    fn rows_behind(&self, sequence: u64) -> Result<(Vec<ChangeRecord>, u64), StoreError> {
         let snapshot = self.database.snapshot()?;
-        let rows = snapshot.view().changes(sequence + 1)?;
-        rows.take(BATCH).collect()
+        let view = snapshot.view();
+        let records: Result<_, _> = view.changes(sequence + 1)?.take(BATCH).collect();
+        Ok((records?, view.log_state()?.last))
     }
 
     fn changes<'r>(&'r self, records: &'r [ChangeRecord]) -> Changes<'r> {

@@ -122,8 +122,12 @@ impl Worker {
             }
         }
         let mut events = Events::with_capacity(1024);
-        while self.goes_on() {
+        loop {
+            // It may find out that the workload has no more requests.
             self.dispatch();
+            if !self.goes_on() {
+                return self.finish();
+            }
             let mut patience = Some(self.patience());
             if let Some(alarm) = &self.alarm
                 && let Some(wait) = patience.take()
@@ -142,7 +146,6 @@ impl Worker {
             let now = self.now();
             self.advance(now)?;
         }
-        self.finish()
     }
 
     fn now(&self) -> u64 {

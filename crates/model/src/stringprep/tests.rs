@@ -45,6 +45,41 @@ fn insignificant_spaces() {
     }
 }
 
+/// RFC 4518 §2.2 comes before §2.6.1.
+#[test]
+fn a_value_of_characters_that_are_mapped_to_nothing_is_an_empty_value() {
+    for dropped in [
+        "\u{1806}",
+        "\u{ad}",
+        "\u{34f}",
+        "\u{180b}",
+        "\u{fe0f}",
+        "\u{fffc}",
+        "\u{200b}",
+        "\u{1}\u{7f}",
+    ] {
+        for text in [
+            dropped.to_owned(),
+            format!(" {dropped}"),
+            format!("{dropped} {dropped}"),
+        ] {
+            for case in [Case::Exact, Case::Ignore] {
+                for insignificant in [
+                    Insignificant::Spaces,
+                    Insignificant::SpacesInitial,
+                    Insignificant::SpacesAny,
+                    Insignificant::SpacesFinal,
+                ] {
+                    assert_eq!(prepared(&text, case, insignificant), " ", "{insignificant:?} {text:?}");
+                }
+                for insignificant in [Insignificant::AllSpaces, Insignificant::SpacesAndHyphens] {
+                    assert_eq!(prepared(&text, case, insignificant), "", "{insignificant:?} {text:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_space_with_a_combining_mark_is_no_space() {
     assert_eq!(
@@ -140,7 +175,7 @@ fn each_character_is_prepared_as_by_the_whole_procedure() {
             let mut slow = Vec::new();
             let mut spaces = Spaces::new(Insignificant::Spaces, 0);
             spaces.push_all(whole.chars(), &mut slow);
-            spaces.finish(false, &mut slow);
+            spaces.finish(&mut slow);
             let mut quick = Vec::new();
             prepare(
                 text.as_bytes(),

@@ -29,14 +29,14 @@ pub(super) struct LogChange {
     pub(super) operations: Vec<LoggedOperation>,
 }
 
-/// What the log lacks of its source and will not get. cn=config and ldif databases have no lasting log of changes.
+/// What the log lacks of its source and will not get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lost {
     /// Nothing.
     Nothing,
-    /// A change before these, which could not be written.
+    /// Changes before these: they could not be written, or there is no record of them.
     Before,
-    /// All that these leave out: the source was changed while it was not followed.
+    /// All that these leave out: cn=config, which has no lasting log of changes, was changed while it was not followed.
     Beside,
 }
 

@@ -24,8 +24,7 @@ use std::{
 
 use ironbark_config::{
     SettingError,
-    database::EntryPlace,
-    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayConfig, OverlayDescriptor},
 };
 use ironbark_directory::{
     Configuration, Directory, NamingContext, OperationError,
@@ -67,6 +66,12 @@ pub(crate) const ROW: Row = Row {
     },
     make: |config, schema| make(config.settings()?, schema),
 };
+
+/// `logdb`, if it is an overlay accesslog.
+pub(crate) fn log_database(config: &OverlayConfig) -> Option<&Dn> {
+    // The settings of another overlay have another type.
+    config.settings::<AccesslogConfig>().ok()?.log_db.as_ref()
+}
 
 /// The overlay.
 struct Accesslog {
@@ -113,6 +118,8 @@ enum Turn {
     Begins,
     /// There are changes.
     Follows,
+    /// There were changes that it will not get.
+    Misses,
 }
 
 impl Accesslog {
@@ -169,15 +176,12 @@ impl Accesslog {
             Some(source) => self.announced(&configuration, source)?,
             None => Vec::new(),
         };
-        // The log of changes of other databases outlives the process.
-        let is_of_files = source.is_some_and(|source| source.settings.kind.entries == EntryPlace::Files);
-        let begins = turn == Turn::Begins && (is_of_tree || is_of_files && changes.records.is_empty());
         let lost = if !self.settings.operations.contains(Operations::WRITES) {
             // The log is no copy of all changes anyway.
             Lost::Nothing
-        } else if begins {
+        } else if is_of_tree && turn == Turn::Begins {
             Lost::Beside
-        } else if is_of_tree && self.is_incomplete.load(Ordering::Relaxed) {
+        } else if turn == Turn::Misses || is_of_tree && self.is_incomplete.load(Ordering::Relaxed) {
             Lost::Before
         } else {
             Lost::Nothing
@@ -251,6 +255,10 @@ impl Follower for Accesslog {
     fn take(&self, changes: Changes<'_>) -> io::Result<Vec<u8>> {
         self.append(changes, Turn::Follows)?;
         Ok(Vec::new())
+    }
+
+    fn missed(&self, changes: Changes<'_>) -> io::Result<()> {
+        self.append(changes, Turn::Misses)
     }
 
     fn open(&self, changes: Changes<'_>) -> io::Result<()> {

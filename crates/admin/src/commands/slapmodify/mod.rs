@@ -11,8 +11,10 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
-use ironbark_directory::{Factories, Identity, OpenOptions, Peer, Service, Session, Started, Worker};
+use ironbark_config::{
+    Configuration, DatabaseConfig, EnvironmentFlags, Restrict, SettingError, overlay::OverlayConfig,
+};
+use ironbark_directory::{Factories, Identity, OpenOptions, Peer, Service, Session, Started, Worker, overlay::Overlay};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
     ModifyRequest, Request,
@@ -20,7 +22,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_runtime::{Clock, Randomness};
 
 use self::waiting::{Sent, Waiting};
@@ -97,13 +99,13 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         clock: Clock::system(),
         randomness: Randomness::system(),
         factories: Factories {
-            overlays: Arc::new(ironbark_overlays::make),
+            overlays: Arc::new(make_overlay),
             external: Arc::new(ironbark_backends::make),
             server_id: Arc::new(move |_, _| Ok(server_id)),
             ..Factories::default()
         },
     });
-    for (_, database) in chosen.databases() {
+    for database in chosen.databases().map(|(_, database)| database).chain(logs_of(&chosen)) {
         owner::adopt_database(database, "slapmodify");
     }
     let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
@@ -135,7 +137,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     Ok(clean)
 }
 
-/// The chosen databases only, without the settings that refuse writes of clients.
+/// The chosen databases without the settings that refuse writes of clients, and the databases of their logs.
 fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
     let mut configuration = chosen.configuration.clone();
     configuration.databases = chosen.databases().map(|(_, database)| database.clone()).collect();
@@ -150,7 +152,35 @@ fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
             database.root_dn = Dn::parse(chosen.schema(), NO_ROOT.as_bytes()).ok();
         }
     }
+    for log in logs_of(chosen) {
+        let mut log = log.clone();
+        if options.quick {
+            log.mdb.flags = log.mdb.flags.with(EnvironmentFlags::NO_SYNC);
+        }
+        configuration.databases.push(log);
+    }
     configuration
+}
+
+/// Makes an overlay. A log gets the changes alone, as the tool has no clients: not what was refused, or only tried.
+fn make_overlay(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
+    let mut overlay = ironbark_overlays::make(config, schema)?;
+    if ironbark_overlays::log_database(config).is_some() {
+        (overlay.responses, overlay.unbinds) = (None, None);
+    }
+    Ok(overlay)
+}
+
+/// The databases, other than the chosen ones, that overlays of the chosen ones log to. The changes must come into the
+/// logs: consumers may follow those.
+fn logs_of(chosen: &Chosen) -> impl Iterator<Item = &DatabaseConfig> {
+    let overlays = chosen.databases().flat_map(|(_, database)| &database.overlays);
+    let names: Vec<&Dn> = overlays.filter_map(ironbark_overlays::log_database).collect();
+    let all = chosen.configuration.databases.iter().enumerate();
+    let others = all.filter(|(position, _)| !chosen.positions.contains(position));
+    others
+        .map(|(_, database)| database)
+        .filter(move |database| database.suffixes.iter().any(|suffix| names.contains(&suffix)))
 }
 
 /// The name of the author where a database has no rootdn.

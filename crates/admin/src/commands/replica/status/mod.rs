@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use ironbark_client::{Client, ConnectSettings, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 use ironbark_store::{ContextVector, Csn};
@@ -38,13 +39,16 @@ struct State {
 pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Option<Duration>) -> Result<(), String> {
     let is_terminal = io::stdout().is_terminal();
     loop {
-        let mut servers = Vec::with_capacity(urls.len());
-        for url in urls {
-            servers.push(Server {
+        // All at once: the time of one that does not answer is not added to that of the others.
+        let states = join_all(urls.iter().map(|url| ask(url, settings))).await;
+        let servers: Vec<Server> = urls
+            .iter()
+            .zip(states)
+            .map(|(url, state)| Server {
                 url: url.clone(),
-                state: ask(url, settings).await,
-            });
-        }
+                state,
+            })
+            .collect();
         let text = table(&servers);
         let Some(pause) = watch else {
             print!("{text}");
