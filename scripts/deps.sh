@@ -36,6 +36,8 @@ case "$PURPOSE" in
       libnss-sss libpam-sss pamtester sssd-ldap # users of the directory as users of a machine
       openssl             # a client of TLS
       postfix-ldap        # Postfix's maps
+      # A domain controller of Active Directory to follow: 72 MB with what they need.
+      samba samba-ad-provision samba-dsdb-modules samba-vfs-modules
       python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
       python3-prometheus-client # its parser reads what /metrics says
       slapd               # the reference server

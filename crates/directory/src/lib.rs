@@ -70,8 +70,9 @@ pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
-    Absent, AbsentSlice, AttributeChoice, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange, LoggedOperation,
-    OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry, ReplicatedTree,
+    Absent, AbsentSlice, AttributeChoice, CookiePlace, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange,
+    LoggedOperation, OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry,
+    ReplicatedTree,
 };
 pub use request::{
     context::{RequestContext, RequestKind},

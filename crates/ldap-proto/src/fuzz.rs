@@ -6,9 +6,10 @@ use crate::{
     DecodeLimits, IntermediateResponse, Request, RequestMessage, Response, ResponseMessage, SyncInfo,
     controls::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
-        MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead, PreReadResponse,
-        ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKeys, SortResponse,
-        Subentries, SyncDone, SyncRequest, SyncState, ValueSort, VirtualListView, VirtualListViewResponse,
+        DirSyncResponse, MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead,
+        PreReadResponse, ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking,
+        SortKeys, SortResponse, Subentries, SyncDone, SyncRequest, SyncState, ValueSort, VirtualListView,
+        VirtualListViewResponse,
     },
     extended::{
         cancel,
@@ -103,7 +104,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 26, value, &limits,
+    control_values!(choice % 27, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -119,7 +120,7 @@ pub fn control(data: &[u8]) {
         21 => VirtualListView,
         23 => SyncRequest,
     );
-    match choice % 26 {
+    match choice % 27 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -132,6 +133,7 @@ pub fn control(data: &[u8]) {
         22 => _ = VirtualListViewResponse::decode_value(value),
         24 => sync_message(value),
         25 => _ = (SyncState::decode_value(value), SyncDone::decode_value(value)),
+        26 => _ = DirSyncResponse::decode_value(value),
         _ => {}
     }
 }

@@ -5,7 +5,10 @@
 use ironbark_ldap_proto::{
     DecodeLimits, EncodeControl, IntermediateResponse, MessageId, Response, ResponseMessage, SearchEntryWriter,
     SyncInfo, Uuids,
-    controls::{Control, ControlValue, EntryState, RequestControl, SyncDone, SyncRequest, SyncState},
+    controls::{
+        Control, ControlValue, DirSyncRequest, DirSyncResponse, EntryState, RequestControl, SyncDone, SyncRequest,
+        SyncState,
+    },
     encode_around, encode_sync_info, operation_of,
     response::sync_info,
 };
@@ -173,5 +176,35 @@ fn an_encoded_operation_goes_into_another_message() {
     assert_eq!(around, other);
     for length in 0..plain.len() {
         assert_eq!(operation_of(&plain[..length]), None, "{length}");
+    }
+}
+
+#[test]
+fn dir_sync_is_asked_as_active_directory_reads_it() {
+    let all = DirSyncRequest {
+        incremental_values: true,
+        cookie: b"",
+    };
+    // OpenLDAP sends the flag as the negative number that it is in 32 bits, and so does Windows.
+    assert_eq!(value_of(&all), b"\x30\x0b\x02\x04\x80\x00\x00\x00\x02\x01\x00\x04\x00");
+    let whole_values = DirSyncRequest {
+        incremental_values: false,
+        cookie: b"c",
+    };
+    assert_eq!(value_of(&whole_values), b"\x30\x09\x02\x01\x00\x02\x01\x00\x04\x01c");
+    for has_more in [false, true] {
+        let sent = DirSyncResponse {
+            has_more,
+            cookie: b"cookie",
+        };
+        assert_eq!(DirSyncResponse::decode_value(&value_of(&sent)), Ok(sent));
+    }
+    for value in [
+        &b""[..],
+        b"\x30\x00",
+        b"\x30\x06\x02\x01\x00\x02\x01\x00",
+        b"\x30\x09\x02\x01\x00\x02\x01\x00\x04\x05c",
+    ] {
+        assert!(DirSyncResponse::decode_value(value).is_err(), "{value:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 /// The transfer option (RFC 4522).
 pub(crate) const BINARY: &str = "binary";
+/// The prefix of ranges of values.
+const RANGE: &str = "range=";
 
 /// The tagging options that descriptions may have besides `binary` (`attributeoptions` of slapd.conf(5)).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,13 +31,15 @@ impl AttributeOptions {
     ///
     /// # Errors
     /// A word with other characters than letters, digits and hyphens; a word that does not start with a letter; the
-    /// word `binary`.
+    /// word `binary`. `range=` is accepted: slapd needs it to read what Active Directory sends. No description here has
+    /// such an option.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidOption> {
         let mut names: Vec<Box<str>> = Vec::new();
         for word in words {
             let lower = word.to_ascii_lowercase();
             let starts_well = lower.starts_with(|first: char| first.is_ascii_alphabetic());
-            if !starts_well || !is_option(lower.as_bytes()) || lower == BINARY {
+            let is_valid = starts_well && is_option(lower.as_bytes()) && lower != BINARY;
+            if !is_valid && lower != RANGE {
                 return Err(InvalidOption(word.to_owned()));
             }
             if !names.iter().any(|name| **name == *lower) {
@@ -76,7 +80,9 @@ mod tests {
         assert!(options.allows("phonetic"));
         assert!(options.allows("phonetic-"));
         assert!(!options.allows("lang-en"));
+        assert!(AttributeOptions::new(["lang-", "range="]).is_ok());
         assert!(AttributeOptions::new(["binary"]).is_err());
+        assert!(AttributeOptions::new(["x="]).is_err());
         assert!(AttributeOptions::new(["a_b"]).is_err());
     }
 }

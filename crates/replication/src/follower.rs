@@ -4,6 +4,7 @@
 //! of the commits, as far as the window allows; then it takes nothing more, and TCP holds the provider back. A message
 //! that is refused ends the search, and nothing behind it is executed.
 
+mod cookies;
 mod numbered;
 
 use std::{
@@ -12,8 +13,8 @@ use std::{
 };
 
 use ironbark_directory::{
-    Absent, Directory, Incoming, InitialLoad, LogStep, NamingContext, OperationError, ReplicaMapping, ReplicaOutcome,
-    ReplicaSession, Replicated, ReplicatedEntry,
+    Absent, Directory, Incoming, InitialLoad, LogStep, NamingContext, OperationError, OutcomeKind, ReplicaMapping,
+    ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn, StoreError};
@@ -93,6 +94,8 @@ pub struct Follower {
     octets: usize,
     /// Whether the search was given up because the provider's log has a gap.
     has_gap: bool,
+    /// Whether entries had to leave their names since that was last asked.
+    has_displaced: bool,
     counts: Counts,
 }
 
@@ -113,6 +116,7 @@ impl Follower {
             waiting: VecDeque::new(),
             octets: 0,
             has_gap: false,
+            has_displaced: false,
             counts: Counts::default(),
         }
     }
@@ -462,6 +466,10 @@ impl Follower {
         self.octets = self.octets.saturating_sub(octets);
         let outcome = ended.map_err(|_| Stop::NoDatabase)?;
         let outcome = outcome.inspect_err(|error| self.note_gap(error))?;
+        // In a comparison, names in values are those at the provider. Values that have come before a rename may have
+        // followed it.
+        let in_comparison = self.present.is_some() && outcome.kind == OutcomeKind::Renamed;
+        self.has_displaced |= outcome.has_displaced || in_comparison;
         if let Some(present) = &mut self.present {
             self.contradicted.extend(outcome.tombstoned);
             for (former, new) in outcome.remade {

@@ -6,6 +6,7 @@
 mod changelog;
 mod comparison;
 mod consumers;
+mod dir_sync;
 mod follower;
 mod line;
 mod lines;
@@ -20,6 +21,7 @@ mod tree;
 
 pub use changelog::Changelog;
 pub use consumers::Consumers;
+pub use dir_sync::DirSync;
 pub use follower::{Counts, Follower, Stop};
 pub use line::{Line, SyncSearch};
 pub use lines::lines;

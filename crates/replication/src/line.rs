@@ -6,7 +6,7 @@ use ironbark_client::ConnectSettings;
 use ironbark_directory::ReplicaMapping;
 use ironbark_ldap_proto::Scope;
 
-use crate::Changelog;
+use crate::{Changelog, DirSync};
 
 /// One line `syncrepl` of a database (`slapd.conf(5)`).
 #[derive(Clone, PartialEq, Debug)]
@@ -25,6 +25,8 @@ pub struct Line {
     pub log: Option<SyncSearch>,
     /// `syncdata=changelog`: the provider's log has numbers, and there is no content synchronization (RFC 4533).
     pub changelog: Option<Changelog>,
+    /// `type=dirSync`: the provider is Active Directory.
+    pub dir_sync: Option<DirSync>,
     /// What becomes of it here.
     pub mapping: Arc<ReplicaMapping>,
     /// `type=refreshAndPersist`: changes follow the refresh.

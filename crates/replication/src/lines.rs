@@ -12,9 +12,9 @@ use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
 
 use crate::{
-    Changelog, Line, SyncSearch,
+    Changelog, DirSync, Line, SyncSearch,
     changelog::{STAMPS, UNIQUE_ID},
-    log_entry,
+    dir_sync, log_entry,
 };
 
 /// Without these an entry cannot be kept as it is at the provider.
@@ -55,13 +55,15 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     let multi_provider = context.settings.multi_provider;
     let is_all = line.filter.eq_ignore_ascii_case(EVERYTHING);
     let changelog = changelog(line);
+    let dir_sync = line.dir_sync.then(|| DirSync { content: content(line) });
     let taken = taken(line);
     let mapping = ReplicaMapping {
         rid: line.rid,
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
         scope: held,
-        filter: if is_all { "" } else { &*line.filter }.into(),
+        // What is here is the provider's. With DirSync it may have ceased to match.
+        filter: if is_all || line.dir_sync { "" } else { &*line.filter }.into(),
         attributes: AttributeChoice {
             attributes: taken.clone(),
             excluded: line.excluded.clone(),
@@ -71,7 +73,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         multi_provider,
         is_sole: !multi_provider && context.settings.syncrepl.len() == 1,
         merges_values: line.log.is_some() && changelog.is_none(),
-        own_csns: changelog.is_some(),
+        own_csns: line.other_kind().is_some(),
         author: context.settings.root_dn.clone()?,
     };
     let step = |step: &RetryStep| (step.seconds, step.count);
@@ -88,6 +90,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         request: request(line, scope, &taken, multi_provider && is_all),
         log: log_request(line),
         changelog,
+        dir_sync,
         mapping: Arc::new(mapping),
         persists: line.persists,
         strict_refresh: line.log.as_ref().is_some_and(|log| log.strict_refresh),
@@ -104,13 +107,23 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
 /// What `syncdata=changelog` adds.
 fn changelog(line: &Syncrepl) -> Option<Changelog> {
     let log = line.log.as_ref().filter(|log| log.kind == LogKind::Changelog)?;
-    let (base, here) = (line.base.pretty(), line.local_base().pretty());
-    let (chosen, excluded) = (line.attributes.join(","), line.excluded.join(","));
     Some(Changelog {
         base: log.base.pretty().to_owned(),
         chosen: line.attributes.iter().map(ToString::to_string).collect(),
-        content: format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\""),
+        content: content(line),
     })
+}
+
+/// What the content depends on where a provider has no CSNs.
+fn content(line: &Syncrepl) -> String {
+    let (base, here) = (line.base.pretty(), line.local_base().pretty());
+    let (chosen, excluded) = (line.attributes.join(","), line.excluded.join(","));
+    let filter = if line.dir_sync {
+        format!(" \"{}\"", line.filter)
+    } else {
+        String::new()
+    };
+    format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\"{filter}")
 }
 
 /// The search for the content. `asks_places`: a server of our kind is to tell the places of entries.
@@ -118,6 +131,8 @@ fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], asks_places: bool)
     let (filter, attributes) = if line.follows_changelog() {
         let names = taken.iter().map(ToString::to_string);
         (WITH_SUBENTRIES, names.chain([UNIQUE_ID.to_owned()]).collect())
+    } else if line.dir_sync {
+        (&*line.filter, dir_sync::asked(&line.attributes))
     } else {
         (&*line.filter, asked(taken, asks_places && line.log.is_none()))
     };
@@ -144,18 +159,20 @@ fn log_request(line: &Syncrepl) -> Option<SyncSearch> {
     })
 }
 
-/// `attrs`: the attributes that are the provider's; empty: all. With a change log `+` would name what concerns only the
-/// provider itself.
+/// `attrs`: the attributes that are the provider's; empty: all. With a server of another kind `+` would name what
+/// concerns only the provider itself.
 fn taken(line: &Syncrepl) -> Vec<Box<str>> {
-    if !line.follows_changelog() {
-        return line.attributes.clone();
-    }
+    let stamps: &[&str] = match (line.follows_changelog(), line.dir_sync) {
+        (true, _) => &STAMPS,
+        (_, true) => &[dir_sync::CREATED],
+        _ => return line.attributes.clone(),
+    };
     let chosen = line.attributes.iter().filter(|name| &***name != "+");
     let mut taken: Vec<Box<str>> = chosen.cloned().collect();
     if taken.is_empty() {
         taken.push("*".into());
     }
-    let more = STAMPS.iter().chain(&["objectClass"]);
+    let more = stamps.iter().chain(&["objectClass"]);
     taken.extend(more.map(|name| Box::from(*name)));
     taken
 }

@@ -1,6 +1,7 @@
 //! A consumer at work: connects, searches, and tries again, until it is told to end.
 
 mod changelog;
+mod dir_sync;
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,7 +41,8 @@ pub(crate) enum Failure {
     Violation(#[from] Violation),
     #[error("bad filter {0}")]
     Filter(String),
-    /// The provider's log lacks something, or has something that only a comparison of the content can find out.
+    /// The provider's log or cookie lacks something, or has something that only a comparison of the content can find
+    /// out.
     #[error("{0}")]
     Gap(String),
     /// What the provider does not do.
@@ -59,7 +61,7 @@ pub(crate) struct Session {
     at_once: u32,
     /// Whether the refresh of this search is completed.
     refreshed: bool,
-    /// The provider's log has a gap: the content is compared again (`syncdata=changelog`).
+    /// The provider cannot tell the changes: the content is compared again (`syncdata=changelog`, `type=dirSync`).
     compares_anew: bool,
     strict: StrictRefreshes,
     /// `strictrefresh`: the refresh after a gap, until it is completed.
@@ -190,9 +192,10 @@ impl Session {
             status.last_connect = Some(now);
         });
         let line = Arc::clone(&self.line);
-        let ended = match &line.changelog {
-            Some(log) => self.follow_changelog(&client, log).await,
-            None => self.follow(&client).await,
+        let ended = match (&line.changelog, &line.dir_sync) {
+            (Some(log), _) => self.follow_changelog(&client, log).await,
+            (_, Some(dir_sync)) => self.follow_dir_sync(&client, dir_sync).await,
+            (None, None) => self.follow(&client).await,
         };
         // The provider learns of it at once, and may take its time.
         let _ = timeout(FAREWELL, client.unbind()).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::syncrepl::Syncrepl;
-use ironbark_directory::{LogPlace, NamingContext, Service, SyncCookie};
+use ironbark_directory::{CookiePlace, LogPlace, NamingContext, Service, SyncCookie};
 use ironbark_model::Dn;
 use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
 use ironbark_store::Database;
@@ -63,10 +63,11 @@ impl Replication {
     }
 }
 
-/// Whether the database follows a change log, and no refresh has come to its end.
+/// Whether the database follows a server of another kind, and no refresh has come to its end.
 fn has_no_place(context: &NamingContext) -> bool {
-    let mut lines = context.settings.syncrepl.iter();
-    lines.any(Syncrepl::follows_changelog) && LogPlace::of_database(context).is_ok_and(|place| place.is_none())
+    let lines = || context.settings.syncrepl.iter();
+    lines().any(Syncrepl::follows_changelog) && LogPlace::of_database(context).is_ok_and(|place| place.is_none())
+        || lines().any(|line| line.dir_sync) && CookiePlace::of_database(context).is_ok_and(|place| place.is_none())
 }
 
 /// Whether a database has no context vector. One that cannot be read is no reason to wait.

@@ -18,6 +18,7 @@ mod consumer_tls;
 mod cookies;
 mod delta;
 mod delta_config;
+mod dir_sync;
 mod glued;
 mod hardship;
 mod interop;

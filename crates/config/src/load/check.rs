@@ -64,12 +64,13 @@ fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
             return refused("rootDN must be defined before syncrepl may be used".into());
         }
         line.check_base(&database.suffixes).or_else(refused)?;
-        if line.follows_changelog() && database.multi_provider {
+        let Some(kind) = line.other_kind() else { continue };
+        if database.multi_provider {
             // Its changes have no CSNs, so conflicts could not be decided.
-            return refused("syncdata=changelog cannot be used with multiprovider".into());
+            return refused(format!("{kind} cannot be used with multiprovider").into());
         }
-        if line.follows_changelog() && database.syncrepl.len() > 1 {
-            return refused("syncdata=changelog must be the only syncrepl of its database".into());
+        if database.syncrepl.len() > 1 {
+            return refused(format!("{kind} must be the only syncrepl of its database").into());
         }
     }
     Ok(())

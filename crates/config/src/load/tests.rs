@@ -236,7 +236,6 @@ fn an_error_has_the_kind_of_its_fault() {
         "overlay rwm",
         "moduleload rwm",
         "backend ldap",
-        "database mdb\nsyncrepl rid=1 provider=ldap://a searchbase=dc=a type=dirSync",
         "access to * by dynacl/aci read",
     ] {
         assert!(matches!(fault(text), SettingError::MissingPart(_)), "{text}");

@@ -17,6 +17,10 @@ const EVERYTHING: &str = "(objectclass=*)";
 
 /// One line `syncrepl`.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word of the line, or what it comes to"
+)]
 pub struct Syncrepl {
     /// `rid`: number of the consumer, 0 to 999, which no other consumer of the server has.
     pub rid: u16,
@@ -36,6 +40,8 @@ pub struct Syncrepl {
     pub local_base: Option<Dn>,
     /// `type=refreshAndPersist`: changes follow the refresh.
     pub persists: bool,
+    /// `type=dirSync`: the provider is Active Directory, and tells changes by its DirSync control.
+    pub dir_sync: bool,
     /// `interval`: time from the end of a refresh to the next one, if changes do not follow.
     pub interval: Duration,
     /// `retry`; empty: every hour without end.
@@ -103,16 +109,27 @@ impl Syncrepl {
     /// # Errors
     /// It leaves something out.
     pub(crate) fn check_for_config(&self) -> Result<(), SettingError> {
-        let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && !self.follows_changelog();
+        let is_whole = self.attributes.is_empty() && self.excluded.is_empty() && self.other_kind().is_none();
         if is_whole && self.filter.eq_ignore_ascii_case(EVERYTHING) {
             return Ok(());
         }
-        Err("database config takes neither filter nor attrs nor exattrs nor syncdata=changelog".into())
+        Err("database config takes neither filter nor attrs nor exattrs nor syncdata=changelog nor type=dirSync".into())
     }
 
     /// `syncdata=changelog`.
     pub fn follows_changelog(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.kind == LogKind::Changelog)
+    }
+
+    /// The word that says that the provider is a server of another kind: its changes have no CSNs.
+    pub fn other_kind(&self) -> Option<&'static str> {
+        if self.dir_sync {
+            Some("type=dirSync")
+        } else if self.follows_changelog() {
+            Some("syncdata=changelog")
+        } else {
+            None
+        }
     }
 
     fn is_whole_subtree(&self) -> bool {

@@ -71,6 +71,7 @@ impl Syncrepl {
                 excluded: Vec::new(),
                 local_base: None,
                 persists: false,
+                dir_sync: false,
                 interval: USUAL_INTERVAL,
                 retry: Vec::new(),
                 log: None,
@@ -119,7 +120,7 @@ impl Unfinished<'_> {
             }
             "attrs" => self.line.attributes = names(self.statement.schema, value).map_err(wrong)?,
             "exattrs" => self.line.excluded = names(self.statement.schema, value).map_err(wrong)?,
-            "type" => self.line.persists = persists(value)?,
+            "type" => (self.line.persists, self.line.dir_sync) = sync_type(value)?,
             "interval" => self.line.interval = retry::interval(value).map_err(wrong)?,
             "retry" => {
                 if !value.eq_ignore_ascii_case("undefined") {
@@ -167,6 +168,12 @@ impl Unfinished<'_> {
         ];
         let missing: Vec<&str> = missing.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
         self.line.log = self.log()?;
+        if self.line.dir_sync && self.line.log.is_some() {
+            return Err("type=dirSync takes no syncdata".into());
+        }
+        if self.line.dir_sync && self.line.scope != UrlScope::Subtree {
+            return Err("type=dirSync takes no scope: all of the base comes".into());
+        }
         if self.line.follows_changelog() && !self.line.is_whole_subtree() {
             // The log tells of changes of all entries, and not which of them match.
             return Err("syncdata=changelog takes neither scope nor filter".into());
@@ -255,13 +262,14 @@ fn filter(value: &str) -> Result<String, String> {
     }
 }
 
-fn persists(value: &str) -> Result<bool, SettingError> {
+/// `type`: whether changes follow the refresh, and whether they come by the DirSync control.
+fn sync_type(value: &str) -> Result<(bool, bool), SettingError> {
     if value.eq_ignore_ascii_case("refreshAndPersist") {
-        Ok(true)
+        Ok((true, false))
     } else if value.eq_ignore_ascii_case("refreshOnly") {
-        Ok(false)
+        Ok((false, false))
     } else if value.eq_ignore_ascii_case("dirSync") {
-        Err(missing("syncrepl with type=dirSync"))
+        Ok((false, true))
     } else {
         Err(format!("unknown sync type \"{value}\"").into())
     }
@@ -283,8 +291,4 @@ fn names(schema: &Schema, value: &str) -> Result<Vec<Box<str>>, String> {
             .ok_or_else(|| format!("\"{word}\" is not known"))
     });
     known.collect()
-}
-
-fn missing(what: &str) -> SettingError {
-    SettingError::MissingPart(what.to_owned())
 }

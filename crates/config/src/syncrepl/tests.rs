@@ -95,6 +95,7 @@ fn the_text_of_a_line_is_the_line() {
         LEAST.to_owned(),
         format!("{LEAST} credentials=\"a b\" filter=\"(cn=a \\\"b)\" interval=1d2h"),
         format!("{LEAST} retry=\"5 5 300 +\" attrs=*,+ binddn=\"\""),
+        format!("{LEAST} type=dirSync interval=00:00:00:03"),
     ] {
         let first = line(&words).unwrap();
         let configuration = configuration(&format!("syncrepl {words}")).unwrap();
@@ -147,10 +148,6 @@ fn wrong_lines_are_refused_with_the_reason() {
         (&format!("{LEAST} tls_reqcert=maybe"), "tls_reqcert: "),
         (&format!("{LEAST} color=red"), "unable to parse \"color\""),
         (
-            &format!("{LEAST} type=dirSync"),
-            "syncrepl with type=dirSync is not built yet",
-        ),
-        (
             &format!("{LEAST} syncdata=accesslog"),
             "syncdata=accesslog needs a logbase",
         ),
@@ -170,8 +167,35 @@ fn wrong_lines_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_change_log_is_followed_whole_and_alone() {
+fn active_directory_is_followed_by_its_own_control() {
+    let line = line(&format!(
+        "{LEAST} filter=(cn=a) TYPE=dirsync interval=00:00:00:03 schemachecking=off"
+    ))
+    .unwrap();
+    assert!(line.dir_sync && !line.persists && line.log.is_none());
+    assert_eq!((line.interval, &*line.filter), (Duration::from_secs(3), "(cn=a)"));
+    assert_eq!(line.other_kind(), Some("type=dirSync"));
+}
+
+#[test]
+fn a_provider_of_another_kind_is_followed_whole_and_alone() {
     for (words, reason) in [
+        (
+            &format!("{LEAST} type=dirSync scope=one"),
+            "type=dirSync takes no scope",
+        ),
+        (
+            &format!("{LEAST} type=dirSync syncdata=changelog"),
+            "type=dirSync takes no syncdata",
+        ),
+        (
+            &format!("{LEAST} type=dirSync\nmultiprovider on"),
+            "type=dirSync cannot be used with multiprovider",
+        ),
+        (
+            &format!("{LEAST} type=dirSync\nsyncrepl rid=2 provider=ldap://a searchbase=dc=example,dc=com"),
+            "type=dirSync must be the only syncrepl of its database",
+        ),
         (
             &format!("{LEAST} syncdata=changelog filter=(sn=a)"),
             "syncdata=changelog takes neither scope nor filter",

@@ -57,6 +57,7 @@ impl<'a> Before<'a> {
 }
 
 /// One write operation under execution.
+#[expect(clippy::struct_excessive_bools, reason = "each tells of another part of the work")]
 pub struct Execution<'w, 'd> {
     /// The server.
     pub directory: &'w Directory,
@@ -89,6 +90,11 @@ pub struct Execution<'w, 'd> {
     has_notes: bool,
     /// The changes stay in this server: no consumer is told of them, and the context vector does not move.
     pub(crate) is_silent: bool,
+    /// Effects of overlays on other entries are not checked against the schema: the entries are those of a server of
+    /// another kind, and need not conform.
+    pub(crate) is_unchecked: bool,
+    /// An entry was set aside, with what is below it.
+    pub(crate) has_displaced: bool,
     /// Conflicts with other writers that it has decided.
     pub(crate) conflicts: Vec<Conflict>,
 }
@@ -150,6 +156,8 @@ impl<'w, 'd> Execution<'w, 'd> {
             computed,
             wanted: RefCell::default(),
             is_silent: false,
+            is_unchecked: false,
+            has_displaced: false,
             conflicts: Vec::new(),
             warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,

@@ -433,7 +433,7 @@ fn change_entry(
 }
 
 /// A rename, as the log of requests has it.
-fn renamed(current: &Dn, to: &Dn) -> RequestedChange {
+pub(super) fn renamed(current: &Dn, to: &Dn) -> RequestedChange {
     let superior = to.parent().unwrap_or_default();
     let has_moved = current.parent().unwrap_or_default() != superior;
     RequestedChange::ModifyDn {

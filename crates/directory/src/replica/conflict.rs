@@ -119,6 +119,7 @@ pub(super) fn set_aside(
     id: EntryId,
     winner: Claim,
 ) -> Result<(), OperationError> {
+    execution.has_displaced = true;
     let (claim, name) = {
         let view = execution.view();
         let record = write_checks::record_of(view, id)?;

@@ -53,7 +53,7 @@ pub struct Replicated {
     pub in_refresh: bool,
     /// CSNs that the context vector takes in, in the same transaction.
     pub cookie: Vec<Csn>,
-    /// What the message does to the place in a log with numbers.
+    /// What the message does to the place at a provider without CSNs.
     pub step: Option<LogStep>,
     /// The consumer's settings.
     pub mapping: Arc<ReplicaMapping>,
@@ -117,6 +117,9 @@ pub struct ReplicaOutcome {
     pub tombstoned: Option<[u8; 16]>,
     /// Other entries that were made anew, as a name had to become free for them: their former IDs and the new ones.
     pub remade: Vec<(EntryId, EntryId)>,
+    /// Whether another entry had to leave its name, and took with it what is below. Some of that may belong to the
+    /// entry that has the name now: a provider that does not send superiors first must send it again.
+    pub has_displaced: bool,
 }
 
 /// What was done with a message. Its cookie is taken in whatever it was.
@@ -151,6 +154,7 @@ impl From<OutcomeKind> for ReplicaOutcome {
             id: None,
             tombstoned: None,
             remade: Vec::new(),
+            has_displaced: false,
         }
     }
 }

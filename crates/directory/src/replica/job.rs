@@ -242,7 +242,10 @@ impl Job {
         };
         let mut aftermath = Aftermath::default();
         let ended = execute_one(&self.directory, served, requested, transaction, |execution| {
-            let outcome = apply::run(execution, &self.change, content, &mut aftermath)?;
+            let mapping = &self.change.mapping;
+            execution.is_unchecked = mapping.own_csns && !mapping.schema_checking;
+            let mut outcome = apply::run(execution, &self.change, content, &mut aftermath)?;
+            outcome.has_displaced = execution.has_displaced;
             let conflicts = std::mem::take(&mut execution.conflicts);
             *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, conflicts));
             Ok(Success::default())

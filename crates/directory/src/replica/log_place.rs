@@ -3,6 +3,7 @@
 
 use ironbark_store::{StoreError, View};
 
+use super::cookie_place::{self, CookiePlace};
 use crate::{NamingContext, OperationError, overlay::Execution};
 
 /// Name of the notes in the store. A database has one such consumer at most.
@@ -20,7 +21,7 @@ pub struct LogPlace {
     pub mark: Vec<u8>,
 }
 
-/// What a message does to the place.
+/// What a message does to the consumer's place at the provider.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LogStep {
     /// A refresh begins: until its end there is no place.
@@ -29,6 +30,8 @@ pub enum LogStep {
     Set(LogPlace),
     /// The message is the change of this number. If it was made before, nothing is done.
     Make(LogPlace),
+    /// Everything is here that this cookie covers.
+    Cover(CookiePlace),
 }
 
 impl LogStep {
@@ -49,6 +52,7 @@ impl LogStep {
         match self {
             Self::Forget => execution.put_source(NOTES, &[]),
             Self::Set(place) | Self::Make(place) => execution.put_source(NOTES, &place.encode()),
+            Self::Cover(place) => execution.put_source(cookie_place::NOTES, &place.encode()),
         }
     }
 }

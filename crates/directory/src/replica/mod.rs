@@ -6,6 +6,7 @@
 mod absent;
 mod apply;
 mod conflict;
+mod cookie_place;
 mod delete;
 mod difference;
 mod find;
@@ -24,6 +25,7 @@ mod tree_records;
 
 pub use self::{
     absent::{Absent, AbsentSlice},
+    cookie_place::CookiePlace,
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     initial::InitialLoad,
     log_place::{LogPlace, LogStep},

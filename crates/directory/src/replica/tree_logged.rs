@@ -71,7 +71,7 @@ struct Stamps {
 fn of_operation(configuration: &Configuration, dn: Dn, operation: ReadOperation) -> (TreeChange, Stamps) {
     match operation {
         ReadOperation::Delete => (TreeChange::Delete { dn }, Stamps::default()),
-        ReadOperation::Modify(modifications) => {
+        ReadOperation::Modify(modifications) | ReadOperation::Revise(modifications) => {
             let (modifications, stamps) = Stamps::taken_from(configuration, modifications);
             (TreeChange::Modify { dn, modifications }, stamps)
         }

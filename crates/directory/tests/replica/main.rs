@@ -15,3 +15,4 @@ mod numbered;
 mod peer;
 mod places;
 mod restored;
+mod revised;

@@ -4,6 +4,7 @@ pub mod account_usability;
 pub mod assertion;
 pub mod dereference;
 pub mod descriptor;
+pub mod dir_sync;
 pub mod domain_scope;
 pub mod dont_use_copy;
 pub mod lazy_commit;
@@ -39,6 +40,7 @@ pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };
 pub use descriptor::{Criticality, Descriptor, Texts, ValueRule};
+pub use dir_sync::{DirSyncRequest, DirSyncResponse, ExtendedNames, ShowDeleted, ShowRecycled};
 pub use domain_scope::DomainScope;
 pub use dont_use_copy::DontUseCopy;
 pub use lazy_commit::LazyCommit;

@@ -19,6 +19,7 @@ impl Follower {
         self.stop();
         self.session = ReplicaSession::default();
         self.has_gap = false;
+        self.has_displaced = false;
         self.counts = Counts::default();
     }
 
@@ -35,7 +36,7 @@ impl Follower {
     }
 
     /// The load of an empty database has come to nothing: the refresh must begin again, entry by entry.
-    fn give_up_load(&mut self, error: OperationError) -> Stop {
+    pub(super) fn give_up_load(&mut self, error: OperationError) -> Stop {
         self.load = None;
         self.may_load = false;
         Stop::NotLoaded(error)

@@ -18,8 +18,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .does(
             "Makes the database a consumer of another server: it holds a copy of what is at and below `searchbase` there, \
              and clients may not write to it, unless `multiprovider` is on. docs/replication.md tells of all words. \
-             `database config` takes neither `filter` nor `attrs` nor `exattrs`, nor `syncdata=changelog`, and \
-             `syncdata=accesslog` only without `multiprovider`. `type=dirSync` is not built yet. `attrsonly` is refused: \
+             `database config` takes neither `filter` nor `attrs` nor `exattrs`, nor `syncdata=changelog`, nor \
+             `type=dirSync`, and `syncdata=accesslog` only without `multiprovider`. `attrsonly` is refused: \
              an entry without values cannot be stored. `lazycommit` and `manageDSAit` change nothing here.",
         )
         .since("2.2")
@@ -30,6 +30,8 @@ pub(crate) const ROWS: &[Setting] = &[
              scope=one filter=(objectClass=person) attrs=cn,sn,mail interval=00:01:00:00",
             "rid=003 provider=ldaps://389ds.example.com bindmethod=simple binddn=\"cn=Directory Manager\" \
              credentials=secret searchbase=dc=example,dc=com syncdata=changelog type=refreshAndPersist retry=\"5 +\"",
+            "rid=004 provider=ldaps://dc1.ad.example.com bindmethod=simple binddn=replicator@ad.example.com \
+             credentials=secret searchbase=dc=example,dc=com type=dirSync interval=00:00:00:10 retry=\"5 +\"",
         ])
         .obeyed(Handler::Database {
             set: add_line,

@@ -31,7 +31,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("[<option>|<prefix>-] ...", "lang-")
         .does(
             "Lists the tagging options that attribute descriptions may have. A name that ends in `-` allows all \
-             options that begin with it. The list replaces the predefined `lang-`.",
+             options that begin with it. The list replaces the predefined `lang-`. `range=`, which slapd wants for \
+             `type=dirSync`, is accepted and not needed.",
         )
         .like(&["lang- x-hidden"])
         .obeyed(Handler::Schema(SchemaKind::AttributeOptions)),

@@ -247,19 +247,23 @@ fn plan_internal(
     let id = execution.locate(dn)?;
     let record = write_checks::record_of(view, id)?;
     let name = view.dn(id)?;
-    let options = Options {
-        relax: false,
-        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
-        permissive: false,
-        watched: match audience {
-            Audience::Nobody => &[],
-            Audience::First => &execution.context.overlays().watched,
-        },
-        budget: None,
+    let watched = match audience {
+        Audience::Nobody => &[][..],
+        Audience::First => &execution.context.overlays().watched,
     };
-    let plan = plan(execution.configuration, &record, &name, modifications, &options, |_| {
-        Ok(())
-    })?;
+    let plan = if execution.is_unchecked {
+        plan_replicated(execution.schema(), &record, modifications, watched)?
+    } else {
+        let options = Options {
+            relax: false,
+            may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
+            permissive: false,
+            watched,
+            budget: None,
+        };
+        let configuration = execution.configuration;
+        plan(configuration, &record, &name, modifications, &options, |_| Ok(()))?
+    };
     let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,

@@ -1,7 +1,8 @@
 //! Executing a logged change in the transaction.
 
 use ironbark_model::Dn;
-use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, change::RequestedChange};
+use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, Record, StoreError, change::RequestedChange};
+use rustc_hash::FxHashSet;
 
 use super::{
     history::{Newer, newer_than},
@@ -19,7 +20,7 @@ use crate::{
     overlay::{Before, Execution},
     refusal::ReplicaRefusal,
     replica::{
-        apply::{csn_of, own_csn},
+        apply::{csn_of, own_csn, renamed},
         conflict::{self, Claim},
         delete,
         find::find,
@@ -90,6 +91,7 @@ pub(in crate::replica) fn run(
         ReadOperation::Delete => delete::run(execution, change, uuid, aftermath),
         ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
         ReadOperation::Rename(rename) => applied.rename(execution, rename, aftermath),
+        ReadOperation::Revise(modifications) => applied.revise(execution, modifications, aftermath),
     }
 }
 
@@ -241,11 +243,23 @@ impl Logged<'_> {
             .or_else(|| current.parent())
             .unwrap_or_default()
             .child(leaf.as_ref().unwrap_or(&rename.new_rdn));
+        self.place(execution, &to, (plan, self.requested(rename)), aftermath)
+    }
+
+    /// Gives the entry a name and new values.
+    fn place(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        to: &Dn,
+        (plan, requested): (Plan, RequestedChange),
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let current = execution.view().dn(self.id)?;
         let mapping = &self.change.mapping;
-        let mut moves = Moves::new(mapping, &to);
+        let mut moves = Moves::new(mapping, to);
         let wanted = Wanted {
             mapping,
-            name: &to,
+            name: to,
             place: None,
             claim: Claim {
                 csn: Some(self.csn),
@@ -260,16 +274,16 @@ impl Logged<'_> {
                 OutcomeKind::Lost.into()
             }
             Way::Rebuild => {
-                execution.note_requested(|_| self.requested(rename));
+                execution.note_requested(|_| requested);
                 change_values(execution, &current, plan)?;
                 let attributes = placing::stored_attributes(execution, self.id)?;
-                let id = moves.rebuild(execution, self.id, (&to, attributes), 0)?;
+                let id = moves.rebuild(execution, self.id, (to, attributes), 0)?;
                 OutcomeKind::Renamed.of(id)
             }
             Way::Add | Way::Stay | Way::Rename => {
                 // Who gave way may have been above it.
                 let current = execution.view().dn(self.id)?;
-                execution.note_requested(|_| self.requested(rename));
+                execution.note_requested(|_| requested);
                 let effect = Effect::Rename {
                     dn: current.pretty().into(),
                     new_dn: to.pretty().into(),
@@ -289,6 +303,38 @@ impl Logged<'_> {
         })
     }
 
+    /// The entry is to be as the provider has it now.
+    fn revise(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        modifications: &[Modification],
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let to = &self.read.dn;
+        let (current, news) = {
+            let view = execution.view();
+            let record = write_checks::record_of(view, self.id)?;
+            let mut news = Vec::with_capacity(modifications.len());
+            for modification in modifications {
+                let modification = without_repeats(modification);
+                if !is_made(&record, &modification)? {
+                    news.push(modification);
+                }
+            }
+            (view.dn(self.id)?, news)
+        };
+        let is_renamed = current != *to || current.rdn(0) != to.rdn(0);
+        match (is_renamed, news.is_empty()) {
+            (false, true) => Ok(OutcomeKind::Same.of(self.id)),
+            (false, false) => self.modify(execution, &news),
+            (true, _) => {
+                let plan = self.plan(execution, &news)?;
+                let requested = renamed(&current, to);
+                self.place(execution, to, (plan, requested), aftermath)
+            }
+        }
+    }
+
     /// The request as it was made: followers take the old RDN from it.
     fn requested(&self, rename: &ReadRename) -> RequestedChange {
         RequestedChange::ModifyDn {
@@ -298,6 +344,49 @@ impl Logged<'_> {
             new_superior: rename.new_superior.as_ref().map(|superior| superior.pretty().into()),
         }
     }
+}
+
+/// The modification without values that are equal here. The provider's schema may tell them apart.
+fn without_repeats(modification: &Modification) -> Modification {
+    let mut seen = FxHashSet::default();
+    let pairs = modification.values.iter().zip(&modification.normalized);
+    let (values, normalized) = pairs
+        .filter(|(_, normal)| seen.insert(*normal))
+        .map(|(value, normal)| (value.clone(), normal.clone()))
+        .unzip();
+    Modification {
+        values,
+        normalized,
+        ..modification.clone()
+    }
+}
+
+/// Whether a modification would change nothing: the provider may send what it has sent before.
+fn is_made(record: &Record<'_>, modification: &Modification) -> Result<bool, StoreError> {
+    let Some(held) = record.values(&modification.description) else {
+        return Ok(match modification.kind {
+            ModificationKind::Delete => true,
+            ModificationKind::Replace => modification.values.is_empty(),
+            _ => false,
+        });
+    };
+    let holds = |normal: &Vec<u8>| held.holds_normalized(normal);
+    Ok(match modification.kind {
+        ModificationKind::Delete if modification.values.is_empty() => false,
+        ModificationKind::Delete => {
+            let mut all = modification.normalized.iter();
+            !all.try_fold(false, |any, normal| holds(normal).map(|here| any || here))?
+        }
+        ModificationKind::Add => {
+            let mut all = modification.normalized.iter();
+            all.try_fold(true, |every, normal| holds(normal).map(|here| every && here))?
+        }
+        _ => {
+            let values = held.to_attribute()?.values;
+            let wanted: FxHashSet<&[u8]> = modification.values.iter().map(Vec::as_slice).collect();
+            values.len() == wanted.len() && values.iter().all(|value| wanted.contains(value.as_slice()))
+        }
+    })
 }
 
 fn change_values(execution: &mut Execution<'_, '_>, name: &Dn, plan: Plan) -> Result<(), OperationError> {

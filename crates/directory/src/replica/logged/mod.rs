@@ -17,7 +17,7 @@ pub(super) use self::{
 /// A change from a provider's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoggedChange {
-    /// The entry's name at the provider before the change.
+    /// The entry's name at the provider before the change; after it with [`LoggedOperation::Revise`].
     pub dn: Box<str>,
     /// Its `entryUUID`, if the log tells it.
     pub uuid: Option<[u8; 16]>,
@@ -43,6 +43,9 @@ pub enum LoggedOperation {
         /// Changes of attributes besides the values of RDNs: timestamps.
         modifications: Vec<RequestedModification>,
     },
+    /// The entry has the name of the change now, whatever its name was before, and these attributes have changed. The
+    /// values of the RDN are among them. What is so already is not changed again.
+    Revise(Vec<RequestedModification>),
 }
 
 impl LoggedChange {
@@ -56,7 +59,7 @@ impl LoggedChange {
         };
         let changes = match &self.operation {
             LoggedOperation::Delete => 0,
-            LoggedOperation::Modify(modifications) => of_all(modifications),
+            LoggedOperation::Modify(modifications) | LoggedOperation::Revise(modifications) => of_all(modifications),
             LoggedOperation::ModifyDn {
                 new_rdn,
                 new_superior,

@@ -15,7 +15,7 @@ use crate::{
 
 /// A logged change, with names and values as they are here.
 pub(in crate::replica) struct ReadLogged {
-    /// The entry's name before it.
+    /// The entry's name before it; after it if it is a revision.
     pub(in crate::replica) dn: Dn,
     pub(in crate::replica) uuid: Option<[u8; 16]>,
     pub(in crate::replica) operation: ReadOperation,
@@ -25,6 +25,7 @@ pub(in crate::replica) enum ReadOperation {
     Delete,
     Modify(Vec<Modification>),
     Rename(Box<ReadRename>),
+    Revise(Vec<Modification>),
 }
 
 pub(in crate::replica) struct ReadRename {
@@ -58,6 +59,7 @@ pub(in crate::replica) fn read(
     let operation = match &change.operation {
         LoggedOperation::Delete => ReadOperation::Delete,
         LoggedOperation::Modify(modifications) => ReadOperation::Modify(reader.modifications(modifications)?),
+        LoggedOperation::Revise(modifications) => ReadOperation::Revise(reader.modifications(modifications)?),
         LoggedOperation::ModifyDn {
             new_rdn,
             delete_old_rdn,
