@@ -149,6 +149,24 @@ fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_ho
     follow_parts(&events);
 }
 
+/// The first refresh breaks off, and one of its names goes to another entry.
+#[test]
+fn what_moved_below_a_new_entry_does_not_come_below_one_of_a_refresh_that_broke_off() {
+    use changes::Change::{Add, Delete, Move};
+    let mut events = vec![Event::Change(0, Add(4, 3, 0)), Event::Deliver(1, 2)];
+    let changes = [
+        Delete(0),
+        Add(0, 1, 0),
+        Add(0, 3, 0),
+        Add(3, 0, 0),
+        Add(2, 3, 0),
+        Move(5, 0, 6),
+    ];
+    events.extend(changes.map(|change| Event::Change(0, change)));
+    events.push(Event::Cut(1, false));
+    follow_parts(&events);
+}
+
 proptest! {
     #![proptest_config(config())]
 
