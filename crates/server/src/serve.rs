@@ -75,7 +75,6 @@ impl Prepared {
     fn new(options: &ServeOptions, log: &Log) -> Result<Self, Failure> {
         // Lowering a limit is always allowed.
         let _ = process::forbid_core_files();
-        process::give_back_large_blocks();
         // A system that keeps the old limit serves fewer connections, but it works.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;

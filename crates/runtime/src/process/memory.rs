@@ -16,28 +16,6 @@ pub fn memory_limit() -> Option<u64> {
         .min()
 }
 
-/// From now on freed blocks of [`LARGE_OCTETS`] and more go back to the system: memory of slow password hashes, the
-/// longest messages, big sorts. Otherwise the C library keeps blocks of up to 32 MiB, several for each thread that used
-/// them.
-///
-/// Does nothing where the C library is not glibc.
-pub fn give_back_large_blocks() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (parameter, octets) in [
-        (nix::libc::M_MMAP_THRESHOLD, LARGE_OCTETS),
-        // The value that glibc itself would set for that threshold.
-        (nix::libc::M_TRIM_THRESHOLD, 2 * LARGE_OCTETS),
-    ] {
-        #[expect(unsafe_code, reason = "there is no safe form")]
-        // SAFETY: mallopt takes two numbers and may be called at any time; it changes nothing that has been allocated.
-        let _ = unsafe { nix::libc::mallopt(parameter, octets) };
-    }
-}
-
-/// This is more than the buffers of a connection and less than the memory of a slow hash.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const LARGE_OCTETS: nix::libc::c_int = 4 << 20;
-
 /// `MemTotal` of `/proc/meminfo`.
 fn total(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

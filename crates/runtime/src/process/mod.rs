@@ -17,7 +17,7 @@ pub use detach::{DetachError, Readiness, detach};
 pub use host::{full_host_name, host_name};
 pub use identity::{Identity, IdentityError, drop_privileges};
 pub use limits::{OpenFilesLimit, forbid_core_files, raise_open_files_limit};
-pub use memory::{give_back_large_blocks, memory_limit};
+pub use memory::memory_limit;
 pub use sandbox::enter_chroot;
 pub use state_file::StateFile;
 pub use usage::{Usage, usage};

@@ -220,8 +220,8 @@ impl Sync {
         }
         let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
         if self.has_everything {
-            // A superior that is not sent itself has another name by now if one above it has moved. A consumer without a
-            // cookie may have entries of a refresh that did not end.
+            // A superior that is not sent itself has another name by now if one above it has moved. A consumer
+            // without a cookie may have entries of a refresh that did not end.
             let needs_all = may_have_moved && !self.tells_places();
             let (_, mut closest) = place::closest(view, record)?;
             while let Some(above) = closest {
