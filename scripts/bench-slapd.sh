@@ -16,7 +16,7 @@
 #   SCALE         numbers of accounts of the part scale                                     (100000 1000000 5000000)
 #   SCALE_SERVERS servers of the part scale; slapd loads 5,000,000 accounts in hours        (ironbark)
 #   ENVFLAGS      durability of both; the data set telco-durable has none                   (writemap nometasync)
-#   FIGURES       those of the part replication: lag rate delta consumers refresh missed    (all)
+#   FIGURES       those of the part replication: lag rate delta consumers refresh missed wire accounts   (all)
 #   SLOW_ROUNDS   rounds of its figures refresh and missed                                  (1)
 #   LAG_RATES     writes a second beside which the lag is measured                          (500 1000)
 #   REFRESH_SETS  data sets of its figure refresh                                           (telco zimbra)

@@ -163,6 +163,23 @@ class Server:
         return json.loads(output.read_text())["points"][0]
 
 
+    def replay(self, count):
+        """Seconds for so many modifications on one connection."""
+        changes = FOLDER / f"{self.data}.changes.ldif"
+        about = ["--data", self.data, "--suffix", self.suffix, "--entries", str(ENTRIES), "--count", str(count)]
+        subprocess.run([IRONBARK, "load", "changes", *about, "-o", changes], check=True, stdout=subprocess.DEVNULL)
+        command = ["taskset", "-c", "1", IRONBARK, "load", "replay", changes, "-H", self.url, "-D", f"cn=admin,{self.suffix}", "-w", "secret"]
+        start = time.perf_counter()
+        subprocess.run([*command, "-c", "1"], check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - start
+
+    def received_from(self, other):
+        """Octets that came on connections to the other server."""
+        lines = subprocess.run(["ss", "-tinpHO", f"dport = :{other.port}"], check=True, capture_output=True, text=True).stdout
+        own = (line for line in lines.splitlines() if f"pid={self.process.pid}," in line)
+        return sum(int(found) for line in own for found in re.findall(r"bytes_received:(\d+)", line))
+
+
 def stop_all():
     for server in list(Server.running):
         server.stop()

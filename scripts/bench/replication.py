@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Replication, measured in turns with slapd as provider and consumer, and with Ironbark as both; prints a table. replication.sh starts it.
 
-    replication.py [lag|rate|refresh|missed|delta|consumers]...
+    replication.py [lag|rate|refresh|missed|delta|consumers|wire|accounts]...
 """
 
 import math
@@ -37,13 +37,13 @@ def provide(kind, overlays=SYNCPROV, data="telco"):
     return provider.start()
 
 
-def pair(kind, overlays=SYNCPROV, words=""):
+def pair(kind, overlays=SYNCPROV, words="", data="telco"):
     """Provider and consumer, which has everything."""
-    provider = provide(kind, overlays)
-    consumer = Server(kind, "consumer").copy(prepare(kind))
+    provider = provide(kind, overlays, data)
+    consumer = Server(kind, "consumer", data).copy(prepare(kind, data))
     consumer.configure(follows=provider, words=words)
     consumer.start()
-    provider.replace(*PROBE, "first")
+    provider.replace(*(PROBE if data == "telco" else (provider.suffix, "description")), "first")
     converge(provider, consumer)
     return provider, consumer
 
@@ -182,6 +182,31 @@ def consumers(kind):
     yield "KB more after 20000 changes, of which one consumer reads none", memory[2] - memory[1], "less", ""
 
 
+def wire(kind):
+    """What the consumer receives; a random subscriber gets another value of one attribute."""
+    changes = 1000 * int(SECONDS)
+    for name, overlays, words in ("entries", SYNCPROV, ""), ("delta", SYNCPROV + LOG, DELTA):
+        provider, consumer = pair(kind, overlays, words)
+        before = consumer.received_from(provider)
+        provider.load("-c", "16", "-n", str(changes))
+        converge(provider, consumer)
+        yield f"octets on the wire for each change, {name}", (consumer.received_from(provider) - before) / changes, "less", ""
+        stop_all()
+
+
+def accounts(kind):
+    """The source text's run: 28,000 modifications of mail accounts, one after the other."""
+    for name, overlays in ("single node", ""), ("with accesslog and a delta consumer", SYNCPROV + LOG):
+        provider, consumer = pair(kind, overlays, DELTA, "zimbra") if overlays else (provide(kind, "", "zimbra"), None)
+        seconds = provider.replay(28_000)
+        yield f"seconds for 28,000 modifications of accounts, {name}", seconds, "less", ""
+        if consumer:
+            yield "seconds until the consumer has all of them", converge(provider, consumer), "", ""
+            size = (provider.folder / "log" / "data.mdb").stat().st_blocks * 512
+            yield "MB of the log of these", size / 1e6, "less", ""
+        stop_all()
+
+
 def show(number):
     return "-" if math.isnan(number) else f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
@@ -206,7 +231,7 @@ def table(figure):
         print(f"| {label} | {show(median(row['slapd']))} | {show(median(row['ironbark']))} | {ratio} | {row['goal']} |", flush=True)
 
 
-FIGURES = {figure.__name__: figure for figure in (lag, rate, refresh, missed, delta, consumers)}
+FIGURES = {figure.__name__: figure for figure in (lag, rate, refresh, missed, delta, consumers, wire, accounts)}
 
 
 def main(names):
