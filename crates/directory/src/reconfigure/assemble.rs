@@ -20,9 +20,9 @@ use crate::{
     stamp::generalized_time,
 };
 
-/// A configuration that serves only the root DSE: the one before the first.
+/// The configuration before the first one. It has no subschema subentry, and nobody is served with it.
 pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), Vec::new(), &[], Pipeline::default())
+    configuration(read.clone(), Vec::new(), &[], Pipeline::default(), |_| ())
 }
 
 /// The same with contexts that no server uses.
@@ -30,9 +30,9 @@ pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
-    let mut configuration = configuration(read.clone(), contexts, &[], Pipeline::default())?;
-    configuration.subschema = Arc::new([root_dse::subschema(&configuration)]);
-    Ok(configuration)
+    configuration(read.clone(), contexts, &[], Pipeline::default(), |made| {
+        made.subschema = Arc::new([root_dse::subschema(made)]);
+    })
 }
 
 /// Keeps the schema if the definitions are the same: everything that was resolved against the new schema means the same
@@ -57,18 +57,19 @@ pub(super) fn dated(
     root_dse: &[RootDseAddition],
     overlays: Pipeline,
 ) -> Result<Configuration, OpenError> {
-    let mut next = configuration(read, contexts, root_dse, overlays)?;
-    let now = directory.clock().now().unix_seconds();
-    root_dse::publish_schema(&mut next, current, &generalized_time::text(now));
-    Ok(next)
+    let now = generalized_time::text(directory.clock().now().unix_seconds());
+    let publish = |next: &mut Configuration| root_dse::publish_schema(next, current, &now);
+    configuration(read, contexts, root_dse, overlays, publish)
 }
 
-/// The configuration in the form for operations, with the overlays of the frontend.
+/// The configuration in the form for operations, with the overlays of the frontend. `publish` sets the subschema
+/// subentry, which the root DSE names.
 fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],
     overlays: Pipeline,
+    publish: impl FnOnce(&mut Configuration),
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known =
@@ -109,6 +110,7 @@ fn configuration(
     };
     configuration.rules = rules(&configuration)?;
     configuration.operation_rules = operation_rules(&configuration)?;
+    publish(&mut configuration);
     let root = root_dse::root(&configuration, root_dse)?;
     configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
