@@ -3,7 +3,6 @@
 
 use ironbark_directory::{CookiePlace, Incoming, LogStep, OperationError};
 use ironbark_model::ResultCode;
-use ironbark_store::ContextVector;
 use roaring::RoaringTreemap;
 
 use super::{Follower, Stop};
@@ -38,15 +37,7 @@ impl Follower {
 
     /// The comparison has come to its end: other entries than those that were sent are gone, and those of `gone`.
     pub(crate) async fn end_comparison(&mut self, gone: Vec<[u8; 16]>, place: CookiePlace) -> Result<(), Stop> {
-        self.settle().await?;
-        let present = self.present.take().unwrap_or_default();
-        if let Some(load) = self.load.take() {
-            let installed = load.install(&ContextVector::default()).await;
-            installed.map_err(|error| self.give_up_load(error))?;
-        } else {
-            let vector = self.vector()?;
-            self.delete_absent(present, &vector).await?;
-        }
+        self.end_content().await?;
         for uuid in gone {
             self.change(Incoming::Delete { uuid }, None).await?;
         }

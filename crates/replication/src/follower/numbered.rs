@@ -54,18 +54,22 @@ impl Follower {
 
     /// The refresh has come to its end: what it has not sent is gone.
     pub(crate) async fn end_refresh(&mut self, place: LogPlace) -> Result<(), Stop> {
+        self.end_content().await?;
+        self.step(Incoming::EndOfRefresh, LogStep::Set(place)).await?;
+        self.settle().await
+    }
+
+    /// All of the content has come from a provider without CSNs: a load is installed, or what was not sent is deleted.
+    pub(super) async fn end_content(&mut self) -> Result<(), Stop> {
         self.settle().await?;
         let present = self.present.take().unwrap_or_default();
         if let Some(load) = self.load.take() {
             let installed = load.install(&ContextVector::default()).await;
-            installed.map_err(|error| self.give_up_load(error))?;
-        } else {
-            // Everything here is the provider's.
-            let vector = self.vector()?;
-            self.delete_absent(present, &vector).await?;
+            return installed.map_err(|error| self.give_up_load(error));
         }
-        self.step(Incoming::EndOfRefresh, LogStep::Set(place)).await?;
-        self.settle().await
+        // Everything here is the provider's.
+        let vector = self.vector()?;
+        self.delete_absent(present, &vector).await
     }
 
     /// A change of the log.
