@@ -7,6 +7,10 @@ use crate::{
     tables::{LogTables, MetaRow},
 };
 
+/// Rows of a refresh under way that are passed over to find what stands before it. A consumer that would need more gets
+/// the entries compared instead.
+const MOST_UNCOVERED_ROWS: usize = 1_000;
+
 /// A row of the log: its vector, and the numbers of its changes.
 struct Reaching {
     vector: ContextVector,
@@ -41,6 +45,7 @@ impl View<'_> {
 
     /// The last change up to `position` behind which the vector covered all that had come. Behind others, a refresh was
     /// under way while another server's cookie raised the vector: what the refresh had brought stands before that.
+    /// `None`: the log does not tell, or not within [`MOST_UNCOVERED_ROWS`].
     fn covered_before(&self, position: u64) -> Result<Option<u64>, StoreError> {
         let (Some(log), Some(begin)) = (&self.tables().log, self.log_state()?.first) else {
             return Ok(None);
@@ -50,7 +55,11 @@ impl View<'_> {
         if let Some(uncovered) = self.first_uncovered()? {
             at = at.min(uncovered - 1);
         }
-        while at >= begin {
+        // A client may ask this again and again.
+        for _ in 0..MOST_UNCOVERED_ROWS {
+            if at < begin {
+                break;
+            }
             let Some(found) = LogRows::from(self.tables(), self.txn, log, at)?.next() else {
                 return Ok(Some(at));
             };
@@ -60,7 +69,7 @@ impl View<'_> {
             }
             at = first - 1;
         }
-        // Before the first change of the log: known only with the vector from there.
+        // Before the first change of the log: known only with the vector from there. Or there are too many rows.
         Ok(self
             .log_base()?
             .is_some()
