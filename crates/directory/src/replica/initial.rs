@@ -86,6 +86,7 @@ impl Directory {
             configuration,
             builder,
             seen: FxHashSet::default(),
+            greatest: ContextVector::default(),
             last: None,
         };
         // Without a thread the entries are applied one by one.
@@ -167,6 +168,8 @@ struct Load {
     configuration: Arc<Configuration>,
     builder: BulkBuilder,
     seen: FxHashSet<[u8; 16]>,
+    /// The greatest CSN of each server.
+    greatest: ContextVector,
     /// The last CSN that was given to an entry of a provider without CSNs.
     last: Option<Csn>,
 }
@@ -201,6 +204,7 @@ impl Load {
         if !self.seen.insert(read.uuid) {
             return Err(ReplicaRefusal::SentTwice { name: name() }.into());
         }
+        self.greatest.merge(csn);
         let attributes = read.attributes.into_iter().map(|attribute| Attribute {
             description: attribute.description,
             values: attribute.values,
@@ -242,7 +246,7 @@ impl Load {
         if let Some(own) = self.last {
             vector.merge(own);
         }
-        let last = self.builder.install(&self.database, &vector)?;
+        let last = self.builder.install(&self.database, &vector, &self.greatest)?;
         if let Some(feed) = writer.map(WriterHandle::feed) {
             feed.committed(last);
         }

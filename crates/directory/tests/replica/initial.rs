@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{InitialLoad, OperationError, ReplicaMapping, ReplicatedEntry};
+use ironbark_directory::{Incoming, InitialLoad, OperationError, ReplicaMapping, Replicated, ReplicatedEntry};
 use ironbark_store::{ContextVector, Csn, Scope};
 
 use crate::{
     harness::Site,
     peer::{
-        LINES, content, context, csn, entries_of, entry, mapping, names, parsed, person, refresh, rows, vector, view,
+        LINES, content, context, csn, entries_of, entry, mapping, message, names, parsed, person, refresh, rows, send,
+        shared, vector, view,
     },
 };
 
@@ -50,6 +51,23 @@ fn an_empty_database_gets_the_providers_entries_and_its_vector() {
     refresh(&consumer, mapping(&consumer), &entry(&provider, "cn=a,ou=p,dc=ex"));
     assert_eq!(content(&consumer), content(&provider));
     assert_eq!(rows(&consumer).len(), 1);
+}
+
+/// The provider is still being filled itself.
+#[test]
+fn entries_that_the_providers_vector_does_not_cover_wait_for_its_cookie() {
+    let provider = provider();
+    let consumer = Site::open_server(2, LINES);
+    load(&consumer, entries_of(&provider), &ContextVector::default()).expect("loaded");
+    let is_uncovered = || view(&consumer, |view| view.first_uncovered().expect("readable").is_some());
+    assert!(is_uncovered(), "a vector of the entries would say too much");
+    let cookie = Replicated {
+        cookie: vector(&provider).iter().collect(),
+        ..message(shared(&consumer), Incoming::Nothing)
+    };
+    send(&consumer, cookie).expect("taken");
+    assert!(!is_uncovered());
+    assert_eq!(vector(&consumer), vector(&provider));
 }
 
 #[test]

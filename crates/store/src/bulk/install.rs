@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     ContextVector, Database, DatabaseOptions, IndexDefinition, StoreError,
+    log::uncovered::Uncovered,
     tables::{MetaRow, Table, Tables},
 };
 
@@ -39,20 +40,26 @@ impl BulkBuilder {
 
     /// Puts what was built into the open database, with this context vector, in one transaction that is as durable as
     /// any other. The log of changes begins anew behind it. Returns the number of the last change, for who waits for
-    /// one.
+    /// one. `greatest` are the greatest CSNs of the entries: those that the vector does not cover wait for a cookie, as
+    /// changes do ([`View::first_uncovered`](crate::View::first_uncovered)).
     ///
     /// The transaction holds up to 512 MiB of the new pages in memory.
     ///
     /// # Errors
     /// A superior is missing, or the database has got entries meanwhile: nothing was changed. The disk is full.
-    pub fn install(mut self, database: &Database, vector: &ContextVector) -> Result<u64, StoreError> {
+    pub fn install(
+        mut self,
+        database: &Database,
+        vector: &ContextVector,
+        greatest: &ContextVector,
+    ) -> Result<u64, StoreError> {
         self.refuse_missing()?;
         let room_checked = |error: StoreError| error.with_room_checked(&database.options().directory);
         self.write_tables().map_err(room_checked)?;
         let Some(built) = self.database.take() else {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
-        take_over(database, &built, vector).map_err(room_checked)
+        take_over(database, &built, (vector, greatest)).map_err(room_checked)
     }
 }
 
@@ -76,7 +83,7 @@ fn refuse_if_touched(tables: &Tables, txn: &heed::RoTxn<'_>) -> Result<(), Store
     }
 }
 
-fn take_over(database: &Database, built: &Database, vector: &ContextVector) -> Result<u64, StoreError> {
+fn take_over(database: &Database, built: &Database, csns: (&ContextVector, &ContextVector)) -> Result<u64, StoreError> {
     // The order of the locks is that of a write transaction.
     let writer = database.lock_writer();
     let mut txn = database.env.write_txn()?;
@@ -107,7 +114,7 @@ fn take_over(database: &Database, built: &Database, vector: &ContextVector) -> R
     }
     let structure = tables.number(&txn, MetaRow::StructureVersion)?;
     tables.put_number(&mut txn, MetaRow::StructureVersion, structure + 1)?;
-    let sequence = begin_log_anew(tables, &mut txn, vector)?;
+    let sequence = begin_log_anew(tables, &mut txn, csns)?;
     // Others find out from the number of this transaction that they must load attribute numbers, sets and indexes.
     txn.commit()?;
     drop(writer);
@@ -115,15 +122,32 @@ fn take_over(database: &Database, built: &Database, vector: &ContextVector) -> R
 }
 
 /// The entries came without rows: a log that is kept begins behind a number that no row has.
-fn begin_log_anew(tables: &Tables, txn: &mut RwTxn<'_>, vector: &ContextVector) -> Result<u64, StoreError> {
+fn begin_log_anew(
+    tables: &Tables,
+    txn: &mut RwTxn<'_>,
+    (vector, greatest): (&ContextVector, &ContextVector),
+) -> Result<u64, StoreError> {
     let sequence = tables.number(txn, MetaRow::Sequence)? + 1;
     tables.put_number(txn, MetaRow::Sequence, sequence)?;
     if !vector.is_empty() {
         tables.put_meta(txn, MetaRow::Context, &vector.encode())?;
     }
+    let uncovered = Uncovered {
+        first: sequence,
+        csns: greatest.iter().filter(|csn| !vector.covers(*csn)).collect(),
+        ..Uncovered::default()
+    };
+    let is_covered = uncovered.csns.is_empty();
+    if !is_covered {
+        tables.put_meta(txn, MetaRow::Uncovered, &uncovered.encode())?;
+    }
     if tables.number(txn, MetaRow::LogFirst)? != 0 {
         tables.put_number(txn, MetaRow::LogFirst, sequence + 1)?;
-        tables.put_meta(txn, MetaRow::LogBase, &vector.encode())?;
+        if is_covered {
+            tables.put_meta(txn, MetaRow::LogBase, &vector.encode())?;
+        } else {
+            tables.delete_meta(txn, MetaRow::LogBase)?;
+        }
     }
     Ok(sequence)
 }
