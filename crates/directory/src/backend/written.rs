@@ -54,6 +54,31 @@ pub(crate) struct Executed {
     pub(crate) has_notes: bool,
 }
 
+impl Executed {
+    /// Of several writes in one task: what they leave together. One that has changed nothing does not hide those before
+    /// it, which would be taken for nothing to commit.
+    pub(crate) fn and(self, later: Self) -> Self {
+        let has_notes = self.has_notes || later.has_notes;
+        let lifts_restriction = self.lifts_restriction || later.lifts_restriction;
+        let last = if later.is_change() { later } else { self };
+        Self {
+            record: last.record,
+            lifts_restriction,
+            has_notes,
+        }
+    }
+
+    /// Whether it has changed something.
+    pub(crate) fn is_change(&self) -> bool {
+        self.record.position.sequence != 0
+    }
+
+    /// Whether there is something to commit.
+    pub(crate) fn has_news(&self) -> bool {
+        self.is_change() || self.has_notes
+    }
+}
+
 /// The reason why a write was not made.
 pub(crate) struct Refusal {
     /// The answer to the client.

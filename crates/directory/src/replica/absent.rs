@@ -223,7 +223,7 @@ impl WriteTask for Job {
             MOST_DELETED
         };
         let mut found = (Vec::new(), None);
-        let mut ended = execute_one(&self.directory, served, requested, transaction, |execution| {
+        let (success, mut all) = execute_one(&self.directory, served, requested, transaction, |execution| {
             found = self.absent.victims(execution, most)?;
             Ok(Success::default())
         })?;
@@ -232,17 +232,18 @@ impl WriteTask for Job {
             let deleted = execute_one(&self.directory, served, requested, transaction, |execution| {
                 self.absent.delete(execution, victim)
             });
-            ended = deleted.map_err(|refusal| Refusal {
+            let (_, deleted) = deleted.map_err(|refusal| Refusal {
                 // Those before it must be undone.
                 dirty: refusal.dirty || number > 0,
                 ..refusal
             })?;
+            all = all.and(deleted);
         }
         *self.slice.lock().unwrap_or_else(PoisonError::into_inner) = AbsentSlice {
             deleted: victims.len(),
             next,
         };
-        Ok(ended)
+        Ok((success, all))
     }
 
     fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {

@@ -172,7 +172,7 @@ impl<'a> Arriving<'a> {
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
         let Self { change, entry, to } = *self;
-        let mut moves = Moves::new(&change.mapping, to);
+        let mut moves = Moves::new(&change.mapping, to, entry.place.is_some());
         if placing::prepare(execution, &mut moves, self.wanted(None), aftermath)? == Way::Lost {
             if entry.place.is_some() {
                 aftermath.buried.push(entry.uuid);
@@ -294,7 +294,7 @@ impl<'a> Arriving<'a> {
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
         let Self { change, entry, to } = *self;
-        let mut moves = Moves::new(&change.mapping, to);
+        let mut moves = Moves::new(&change.mapping, to, entry.place.is_some());
         let way = placing::prepare(execution, &mut moves, self.wanted(Some(id)), aftermath)?;
         let outcome = match way {
             Way::Lost if entry.place.is_some() => {
@@ -304,7 +304,7 @@ impl<'a> Arriving<'a> {
                 OutcomeKind::Lost.into()
             }
             Way::Lost => {
-                conflict::drop_entry(execution, id)?;
+                conflict::drop_entry(execution, id, None)?;
                 OutcomeKind::Lost.into()
             }
             Way::Rebuild => rebuild(execution, (change, entry, to), (&mut moves, id))?,
@@ -313,6 +313,7 @@ impl<'a> Arriving<'a> {
         if let Some(id) = outcome.id {
             self.check_place(execution, id, aftermath)?;
         }
+        aftermath.append(moves.told.unwrap_or_default());
         Ok(ReplicaOutcome {
             remade: moves.remade,
             ..outcome

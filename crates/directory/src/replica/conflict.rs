@@ -5,6 +5,7 @@ use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Record, ValueChange};
 
 use super::{
     mapping::ReplicaMapping,
+    place::Aftermath,
     placing::{Moves, Spot},
 };
 use crate::{
@@ -109,7 +110,7 @@ fn note_with(
 /// Takes the name from an entry that is in the way, because the provider says whose name it is. The entry moves aside
 /// with what is below it, to a name that is made of its UUID: the provider tells later in the same session where it is
 /// now, or that it is gone. The suffix cannot move, and an entry without a UUID cannot be told of: they go. `winner`
-/// has the name then.
+/// has the name then. `told` is as of [`drop_entry`].
 ///
 /// # Errors
 /// The storage failed, or an overlay refused.
@@ -118,6 +119,7 @@ pub(super) fn set_aside(
     mapping: &ReplicaMapping,
     id: EntryId,
     winner: Claim,
+    mut told: Option<&mut Aftermath>,
 ) -> Result<(), OperationError> {
     execution.has_displaced = true;
     let (claim, name) = {
@@ -137,7 +139,13 @@ pub(super) fn set_aside(
     match spot {
         Some(Spot::Free) => {}
         // What its provider has told below that name before belongs to it.
-        Some(Spot::Glue(glue)) => Moves::new(mapping, &aside).children(execution, glue, &name, 0)?,
+        Some(Spot::Glue(glue)) => {
+            let mut moves = Moves::new(mapping, &aside, told.is_some());
+            moves.children(execution, glue, &name, 0)?;
+            if let (Some(told), Some(further)) = (&mut told, moves.told) {
+                told.append(further);
+            }
+        }
         Some(Spot::Entry(_)) | None => {
             note_among(
                 execution,
@@ -146,7 +154,7 @@ pub(super) fn set_aside(
                 (name.pretty(), None),
                 (winner, claim),
             );
-            return drop_entry(execution, id);
+            return drop_entry(execution, id, told);
         }
     }
     tracing::info!(target: "sync", "\"{}\": has given its name away, and is now \"{}\"", name.pretty(), aside.pretty());
@@ -184,13 +192,25 @@ pub(super) fn tell_cycle(execution: &mut Execution<'_, '_>, (name, to): (&Dn, &D
     );
 }
 
-/// Removes an entry that has lost its name. It leaves no tombstone: a later change of it may come. What is below it
-/// stays under the name.
+/// Removes an entry that has lost its name. What is below it stays under the name.
+///
+/// Where providers tell places (`told`), others may have decided otherwise, by another version of the entry: its end is
+/// told to all, and is final. Otherwise it leaves no tombstone: a later change of it may come.
 ///
 /// # Errors
 /// The storage failed, or an overlay refused.
-pub(super) fn drop_entry(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+pub(super) fn drop_entry(
+    execution: &mut Execution<'_, '_>,
+    id: EntryId,
+    told: Option<&mut Aftermath>,
+) -> Result<(), OperationError> {
     let name = execution.view().dn(id)?;
+    if let Some(told) = told {
+        told.take_up_below(execution, id)?;
+        let record = write_checks::record_of(execution.view(), id)?;
+        told.buried.extend(record.entry_uuid()?);
+        return delete::remove(execution, id, None);
+    }
     // A tombstone is for a UUID.
     execution.apply_further(Effect::Modify {
         dn: name.pretty().into(),

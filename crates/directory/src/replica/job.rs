@@ -260,16 +260,18 @@ impl Job {
             // The message itself must be undone.
             told.map_err(|refusal| Refusal { dirty: true, ..refusal })
         };
-        let mut last = ended;
+        let (success, mut all) = ended;
         for uuid in &aftermath.buried {
-            last = tell(&mut |execution| {
+            let (_, told) = tell(&mut |execution| {
                 execution.bury(*uuid);
                 Ok(())
             })?;
+            all = all.and(told);
         }
         if !aftermath.moved.is_empty() {
-            last = tell(&mut |execution| aftermath.stamp_moved(execution))?;
+            let (_, told) = tell(&mut |execution| aftermath.stamp_moved(execution))?;
+            all = all.and(told);
         }
-        Ok(last)
+        Ok((success, all))
     }
 }

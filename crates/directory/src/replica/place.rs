@@ -94,6 +94,12 @@ impl Aftermath {
         self.buried.is_empty() && self.moved.is_empty()
     }
 
+    /// Takes up what there is to tell of another part of the same message.
+    pub(super) fn append(&mut self, further: Self) {
+        self.buried.extend(further.buried);
+        self.moved.extend(further.moved);
+    }
+
     /// Takes up the entries whose closest superior this one is, or would be.
     pub(super) fn take_up_below(&mut self, execution: &Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
         for below in closest_below(execution, id)? {

@@ -67,7 +67,7 @@ pub(super) fn prepare(
         && own != Some(holder)
         && !match place {
             Some(told) => give_way(execution, mapping, (told, claim), holder, aftermath)?,
-            None => displace(execution, mapping, holder, claim)?,
+            None => displace(execution, mapping, (holder, claim), None)?,
         }
     {
         return Ok(Way::Lost);
@@ -142,7 +142,7 @@ fn give_way(
             if knew.is_none() {
                 aftermath.moved.push(held.uuid);
             }
-            conflict::set_aside(execution, mapping, holder, claim)?;
+            conflict::set_aside(execution, mapping, holder, claim, Some(aftermath))?;
             return Ok(true);
         }
         _ => {}
@@ -154,15 +154,16 @@ fn give_way(
     Ok(true)
 }
 
-/// Takes the name from its holder; `false`: the holder is newer, and keeps it.
+/// Takes the name from its holder; `false`: the holder is newer, and keeps it. `told` is as of
+/// [`conflict::drop_entry`].
 fn displace(
     execution: &mut Execution<'_, '_>,
     mapping: &ReplicaMapping,
-    holder: EntryId,
-    claim: Claim,
+    (holder, claim): (EntryId, Claim),
+    told: Option<&mut Aftermath>,
 ) -> Result<bool, OperationError> {
     if !mapping.multi_provider {
-        conflict::set_aside(execution, mapping, holder, claim)?;
+        conflict::set_aside(execution, mapping, holder, claim, told)?;
         return Ok(true);
     }
     let (held, attributes, name) = {
@@ -179,7 +180,7 @@ fn displace(
         return Ok(false);
     }
     conflict::tell(execution, &name, claim, held, &attributes);
-    conflict::drop_entry(execution, holder)?;
+    conflict::drop_entry(execution, holder, told)?;
     Ok(true)
 }
 
@@ -224,15 +225,18 @@ pub(super) struct Moves<'a> {
     left: usize,
     /// Entries that were made anew: their former IDs and the new ones.
     pub(super) remade: Vec<(EntryId, EntryId)>,
+    /// What this server has to tell of them, if the provider tells places.
+    pub(super) told: Option<Aftermath>,
 }
 
 impl<'a> Moves<'a> {
-    pub(super) fn new(mapping: &'a ReplicaMapping, name: &'a Dn) -> Self {
+    pub(super) fn new(mapping: &'a ReplicaMapping, name: &'a Dn, tells_places: bool) -> Self {
         Self {
             mapping,
             name,
             left: MOST_MOVES,
             remade: Vec::new(),
+            told: tells_places.then(Aftermath::default),
         }
     }
 
@@ -315,8 +319,8 @@ impl<'a> Moves<'a> {
             if is_glue {
                 return self.children(execution, id, target, level + 1);
             }
-            if !displace(execution, self.mapping, holder, own)? {
-                conflict::drop_entry(execution, id)?;
+            if !displace(execution, self.mapping, (holder, own), self.told.as_mut())? {
+                conflict::drop_entry(execution, id, self.told.as_mut())?;
                 return match Spot::of(execution, &current)? {
                     Spot::Glue(rest) => self.children(execution, rest, target, level + 1),
                     Spot::Free | Spot::Entry(_) => Ok(()),

@@ -57,12 +57,11 @@ impl WriteTask for ErrandTask {
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         let origin = RequestContext::of_server(served.context.settings.root_dn.clone().unwrap_or_default());
         let computed = Computed::default();
-        let mut last = Executed {
+        let mut all = Executed {
             record: ironbark_store::ChangeRecord::default(),
             lifts_restriction: false,
             has_notes: false,
         };
-        let mut is_dirty = false;
         for number in 0..self.errand.steps() {
             let requested = Requested {
                 origin: &origin,
@@ -72,21 +71,13 @@ impl WriteTask for ErrandTask {
             let done = execute_one(&self.directory, served, requested, transaction, |execution| {
                 self.errand.step(number, execution).map(|()| Success::default())
             });
-            match done {
-                Ok((_, executed)) if executed.record.position.sequence != 0 => {
-                    is_dirty = true;
-                    last = executed;
-                }
-                Ok(_) => {}
-                Err(refusal) => {
-                    return Err(Refusal {
-                        dirty: refusal.dirty || is_dirty,
-                        ..refusal
-                    });
-                }
-            }
+            let (_, executed) = done.map_err(|refusal| Refusal {
+                dirty: refusal.dirty || all.has_news(),
+                ..refusal
+            })?;
+            all = all.and(executed);
         }
-        Ok((Success::default(), last))
+        Ok((Success::default(), all))
     }
 
     fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {

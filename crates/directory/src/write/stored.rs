@@ -253,7 +253,7 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
         match task.execute(served, &mut transaction) {
             Ok((success, executed)) => {
                 // A bind may have nothing to record.
-                changed |= executed.record.position.sequence != 0 || executed.has_notes;
+                changed |= executed.has_news();
                 outcomes.push(Outcome::Done(success, executed));
             }
             Err(Refusal {

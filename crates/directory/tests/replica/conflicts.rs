@@ -4,7 +4,10 @@ use ironbark_directory::{ConflictKind, Incoming, KeptConflict, OutcomeKind, Repl
 
 use crate::{
     harness::Site,
-    peer::{LINES, csn, delete, made, mapping, message, names, parsed, person, refresh, send, shared, tombstone},
+    peer::{
+        LINES, csn, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
+        tombstone,
+    },
 };
 
 fn site() -> Site {
@@ -314,4 +317,25 @@ fn deletes_cycles_and_names_that_are_given_away_are_kept() {
     assert_eq!(conflict.kind, ConflictKind::Aside);
     assert_eq!((&*conflict.name, conflict.loser.uuid), ("cn=c,dc=ex", [12; 16]));
     assert!(conflict.other_name.expect("told").starts_with("entryUUID=0c0c0c0c-"));
+}
+
+/// An entry moves to a name where glue stands, and below both is an entry of the same name. Which of these is newer may
+/// look different elsewhere.
+#[test]
+fn the_end_of_an_entry_that_loses_its_name_by_a_move_is_told_to_all() {
+    let site = site();
+    refresh(&site, shared(&site), &person("cn=a,ou=x,dc=ex", 5, &csn(1, 9)));
+    let unit = |name: &str, csn: &str| {
+        let ou = name.split([',', '=']).nth(1).expect("a name");
+        made(name, 6, csn, &[("objectClass", "organizationalUnit"), ("ou", ou)])
+    };
+    refresh(&site, shared(&site), &unit("ou=y,dc=ex", &csn(1, 3)));
+    refresh(&site, shared(&site), &person("cn=a,ou=y,dc=ex", 7, &csn(1, 20)));
+    let moved = placed(unit("ou=x,dc=ex", &csn(1, 10)), 1, &csn(1, 20));
+    assert_eq!(refresh(&site, shared(&site), &moved), OutcomeKind::Renamed);
+    assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "dc=ex", "ou=x,dc=ex"]);
+    assert_eq!(entry(&site, "cn=a,ou=x,dc=ex").uuid, [7; 16]);
+    let gone = tombstone(&site, [5; 16]).expect("its end is final");
+    assert_eq!(gone.server_id(), 2, "and a change of this server");
+    assert!(rows(&site).last().expect("a row").buried.contains(&[5; 16]));
 }

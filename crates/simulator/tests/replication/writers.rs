@@ -256,3 +256,74 @@ fn what_a_refresh_brought_before_the_cookie_of_another_is_told_to_who_has_that_c
         ],
     );
 }
+
+/// An entry moves to a name where glue stands for one that was deleted. Below both is an entry of the same name: one of
+/// them goes, and its end is told to all. Nothing is left of it to be told elsewhere, and the message counts all the
+/// same.
+#[test]
+fn of_two_entries_that_come_below_one_the_end_of_one_is_told() {
+    use changes::Change::{Add, Delete, DeleteTree, Modify, Move};
+    run(
+        CHAIN,
+        &[
+            Event::Change(0, Modify(3, 0, 0)),
+            Event::Change(0, Add(4, 0, 2)),
+            Event::Look(0),
+            Event::Deliver(2, 6),
+            Event::Change(0, Add(0, 3, 3)),
+            Event::Change(1, Add(2, 0, 1)),
+            Event::Change(2, Delete(7)),
+            Event::Deliver(2, 6),
+            Event::Change(2, Add(7, 0, 3)),
+            Event::Deliver(3, 6),
+            Event::Change(2, DeleteTree(0)),
+            Event::Change(1, Add(4, 3, 1)),
+            Event::Change(2, Add(3, 1, 1)),
+            Event::Deliver(1, 2),
+            Event::Deliver(3, 1),
+            Event::Change(0, Delete(1)),
+            Event::Change(1, Add(7, 3, 2)),
+            Event::Deliver(3, 2),
+            Event::Change(0, Move(2, 1, 1)),
+            Event::Cut(1, true),
+            Event::Change(0, Add(6, 3, 0)),
+            Event::Restart(2),
+            Event::Change(0, Move(5, 2, 1)),
+            Event::Change(0, Modify(0, 1, 1)),
+            Event::Deliver(2, 1),
+            Event::Change(0, Modify(1, 1, 0)),
+            Event::Change(2, Move(6, 2, 0)),
+            Event::Change(2, Modify(2, 1, 3)),
+            Event::Change(0, Add(5, 0, 3)),
+            Event::Deliver(1, 4),
+            Event::Change(0, Modify(6, 0, 0)),
+            Event::Change(0, Add(5, 0, 3)),
+        ],
+    );
+}
+
+/// A server was loaded by one whose own first refresh had not ended, and began anew.
+#[test]
+fn entries_that_were_loaded_without_a_cookie_make_no_vector() {
+    use changes::Change::{Add, Delete, Move};
+    let add = |node| Event::Change(node, Add(0, 0, 0));
+    run_apart(
+        RING,
+        &[
+            add(0),
+            Event::Cut(0, false),
+            add(0),
+            Event::Change(0, Delete(1)),
+            Event::Deliver(0, 5),
+            add(0),
+            add(0),
+            Event::Change(0, Move(3, 0, 0)),
+            Event::Deliver(0, 4),
+            add(2),
+            Event::Deliver(1, 5),
+            Event::Restart(2),
+            add(2),
+            Event::Deliver(0, 1),
+        ],
+    );
+}

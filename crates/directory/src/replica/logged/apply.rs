@@ -256,7 +256,7 @@ impl Logged<'_> {
     ) -> Result<ReplicaOutcome, OperationError> {
         let current = execution.view().dn(self.id)?;
         let mapping = &self.change.mapping;
-        let mut moves = Moves::new(mapping, to);
+        let mut moves = Moves::new(mapping, to, false);
         let wanted = Wanted {
             mapping,
             name: to,
@@ -270,7 +270,7 @@ impl Logged<'_> {
         let way = placing::prepare(execution, &mut moves, wanted, aftermath)?;
         let outcome = match way {
             Way::Lost => {
-                conflict::drop_entry(execution, self.id)?;
+                conflict::drop_entry(execution, self.id, None)?;
                 OutcomeKind::Lost.into()
             }
             Way::Rebuild => {
