@@ -126,7 +126,6 @@ impl SearchRun {
             return Progress::More;
         }
         if let Some(sync) = self.tree_sync_mut() {
-            sync.own = own;
             let gone = std::mem::take(&mut sync.gone);
             gone.chunks(MOST_UUIDS)
                 .for_each(|some| encode_ids(step.out, id, true, some));

@@ -45,8 +45,6 @@ pub(crate) struct TreeSync {
     reload_hint: bool,
     request: Box<[u8]>,
     consumer: (u16, u16),
-    /// The ID of this server.
-    own: u16,
     known: ContextVector,
     /// The vector of the tree that is being walked over.
     vector: ContextVector,
@@ -122,7 +120,6 @@ impl TreeSync {
             reload_hint: control.value.reload_hint,
             request: pdu.into(),
             consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
-            own: 0,
             known: cookie.csns,
             vector: vector_of(configuration, context),
             phase: Phase::Begin,
@@ -206,17 +203,12 @@ impl TreeSync {
                 }
                 (self.has_changes && !is_known).then_some(EntryState::Add)
             }
-            Phase::Compare => {
-                // A database may follow the configuration of the same server.
-                let is_other = self.consumer.1 != 0 && self.consumer.1 != self.own;
-                let has_brought = is_other && csn.is_some_and(|csn| csn.server_id() == self.consumer.1);
-                match before {
-                    _ if has_brought && before.is_none_or(|before| before.csn != csn) => None,
-                    None => Some(EntryState::Add),
-                    Some(before) if *before == now => None,
-                    Some(_) => Some(EntryState::Modify),
-                }
-            }
+            // Also what the consumer has made itself: it may have lost it since, and then others bring it.
+            Phase::Compare => match before {
+                None => Some(EntryState::Add),
+                Some(before) if *before == now => None,
+                Some(_) => Some(EntryState::Modify),
+            },
         };
         self.met.insert(uuid, now);
         if self.present.len() >= MOST_UUIDS {
