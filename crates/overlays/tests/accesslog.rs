@@ -329,15 +329,17 @@ fn reads_binds_and_refused_changes_are_logged_when_the_settings_say_so() {
 
 #[test]
 fn old_entries_are_purged_after_the_least_csn_was_raised() {
-    let mut site = site("logops writes\nlogpurge 00:01 00:00:01\nlogpurgebatch 2");
+    // The searches below are logged, so that the log is never at rest.
+    let mut site = site("logops writes reads\nlogpurge 00:01 00:00:01\nlogpurgebatch 2");
     for number in 0..5 {
         site.must_add(&format!("cn={number},dc=ex"), "objectClass: person\nsn: s");
     }
     let last = site.read("cn=4,dc=ex", &["entryCSN"]).expect("there");
+    // The log has a search with a greater CSN by then, which no consumer knows.
     site.clock.advance(std::time::Duration::from_secs(61));
     site.must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
     loop {
-        let left = site.search("cn=accesslog", Scope::SingleLevel, "(objectClass=*)", &["1.1"]);
+        let left = site.search("cn=accesslog", Scope::SingleLevel, "(reqType=add)", &["1.1"]);
         if left.len() == 1 {
             break;
         }

@@ -310,6 +310,17 @@ fn a_consumer_logs_what_it_takes_over_and_is_followed_itself() {
     assert_eq!(of_schema(&middle), of_schema(&provider));
 }
 
+/// Changes the schema while the log of cn=config is not kept, and when it is kept again.
+fn change_beside_the_log(provider: &Server, names: [(&str, u32); 2]) {
+    let overlay = ACCESSLOG.trim_start_matches("dn: ").trim_end();
+    let attributes = read(provider, &config(ADMIN), overlay, &["*"]);
+    configure(provider, &config(ADMIN), &format!("{ACCESSLOG}changetype: delete\n"));
+    configure(provider, &config(ADMIN), &schema(names[0].0, names[0].1));
+    let again = attributes.replacen('\n', "\nchangetype: add\n", 1);
+    configure(provider, &config(ADMIN), &again);
+    configure(provider, &config(ADMIN), &schema(names[1].0, names[1].1));
+}
+
 #[test]
 fn a_log_that_was_not_kept_meanwhile_begins_anew() {
     let provider = logging(Flavor::Ironbark);
@@ -317,20 +328,7 @@ fn a_log_that_was_not_kept_meanwhile_begins_anew() {
     let mut consumer = following(Flavor::Ironbark, &provider);
     assert_held(&consumer, &provider, "attrOne");
     consumer.stop().unwrap();
-    let attributes = read(
-        &provider,
-        &config(ADMIN),
-        ACCESSLOG.trim_start_matches("dn: ").trim_end(),
-        &["*"],
-    );
-    configure(&provider, &config(ADMIN), &format!("{ACCESSLOG}changetype: delete\n"));
-    configure(&provider, &config(ADMIN), &schema("attrTwo", 2));
-    configure(
-        &provider,
-        &config(ADMIN),
-        &attributes.replacen('\n', "\nchangetype: add\n", 1),
-    );
-    configure(&provider, &config(ADMIN), &schema("attrThree", 3));
+    change_beside_the_log(&provider, [("attrTwo", 2), ("attrThree", 3)]);
     assert!(
         provider.log().contains("lacks changes of its database"),
         "{}",
@@ -347,6 +345,19 @@ fn a_log_that_was_not_kept_meanwhile_begins_anew() {
     // And then the log again.
     let before = searches_in_log(&provider);
     assert!(wait::until(|| (before >= 2).then_some(())).is_some());
+    configure(&provider, &config(ADMIN), &schema("attrFour", 4));
+    assert_held(&consumer, &provider, "attrFour");
+}
+
+#[test]
+fn a_consumer_that_stays_hears_that_the_log_begins_anew() {
+    let provider = logging(Flavor::Ironbark);
+    let consumer = following(Flavor::Ironbark, &provider);
+    configure(&provider, &config(ADMIN), &schema("attrOne", 1));
+    assert_held(&consumer, &provider, "attrOne");
+    change_beside_the_log(&provider, [("attrTwo", 2), ("attrThree", 3)]);
+    assert_held(&consumer, &provider, "attrThree");
+    assert!(held(&consumer).contains("attrTwo"), "{}", consumer.log());
     configure(&provider, &config(ADMIN), &schema("attrFour", 4));
     assert_held(&consumer, &provider, "attrFour");
 }

@@ -11,7 +11,7 @@ use std::{
 
 use ironbark_directory::Directory;
 use ironbark_model::Dn;
-use ironbark_runtime::spawn_named;
+use ironbark_runtime::{Clock, MonotonicTime, spawn_named};
 use ironbark_store::ContextVector;
 
 use super::{
@@ -138,21 +138,34 @@ enum Turn {
 
 impl Desk {
     fn work(&self, directory: &Weak<Directory>) {
+        let Some(clock) = directory.upgrade().map(|directory| directory.clock().clone()) else {
+            return;
+        };
         let interval = self.purge.map(|purge| Duration::from_secs(purge.interval_s));
+        let later = || interval.map(|interval| clock.monotonic() + interval);
+        let mut purges_at = later();
         loop {
-            let turn = self.turn(interval);
+            let turn = self.turn(&clock, purges_at);
             let Some(directory) = directory.upgrade() else { return };
             match turn {
                 Turn::Write(operations, lost) => self.write(&directory, operations, lost),
-                Turn::Purge => self.purge(&directory),
+                Turn::Purge => {
+                    self.purge(&directory);
+                    purges_at = later();
+                }
                 Turn::End => return,
             }
         }
     }
 
-    fn turn(&self, interval: Option<Duration>) -> Turn {
+    /// Purging comes first when it is due: there may be operations without end.
+    fn turn(&self, clock: &Clock, purges_at: Option<MonotonicTime>) -> Turn {
         let mut tray = self.tray.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
+            let left = purges_at.map(|at| at.saturating_since(clock.monotonic()));
+            if left == Some(Duration::ZERO) && !tray.has_ended {
+                return Turn::Purge;
+            }
             if !tray.waiting.is_empty() {
                 let count = tray.waiting.len().min(BATCH);
                 let batch: Vec<_> = tray.waiting.drain(..count).collect();
@@ -163,15 +176,11 @@ impl Desk {
             if tray.has_ended {
                 return Turn::End;
             }
-            tray = match interval {
+            tray = match left {
                 None => self.told.wait(tray).unwrap_or_else(PoisonError::into_inner),
-                Some(interval) => {
-                    let waited = self.told.wait_timeout(tray, interval);
-                    let (tray, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-                    if waited.timed_out() {
-                        return Turn::Purge;
-                    }
-                    tray
+                Some(left) => {
+                    let waited = self.told.wait_timeout(tray, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }

@@ -10,13 +10,16 @@ use ironbark_directory::{
     overlay::{Errand, Execution},
     stamp::generalized_time,
 };
-use ironbark_model::Dn;
-use ironbark_store::{Effect, EntryId, Location, ValueChange};
+use ironbark_model::{AttributeDescription, Dn};
+use ironbark_store::{Effect, EntryId, Location, Record, StoreError, ValueChange};
 
 use super::append::min_csn;
 
 /// Entries that are deleted in one transaction, unless a setting says otherwise.
 const BATCH: usize = 1_000;
+
+/// `reqType` of changes.
+const CHANGES: [&[u8]; 4] = [b"add", b"delete", b"modify", b"modrdn"];
 
 /// One transaction of deletes.
 pub(super) struct Purging {
@@ -52,7 +55,9 @@ impl Errand for Purging {
         self.is_complete.store(true, Ordering::Relaxed);
         let now_s = execution.directory.clock().now().unix_seconds();
         let until = generalized_time::text(now_s.saturating_sub_unsigned(self.age_s));
-        let Ok(start) = execution.schema().attribute_description(b"reqStart") else {
+        let described = |name: &str| execution.schema().attribute_description(name.as_bytes());
+        let (Ok(start), Ok(kind), Ok(result)) = (described("reqStart"), described("reqType"), described("reqResult"))
+        else {
             return Ok(());
         };
         let Location::Entry(top) = execution.view().locate(&self.suffix)? else {
@@ -64,21 +69,20 @@ impl Errand for Purging {
             let view = execution.view();
             for record in view.entries(top)? {
                 let record = record?;
-                let Some(held) = record.values(&start) else { continue };
+                let Some(begun) = first(&record, &start)? else { continue };
                 // Both are seconds of the same length, and what is behind them does not matter.
-                let seconds = |time: &[u8]| time.get(..14).map(<[u8]>::to_vec);
-                let begun = held.to_attribute()?.values.first().and_then(|time| seconds(time));
-                if begun > seconds(until.as_bytes()) {
+                if begun.get(..14) > until.as_bytes().get(..14) {
                     break;
                 }
                 if old.len() == self.batch {
                     self.is_complete.store(false, Ordering::Relaxed);
                     break;
                 }
-                if let Some(csn) = record
-                    .entry_csn()?
-                    .filter(|csn| min.of_server(csn.server_id()).is_some())
-                {
+                // Reads and what was refused have CSNs that no consumer is told.
+                let is_change = first(&record, &result)?.as_deref() == Some(b"0")
+                    && first(&record, &kind)?.is_some_and(|kind| CHANGES.contains(&kind.as_slice()));
+                let csn = record.entry_csn()?.filter(|_| is_change);
+                if let Some(csn) = csn.filter(|csn| min.of_server(csn.server_id()).is_some()) {
                     min.merge(csn);
                 }
                 old.push(record.id);
@@ -105,4 +109,12 @@ impl Errand for Purging {
         }
         Ok(())
     }
+}
+
+/// The first value of an attribute.
+fn first(record: &Record<'_>, description: &AttributeDescription) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(held) = record.values(description) else {
+        return Ok(None);
+    };
+    Ok(held.to_attribute()?.values.first().cloned())
 }

@@ -126,6 +126,10 @@ impl SearchRun {
 
     /// A slice of a synchronization.
     pub(in crate::search) fn advance_sync(&mut self, step: &mut Step<'_>) -> Progress {
+        if let Err(error) = self.goes_on_in_log(step) {
+            self.refuse(error, step.scratch, step.out);
+            return Progress::Done;
+        }
         loop {
             let Some(phase) = self.sync().map(|sync| sync.phase) else {
                 return Progress::Done;

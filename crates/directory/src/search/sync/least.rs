@@ -2,10 +2,17 @@
 //! change has its entry. A consumer that has these can be sent the entries behind its cookie in their order, whatever
 //! the database's own log of changes still tells. A consumer that lacks one of them must not continue with the log.
 
-use ironbark_store::{ContextVector, Csn, Location, View};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, ValueChange, View};
 
-use super::Sync;
-use crate::OperationError;
+use super::{Phase, Sync};
+use crate::{
+    OperationError,
+    refusal::SyncRefusal,
+    search::{run::SearchRun, work::Step},
+};
+
+/// The attribute that says it.
+const MIN_CSN: &str = "minCSN";
 
 /// What `minCSN` says about a consumer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,14 +28,23 @@ pub(super) enum LogBegin {
 impl Sync {
     /// Compares the cookie with `minCSN`.
     pub(super) fn log_begin(&self, view: View<'_>) -> Result<LogBegin, OperationError> {
-        if !self.provider.reload_hint || !self.provider.no_present {
-            return Ok(LogBegin::Unknown);
-        }
-        let Ok(description) = view.schema().attribute_description(b"minCSN") else {
-            return Ok(LogBegin::Unknown);
-        };
+        let min = self.min_csn(view)?;
+        Ok(if min.is_empty() {
+            LogBegin::Unknown
+        } else if min.iter().all(|csn| self.knows(csn)) {
+            LogBegin::Before
+        } else {
+            LogBegin::Behind
+        })
+    }
+
+    /// What the suffix entry says; empty if the database is not provided as a log.
+    fn min_csn(&self, view: View<'_>) -> Result<ContextVector, OperationError> {
         let mut min = ContextVector::default();
-        for suffix in self.context.suffixes() {
+        let Ok(description) = view.schema().attribute_description(MIN_CSN.as_bytes()) else {
+            return Ok(min);
+        };
+        for suffix in self.context.suffixes().iter().filter(|_| self.may_be_log()) {
             let Location::Entry(id) = view.locate(suffix)? else {
                 continue;
             };
@@ -39,13 +55,73 @@ impl Sync {
                 }
             }
         }
-        let mut all = min.iter();
-        Ok(if min.is_empty() {
-            LogBegin::Unknown
-        } else if all.all(|csn| self.known.of_server(csn.server_id()) >= Some(csn)) {
-            LogBegin::Before
-        } else {
-            LogBegin::Behind
-        })
+        Ok(min)
+    }
+
+    fn may_be_log(&self) -> bool {
+        self.provider.reload_hint && self.provider.no_present
+    }
+
+    /// Lets a consumer that stays go on behind a change of the log only if the log has everything before it: a place
+    /// where entries never came into the log is told by a `minCSN` that the consumer does not have.
+    ///
+    /// # Errors
+    /// The consumer must refresh the content.
+    pub(super) fn goes_on_behind(&self, record: &ChangeRecord) -> Result<(), OperationError> {
+        // Only the keeper of the log makes changes of it that no consumer is told.
+        let mut own = record.effects.iter().filter(|recorded| recorded.marks.silent);
+        let is_raised = own.any(|recorded| match &recorded.effect {
+            Effect::Modify { changes, .. } => changes.iter().any(|change| self.is_raised(change)),
+            _ => false,
+        });
+        if is_raised && self.may_be_log() {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        Ok(())
+    }
+
+    /// Whether a change lets the log begin behind what the consumer has.
+    fn is_raised(&self, change: &ValueChange) -> bool {
+        match change {
+            ValueChange::Replace { attribute, values } if attribute.eq_ignore_ascii_case(MIN_CSN) => {
+                let mut csns = values.iter().filter_map(|value| Csn::parse(value));
+                csns.any(|csn| !self.knows(csn))
+            }
+            _ => false,
+        }
+    }
+
+    /// Lets the consumer go on, although an entry that was added before is gone now, if the database is no log.
+    ///
+    /// # Errors
+    /// The entry was purged before it was sent: the consumer must refresh the content.
+    pub(super) fn goes_on_without(&self, view: View<'_>) -> Result<(), OperationError> {
+        if self.min_csn(view)?.is_empty() {
+            return Ok(());
+        }
+        Err(SyncRefusal::StaleCookie.into())
+    }
+}
+
+impl SearchRun {
+    /// Lets the refresh of a log go on only while everything that the consumer lacks is there: it may be purged
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// The consumer must refresh the content.
+    pub(super) fn goes_on_in_log(&self, step: &mut Step<'_>) -> Result<(), OperationError> {
+        let Some(sync) = self.sync() else { return Ok(()) };
+        if sync.sends_log.is_none() || matches!(sync.phase, Phase::Begin | Phase::End | Phase::Persist) {
+            return Ok(());
+        }
+        let Some(snapshot) = step.scratch.take_snapshot(&sync.context)? else {
+            return Ok(());
+        };
+        let begin = sync.log_begin(snapshot.view());
+        step.scratch.keep_snapshot(snapshot);
+        match begin? {
+            LogBegin::Before => Ok(()),
+            LogBegin::Behind | LogBegin::Unknown => Err(SyncRefusal::StaleCookie.into()),
+        }
     }
 }

@@ -166,6 +166,7 @@ impl SearchRun {
         let Some(sync) = self.sync() else {
             return Ok(Walked::Finish);
         };
+        sync.goes_on_behind(record)?;
         let is_glued = sync.is_glued();
         // What one member has of another server says nothing of the others.
         let is_known = !is_glued && sync.has(record) || sync.has_brought(record, own);
@@ -240,6 +241,9 @@ impl SearchRun {
         };
         let found = find(&snapshot, moment.recorded.before.entry_uuid).and_then(|id| {
             sync.note_below(&snapshot, &moment.recorded.effect, id)?;
+            if id.is_none() && moment.state() == EntryState::Add {
+                sync.goes_on_without(snapshot.view())?;
+            }
             Ok(id)
         });
         step.scratch.keep_snapshot(snapshot);
