@@ -5,7 +5,7 @@ use std::{
     net::TcpStream,
 };
 
-use ironbark_testkit::{Flavor, Outcome, Server};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, wait};
 
 use super::{prepared, program, succeed};
 
@@ -26,8 +26,14 @@ impl Kdc {
     }
 
     /// A server with this key table and this default realm.
-    fn server(&self, flavor: Flavor, global: &str, (keys, realm): (&str, &str)) -> Server {
-        let mut server = prepared(flavor, (global, "access to * by self write by * read\n"));
+    fn server(&self, flavor: Flavor, global: &str, keys: (&str, &str)) -> Server {
+        self.server_with(flavor, (global, ""), keys)
+    }
+
+    /// The same with further lines of its database.
+    fn server_with(&self, flavor: Flavor, (global, lines): (&str, &str), (keys, realm): (&str, &str)) -> Server {
+        let of_database = format!("access to * by self write by * read\n{lines}");
+        let mut server = prepared(flavor, (global, &of_database));
         let replay = format!("file2:{}", server.layout().join("replay").display());
         server = server.environment("KRB5_CONFIG", &self.file(realm));
         server = server
@@ -188,6 +194,71 @@ fn without_the_right_key_nobody_is_known() {
         // The reason goes to the log, for the operator.
         servers[0].wait_for_log("GSSAPI: ").unwrap();
     }
+}
+
+/// A server that is to follow a provider with the ticket of a file.
+fn consumer(kdc: &Kdc, provider: &Server, (cache, words): (&str, &str)) -> Server {
+    let url = provider.url().replace("127.0.0.1", "localhost");
+    let line = format!(
+        "syncrepl rid=001 provider={url} bindmethod=sasl saslmech=GSSAPI searchbase=dc=example,dc=com \
+         type=refreshAndPersist retry=\"1 +\" {words}\n"
+    );
+    let global = "include {schema}/nis.schema\n";
+    let server = Server::prepare(Flavor::Ironbark, &Server::people_config(global, &line)).unwrap();
+    let mut server = server
+        .environment("KRB5_CONFIG", &kdc.file("krb5.conf"))
+        .environment("KRB5CCNAME", &kdc.file(cache));
+    server.launch().unwrap();
+    server
+}
+
+/// All entries, in an order that does not depend on when they came.
+fn entries(server: &Server) -> String {
+    let arguments = [
+        "-LLL",
+        "-o",
+        "ldif-wrap=no",
+        "-b",
+        "dc=example,dc=com",
+        "*",
+        "entryUUID",
+        "entryCSN",
+    ];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    NormalizedLdif::new(&found.stdout).sorted().to_string()
+}
+
+#[test]
+fn a_consumer_with_a_ticket_follows_its_provider() {
+    let kdc = Kdc::start();
+    kdc.log_in("ann", "ann");
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let lines = ("serverID 1\nmoduleload syncprov\n", "overlay syncprov\n");
+        let provider = kdc.server_with(flavor, lines, USUAL);
+        let follower = consumer(&kdc, &provider, ("ann", ""));
+        let follows = || wait::until(|| (entries(&follower) == entries(&provider)).then_some(()));
+        assert!(follows().is_some(), "{flavor}: {}", follower.log());
+        let change = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: New\n";
+        provider.ldapmodify(change).unwrap().success().unwrap();
+        assert!(entries(&provider).contains("sn: New"));
+        assert!(follows().is_some(), "{flavor}: {}", follower.log());
+    }
+}
+
+#[test]
+fn a_consumer_without_a_ticket_says_so_and_has_nothing() {
+    let kdc = Kdc::start();
+    kdc.log_in("ann", "ann");
+    let lines = ("serverID 1\nmoduleload syncprov\n", "overlay syncprov\n");
+    let provider = kdc.server_with(Flavor::Ironbark, lines, USUAL);
+    let follower = consumer(&kdc, &provider, ("nobody", ""));
+    follower.wait_for_log("GSSAPI").unwrap();
+    follower.wait_for_log("trying again in 1 s").unwrap();
+    assert!(!entries(&follower).contains("dn: "));
+    // The ticket comes later.
+    kdc.log_in("ann", "nobody");
+    let follows = wait::until(|| (entries(&follower) == entries(&provider)).then_some(()));
+    assert!(follows.is_some(), "{}", follower.log());
 }
 
 /// A bind with this message; the result code.
