@@ -9,7 +9,7 @@ use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema};
 use ironbark_store::{
-    ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, RecordedEffect, ValueChange, View,
+    ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, Record, RecordedEffect, ValueChange, View,
     WriteTransaction,
     change::{Marks, RequestedChange},
 };
@@ -97,6 +97,15 @@ pub struct Execution<'w, 'd> {
     pub(crate) has_displaced: bool,
     /// Conflicts with other writers that it has decided.
     pub(crate) conflicts: Vec<Conflict>,
+}
+
+/// From whom a restored database has heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heard {
+    /// From some of its peers: it waits for the others.
+    Some,
+    /// From all of them: it is not restored any more.
+    All,
 }
 
 /// Passwords of a password modify operation as the client sent them, for overlays that judge them.
@@ -270,6 +279,13 @@ impl<'w, 'd> Execution<'w, 'd> {
         WriteCheck::on_entry(self.requester(), entry)
             .within(self.view())
             .permits(Target::Attribute(description, None), Privileges::MANAGE)
+    }
+
+    /// Whether the access rules let the requester compare values with each of those that a stored entry has.
+    pub fn may_compare(&self, record: &Record<'_>, description: &AttributeDescription, values: &[Vec<u8>]) -> bool {
+        let check = WriteCheck::on_record(self.requester(), record, self.view());
+        let may = |value| check.permits(Target::Attribute(description, Some(value)), Privileges::COMPARE);
+        values.iter().all(|value| may(value))
     }
 
     /// Whether a cleartext password matches a stored value.
@@ -472,24 +488,24 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.context.settings.may_hear_of_itself() && self.view().is_restored()?)
     }
 
-    /// A refresh from a peer has ended: what a restored database lacked of that one's changes is here. Returns whether
-    /// it was restored.
+    /// A refresh from a peer has ended: what a restored database lacked of that one's changes is here. `None`: it was
+    /// not restored.
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn hear_from(&mut self, rid: u16) -> Result<bool, OperationError> {
+    pub(crate) fn hear_from(&mut self, rid: u16) -> Result<Option<Heard>, OperationError> {
         let Some(heard) = self.view().heard_since_restored()? else {
-            return Ok(false);
+            return Ok(None);
         };
         let mut lines = self.context.settings.syncrepl.iter().filter(|line| !line.is_own);
         if lines.any(|line| line.rid != rid && !heard.contains(&line.rid)) {
             self.transaction.note_heard(rid)?;
-            return Ok(true);
+            return Ok(Some(Heard::Some));
         }
         self.transaction.forget_restored()?;
         let name = self.context.suffixes().first().map(Dn::pretty).unwrap_or_default();
         tracing::info!(target: "any", "\"{name}\" was restored, and has now what its providers have: clients may write");
-        Ok(true)
+        Ok(Some(Heard::All))
     }
 
     /// Lets the log that the view shows have the changes of the transaction so far.

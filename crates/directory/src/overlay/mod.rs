@@ -55,7 +55,7 @@ pub use self::{
 };
 pub(crate) use self::{
     detached::ReadRequest,
-    execution::{AccessWork, Before, Requested},
+    execution::{AccessWork, Before, Heard, Requested},
     outcome::EntryState,
 };
 pub use crate::{

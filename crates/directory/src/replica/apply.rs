@@ -11,6 +11,7 @@ use super::{
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated},
     job::Content,
     logged,
+    made_since::made_since_restored,
     place::Aftermath,
     placing::{self, Moves, Wanted, Way},
     read::ReadEntry,
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     OperationError,
     operation::write_checks,
-    overlay::{Before, Execution},
+    overlay::{Before, Execution, Heard},
     refusal::ReplicaRefusal,
 };
 
@@ -57,9 +58,13 @@ pub(super) fn run(
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
         (Incoming::EndOfRefresh, _) => {
-            if execution.hear_from(change.mapping.rid)? && news.is_empty() {
+            let heard = execution.hear_from(change.mapping.rid)?;
+            if heard.is_some() && news.is_empty() {
                 // Without a record nothing would be committed.
                 news = vector.iter().collect();
+            }
+            if heard == Some(Heard::All) && change.mapping.stamps_places() {
+                aftermath.append(made_since_restored(execution)?);
             }
             OutcomeKind::Noted.into()
         }

@@ -15,6 +15,7 @@ mod initial;
 mod job;
 mod log_place;
 mod logged;
+mod made_since;
 mod mapping;
 mod place;
 mod placing;

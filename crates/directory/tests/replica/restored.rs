@@ -4,7 +4,7 @@ use ironbark_directory::{Incoming, OutcomeKind, ReplicaMapping, Replicated};
 
 use crate::{
     harness::Site,
-    peer::{LINES, context, csn, message, parsed, person, refresh, send, shared},
+    peer::{LINES, context, csn, csn_of, delete, entry, message, parsed, person, refresh, send, shared, vector},
 };
 
 /// A site that was restored from a copy, with more lines of its database.
@@ -71,4 +71,25 @@ fn each_provider_may_have_what_it_lost() {
 fn who_has_no_peers_takes_changes_at_once() {
     restored("").must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
     restored("multiprovider on").must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
+}
+
+/// Its clock is behind that of the time before, so others take what it makes now for known.
+#[test]
+fn what_it_has_made_before_it_has_heard_from_all_is_made_again() {
+    let site = restored(PEERS);
+    refresh(&site, shared(&site), &person("cn=b,cn=a,dc=ex", 6, &csn(1, 3)));
+    refresh(&site, shared(&site), &person("cn=a,dc=ex", 5, &csn(1, 4)));
+    delete(&site, shared(&site), [5; 16], Some(parsed(&csn(1, 5))));
+    let stamped = csn_of(&entry(&site, "cn=b,cn=a,dc=ex"));
+    assert_eq!(stamped.server_id(), 2, "its superior is gone");
+    let before = csn(2, 900_000);
+    assert!(stamped < parsed(&before));
+    let end = Replicated {
+        cookie: vec![parsed(&before)],
+        ..message(shared(&site), Incoming::EndOfRefresh)
+    };
+    send(&site, end).expect("taken");
+    let stamped = csn_of(&entry(&site, "cn=b,cn=a,dc=ex"));
+    assert!(stamped.server_id() == 2 && stamped > parsed(&before), "{stamped:?}");
+    assert_eq!(vector(&site).of_server(2), Some(stamped));
 }

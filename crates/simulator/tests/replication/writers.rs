@@ -327,3 +327,35 @@ fn entries_that_were_loaded_without_a_cookie_make_no_vector() {
         ],
     );
 }
+
+/// A server is restored, and its clock was put back: its new CSNs are ones that it had given before.
+#[test]
+fn what_a_restored_server_makes_with_a_clock_that_is_behind_is_told() {
+    use changes::Change::{Add, Delete};
+    run(
+        MESH,
+        &[
+            Event::Change(0, Add(3, 3, 0)),
+            Event::Look(0),
+            Event::Look(2),
+            Event::Change(1, Add(0, 3, 0)),
+            Event::Save(0),
+            Event::Change(1, Add(6, 0, 0)),
+            Event::Change(0, Add(0, 0, 0)),
+            Event::Change(0, Add(0, 0, 0)),
+            Event::Change(0, Delete(1)),
+            Event::Change(2, Add(0, 0, 0)),
+            Event::Deliver(1, 5),
+            Event::Deliver(4, 1),
+            Event::Deliver(3, 4),
+            Event::Change(0, Add(7, 3, 3)),
+            Event::Deliver(2, 3),
+            Event::Look(0),
+            Event::Cut(1, true),
+            Event::Clock(0, -668),
+            Event::Deliver(2, 4),
+            Event::Restore(0),
+            Event::Deliver(3, 7),
+        ],
+    );
+}
