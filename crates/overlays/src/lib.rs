@@ -5,10 +5,12 @@
 
 mod accesslog;
 pub mod auditlog;
+mod cloak;
 mod constraint;
 mod dds;
 mod lastbind;
 pub mod memberof;
+mod nops;
 pub mod ppolicy;
 pub mod refint;
 mod retcode;
@@ -41,6 +43,8 @@ pub static OVERLAYS: &[Row] = &[
     constraint::ROW,
     valsort::ROW,
     lastbind::ROW,
+    cloak::ROW,
+    nops::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -49,7 +49,7 @@ pub(crate) fn run(
     mut modifications: Vec<Modification>,
 ) -> Result<Success, OperationError> {
     let context = execution.context;
-    let mut rights = Rights::Unknown;
+    let (mut rights, asked) = (Rights::Unknown, modifications.len());
     if !context.overlays().content.is_empty() {
         rights = require_rights(execution, dn, &modifications)?;
         for overlay in &context.overlays().content {
@@ -57,8 +57,14 @@ pub(crate) fn run(
         }
         execution.check_computed()?;
     }
-    write_checks::add_stamps(execution, &mut modifications);
     let id = execution.locate(dn)?;
+    if modifications.is_empty() && asked > 0 {
+        // An overlay has found that they change nothing.
+        let mut success = prepare(execution, id, &modifications, rights)?.success;
+        success.post_read = read_entry::post_read(execution, id)?;
+        return Ok(success);
+    }
+    write_checks::add_stamps(execution, &mut modifications);
     let Prepared {
         plan,
         name,
