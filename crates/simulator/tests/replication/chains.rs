@@ -195,3 +195,28 @@ fn an_entry_of_an_earlier_refresh_that_is_not_named_is_gone() {
         Deliver(1, 1),
     ]);
 }
+
+/// A server hears of the end of an entry before that of its subordinates. It was renamed before, and glue has its last
+/// name.
+#[test]
+fn what_moved_with_an_entry_that_is_gone_has_its_name_with_who_follows() {
+    run(&[
+        at_first(Add(1, 0, 3)),
+        at_first(Add(5, 3, 1)),
+        at_first(Add(0, 1, 0)),
+        Deliver(0, 5),
+        at_first(Add(0, 2, 0)),
+        Deliver(0, 5),
+        at_first(Add(2, 0, 3)),
+        Deliver(1, 1),
+        at_first(Move(0, 2, 1)),
+        at_first(Add(0, 0, 0)),
+        Deliver(0, 2),
+        Cut(0, true),
+        at_first(DeleteTree(4)),
+        at_first(Add(2, 1, 1)),
+        at_first(DeleteTree(6)),
+        Deliver(0, 4),
+        Look(1),
+    ]);
+}

@@ -359,3 +359,29 @@ fn what_a_restored_server_makes_with_a_clock_that_is_behind_is_told() {
         ],
     );
 }
+
+/// An entry was added and deleted before it was sent. Then its server was restored from a copy that has it.
+#[test]
+fn the_end_of_an_entry_that_was_never_sent_outlives_a_restore() {
+    use changes::Change::{Add, Delete, DeleteTree, Modify, Move};
+    run(
+        PAIR,
+        &[
+            Event::Deliver(0, 1),
+            Event::Deliver(0, 3),
+            Event::Change(0, Add(0, 0, 0)),
+            Event::Deliver(1, 1),
+            Event::Change(1, Add(3, 2, 0)),
+            Event::Change(0, Add(2, 2, 1)),
+            Event::Change(0, Move(5, 1, 4)),
+            Event::Change(1, Add(3, 1, 3)),
+            Event::Change(1, Modify(4, 0, 1)),
+            Event::Look(0),
+            Event::Save(1),
+            Event::Change(1, DeleteTree(5)),
+            Event::Change(1, Delete(5)),
+            Event::Deliver(1, 5),
+            Event::Restore(1),
+        ],
+    );
+}

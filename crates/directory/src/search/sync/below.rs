@@ -1,9 +1,11 @@
 //! The entries below a renamed one. They have other names, but no change of their own.
 //!
-//! A consumer that has the renamed entry, and keeps it, renames what is below it. Others must be told.
+//! A consumer that has the renamed entry, and keeps it, renames what is below it. Others must be told, and so must all
+//! if the renamed entry is gone by now, and glue keeps its last name for what is below.
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_store::{Effect, EntryId, HeldSnapshot};
+use ironbark_model::Dn;
+use ironbark_store::{Effect, EntryId, HeldSnapshot, Location, Record, StoreError, View};
 use roaring::RoaringTreemap;
 
 use super::{Below, Meeting, Stage, Sync, refresh::entries_below};
@@ -24,20 +26,31 @@ impl Sync {
         effect: &Effect,
         id: Option<EntryId>,
     ) -> Result<(), OperationError> {
-        let is_move = matches!(effect, Effect::Rename { .. }) && !self.has_everything && self.holds_subtrees();
+        let Effect::Rename { new_dn, .. } = effect else {
+            return Ok(());
+        };
+        let (has_everything, is_move) = (self.has_everything, self.holds_subtrees());
+        let is_told = is_move && !(has_everything && id.is_some());
         let Some(persisting) = self
             .persisting
             .as_mut()
-            .filter(|persisting| is_move && persisting.below.is_none())
+            .filter(|persisting| is_told && persisting.below.is_none())
         else {
             return Ok(());
         };
         let view = snapshot.view();
-        persisting.in_doubt_until = view.log_state()?.last;
-        let all = match id {
+        if !has_everything {
+            persisting.in_doubt_until = view.log_state()?.last;
+        }
+        let above = match id {
+            Some(id) => Some(id),
+            None => glue_at(view, new_dn)?,
+        };
+        let all = match above {
             Some(id) => entries_below(view, id)?,
             None => Vec::new(),
         };
+        persisting.withholds_cookie = has_everything && !all.is_empty();
         persisting.below = Some(Below {
             all,
             matched: RoaringTreemap::new(),
@@ -53,6 +66,17 @@ impl Sync {
             .as_mut()
             .filter(|below| !below.all.is_empty())
     }
+}
+
+/// The glue of this name.
+fn glue_at(view: View<'_>, name: &str) -> Result<Option<EntryId>, StoreError> {
+    let Ok(name) = Dn::parse(view.schema(), name.as_bytes()) else {
+        return Ok(None);
+    };
+    let Location::Entry(id) = view.locate(&name)? else {
+        return Ok(None);
+    };
+    Ok(view.record(id)?.filter(Record::is_glue).map(|_| id))
 }
 
 impl SearchRun {

@@ -173,6 +173,7 @@ pub(super) struct Follower<'s> {
 }
 
 /// The place of a consumer that follows the log.
+#[expect(clippy::struct_excessive_bools, reason = "each says how far one part of a change is")]
 struct Persisting {
     reader: Reader,
     /// Number of the last change that was considered, for its session.
@@ -196,6 +197,8 @@ struct Persisting {
     later_superiors: usize,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
+    /// Whether the cookie of the change comes only behind entries below one that is gone.
+    withholds_cookie: bool,
     /// Whether everything was sent.
     is_drained: bool,
 }

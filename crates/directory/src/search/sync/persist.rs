@@ -80,6 +80,7 @@ impl Sync {
             ahead: FxHashMap::default(),
             later_superiors: 0,
             owes_cookie: false,
+            withholds_cookie: false,
             is_drained: false,
         });
     }
@@ -213,6 +214,7 @@ impl SearchRun {
             return Ok(Walked::Finish);
         };
         let owes_cookie = std::mem::take(&mut persisting.owes_cookie);
+        let is_alone = is_alone && !std::mem::take(&mut persisting.withholds_cookie);
         (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
         persisting.batch.pop_front();
         // It may know the change, but not all that came with it.
@@ -252,11 +254,43 @@ impl SearchRun {
         if !matches!(walked, Walked::Through) {
             return Ok(walked);
         }
-        let walked = self.send_own(moment, found, step)?;
+        let withheld = self.without_cookie(moment);
+        let walked = self.send_own(withheld.as_ref().unwrap_or(moment), found, step)?;
         if !matches!(walked, Walked::Through) {
             return Ok(walked);
         }
         self.send_below(step)
+    }
+
+    /// The effect without the cookie of its change, if entries below follow it.
+    fn without_cookie<'r>(&self, moment: &Moment<'r>) -> Option<Moment<'r>> {
+        let persisting = self.sync()?.persisting.as_ref()?;
+        persisting.withholds_cookie.then_some(Moment {
+            cookie: None,
+            for_delete: None,
+            ..*moment
+        })
+    }
+
+    /// Tells the end of an entry that was added, and is gone by now, to a consumer that may write itself. It comes
+    /// again in its turn; but then this server may have lost it, by a restore of a copy that has the entry.
+    fn send_end(&mut self, moment: &Moment<'_>, step: &mut Step<'_>) -> Result<(), OperationError> {
+        let own = step.scratch.directory().server_id();
+        let Some(sync) = self.sync().filter(|sync| sync.tells_places()) else {
+            return Ok(());
+        };
+        let (context, uuid) = (Arc::clone(&sync.context), moment.recorded.before.entry_uuid);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let tombstone = snapshot.view().tombstone(&uuid);
+        step.scratch.keep_snapshot(snapshot);
+        let Some((deleted, _)) = tombstone? else { return Ok(()) };
+        if let Some(sync) = self.sync() {
+            let cookie = sync.cookie(own, &sync.known, Some(deleted));
+            self.send_gone(uuid, Some(&cookie), step.out);
+        }
+        Ok(())
     }
 
     /// Sends the entry of an effect, or that it has left the content.
@@ -295,6 +329,9 @@ impl SearchRun {
         // Another consumer may lack the superiors that this one has been sent.
         if is_sent && persisting.is_some_and(|persisting| persisting.later_superiors == 0) {
             self.share(moment, start, step);
+        }
+        if found.is_none() && is_new {
+            self.send_end(moment, step)?;
         }
         let is_gone = !is_sent && !is_new && self.send_departure(moment, found, step)?;
         if step.is_exhausted() {
