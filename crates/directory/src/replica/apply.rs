@@ -115,7 +115,10 @@ fn apply(
     (is_covered, aftermath): (bool, &mut Aftermath),
 ) -> Result<ReplicaOutcome, OperationError> {
     let to = match &entry.place {
-        Some(told) => told.name_here(execution, &entry.dn)?,
+        Some(told) => {
+            let to = told.name_here(execution, &entry.dn)?;
+            conflict::without_superior(execution, told, entry.uuid, &to)?.unwrap_or(to)
+        }
         None => entry.dn.clone(),
     };
     let held = find(execution, entry.uuid)?;

@@ -4,8 +4,9 @@ use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Record, ValueChange};
 
 use super::{
+    find::find,
     mapping::ReplicaMapping,
-    place::Aftermath,
+    place::{Aftermath, Told},
     placing::{Moves, Spot},
 };
 use crate::{
@@ -127,10 +128,8 @@ pub(super) fn set_aside(
         let record = write_checks::record_of(view, id)?;
         (Claim::of(execution, &record)?, view.dn(id)?)
     };
-    let leaf = format!("entryUUID={}", uuid_text(claim.uuid));
-    let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
-    let aside = name.parent().unwrap_or_default().child(&leaf);
-    let must_go = claim.uuid == [0; 16] || leaf.is_root() || execution.context.is_suffix(&name) || aside == name;
+    let aside = aside_of(execution, &name, claim.uuid);
+    let must_go = claim.uuid == [0; 16] || execution.context.is_suffix(&name) || aside == name;
     let spot = if must_go {
         None
     } else {
@@ -172,6 +171,38 @@ pub(super) fn set_aside(
     };
     execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
     Ok(())
+}
+
+/// The name beside another one that is made of the UUID of an entry.
+fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16]) -> Dn {
+    let leaf = format!("entryUUID={}", uuid_text(uuid));
+    let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
+    name.parent().unwrap_or_default().child(&leaf)
+}
+
+/// The name of an entry that comes without its superior, which has lost its own name here, if another entry has the
+/// name that is left to it: the one that is made of its UUID. The provider has both, in different places, and has told
+/// of the other one, or will: that one keeps the name, and none is lost.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn without_superior(
+    execution: &Execution<'_, '_>,
+    told: &Told,
+    uuid: [u8; 16],
+    name: &Dn,
+) -> Result<Option<Dn>, OperationError> {
+    let is_here = match told.superior {
+        Some(superior) => find(execution, superior)?.is_some(),
+        None => true,
+    };
+    let Spot::Entry(holder) = Spot::of(execution, name)? else {
+        return Ok(None);
+    };
+    let record = write_checks::record_of(execution.view(), holder)?;
+    let held = Claim::of(execution, &record)?;
+    let is_in_the_way = !is_here && held.uuid != uuid && told.knew(held.csn) != Some(false);
+    Ok((is_in_the_way && !execution.context.is_suffix(name)).then(|| aside_of(execution, name, uuid)))
 }
 
 /// Whether this is the name of an entry that has been moved aside.

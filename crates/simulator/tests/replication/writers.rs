@@ -385,3 +385,31 @@ fn the_end_of_an_entry_that_was_never_sent_outlives_a_restore() {
         ],
     );
 }
+
+/// An entry loses its name to another one, and an entry below it has the same RDN as one below the winner.
+#[test]
+fn what_was_below_the_loser_of_a_name_takes_no_name_below_the_winner() {
+    use changes::Change::{Add, DeleteTree, Modify, Move};
+    run(
+        RING,
+        &[
+            Event::Change(0, Add(0, 1, 0)),
+            Event::Look(0),
+            Event::Look(1),
+            Event::Clock(2, 3),
+            Event::Change(0, Add(2, 1, 0)),
+            Event::Change(1, Add(5, 0, 0)),
+            Event::Change(0, Move(2, 0, 0)),
+            Event::Change(0, Add(0, 2, 0)),
+            Event::Change(0, Add(0, 1, 0)),
+            Event::Change(0, Add(5, 0, 0)),
+            Event::Change(0, DeleteTree(4)),
+            Event::Deliver(0, 7),
+            Event::Change(2, Modify(1, 1, 0)),
+            Event::Restart(1),
+            Event::Deliver(1, 7),
+            Event::Deliver(2, 7),
+            Event::Change(1, Modify(2, 1, 2)),
+        ],
+    );
+}
