@@ -186,7 +186,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("emptyds"),
     missing_overlay("homedir"),
     missing_overlay("lastmod"),
-    missing_overlay("nestgroup"),
     missing_overlay("noopsrch"),
     missing_overlay("nssov"),
     missing_overlay("otp"),

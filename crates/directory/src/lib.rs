@@ -38,7 +38,7 @@ pub use admission::database::restricted;
 pub use appraisal::access::{Appraisal, Asker, Granted};
 pub use backend::{
     bind_failures::{BindFailures, Patience},
-    computed::complete_entries,
+    complete::complete_entries,
     configuration::Configuration,
     conflicts::{Conflict, ConflictKind, ConflictSide, DatabaseConflicts, KeptConflict},
     directory::Directory,

@@ -10,6 +10,8 @@ mod constraint;
 mod dds;
 mod lastbind;
 pub mod memberof;
+mod names;
+mod nestgroup;
 mod nops;
 pub mod ppolicy;
 pub mod refint;
@@ -34,6 +36,7 @@ pub use row::Row;
 /// Every overlay, in the order of the reference page. Adding one is one line.
 pub static OVERLAYS: &[Row] = &[
     memberof::ROW,
+    nestgroup::ROW,
     auditlog::ROW,
     accesslog::ROW,
     refint::ROW,

@@ -11,9 +11,9 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use heed::{RoTxn, WithoutTls};
-use ironbark_model::Schema;
+use ironbark_model::{Schema, schema::TypeNumber};
 
 use crate::{
     StoreError, View,
@@ -42,6 +42,8 @@ pub struct Database {
     pub(crate) catalog: ArcSwap<Catalog>,
     /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `sets`.
     pub(crate) loaded: AtomicUsize,
+    /// See [`Database::watch`].
+    pub(crate) watched: ArcSwapOption<Vec<TypeNumber>>,
 }
 
 /// The state of one environment, shared by all schemas that it is used under.
@@ -108,6 +110,11 @@ impl Database {
     /// Not our file, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
     pub fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Self, StoreError> {
         open::open(options, schema)
+    }
+    /// Says which entries derived attributes depend on: those with an attribute of these types, or a subtype. Only a
+    /// change of such an entry raises [`View::derived_version`] from now on; without this call each commit does.
+    pub fn watch(&self, types: Vec<TypeNumber>) {
+        self.watched.store(Some(Arc::new(types)));
     }
     /// Indexes that are defined but not built, as `attribute kind`.
     pub fn inactive_indexes(&self) -> Vec<String> {

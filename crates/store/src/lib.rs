@@ -10,6 +10,7 @@ pub mod change;
 pub mod check;
 mod csn;
 pub mod database;
+pub mod derived;
 mod digest;
 pub mod error;
 mod external;
@@ -41,6 +42,7 @@ pub use database::{
     ClosedDatabase, Database, DatabaseStat, HeldSnapshot, IndexProgress, IndexStep, LostAttribute, Snapshot,
     WriteTransaction,
 };
+pub use derived::{Derived, DerivedAttribute, DerivedAttributes, DerivedCandidates, FilterItem, Purpose, Wanted};
 pub use error::StoreError;
 pub use log::{ChangeRows, LogLimits, LogState, TrimStep};
 pub use options::{DatabaseOptions, IndexDefinition};

@@ -2,6 +2,7 @@
 
 mod candidates;
 mod conjunction;
+mod derived;
 mod leaf;
 pub(crate) mod planner;
 mod range;
@@ -20,6 +21,7 @@ use smallvec::SmallVec;
 
 pub use candidates::Candidates;
 use conjunction::{Ahead, Conjunction};
+pub(crate) use scope::candidates as scope_candidates;
 
 use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet, view::WalkedChains};
 

@@ -234,6 +234,8 @@ pub(crate) enum MetaRow {
     /// Number of the first change from other servers that the context vector does not cover yet, 8 octets, and the
     /// greatest CSN of each server among such changes. Absent: it covers all.
     Uncovered,
+    /// See [`crate::View::derived_version`].
+    DerivedVersion,
 }
 
 impl MetaRow {
@@ -258,6 +260,7 @@ impl MetaRow {
             Self::Restored => b"restored",
             Self::Moves => b"moves",
             Self::Uncovered => b"uncovered",
+            Self::DerivedVersion => b"derived",
         }
     }
 }

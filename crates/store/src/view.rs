@@ -4,6 +4,7 @@ mod answer;
 mod append;
 mod attribute;
 mod chain;
+mod derived;
 mod name;
 mod source;
 mod unique;
@@ -14,7 +15,7 @@ use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 
 use crate::{
-    EntryId, Scope, StoreError,
+    DerivedAttributes, EntryId, Scope, StoreError,
     catalog::Catalog,
     ground::Ground,
     record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
@@ -35,6 +36,8 @@ pub struct View<'t> {
     pub(crate) catalog: &'t Arc<Catalog>,
     /// The limit on the cost of reading for a request; `None`: no limit.
     pub(crate) budget: Option<&'t Budget>,
+    /// What derives attributes; `None`: entries have what they hold.
+    pub(crate) derived: Option<&'t dyn DerivedAttributes>,
 }
 
 /// Where a DN leads.
@@ -67,6 +70,7 @@ impl<'t> View<'t> {
             ground,
             catalog,
             budget: None,
+            derived: None,
         }
     }
     /// The same view, with a budget for every loop over values, links and lists. When the budget is exhausted, the
@@ -80,6 +84,11 @@ impl<'t> View<'t> {
             budget: Some(budget),
             ..self
         }
+    }
+    /// The same view without a budget.
+    #[must_use]
+    pub fn without_budget(self) -> Self {
+        Self { budget: None, ..self }
     }
     /// The budget, if there is one.
     pub fn budget(&self) -> Option<&'t Budget> {
@@ -139,6 +148,12 @@ impl<'t> View<'t> {
     /// Changes whenever an entry is renamed: names that were cached under an older value are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
         self.tables().number(self.txn, MetaRow::StructureVersion)
+    }
+    /// Changes whenever an entry that derived attributes depend on has changed, by [`crate::Database::watch`], or an
+    /// entry was renamed.
+    pub fn derived_version(&self) -> Result<(u64, u64), StoreError> {
+        let own = self.tables().number(self.txn, MetaRow::DerivedVersion)?;
+        Ok((own, self.structure_version()?))
     }
     /// CSN and number of the last change record applied; `None` before the first.
     pub fn position(&self) -> Result<Option<(String, u64)>, StoreError> {

@@ -101,7 +101,8 @@ impl<'a> Check<'a> {
             subject,
             source,
             view: match source {
-                Source::Record(_, view) => Some(view),
+                // Rules see what entries hold.
+                Source::Record(_, view) => Some(view.without_derived()),
                 Source::Memory(_) => None,
             },
             place: None,

@@ -22,7 +22,10 @@ use super::{
     target::{Source, Target, Value},
     who,
 };
-use crate::rules::access::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule};
+use crate::{
+    backend::tree_attributes::SeenByRules,
+    rules::access::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule},
+};
 
 impl<'a> Check<'a> {
     /// From here on decisions are remembered for entries of the same kind.
@@ -332,12 +335,12 @@ impl<'a> Check<'a> {
         let mut scratch = Vec::new();
         let truth = match self.source {
             Source::Record(record, _) => {
+                let tree = SeenByRules(&self.configuration.tree_attributes);
                 let with = Evaluation {
-                    is_of_rule: true,
                     name: self.is_renamed.then(|| self.dn()),
                     ..Evaluation::default()
                 };
-                record.evaluate_with(with, filter, &mut scratch)
+                record.deriving(&tree).evaluate_with(with, filter, &mut scratch)
             }
             Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
         };

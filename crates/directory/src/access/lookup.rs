@@ -131,7 +131,7 @@ impl<'a> Lookup<'a> {
         let Some(filter) = compiled(schema, url.filter.as_deref()) else {
             return false;
         };
-        let is_found = self.with_entry(self.dn, |source| evaluate(schema, &filter, source));
+        let is_found = self.with_entry(self.dn, |source| evaluate(self.configuration, &filter, source));
         is_found.unwrap_or_default()
     }
 }
@@ -167,6 +167,7 @@ impl Check<'_> {
             let Location::Entry(id) = view.locate(&base)? else {
                 return Ok(None);
             };
+            let view = view.deriving(&self.configuration.tree_attributes);
             found_values(schema, view, id, scope, &filter, &attributes).map(Some)
         });
         let unknown = |_| {
@@ -248,10 +249,11 @@ fn compiled(schema: &Schema, text: Option<&str>) -> Option<CompiledFilter> {
     Some(compiled)
 }
 
-fn evaluate(schema: &Schema, filter: &CompiledFilter, source: Source<'_>) -> bool {
+fn evaluate(configuration: &Configuration, filter: &CompiledFilter, source: Source<'_>) -> bool {
+    let (schema, tree) = (&*configuration.schema, &configuration.tree_attributes);
     let mut scratch = Vec::new();
     let truth = match source {
-        Source::Record(record, _) => record.evaluate(filter, &mut scratch),
+        Source::Record(record, _) => record.deriving(tree).evaluate(filter, &mut scratch),
         Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
     };
     truth == Truth::True

@@ -9,9 +9,9 @@ use ironbark_ldap_proto::{
     controls::ControlSet,
     extended::{Descriptor, ExtendedOperation, lookup},
 };
-use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
+use ironbark_model::{Dn, Entry, Schema};
 
-use super::{root_dse::RootDse, well_known::WellKnown};
+use super::{root_dse::RootDse, tree_attributes::TreeAttributes, well_known::WellKnown};
 use crate::{
     NamingContext, password,
     rules::{OperationRules, Rules},
@@ -26,6 +26,8 @@ pub struct Configuration {
     pub registry: Registry,
     /// Attribute descriptions that operations often need.
     pub well_known: WellKnown,
+    /// The attributes that stored entries have by their place in the tree.
+    pub(crate) tree_attributes: TreeAttributes,
     /// Settings of the server.
     pub settings: GlobalConfig,
     /// Limits for decoding requests.
@@ -67,8 +69,6 @@ pub(crate) struct OfOverlays {
     pub(crate) has_search_hooks: bool,
     /// OIDs of extended operations.
     pub(crate) extended: Vec<&'static str>,
-    /// Attributes that overlays compute: entries show them without holding them.
-    pub(crate) computed: Vec<AttributeDescription>,
 }
 
 impl Configuration {

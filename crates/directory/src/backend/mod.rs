@@ -2,7 +2,7 @@
 
 pub(crate) mod bind_failures;
 pub(crate) mod call;
-pub(crate) mod computed;
+pub(crate) mod complete;
 pub(crate) mod configuration;
 pub(crate) mod conflicts;
 pub(crate) mod directory;
@@ -20,6 +20,7 @@ pub(crate) mod received;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod sync_sessions;
+pub(crate) mod tree_attributes;
 pub(crate) mod tree_change;
 pub(crate) mod tree_replica;
 pub(crate) mod well_known;

@@ -10,20 +10,19 @@ use ironbark_model::{
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
 };
-use ironbark_store::{Record, RecordAttribute, View};
+use ironbark_store::{Purpose, Record, RecordAttribute, View};
 
 use super::external::ExternalCall;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
-    backend::{call::Call, computed, external::ExternalDatabase, naming_context::Backend, referral},
+    backend::{call::Call, external::ExternalDatabase, naming_context::Backend, referral},
     frontend::root_dse,
     outcome::completion::Begun,
-    overlay::Entries,
+    overlay::derived::DerivedFor,
     refusal::CompareRefusal,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
-    search::computed_values,
 };
 
 /// Steps that a comparison may take: about ten milliseconds. The reactor waits meanwhile.
@@ -122,22 +121,37 @@ fn outcome(
         Backend::Null { .. } => {
             crate::access::assertion::refuse_assertion(controls.assertion.is_some()).map(|()| false)
         }
-        Backend::Stored { .. } => {
-            let Some(snapshot) = scratch.take_snapshot(context)? else {
-                return Err(CompareRefusal::NoSuchEntry.into());
-            };
-            let names = scratch.parts(context).names;
-            let manages_dsa = controls.manage_dsa_it.is_some();
-            let view = snapshot.view().under(budget);
-            let compared = comparison.with_stored(context, view, names, manages_dsa);
-            scratch.keep_snapshot(snapshot);
-            compared
-        }
+        Backend::Stored { .. } => comparison.in_store(scratch, context, controls.manage_dsa_it.is_some()),
     };
     compared.map(Compared::Here)
 }
 
 impl Comparison<'_> {
+    /// Compares with a stored entry, with its derived attributes.
+    fn in_store(
+        &self,
+        scratch: &mut Scratch,
+        context: &NamingContext,
+        manages_dsa_it: bool,
+    ) -> Result<bool, OperationError> {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
+            return Err(CompareRefusal::NoSuchEntry.into());
+        };
+        let view = snapshot.view().under(self.budget);
+        let facts = scratch.facts(self.configuration, context, view)?;
+        let names = scratch.parts(context).names;
+        let derived = DerivedFor {
+            configuration: self.configuration,
+            context,
+            facts: facts.as_deref(),
+            asker: Some(Requester::of(self.configuration, context, self.origin)),
+            manages_dsa_it,
+        };
+        let compared = self.with_stored(context, view.deriving(&derived), names, manages_dsa_it);
+        scratch.keep_snapshot(snapshot);
+        compared
+    }
+
     /// Asks what has the entries.
     fn elsewhere(
         self,
@@ -219,45 +233,12 @@ impl Comparison<'_> {
             let urls = referral::urls_of(configuration, &record);
             Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))
         } else {
-            self.in_place(context, view, &record, manages_dsa)
+            self.with_record(context, view, &record)
         };
         match compared {
             Err(_) if !disclosure.discloses(&record) => Err(disclosure.hidden(dn, &record, None)),
             compared => compared,
         }
-    }
-
-    /// Compares with a stored entry, completed by computed attributes if the request asks for one.
-    fn in_place(
-        &self,
-        context: &NamingContext,
-        view: View<'_>,
-        record: &Record<'_>,
-        manages_dsa: bool,
-    ) -> Result<bool, OperationError> {
-        let configuration = self.configuration;
-        if computed::is_computed(configuration, &self.description) {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
-            return self.with(context, &entry);
-        }
-        if self.description == configuration.well_known.context_csn
-            && let Some(shown) = computed::context_csn(configuration, view, record)?
-        {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            entry.set_values(&shown.description, shown.values);
-            return self.with(context, &entry);
-        }
-        if configuration.of_overlays.computed.contains(&self.description) && !manages_dsa {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            if entry.attribute(&self.description).is_none() {
-                let entries = Entries::new(configuration, context, view);
-                let values = computed_values(entries, &entry, &self.description)?;
-                entry.set_values(&self.description, values);
-            }
-            return self.with(context, &entry);
-        }
-        self.with_record(context, view, record)
     }
 
     /// Compares with the stored entry in place. In a big set, one value is looked up.
@@ -276,8 +257,21 @@ impl Comparison<'_> {
         }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
+        let derived = record.derived(&self.description, Purpose::Match)?;
+        for attribute in derived.attributes() {
+            found.look_at(
+                schema,
+                guard.as_ref(),
+                &self.assertion,
+                &attribute.description,
+                &attribute.values,
+            );
+        }
         for attribute in record.answering(&self.description) {
             let description = attribute.description();
+            if !derived.keeps_stored(description) {
+                continue;
+            }
             let Some(answers) = Answers::of(guard.as_ref(), description) else {
                 continue;
             };
@@ -323,17 +317,13 @@ impl Comparison<'_> {
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
         for attribute in entry.matching_attributes(schema, &self.description) {
-            let Some(answers) = Answers::of(guard.as_ref(), &attribute.description) else {
-                continue;
-            };
-            let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
-                found.is_there |= answers.whole;
-                continue;
-            };
-            let _ = attribute
-                .values
-                .iter()
-                .try_for_each(|value| found.look(schema, rule, &self.assertion, &answers, value));
+            found.look_at(
+                schema,
+                guard.as_ref(),
+                &self.assertion,
+                &attribute.description,
+                &attribute.values,
+            );
         }
         Ok(found.conclude()?)
     }
@@ -356,6 +346,27 @@ struct Found {
 }
 
 impl Found {
+    /// Looks at all values of one attribute.
+    fn look_at(
+        &mut self,
+        schema: &Schema,
+        guard: Option<&Answerable<'_>>,
+        assertion: &[u8],
+        description: &AttributeDescription,
+        values: &[Vec<u8>],
+    ) {
+        let Some(answers) = Answers::of(guard, description) else {
+            return;
+        };
+        let Some(rule) = schema.attribute_type(description.attribute_type).equality else {
+            self.is_there |= answers.whole;
+            return;
+        };
+        let _ = values
+            .iter()
+            .try_for_each(|value| self.look(schema, rule, assertion, &answers, value));
+    }
+
     fn look(
         &mut self,
         schema: &Schema,

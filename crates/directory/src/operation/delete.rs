@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     OperationError,
-    access::{Target, WriteCheck, assertion},
+    access::{Target, WriteCheck},
     backend::written::Success,
     overlay::{Before, Execution},
     refusal::DeleteRefusal,
@@ -50,9 +50,7 @@ fn check(
     let record = write_checks::record_of(view, id)?;
     check_parent(execution, view, dn, &record)?;
     let requester = execution.requester();
-    if let Some(filter) = execution.controls.assertion() {
-        assertion::check_assertion_on_record(requester, &record, view, filter)?;
-    }
+    execution.check_assertion(view, &record)?;
     let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::DELETE)),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::{Target, WriteCheck, assertion},
+    access::{Target, WriteCheck},
     backend::{referral, tree_change::TreeChange, written::Success},
     overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
     refusal::ModifyDnRefusal,
@@ -306,9 +306,7 @@ fn prepare(
         grants_above(execution, view, &record, rename.needed_above())?,
         ModifyDnRefusal::NoAccessToParent,
     )?;
-    if let Some(filter) = execution.controls.assertion() {
-        assertion::check_assertion_on_record(requester, &record, view, filter)?;
-    }
+    execution.check_assertion(view, &record)?;
     let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(RENAME)),

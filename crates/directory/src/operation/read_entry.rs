@@ -48,6 +48,9 @@ fn read(
     asked: &ReadEntry<'_>,
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let configuration = execution.configuration;
+    let facts = execution.facts(view)?;
+    let derived = execution.derived(facts.as_ref());
+    let (view, record) = (view.deriving(&derived), &record.deriving(&derived));
     let dn = view.dn(record.id)?;
     let source = Source::Record(record, view);
     let check = access::check(execution.requester(), source);
@@ -58,8 +61,7 @@ fn read(
             Ok(None)
         };
     };
-    let has_subordinates = view.has_subordinates(record.id)?;
-    encode(configuration, &visible, asked.names, has_subordinates).map(Some)
+    encode(configuration, &visible, asked.names).map(Some)
 }
 
 /// The same for an entry in memory, which already has all its attributes.
@@ -77,19 +79,17 @@ pub(crate) fn read_in_memory(
             Ok(None)
         };
     };
-    encode(requester.configuration, &visible, asked.names, false).map(Some)
+    encode(requester.configuration, &visible, asked.names).map(Some)
 }
 
 fn encode(
     configuration: &Configuration,
     visible: &VisibleEntry<'_>,
     names: &[Box<[u8]>],
-    has_subordinates: bool,
 ) -> Result<Vec<u8>, OperationError> {
     let mut selection = Selection::default();
     selection.resolve(&configuration.schema, names.iter().map(|name| &**name), None);
     let mut value = Vec::new();
-    let schema = &configuration.schema;
-    entry_value(schema, configuration, visible, &selection, has_subordinates, &mut value)?;
+    entry_value(configuration, visible, &selection, &mut value)?;
     Ok(value)
 }

@@ -1,9 +1,9 @@
 //! Entries as overlays read them, without access checks.
 
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{Location, View};
+use ironbark_store::{Location, StoreError, View};
 
-use crate::{Configuration, NamingContext, OperationError};
+use crate::{Configuration, NamingContext};
 
 /// Entries of all databases: those of one database as a view has them, the others as they are now.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl<'a> Entries<'a> {
     ///
     /// # Errors
     /// The storage failed.
-    pub fn find(&self, dn: &Dn) -> Result<Option<Entry>, OperationError> {
+    pub fn find(&self, dn: &Dn) -> Result<Option<Entry>, StoreError> {
         let Some(context) = self.configuration.context_of(dn) else {
             return Ok(None);
         };
@@ -46,7 +46,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-fn read(view: View<'_>, dn: &Dn) -> Result<Option<Entry>, OperationError> {
+fn read(view: View<'_>, dn: &Dn) -> Result<Option<Entry>, StoreError> {
     let Location::Entry(id) = view.locate(dn)? else {
         return Ok(None);
     };

@@ -180,9 +180,9 @@ impl<'w, 'd> Execution<'w, 'd> {
         &self.configuration.schema
     }
 
-    /// The transaction's current state.
+    /// The transaction's current state. Entries have what they hold, and the attributes that follow from the tree.
     pub fn view(&self) -> View<'_> {
-        self.transaction.view()
+        self.transaction.view().deriving(&self.configuration.tree_attributes)
     }
 
     /// The requester, for access rules.

@@ -5,11 +5,13 @@
 //! effects of the same change record. An overlay never sees a connection.
 
 mod binds;
-mod computed;
 mod content;
+mod derivation;
+pub(crate) mod derived;
 mod detached;
 mod effects;
 mod entries;
+mod entry_controls;
 mod errands;
 mod execution;
 mod extended;
@@ -34,11 +36,12 @@ use ironbark_ldap_proto::controls::ControlSet;
 
 pub use self::{
     binds::{BindAttempt, BindHooks},
-    computed::{ComputedAttributes, EntryControls, FoundEntry},
     content::{ContentHooks, Renaming},
+    derivation::{Derivation, Derive, DerivingEntry, DerivingLook},
     detached::{DetachedRequest, ExternalAnswer},
     effects::{Applied, EffectHooks},
     entries::Entries,
+    entry_controls::{EntryControls, FoundEntry},
     errands::Errand,
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
@@ -84,8 +87,8 @@ pub struct Overlay {
     pub follower: Option<Arc<dyn Follower>>,
     /// After the check of a bind's password.
     pub binds: Option<Arc<dyn BindHooks>>,
-    /// Attributes that entries show but do not store.
-    pub computed: Option<Arc<dyn ComputedAttributes>>,
+    /// Attributes that entries have without holding them.
+    pub derivation: Option<Arc<dyn Derivation>>,
     /// Controls that come with entries.
     pub entry_controls: Option<Arc<dyn EntryControls>>,
     /// When a search begins: changes of the entries that it sends.
@@ -119,7 +122,7 @@ impl Overlay {
             effects: None,
             follower: None,
             binds: None,
-            computed: None,
+            derivation: None,
             entry_controls: None,
             searches: None,
             sort_limits: None,

@@ -1,13 +1,13 @@
 //! The overlays of a database, by capability.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
+    BindHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks, Overlay,
+    RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, derived::KnownFacts,
 };
 use crate::{NamingContext, request::responses::Responses};
 
@@ -24,7 +24,9 @@ pub struct Pipeline {
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
     pub(crate) followers: Vec<Arc<dyn Follower>>,
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
-    pub(crate) computed: Vec<Arc<dyn ComputedAttributes>>,
+    pub(crate) derivations: Vec<Arc<dyn Derivation>>,
+    /// What they have found in the database.
+    pub(crate) known_facts: Arc<KnownFacts>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
     pub(crate) searches: Vec<Arc<dyn SearchHooks>>,
     /// The limits of the overlay that was configured first: the database's own come before those of the frontend.
@@ -45,27 +47,7 @@ pub struct Pipeline {
 }
 
 /// The pipeline without overlays.
-static NO_OVERLAYS: Pipeline = Pipeline {
-    overlays: Vec::new(),
-    requests: Vec::new(),
-    content: Vec::new(),
-    outcomes: Vec::new(),
-    effects: Vec::new(),
-    followers: Vec::new(),
-    binds: Vec::new(),
-    computed: Vec::new(),
-    entry_controls: Vec::new(),
-    searches: Vec::new(),
-    sort_limits: None,
-    extended: Vec::new(),
-    timers: Vec::new(),
-    responses: None,
-    unbinds: Vec::new(),
-    provider: None,
-    controls: ControlSet::NONE,
-    watched: Vec::new(),
-    maintained: Vec::new(),
-};
+static NO_OVERLAYS: LazyLock<Pipeline> = LazyLock::new(Pipeline::default);
 
 impl NamingContext {
     /// The overlays of this database.
@@ -96,7 +78,7 @@ impl Pipeline {
             pipeline.effects.extend(overlay.effects.clone());
             pipeline.followers.extend(overlay.follower.clone());
             pipeline.binds.extend(overlay.binds.clone());
-            pipeline.computed.extend(overlay.computed.clone());
+            pipeline.derivations.extend(overlay.derivation.clone());
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
             pipeline.searches.extend(overlay.searches.clone());
             pipeline.extended.extend(overlay.extended.clone());

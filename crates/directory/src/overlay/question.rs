@@ -66,7 +66,8 @@ impl Execution<'_, '_> {
                 ..*question
             },
         );
-        self.finds_in(context, snapshot.view().under(work), base, &others)
+        let view = snapshot.view().deriving(&self.configuration.tree_attributes);
+        self.finds_in(context, view.under(work), base, &others)
     }
 
     fn finds_in(

@@ -47,8 +47,7 @@ impl BareAnswer {
                 continue;
             };
             let mut entry = Vec::new();
-            let schema = &configuration.schema;
-            entry_value(schema, configuration, &visible, &selection, false, &mut entry)?;
+            entry_value(configuration, &visible, &selection, &mut entry)?;
             return Ok(Some(Self {
                 context: Arc::clone(context),
                 id,

@@ -11,6 +11,7 @@ use crate::{
         configuration::OfOverlays,
         naming_context::{Attached, Backend},
         root_dse::RootDseAddition,
+        tree_attributes::TreeAttributes,
         well_known::WellKnown,
     },
     frontend::root_dse,
@@ -94,6 +95,7 @@ fn configuration(
             filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
             ..DecodeLimits::default()
         },
+        tree_attributes: TreeAttributes::new(&well_known, None),
         well_known,
         settings: read.global,
         schema_definitions: read.schema_definitions,
@@ -111,6 +113,7 @@ fn configuration(
     configuration.rules = rules(&configuration)?;
     configuration.operation_rules = operation_rules(&configuration)?;
     publish(&mut configuration);
+    configuration.tree_attributes = TreeAttributes::new(&configuration.well_known, configuration.subschema_dn());
     let root = root_dse::root(&configuration, root_dse)?;
     configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
@@ -132,11 +135,7 @@ fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
             all.entry_controls = all.entry_controls.and(overlay.asked_by());
         }
         all.extended.extend(pipeline.extended.iter().map(|hooks| hooks.oid()));
-        let computed = pipeline.computed.iter().flat_map(|computed| computed.attributes());
-        all.computed.extend(computed.cloned());
     }
-    all.computed.sort_unstable();
-    all.computed.dedup();
     all
 }
 

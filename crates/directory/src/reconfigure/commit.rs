@@ -51,6 +51,9 @@ impl Prepared<'_> {
             directory,
             mut state,
         } = self;
+        for context in &next.contexts {
+            context.watch_definitions();
+        }
         directory.swap(Arc::clone(&next), server_id);
         (state.read, state.restricted, state.server_id) = (Some(read), restricted, Some(server_id));
         for (running, other) in state.running.iter_mut().zip(others) {

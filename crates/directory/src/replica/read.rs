@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Configuration, OperationError,
-    backend::computed,
+    backend::complete,
     operation::entry_rules,
     place::{PLACE, uuid_text},
     refusal::ReplicaRefusal,
@@ -164,7 +164,7 @@ fn attributes(
         let description = schema
             .attribute_description(attribute.as_bytes())
             .map_err(|error| unknown(error.to_string()))?;
-        let is_own = description == known.context_csn || computed::is_computed(configuration, &description);
+        let is_own = description == known.context_csn || complete::follows_from_tree(configuration, &description);
         if values.is_empty() || is_own || !asked.includes(schema, known, &description) {
             continue;
         }

@@ -6,12 +6,13 @@ pub(crate) mod shared_entries;
 use std::{rc::Rc, sync::Arc};
 
 use ironbark_model::{Budget, Dn};
-use ironbark_store::{AnswerCache, HeldSnapshot, StoreError};
+use ironbark_store::{AnswerCache, HeldSnapshot, StoreError, View};
 use rustc_hash::FxHashMap;
 
 use crate::{
     Configuration, Directory, NamingContext,
     access::{DecisionCache, SubjectDecisions},
+    overlay::derived::{Facts, KnownFacts},
     request::context::RequestContext,
     statistics::Shard,
 };
@@ -54,6 +55,8 @@ pub(crate) struct Scratch {
 struct Caches {
     names: DnCache,
     answers: AnswerCache,
+    /// The facts of its overlays, and the version of the snapshot that they are of.
+    facts: Option<(Arc<KnownFacts>, u64, Arc<Facts>)>,
 }
 
 /// Parts of [`Scratch`].
@@ -141,6 +144,30 @@ impl Scratch {
         self.snapshot = Some(snapshot);
     }
 
+    /// What overlays derive attributes from in a snapshot of the database of `context`; `None`: no overlay derives any.
+    pub(crate) fn facts(
+        &mut self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        view: View<'_>,
+    ) -> Result<Option<Arc<Facts>>, StoreError> {
+        let overlays = context.overlays();
+        if overlays.derivations.is_empty() {
+            return Ok(None);
+        }
+        let (of, version) = (&overlays.known_facts, view.version());
+        let cached = &mut self.caches.entry(context.cache).or_default().facts;
+        if let Some((known, seen, facts)) = cached
+            && Arc::ptr_eq(known, of)
+            && *seen == version
+        {
+            return Ok(Some(Arc::clone(facts)));
+        }
+        let facts = of.of(configuration, context, view)?;
+        *cached = facts.clone().map(|facts| (Arc::clone(of), version, facts));
+        Ok(facts)
+    }
+
     /// The remembered decisions for the subject of a request on a database; `None` if it may do everything there.
     pub(crate) fn standing(
         &mut self,
@@ -153,7 +180,7 @@ impl Scratch {
 
     /// The caches of a database, and working memory, borrowed separately.
     pub(crate) fn parts(&mut self, context: &NamingContext) -> Parts<'_> {
-        let Caches { names, answers } = self.caches.entry(context.cache).or_default();
+        let Caches { names, answers, .. } = self.caches.entry(context.cache).or_default();
         Parts {
             names,
             answers,

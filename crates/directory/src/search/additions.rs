@@ -1,7 +1,7 @@
-//! Additions of overlays to a found entry: attributes that the entry does not hold, and controls.
+//! Controls that overlays add to a found entry.
 
 use ironbark_ldap_proto::{EncodeControl, controls::ControlSet};
-use ironbark_model::{AttributeDescription, Entry};
+use ironbark_model::Entry;
 use ironbark_runtime::WallTime;
 use smallvec::SmallVec;
 
@@ -21,42 +21,6 @@ pub(crate) struct AskedOfEntries {
 
 /// Controls of one entry, in the order of the overlays.
 pub(super) type Controls = SmallVec<[Box<dyn EncodeControl>; 1]>;
-
-/// The computed values of an attribute that the entry does not hold.
-///
-/// # Errors
-/// The storage failed.
-pub(super) fn values_for(
-    run: &SearchRun,
-    entry: &VisibleEntry<'_>,
-    attribute: &AttributeDescription,
-) -> Result<Vec<Vec<u8>>, OperationError> {
-    let has_some = |context: &NamingContext| !context.overlays().computed.is_empty();
-    match stored(run, entry, has_some)? {
-        Some((whole, entries)) if whole.attribute(attribute).is_none() => computed_values(entries, &whole, attribute),
-        _ => Ok(Vec::new()),
-    }
-}
-
-/// The values that overlays of the database compute for an attribute that the entry does not hold.
-///
-/// # Errors
-/// The storage failed.
-pub(crate) fn computed_values(
-    entries: Entries<'_>,
-    entry: &Entry,
-    attribute: &AttributeDescription,
-) -> Result<Vec<Vec<u8>>, OperationError> {
-    for computed in &entries.context().overlays().computed {
-        if computed.attributes().contains(attribute) {
-            let values = computed.values(entries, entry, attribute)?;
-            if !values.is_empty() {
-                return Ok(values);
-            }
-        }
-    }
-    Ok(Vec::new())
-}
 
 /// The controls that are sent with an entry.
 ///

@@ -81,13 +81,13 @@ impl SearchRun {
             return Ok(Walked::Through);
         };
         let (view, left) = (snapshot.view().under(step.slice.budget), step.slice.candidates);
-        let walked = self.walk_view(context, view, walk, step);
+        let walked = self.walk_deriving(context, view, walk, step);
         self.tally.examined += u64::from(left - step.slice.candidates);
         step.scratch.keep_snapshot(snapshot);
         walked
     }
 
-    fn walk_view(
+    pub(super) fn walk_view(
         &mut self,
         context: &NamingContext,
         view: View<'_>,
@@ -539,7 +539,7 @@ pub(super) struct Asker {
     peer: Arc<Peer>,
     strength: Strength,
     request: RequestKind,
-    configuration: Arc<Configuration>,
+    pub(super) configuration: Arc<Configuration>,
 }
 
 impl Asker {

@@ -6,8 +6,8 @@ use ironbark_ldap_proto::{
     Attribute, List,
     controls::{Control, DereferenceRequest, DereferenceResult, EncodedDereferences, RequestControls},
 };
-use ironbark_model::{Budget, Dn, Schema, budget::cost, syntax};
-use ironbark_store::{HeldSnapshot, Location, View};
+use ironbark_model::{AttributeDescription, Budget, Dn, Schema, budget::cost, syntax};
+use ironbark_store::{Derived, DerivedAttributes, HeldSnapshot, Location, Purpose, Record, StoreError, View, Wanted};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -15,6 +15,7 @@ use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source, VisibleEntry},
+    overlay::derived::DerivedFor,
     refusal::DereferenceRefusal,
 };
 
@@ -114,11 +115,8 @@ pub(super) fn response(
         if number >= FEW_SPECIFICATIONS && !view.spend(1) {
             return Ok(None);
         }
-        let Some(attribute) = record.values(&specification.attribute) else {
-            continue;
-        };
         let mut failure = None;
-        attribute.for_each(&mut |value| {
+        let mut look = |value: &[u8]| {
             gathering.looked_up += 1;
             if gathering.looked_up > LOOK_UP_LIMIT || !view.spend(LINK_STEPS + cost(value.len())) {
                 return ControlFlow::Break(());
@@ -133,7 +131,16 @@ pub(super) fn response(
                     ControlFlow::Break(())
                 }
             }
-        })?;
+        };
+        let derived = record.derived(&specification.attribute, Purpose::Show)?;
+        if derived.is_empty() {
+            if let Some(attribute) = record.values(&specification.attribute) {
+                attribute.for_each(&mut look)?;
+            }
+        } else {
+            let all = derived.merged(record, &specification.attribute)?;
+            let _ = all.iter().try_for_each(|value| look(value));
+        }
         if let Some(error) = failure {
             return Err(error);
         }
@@ -214,39 +221,61 @@ impl Gathering {
         let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
             return Ok(Found::new());
         };
+        self.gather(run, context, (&record, &visible), specification)
+    }
+
+    /// The requested attributes of an entry that the subject may see.
+    fn gather(
+        &self,
+        run: &SearchRun,
+        context: &NamingContext,
+        (record, visible): (&Record<'_>, &VisibleEntry<'_>),
+        specification: &DereferenceSpecification,
+    ) -> Result<Found, OperationError> {
+        let view = record.view();
+        let schema = &run.configuration.schema;
+        let wanted = |one: &AttributeDescription| specification.selection.selects(schema, one, view.budget());
+        let derived = derived_of(run, context, record, &wanted)?;
         let (mut found, mut octets) = (Found::new(), 0_usize);
+        let mut take = |values: &mut Vec<Vec<u8>>, description: &AttributeDescription, value: &[u8]| {
+            if !view.spend(cost(value.len())) {
+                return ControlFlow::Break(());
+            }
+            if visible.may_read(description, Some(value)) {
+                octets += value.len();
+                values.push(value.to_vec());
+            }
+            match self.check_room(octets) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        };
         for attribute in record.attributes() {
             let description = attribute.description();
             if !view.spend(1) {
                 break;
             }
-            if !specification
-                .selection
-                .selects(&configuration.schema, description, view.budget())
-            {
+            if !wanted(description) || derived.get(description).is_some() {
                 continue;
             }
-            let (mut values, mut is_too_big) = (Vec::new(), false);
-            attribute.for_each(&mut |value| {
-                if !view.spend(cost(value.len())) {
-                    return ControlFlow::Break(());
-                }
-                if visible.may_read(description, Some(value)) {
-                    octets += value.len();
-                    is_too_big = self.check_room(octets).is_err();
-                    values.push(value.to_vec());
-                }
-                if is_too_big {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })?;
-            self.check_room(octets)?;
+            let mut values = Vec::new();
+            attribute.for_each(&mut |value| take(&mut values, description, value))?;
             if !values.is_empty() {
                 found.push((attribute.name().to_vec(), values));
             }
         }
+        for one in derived.attributes() {
+            let (description, mut values) = (&one.description, Vec::new());
+            for value in derived.merged(record, description)? {
+                if take(&mut values, description, &value).is_break() {
+                    break;
+                }
+            }
+            if !values.is_empty() {
+                found.push((schema.description_text(description).into_bytes(), values));
+            }
+        }
+        self.check_room(octets)?;
         Ok(found)
     }
 
@@ -257,4 +286,31 @@ impl Gathering {
         }
         Err(DereferenceRefusal::TooMuch)
     }
+}
+
+/// The derived attributes of an entry that a DN names.
+fn derived_of(
+    run: &SearchRun,
+    context: &NamingContext,
+    record: &Record<'_>,
+    attributes: &dyn Fn(&AttributeDescription) -> bool,
+) -> Result<Derived, StoreError> {
+    let configuration = &run.configuration;
+    let overlays = context.overlays();
+    let facts = overlays.known_facts.of(configuration, context, record.view())?;
+    let derived = DerivedFor {
+        configuration,
+        context,
+        facts: facts.as_deref(),
+        asker: Some(Requester::of(configuration, context, &run.origin)),
+        manages_dsa_it: run.options.manage_dsa_it,
+    };
+    let mut found = Derived::default();
+    let wanted = Wanted {
+        purpose: Purpose::Show,
+        new_name: None,
+        attributes,
+    };
+    derived.derive(record, &wanted, &mut found)?;
+    Ok(found)
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source},
+    overlay::derived::DerivedFor,
     refusal::SearchRefusal,
     request::responses::ResponseWait,
 };
@@ -57,7 +58,7 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
         };
         let before = step.out.len();
         let view = snapshot.view().under(step.slice.budget);
-        let is_sent = emit_entry(run, context, view, id, step);
+        let is_sent = emit_deriving(run, context, view, id, step);
         step.scratch.keep_snapshot(snapshot);
         if step.is_exhausted() {
             step.out.truncate(before);
@@ -111,6 +112,29 @@ fn arrange(run: &mut SearchRun, slice: &mut Slice<'_>) -> Result<bool, Operation
         sorting.show(shown);
     }
     Ok(sorting.is_shown())
+}
+
+/// Appends an entry with derived attributes, if the search may see some.
+fn emit_deriving(
+    run: &SearchRun,
+    context: &NamingContext,
+    view: View<'_>,
+    id: EntryId,
+    step: &mut Step<'_>,
+) -> Result<Emitted, OperationError> {
+    let facts = step.scratch.facts(&run.configuration, context, view)?;
+    let facts = facts.as_deref();
+    if !run.sees_derived(facts) {
+        return emit_entry(run, context, view, id, step);
+    }
+    let derived = DerivedFor {
+        configuration: &run.configuration,
+        context,
+        facts,
+        asker: Some(Requester::of(&run.configuration, context, &run.origin)),
+        manages_dsa_it: run.options.manage_dsa_it,
+    };
+    emit_entry(run, context, view.deriving(&derived), id, step)
 }
 
 /// Appends an entry, unless it was deleted or has become invisible since it was sorted.

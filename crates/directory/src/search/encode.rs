@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     controls::{Control, SyncState},
 };
 use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
-use ironbark_store::{AnswerCache, Record, RecordAttribute};
+use ironbark_store::{AnswerCache, Derived, DerivedAttribute, Purpose, Record, RecordAttribute, Wanted};
 use smallvec::SmallVec;
 
 use super::{
@@ -17,9 +17,9 @@ use super::{
     sync::{Sending, Sync},
 };
 use crate::{
-    OperationError,
+    Configuration, OperationError,
     access::{Readable, Source, VisibleEntry},
-    backend::computed,
+    backend::tree_attributes::TreeAttributes,
     place::PLACE,
 };
 
@@ -57,6 +57,7 @@ pub(super) fn entry(
     let mut writer = SearchEntryWriter::begin(out, id, entry.dn().as_bytes());
     let mut body = Body {
         schema: &run.configuration.schema,
+        tree: &run.configuration.tree_attributes,
         types_only: run.options.types_only,
         matched_values,
         answers,
@@ -64,7 +65,7 @@ pub(super) fn entry(
         budget,
         arranging,
     };
-    body.write(run, entry, &run.selection, &mut writer)?;
+    body.write(entry, &run.selection, &mut writer)?;
     if let Some(place) = run
         .sync()
         .and_then(Sync::sending)
@@ -110,17 +111,16 @@ pub(super) fn state_control(sending: &Sending) -> Control<SyncState<'_>> {
 
 /// Appends the entry without a message around it: the value of the read-entry controls (RFC 4527).
 pub(crate) fn entry_value(
-    schema: &Schema,
-    configuration: &crate::Configuration,
+    configuration: &Configuration,
     entry: &VisibleEntry<'_>,
     selection: &Selection,
-    has_subordinates: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
     let (mut answers, mut work) = (AnswerCache::default(), Vec::new());
     let mut writer = SearchEntryWriter::begin_value(out, entry.dn().as_bytes());
     let mut body = Body {
-        schema,
+        schema: &configuration.schema,
+        tree: &configuration.tree_attributes,
         types_only: false,
         matched_values: None,
         answers: &mut answers,
@@ -128,14 +128,14 @@ pub(crate) fn entry_value(
         budget: None,
         arranging: None,
     };
-    body.stored(entry, selection, &mut writer)?;
-    body.computed(configuration, entry, selection, has_subordinates, &mut writer);
+    body.write(entry, selection, &mut writer)?;
     writer.finish(&[]);
     Ok(())
 }
 
 struct Body<'a> {
     schema: &'a Schema,
+    tree: &'a TreeAttributes,
     types_only: bool,
     matched_values: Option<&'a CompiledFilter>,
     answers: &'a mut AnswerCache,
@@ -147,7 +147,6 @@ struct Body<'a> {
 impl Body<'_> {
     fn write(
         &mut self,
-        run: &SearchRun,
         entry: &VisibleEntry<'_>,
         selection: &Selection,
         writer: &mut SearchEntryWriter<'_>,
@@ -155,55 +154,73 @@ impl Body<'_> {
         if selection.is_empty() {
             return Ok(());
         }
-        self.stored(entry, selection, writer)?;
-        if selection.all_operational || selection.has_names() {
-            let wanted = selection.selects(self.schema, &run.configuration.well_known.has_subordinates, self.budget);
-            let has_subordinates = match entry.source() {
-                Source::Record(record, view) if wanted => view.has_subordinates(record.id)?,
-                Source::Record(..) | Source::Memory(_) => false,
-            };
-            self.computed(&run.configuration, entry, selection, has_subordinates, writer);
-            self.context_csn(&run.configuration, entry, selection, writer)?;
-            self.added(run, entry, selection, writer)?;
-        }
-        Ok(())
+        let Source::Record(record, view) = entry.source() else {
+            return self.stored(entry, selection, &Derived::default(), writer);
+        };
+        let Some(derived) = view.derived() else {
+            return self.stored(entry, selection, &Derived::default(), writer);
+        };
+        let (schema, budget, tree) = (self.schema, self.budget, self.tree);
+        let selects = |description: &AttributeDescription| selection.selects(schema, description, budget);
+        let wanted = Wanted {
+            purpose: Purpose::Show,
+            new_name: None,
+            attributes: &|description| !tree.shows(description) && selects(description),
+        };
+        let mut found = Derived::default();
+        derived.derive(record, &wanted, &mut found)?;
+        self.stored(entry, selection, &found, writer)?;
+        tree.show(record, entry.dn(), selects, |description, name, value| {
+            if !entry.may_read(description, Some(value)) {
+            } else if self.types_only {
+                writer.attribute_type(name);
+            } else if self.shows_value(entry, description, value) {
+                writer.attribute(name, [value]);
+            }
+        })?;
+        self.derived(entry, record, &found, writer)
     }
 
-    /// Writes the attributes that overlays add.
-    fn added(
+    /// Writes derived attributes, each behind its stored values.
+    fn derived(
         &mut self,
-        run: &SearchRun,
         entry: &VisibleEntry<'_>,
-        selection: &Selection,
+        record: &Record<'_>,
+        found: &Derived,
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
-        if run.options.manage_dsa_it {
-            return Ok(());
-        }
-        for description in &run.configuration.of_overlays.computed {
-            if selection.selects(self.schema, description, self.budget) {
-                let values = additions::values_for(run, entry, description)?;
-                let description = description.clone();
+        for derived in found.attributes() {
+            let description = &derived.description;
+            let mut values = found.merged(record, description)?;
+            if let Some(arranging) = self.arranging.as_ref().filter(|one| one.covers(description)) {
+                values = arranging.arrange(description, values);
+            }
+            let description = description.clone();
+            if !values.is_empty() {
                 self.memory_attribute(entry, &Attribute { description, values }, writer);
             }
         }
         Ok(())
     }
 
-    /// Writes the attributes that the entry holds.
+    /// Writes the attributes that the entry holds, but for those that are also derived.
     fn stored(
         &mut self,
         entry: &VisibleEntry<'_>,
         selection: &Selection,
+        derived: &Derived,
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         match entry.source() {
             Source::Record(record, _) => {
-                if self.matched_values.is_none() && !self.types_only && self.arranging.is_none() {
+                let is_held = |one: &DerivedAttribute| record.values(&one.description).is_some();
+                let is_plain = self.matched_values.is_none() && !self.types_only && self.arranging.is_none();
+                if is_plain && !derived.attributes().iter().any(is_held) {
                     return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
-                    if selection.selects(self.schema, attribute.description(), self.budget) {
+                    let description = attribute.description();
+                    if selection.selects(self.schema, description, self.budget) && derived.get(description).is_none() {
                         self.record_attribute(entry, &attribute, writer)?;
                     }
                 }
@@ -358,57 +375,6 @@ impl Body<'_> {
             }
         }
         writer.end_attribute(mark);
-    }
-
-    /// Writes the attributes that are computed: entryDN, subschemaSubentry, hasSubordinates.
-    fn computed(
-        &mut self,
-        configuration: &crate::Configuration,
-        entry: &VisibleEntry<'_>,
-        selection: &Selection,
-        has_subordinates: bool,
-        writer: &mut SearchEntryWriter<'_>,
-    ) {
-        if let Source::Memory(_) = entry.source() {
-            // Entries in memory hold these attributes.
-            return;
-        }
-        computed::for_each(
-            configuration,
-            entry.dn(),
-            has_subordinates,
-            &mut |description, name, value| {
-                if !selection.selects(self.schema, description, self.budget)
-                    || !entry.may_read(description, Some(value))
-                {
-                    return;
-                }
-                if self.types_only {
-                    writer.attribute_type(name);
-                } else if self.shows_value(entry, description, value) {
-                    writer.attribute(name, [value]);
-                }
-            },
-        );
-    }
-
-    fn context_csn(
-        &mut self,
-        configuration: &crate::Configuration,
-        entry: &VisibleEntry<'_>,
-        selection: &Selection,
-        writer: &mut SearchEntryWriter<'_>,
-    ) -> Result<(), OperationError> {
-        let Source::Record(record, view) = entry.source() else {
-            return Ok(());
-        };
-        if record.parent() == 0
-            && selection.selects(self.schema, &configuration.well_known.context_csn, self.budget)
-            && let Some(attribute) = computed::context_csn(configuration, view, record)?
-        {
-            self.memory_attribute(entry, &attribute, writer);
-        }
-        Ok(())
     }
 
     /// Whether the access rules and the matched-values control allow a value.

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     backend::{
-        computed,
+        complete,
         external::{
             AnswerStream, Answers, ExternalAsker, ExternalOperation, ExternalRequest, ExternalSearch, ROOM_OCTETS,
             UNSUPPORTED, refuse_controls,
@@ -198,7 +198,7 @@ impl SearchRun {
             if is_used_up {
                 return Ok(Walked::SliceEnd);
             }
-            computed::complete_received(&self.configuration, entry);
+            complete::complete_received(&self.configuration, entry);
             if let Some(end) = self.consider_sent(context, entry, step)? {
                 return Ok(end);
             }

@@ -10,6 +10,7 @@ mod base;
 mod consider;
 mod deferred;
 mod dereference;
+mod derived;
 mod detail;
 mod emit;
 mod encode;
@@ -37,7 +38,6 @@ mod work;
 
 pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
-    additions::computed_values,
     encode::entry_value,
     external::external_search,
     limits::{of as limits_of, time as time_limit},

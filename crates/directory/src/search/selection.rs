@@ -104,9 +104,18 @@ impl Selection {
             && self.many.as_ref().is_none_or(|many| many.is_empty())
     }
 
-    /// Whether the list has names of attributes.
-    pub(crate) fn has_names(&self) -> bool {
-        !self.named.is_empty() || self.many.as_ref().is_some_and(|many| many.has_names())
+    /// Whether derived attributes may be selected. `covers`: whether an attribute or a subtype of it is derived;
+    /// `has_user_attributes`: whether some user attribute is.
+    #[inline]
+    pub(crate) fn may_select_derived(
+        &self,
+        covers: impl Fn(&AttributeDescription) -> bool,
+        has_user_attributes: bool,
+    ) -> bool {
+        self.all_operational
+            || self.many.is_some()
+            || has_user_attributes && (self.all_user || self.everything_of_class)
+            || self.named.iter().any(covers)
     }
 
     /// Whether an attribute is selected. For the budget see [`Selection::lists`].

@@ -8,7 +8,7 @@ use ironbark_model::{
     budget::cost_of,
     matching::{self, MatchingRule, RuleKind},
 };
-use ironbark_store::{EntryId, Record};
+use ironbark_store::{EntryId, Purpose, Record};
 use std::{
     ops::Range,
     sync::{Arc, atomic::AtomicU32},
@@ -98,6 +98,11 @@ impl Sorting {
             }
         }
         Ok(sorting)
+    }
+
+    /// The attributes of the keys.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &AttributeDescription> {
+        self.keys.iter().map(|key| &key.attribute)
     }
 
     /// Takes a place among the sorted searches, if these are limited.
@@ -296,10 +301,21 @@ fn smallest(
     best: &mut Vec<u8>,
 ) -> Result<bool, OperationError> {
     let mut found = false;
+    let derived = record.derived(&key.attribute, Purpose::Show)?;
+    for attribute in derived.attributes() {
+        for value in &attribute.values {
+            work.clear();
+            let is_shown = entry.may_read(&attribute.description, Some(value));
+            if is_shown && (key.rule.normalize_value)(schema, value, work).is_ok() && (!found || *work < *best) {
+                found = true;
+                std::mem::swap(work, best);
+            }
+        }
+    }
     for attribute in record.answering(&key.attribute) {
         let description = attribute.description();
         let readable = entry.readable(description);
-        if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
+        if matches!(readable, Readable::Alike(false) | Readable::Here(false)) || !derived.keeps_stored(description) {
             continue;
         }
         let mut seen = 0_usize;

@@ -20,6 +20,7 @@ use crate::{
     },
     backend::{call::GivenEntries, external::AnswerStream, naming_context::Backend, referral},
     frontend::root_dse,
+    overlay::derived::{DerivedFor, Facts},
     refusal::SearchRefusal,
     scratch::{DnCache, Scratch},
 };
@@ -247,6 +248,15 @@ pub(super) fn check_base(
             let Some(record) = view.record(walk.base.id)? else {
                 return Ok(());
             };
+            let facts = Facts::read(configuration, context, view)?;
+            let derived = DerivedFor {
+                configuration,
+                context,
+                facts: facts.as_ref(),
+                asker: Some(requester),
+                manages_dsa_it: run.options.manage_dsa_it,
+            };
+            let (view, record) = (view.deriving(&derived), record.deriving(&derived));
             check_assertion_on_record(requester, &record, view, filter)
         }
         Walk::Memory(walk) => match walk.entries.iter().find(|entry| entry.dn == walk.base) {

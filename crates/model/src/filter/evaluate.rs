@@ -119,6 +119,17 @@ impl CompiledFilter {
         }
     }
 
+    /// Evaluates one item, by its index among the nodes. A connective, or an index past the end, is Undefined.
+    pub fn evaluate_item(&self, at: usize, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
+        match self.nodes.get(at) {
+            None | Some(Node::And { .. } | Node::Or { .. } | Node::Not { .. }) => Truth::Undefined,
+            Some(node) => {
+                let mut memory = Memory { scratch, forms: None };
+                self.leaf(node, source.guard(), schema, source, &mut memory)
+            }
+        }
+    }
+
     /// The truth of an item, as far as it is allowed.
     fn leaf(
         &self,

@@ -4,6 +4,7 @@
 //! changes of members are followed to their groups. If a change cannot be followed (a member does not exist, a group
 //! would lose its last member), it is logged and left, as slapd leaves it.
 
+mod computed;
 mod dangling;
 mod deltas;
 mod follow;
@@ -100,7 +101,7 @@ impl Memberof {
             dangling: settings.dangling,
             dangling_error: ResultCode(settings.dangling_error),
             referential_integrity: settings.referential_integrity,
-            check_added: settings.check_added,
+            check_added: settings.check_added && !settings.computed,
             schema: Arc::clone(schema),
         })
     }
@@ -163,6 +164,13 @@ impl Memberof {
 fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
     let memberof = Arc::new(Memberof::new(settings, schema)?);
     let judges = memberof.dangling != Dangling::Ignore || memberof.check_added;
+    if settings.computed {
+        return Ok(Overlay {
+            content: judges.then(|| Arc::clone(&memberof) as _),
+            derivation: Some(Arc::new(computed::Groups::new(memberof))),
+            ..Overlay::new("memberof")
+        });
+    }
     Ok(Overlay {
         content: judges.then(|| Arc::clone(&memberof) as _),
         effects: Some(memberof),

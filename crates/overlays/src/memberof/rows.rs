@@ -1,10 +1,11 @@
 //! Settings of slapo-memberof(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_u32,
+    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_u32,
 };
 
 use super::settings::{Dangling, MemberofConfig};
+use crate::names::name_attribute;
 
 const MEMBEROF: Level = Level::Overlay("memberof");
 
@@ -117,7 +118,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_handler!(
             MemberofConfig,
             |settings, statement| {
-                settings.member_attribute = attribute(statement)?;
+                settings.member_attribute = name_attribute(statement)?;
                 Ok(())
             },
             |settings, _| vec![settings.member_attribute.clone()],
@@ -131,7 +132,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_handler!(
             MemberofConfig,
             |settings, statement| {
-                settings.memberof_attribute = attribute(statement)?;
+                settings.memberof_attribute = name_attribute(statement)?;
                 Ok(())
             },
             |settings, _| vec![settings.memberof_attribute.clone()],
@@ -149,6 +150,19 @@ pub(super) const ROWS: &[Setting] = &[
         .since("2.6.8")
         .like(&["TRUE"])
         .obeyed(overlay_field!(MemberofConfig.check_added)),
+    Setting::new(MEMBEROF, &["memberof-computed"], &["olcMemberOfComputed"])
+        .olc("+49", Form::Boolean)
+        .takes("on|off", "FALSE")
+        .does(
+            "Computes memberOf from the members of groups when it is asked for, and stores nothing: it is right at any \
+             time, also after `slapadd`, and costs writes nothing. Searches show it, filter on it, compare and sort by \
+             it as if it were stored; values that entries hold do not count. The attribute of the groups needs an \
+             equality index. Access rules, and other overlays, do not see it. `memberof-refint`, `memberof-dn` and \
+             `memberof-addcheck` have no effect then; see overlay refint for members that are renamed or deleted.",
+        )
+        .since(OWN)
+        .like(&["TRUE"])
+        .obeyed(overlay_field!(MemberofConfig.computed)),
 ];
 
 fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
@@ -160,21 +174,6 @@ fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result
     let name = class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref).to_owned();
     settings.group_class = name;
     Ok(())
-}
-
-/// An attribute whose values are names.
-fn attribute(statement: &Statement<'_>) -> Result<String, SettingError> {
-    const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
-    let name = statement.one()?;
-    let description = statement
-        .schema
-        .attribute_description(name.as_bytes())
-        .map_err(|error| format!("\"{name}\": {error}"))?;
-    let syntax = statement.schema.attribute_type(description.attribute_type).syntax;
-    if !DN_SYNTAXES.contains(&syntax.oid) {
-        return Err(format!("attribute \"{name}\" must have DN or nameUID syntax").into());
-    }
-    Ok(statement.schema.description_text(&description))
 }
 
 fn set_dangling(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {

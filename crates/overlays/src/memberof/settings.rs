@@ -22,6 +22,8 @@ pub struct MemberofConfig {
     pub referential_integrity: bool,
     /// `memberof-addcheck`: existing groups are searched for the name of a new entry.
     pub check_added: bool,
+    /// `memberof-computed`: memberOf is derived, not stored.
+    pub computed: bool,
 }
 
 /// What to do about a member that does not exist.
@@ -37,7 +39,8 @@ pub enum Dangling {
 
 impl OverlaySettings for MemberofConfig {
     fn looked_up(&self) -> Vec<String> {
-        let member = self.check_added.then(|| self.member_attribute.clone());
+        let looks_up = self.check_added || self.computed;
+        let member = looks_up.then(|| self.member_attribute.clone());
         member.into_iter().collect()
     }
 }
@@ -53,6 +56,7 @@ impl Default for MemberofConfig {
             dangling_error: CONSTRAINT_VIOLATION,
             referential_integrity: false,
             check_added: false,
+            computed: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod bind;
 mod change;
+mod derived;
 mod history;
 mod locked;
 mod names;
@@ -25,16 +26,13 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, OperationError,
-    overlay::{
-        BindAttempt, BindHooks, ComputedAttributes, ContentHooks, Entries, EntryControls, Execution, FoundEntry,
-        Overlay,
-    },
+    overlay::{BindAttempt, BindHooks, ContentHooks, EntryControls, Execution, FoundEntry, Overlay},
 };
 use ironbark_ldap_proto::{
     EncodeControl,
     controls::{Control, ControlKind, ControlSet},
 };
-use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
+use ironbark_model::{Dn, Entry, Schema};
 
 use crate::row::Row;
 
@@ -73,7 +71,7 @@ fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, Setti
     Ok(Overlay {
         content: Some(Arc::clone(&ppolicy) as _),
         binds: Some(Arc::clone(&ppolicy) as _),
-        computed: Some(Arc::clone(&ppolicy) as _),
+        derivation: Some(Arc::new(derived::PolicyNames(Arc::clone(&ppolicy)))),
         entry_controls: Some(ppolicy),
         controls: ControlSet::NONE
             .with(ControlKind::PasswordPolicy)
@@ -114,26 +112,6 @@ impl BindHooks for Ppolicy {
         let values = |name| entry.attribute(name).map_or(&[][..], |held| &held.values);
         let stored = values(&self.names.password).iter().cloned();
         stored.chain(history::passwords(values(&self.names.history))).collect()
-    }
-}
-
-/// The policy that applies to an entry that names none.
-impl ComputedAttributes for Ppolicy {
-    fn attributes(&self) -> &[AttributeDescription] {
-        std::slice::from_ref(&self.names.policy_subentry)
-    }
-
-    fn values(
-        &self,
-        entries: Entries<'_>,
-        entry: &Entry,
-        _: &AttributeDescription,
-    ) -> Result<Vec<Vec<u8>>, OperationError> {
-        let chosen = self.rules.choose(self, entries, entry)?;
-        Ok(chosen
-            .map(|name| name.pretty().as_bytes().to_vec())
-            .into_iter()
-            .collect())
     }
 }
 

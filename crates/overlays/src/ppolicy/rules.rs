@@ -4,10 +4,11 @@ use ironbark_config::{
     SettingError,
     access::{DnPattern, Submatches, Template},
 };
-use ironbark_directory::{OperationError, overlay::Entries};
+use ironbark_directory::overlay::Entries;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource, schema::ClassNumber,
 };
+use ironbark_store::StoreError;
 
 use super::{
     settings::{PolicyRule, PpolicyConfig},
@@ -38,13 +39,19 @@ impl Rules {
         })
     }
 
+    /// The policies that rules may choose; `None`: the name depends on that of the entry.
+    pub(super) fn policies(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
+        let templates = self.rules.iter().filter_map(|rule| rule.settings.policy.as_ref());
+        templates.map(|template| template.expand(Submatches::default(), Submatches::default()))
+    }
+
     /// The name of the policy.
     pub(super) fn choose(
         &self,
         overlay: &Ppolicy,
         entries: Entries<'_>,
         entry: &Entry,
-    ) -> Result<Option<Dn>, OperationError> {
+    ) -> Result<Option<Dn>, StoreError> {
         let has_password = entry.attribute(&overlay.names.password).is_some();
         let mut chosen = has_password.then(|| overlay.settings.default.clone()).flatten();
         for rule in &self.rules {
@@ -94,12 +101,7 @@ impl Rule {
 
     #[expect(clippy::option_option, reason = "no decision, no policy, or one")]
     /// `None`: the rule does not apply, or its policy does not exist; `Some(None)`: no policy.
-    fn decide(
-        &self,
-        overlay: &Ppolicy,
-        entries: Entries<'_>,
-        entry: &Entry,
-    ) -> Result<Option<Option<Dn>>, OperationError> {
+    fn decide(&self, overlay: &Ppolicy, entries: Entries<'_>, entry: &Entry) -> Result<Option<Option<Dn>>, StoreError> {
         let schema = &*overlay.schema;
         let mut spans = Vec::new();
         match &self.settings.object {

@@ -43,12 +43,6 @@ pub(crate) struct AnswerName {
 pub(crate) struct Special {
     /// objectClass: matches through superclasses.
     pub(crate) object_class: Option<TypeNumber>,
-    /// entryDN: not stored.
-    pub(crate) entry_dn: Option<TypeNumber>,
-    /// hasSubordinates: not stored.
-    pub(crate) has_subordinates: Option<TypeNumber>,
-    /// subschemaSubentry: not stored, and every entry has it.
-    pub(crate) subschema_subentry: Option<TypeNumber>,
     entry_uuid: Option<TypeNumber>,
     entry_csn: Option<TypeNumber>,
     alias: Option<ClassNumber>,
@@ -77,9 +71,6 @@ impl Special {
         let class = |oid: &[u8]| schema.find_object_class(oid).map(|found| found.number);
         Self {
             object_class: attribute(b"2.5.4.0"),
-            entry_dn: attribute(b"1.3.6.1.1.20"),
-            has_subordinates: attribute(b"2.5.18.9"),
-            subschema_subentry: attribute(b"2.5.18.10"),
             entry_uuid: attribute(b"1.3.6.1.1.16.4"),
             entry_csn: attribute(b"1.3.6.1.4.1.4203.666.1.7"),
             alias: class(b"2.5.6.1"),

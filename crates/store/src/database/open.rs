@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
 use ironbark_model::{Dn, Schema};
 
@@ -149,6 +149,7 @@ impl Database {
             },
             common,
             catalog: ArcSwap::from_pointee(catalog),
+            watched: ArcSwapOption::empty(),
             loaded,
         })
     }

@@ -54,16 +54,9 @@ impl Planner<'_, '_> {
     fn index(&self, asked: &AttributeDescription, kinds: &[IndexKind]) -> Option<&Index> {
         self.view.serving_index(asked, kinds)
     }
-    /// `Some` if the item is decided without an index: a computed attribute, or one that no entry has.
-    fn without_index(&self, node: &Node, asked: &AttributeDescription) -> Option<Leaf> {
-        let special = &self.view.catalog.special;
-        let asked_type = Some(asked.attribute_type);
-        let has_every_entry = matches!(node, Node::Present(_)) && asked_type == special.subschema_subentry;
-        if has_every_entry || asked_type == special.entry_dn || asked_type == special.has_subordinates {
-            return Some(Leaf::Everything);
-        }
-        let stored = self.view.catalog.numbers_of(asked).next().is_some();
-        (!stored).then(|| Leaf::Set(IdSet::Nothing, true))
+    /// Whether some entry holds an attribute that answers.
+    fn is_stored(&self, asked: &AttributeDescription) -> bool {
+        self.view.catalog.numbers_of(asked).next().is_some()
     }
 
     pub(super) fn leaf(&mut self, at: usize) -> Result<Leaf, StoreError> {
@@ -89,8 +82,8 @@ impl Planner<'_, '_> {
         let Some(asked) = self.description(slot) else {
             return Ok(Leaf::Unknown);
         };
-        if let Some(leaf) = self.without_index(node, asked) {
-            return Ok(leaf);
+        if !self.is_stored(asked) {
+            return Ok(Leaf::Set(IdSet::Nothing, true));
         }
         Ok(match node {
             Node::Present(_) => self.presence(asked),

@@ -13,7 +13,7 @@ use super::{
     range, scope,
 };
 use crate::{
-    EntryGuards, EntryId, StoreError, View,
+    DerivedCandidates, EntryGuards, EntryId, StoreError, View,
     posting::{IdSet, list},
     scope::Scope,
 };
@@ -69,15 +69,7 @@ pub(crate) fn plan(
     filter: &CompiledFilter,
     guards: Option<&dyn EntryGuards>,
 ) -> Result<Plan, StoreError> {
-    let mut planner = Planner {
-        view,
-        filter,
-        guards,
-        terms: SmallVec::new(),
-        chains: Vec::new(),
-        probes: 0,
-        depth: 0,
-    };
+    let mut planner = Planner::new(view, filter, guards);
     let has_chain = filter.nodes.iter().any(|node| matches!(node, Node::InChain { .. }));
     let answer = if scope == Scope::Base && !has_chain {
         Answer::Everything
@@ -102,6 +94,29 @@ pub(crate) fn plan(
     let narrowed = scope::narrow(view, base, scope, answer)?;
     let indexed = everything || narrowed.way != Way::Scan;
     Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.way))
+}
+
+/// The entries that may match a filter, in any scope.
+pub(crate) fn candidates(view: View<'_>, filter: &CompiledFilter) -> Result<DerivedCandidates, StoreError> {
+    Ok(match Planner::new(view, filter, None).fetch_set(0)? {
+        Answer::Set(set, _) => DerivedCandidates::Ids(set.into_treemap()),
+        Answer::Everything => DerivedCandidates::Everything,
+        Answer::Lists(..) | Answer::Large(_) | Answer::Unknown => DerivedCandidates::Unknown,
+    })
+}
+
+impl<'p, 't> Planner<'p, 't> {
+    fn new(view: View<'t>, filter: &'p CompiledFilter, guards: Option<&'p dyn EntryGuards>) -> Self {
+        Self {
+            view,
+            filter,
+            guards,
+            terms: SmallVec::new(),
+            chains: Vec::new(),
+            probes: 0,
+            depth: 0,
+        }
+    }
 }
 
 impl Planner<'_, '_> {
@@ -179,17 +194,21 @@ impl Planner<'_, '_> {
         match self.node(at) {
             Some(Node::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
             Some(Node::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
-            _ => match self.leaf(at)? {
-                Leaf::Union(lists, exact) => Ok(Answer::Set(self.union(&lists)?, exact)),
-                Leaf::Intersection(lists) => {
-                    let operands = self.look_at_lists(&lists)?;
-                    self.combine(operands)
-                }
-                Leaf::Range(range) => Ok(Answer::Set(range::fetch(self.view, &range)?, false)),
-                Leaf::Set(set, exact) => Ok(Answer::Set(set, exact)),
-                Leaf::Everything => Ok(Answer::Everything),
-                Leaf::Unknown => Ok(Answer::Unknown),
-            },
+            _ => self.fetch_leaf(at),
+        }
+    }
+    /// The entries that an item's index has.
+    pub(super) fn fetch_leaf(&mut self, at: usize) -> Result<Answer, StoreError> {
+        match self.leaf(at)? {
+            Leaf::Union(lists, exact) => Ok(Answer::Set(self.union(&lists)?, exact)),
+            Leaf::Intersection(lists) => {
+                let operands = self.look_at_lists(&lists)?;
+                self.combine(operands)
+            }
+            Leaf::Range(range) => Ok(Answer::Set(range::fetch(self.view, &range)?, false)),
+            Leaf::Set(set, exact) => Ok(Answer::Set(set, exact)),
+            Leaf::Everything => Ok(Answer::Everything),
+            Leaf::Unknown => Ok(Answer::Unknown),
         }
     }
 
@@ -197,6 +216,11 @@ impl Planner<'_, '_> {
         self.probes += 1;
         if self.probes > MAX_PROBES || !self.view.spend(LOOK_STEPS) {
             return Ok(Answer::Unknown);
+        }
+        if let Some((derived, item)) = self.derived_item(at) {
+            let answer = self.derived_answer(at, derived, &item)?;
+            self.note_answer(at, &answer);
+            return Ok(answer);
         }
         let leaf = self.leaf(at)?;
         let answer = match leaf {
@@ -213,14 +237,17 @@ impl Planner<'_, '_> {
             Leaf::Union(lists, exact) => self.probe_union(&lists, exact)?,
             Leaf::Intersection(lists) => self.probe_intersection(&lists)?,
         };
-        match &answer {
+        self.note_answer(at, &answer);
+        Ok(answer)
+    }
+    fn note_answer(&mut self, at: usize, answer: &Answer) {
+        match answer {
             Answer::Unknown => self.note(at, Outcome::NotIndexed),
             Answer::Set(set, _) => self.note(at, Outcome::Counted(set.len(), true)),
             Answer::Lists(lists, _) => self.note(at, Outcome::Counted(lists.estimate(), lists.is_counted())),
             Answer::Large(count) => self.note(at, Outcome::Counted(*count, false)),
             Answer::Everything => {}
         }
-        Ok(answer)
     }
     fn probe_union(&mut self, lists: &Lists, exact: bool) -> Result<Answer, StoreError> {
         let table = &self.view.tables().index;

@@ -1,7 +1,7 @@
 //! The scope as a source of candidates: small subtrees are walked through `names`, even if an index could answer.
 
 use super::{Source, Way, conjunction::Ahead, planner::Answer};
-use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, scope::Scope, varint};
+use crate::{DerivedCandidates, EntryId, StoreError, View, posting::IdSet, record::codec, scope::Scope, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
 const FEW: u64 = 32;
@@ -62,6 +62,24 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer
             way: Way::Scan,
         },
     })
+}
+
+/// The entries in a scope, if there are at most `limit`.
+pub(crate) fn candidates(
+    view: View<'_>,
+    base: EntryId,
+    scope: Scope,
+    limit: u64,
+) -> Result<DerivedCandidates, StoreError> {
+    let found = match scope {
+        Scope::Base => return Ok(DerivedCandidates::one(Some(base))),
+        Scope::OneLevel => children(view, base, limit)?,
+        Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
+        Scope::Subtree | Scope::Children => subtree(view, base, scope, limit)?,
+    };
+    Ok(found.map_or(DerivedCandidates::Everything, |set| {
+        DerivedCandidates::Ids(set.into_treemap())
+    }))
 }
 
 /// The immediate subordinates, if there are no more than `limit`.

@@ -82,6 +82,21 @@ impl IdSet {
     pub(crate) fn insert_chunk(&mut self, first: EntryId, value: &[u8]) -> Option<()> {
         reader::visit(first, value, |from, to| self.insert_run(from, to))
     }
+    /// The IDs as a bitmap.
+    pub(crate) fn into_treemap(mut self) -> RoaringTreemap {
+        std::mem::take(self.become_many())
+    }
+    /// The IDs of a bitmap.
+    pub(crate) fn of_treemap(ids: RoaringTreemap) -> Self {
+        if ids.len() > SHORT as u64 {
+            return Self::Many(ids);
+        }
+        let mut set = Self::Nothing;
+        for id in ids {
+            set.insert(id);
+        }
+        set
+    }
     fn become_many(&mut self) -> &mut RoaringTreemap {
         loop {
             match self {

@@ -10,7 +10,12 @@ use ironbark_model::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{EntryGuards, Location, Record, View};
-use crate::{EntryId, Plan, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
+use crate::{
+    EntryId, Plan, Purpose, StoreError,
+    catalog::{Index, IndexKind},
+    keys::KeySet,
+    posting::{IdSet, list},
+};
 
 /// Entries that one chain may pass through. Beyond it, the answer is Undefined (forward), or the index is not used
 /// (backward).
@@ -97,15 +102,9 @@ impl<'t> View<'t> {
         let numbers: Vec<u16> = self.catalog.numbers_of(asked).collect();
         let mut found = IdSet::Nothing;
         let mut queue = VecDeque::from([target.to_vec()]);
-        let mut keys = KeySet::default();
         let mut steps = 0usize;
         while let Some(name) = queue.pop_front() {
-            keys.clear();
-            keys.add_normal(index, &name);
-            let mut hits = IdSet::Nothing;
-            for key in keys.iter() {
-                list::read_into(self.txn, &self.tables().index, key, &mut hits)?;
-            }
+            let hits = self.with_key(index, &name)?;
             for id in hits.ids_after(0) {
                 steps += 1;
                 if steps > MAX_STEPS || !self.spend(LINK_STEPS) {
@@ -116,6 +115,43 @@ impl<'t> View<'t> {
                 }
                 found.insert(id);
                 queue.push_back(self.dn(id)?.normalized().to_vec());
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The entries that an equality index has for a normal form.
+    fn with_key(&self, index: &Index, normal: &[u8]) -> Result<IdSet, StoreError> {
+        let mut keys = KeySet::default();
+        keys.add_normal(index, normal);
+        let mut hits = IdSet::Nothing;
+        for key in keys.iter() {
+            list::read_into(self.txn, &self.tables().index, key, &mut hits)?;
+        }
+        Ok(hits)
+    }
+
+    /// The entries that hold a value with this normal form in an attribute, or in a subtype of it, ascending. `None`:
+    /// no equality index can tell.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn holders(&self, asked: &AttributeDescription, normal: &[u8]) -> Result<Option<Vec<EntryId>>, StoreError> {
+        let numbers: Vec<u16> = self.catalog.numbers_of(asked).collect();
+        if numbers.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
+        let Some(index) = self.serving_index(asked, &kinds) else {
+            return Ok(None);
+        };
+        let mut found = Vec::new();
+        for id in self.with_key(index, normal)?.ids_after(0) {
+            if !self.spend(LINK_STEPS) {
+                break;
+            }
+            if self.holds(id, &numbers, normal, None)? {
+                found.push(id);
             }
         }
         Ok(Some(found))
@@ -197,10 +233,12 @@ impl<'t> Chain<'_, 't> {
         record: &Record<'t>,
         guard: Option<&dyn Guard>,
     ) -> Result<bool, StoreError> {
+        let derived = record.derived(self.asked, Purpose::Match)?;
         for attribute in record.answering(self.asked) {
             let stored = attribute.description();
             // Not even the amount of work reveals such an attribute.
-            if guard.is_some_and(|guard| guard.answering(stored) == Answering::None) {
+            let is_hidden = guard.is_some_and(|guard| guard.answering(stored) == Answering::None);
+            if is_hidden || !derived.keeps_stored(stored) {
                 continue;
             }
             if attribute.is_external()
@@ -210,32 +248,52 @@ impl<'t> Chain<'_, 't> {
                 return Ok(true);
             }
             let mut reached = Ok(false);
-            attribute.for_each(&mut |value| {
-                self.steps += 1;
-                if self.steps > MAX_STEPS || !view.spend(LINK_STEPS) {
-                    return ControlFlow::Break(());
-                }
-                if !may_follow(guard, stored, AnsweringValue::Plain(value)) {
-                    return ControlFlow::Continue(());
-                }
-                match view.chain_step(value, self.target, &mut self.name) {
-                    Ok(Step::Target) => reached = Ok(true),
-                    Ok(Step::Entry(next)) if self.walked.reaching.contains(&next.id) => reached = Ok(true),
-                    Ok(Step::Entry(next)) if self.walked.vain.contains(&next.id) => {}
-                    Ok(Step::Entry(next)) if self.seen.insert(next.id) => self.queue.push_back(next),
-                    Ok(_) => {}
-                    Err(error) => reached = Err(error),
-                }
-                match reached {
-                    Ok(false) => ControlFlow::Continue(()),
-                    _ => ControlFlow::Break(()),
-                }
-            })?;
+            attribute.for_each(&mut |value| self.follow(view, guard, stored, value, &mut reached))?;
+            if reached? {
+                return Ok(true);
+            }
+        }
+        for attribute in derived.attributes() {
+            let mut reached = Ok(false);
+            let _ = attribute
+                .values
+                .iter()
+                .try_for_each(|value| self.follow(view, guard, &attribute.description, value, &mut reached));
             if reached? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Goes to the entry that a value names. Breaks when the target is reached, or the work is too much.
+    fn follow(
+        &mut self,
+        view: View<'t>,
+        guard: Option<&dyn Guard>,
+        held: &AttributeDescription,
+        value: &[u8],
+        reached: &mut Result<bool, StoreError>,
+    ) -> ControlFlow<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS || !view.spend(LINK_STEPS) {
+            return ControlFlow::Break(());
+        }
+        if !may_follow(guard, held, AnsweringValue::Plain(value)) {
+            return ControlFlow::Continue(());
+        }
+        match view.chain_step(value, self.target, &mut self.name) {
+            Ok(Step::Target) => *reached = Ok(true),
+            Ok(Step::Entry(next)) if self.walked.reaching.contains(&next.id) => *reached = Ok(true),
+            Ok(Step::Entry(next)) if self.walked.vain.contains(&next.id) => {}
+            Ok(Step::Entry(next)) if self.seen.insert(next.id) => self.queue.push_back(next),
+            Ok(_) => {}
+            Err(error) => *reached = Err(error),
+        }
+        match reached {
+            Ok(false) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use ironbark_model::{
 };
 
 use super::{Record, RecordAttribute};
-use crate::{Plan, StoreError, record::codec::FLAG_EXTERNAL};
+use crate::{Derived, DerivedAttributes, Plan, Purpose, StoreError, Wanted, record::codec::FLAG_EXTERNAL};
 
 /// Steps for an item of a big filter that also reads the entry's name, and for each RDN of the name.
 const NAME_STEPS: u64 = 4;
@@ -33,8 +33,6 @@ pub struct Evaluation<'e> {
     pub guard: Option<&'e dyn Guard>,
     /// The same for other entries.
     pub guards: Option<&'e dyn EntryGuards>,
-    /// The filter is that of an access rule: as in slapd, no entry has `hasSubordinates` then.
-    pub is_of_rule: bool,
     /// The name that the entry is about to get.
     pub name: Option<&'e Dn>,
 }
@@ -127,49 +125,71 @@ impl<'t> RecordSource<'_, 't> {
     fn fail(&self, _: &StoreError) {
         self.failed.set(true);
     }
-    /// Calls `visit` with the values of a computed attribute; `false`: the attribute is stored.
-    fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
-        let visit = &mut |value: &[u8]| {
-            let may_answer = match (self.answering(asked), self.with.guard) {
-                (Answering::None, _) => false,
-                (Answering::Each, Some(guard)) => guard.may_answer(asked, AnsweringValue::Plain(value)),
-                _ => true,
-            };
-            if may_answer {
-                visit(value)
-            } else {
-                ControlFlow::Continue(())
-            }
+    /// The derived attributes for which `attributes` is true.
+    fn derive(&self, derived: &dyn DerivedAttributes, attributes: &dyn Fn(&AttributeDescription) -> bool) -> Derived {
+        let wanted = Wanted {
+            purpose: Purpose::Match,
+            new_name: self.with.name,
+            attributes,
         };
-        let view = self.record.view;
-        let special = &view.catalog.special;
-        let asked_type = Some(asked.attribute_type);
-        if asked_type == special.has_subordinates {
-            if self.with.is_of_rule {
-                return true;
-            }
-            match view.has_subordinates(self.record.id) {
-                Ok(true) => drop(visit(b"TRUE")),
-                Ok(false) => drop(visit(b"FALSE")),
-                Err(error) => self.fail(&error),
-            }
-        } else if asked_type == special.entry_dn {
-            let mut dn = Vec::new();
-            match self.with.name {
-                Some(name) => drop(visit(name.pretty().as_bytes())),
-                None => match view.pretty_dn(self.record.id, &mut dn) {
-                    Ok(()) => drop(visit(&dn)),
-                    Err(error) => self.fail(&error),
-                },
-            }
-        } else if asked_type == special.subschema_subentry {
-            // Only the server knows the value. As in slapd, the item is answered for presence alone. This text is no
-            // DN, so no assertion matches it.
-            let _ = visit(b"?");
-        } else {
-            return false;
+        let mut found = Derived::default();
+        if let Err(error) = derived.derive(self.record, &wanted, &mut found) {
+            self.fail(&error);
         }
-        true
+        found
+    }
+    /// Calls `visit` with derived values that may answer; stops when `visit` breaks.
+    fn visit_derived(&self, derived: &Derived, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+        for attribute in derived.attributes() {
+            let description = &attribute.description;
+            let answering = self.answering(description);
+            for value in &attribute.values {
+                if self.may_answer(answering, description, AnsweringValue::Plain(value)) && visit(value).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+    fn may_answer(&self, answering: Answering, description: &AttributeDescription, value: AnsweringValue<'_>) -> bool {
+        match (answering, self.with.guard) {
+            (Answering::None, _) => false,
+            (Answering::Each, Some(guard)) => guard.may_answer(description, value),
+            _ => true,
+        }
+    }
+    /// Calls `visit` with the values of stored attributes, as far as derived ones leave them, and then with derived
+    /// values.
+    fn visit_both(
+        &self,
+        stored: impl Iterator<Item = RecordAttribute<'t>>,
+        derived: &Derived,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) {
+        for attribute in stored {
+            if derived.keeps_stored(attribute.description()) && self.visit(&attribute, visit).is_break() {
+                return;
+            }
+        }
+        self.visit_derived(derived, visit);
+    }
+    /// Whether one of the derived values has this normal form.
+    fn derived_holds(&self, derived: &Derived, normalized: &[u8]) -> bool {
+        let schema = &self.record.view.catalog.schema;
+        let (mut holds, mut normal) = (false, Vec::new());
+        for attribute in derived.attributes() {
+            let description = &attribute.description;
+            let Some(rule) = schema.attribute_type(description.attribute_type).equality else {
+                continue;
+            };
+            let answering = self.answering(description);
+            holds |= attribute.values.iter().any(|value| {
+                normal.clear();
+                (rule.normalize_value)(schema, value, &mut normal).is_ok()
+                    && normal == normalized
+                    && self.may_answer(answering, description, AnsweringValue::Plain(value))
+            });
+        }
+        holds
     }
     fn visit_dn(
         &self,
@@ -204,8 +224,10 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let Some(asked) = self.description(slot) else { return };
-        if self.made_values(asked, visit) {
-            return;
+        if let Some(derived) = self.record.view.deriving_of(asked) {
+            let schema = &self.record.view.catalog.schema;
+            let derived = self.derive(derived, &|one| schema.is_description_subtype(one, asked));
+            return self.visit_both(self.record.answering(asked), &derived, visit);
         }
         for attribute in self.record.answering(asked) {
             if self.visit(&attribute, visit).is_break() {
@@ -215,15 +237,16 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let schema = &self.record.view.catalog.schema;
-        for attribute in self
-            .record
-            .attributes()
-            .filter(|a| applies(schema, rule, a.description()))
-        {
-            if self.visit(&attribute, visit).is_break() {
-                return;
-            }
-        }
+        let derived = match self.record.view.derived {
+            Some(derived) => self.derive(derived, &|one| applies(schema, rule, one)),
+            None => Derived::default(),
+        };
+        let stored = self.record.attributes();
+        self.visit_both(
+            stored.filter(|a| applies(schema, rule, a.description())),
+            &derived,
+            visit,
+        );
     }
     fn dn_values(
         &self,
@@ -257,6 +280,19 @@ impl ValueSource for RecordSource<'_, '_> {
         self.visit_dn(dn, &wanted, visit);
     }
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool> {
+        if let Some(asked) = self.description(slot)
+            && let Some(derived) = self.record.view.deriving_of(asked)
+        {
+            match derived.holds(self.record, asked, normalized) {
+                // The values of an attribute with options, or of a subtype, are judged one by one.
+                Ok(Some(holds)) => {
+                    let value = AnsweringValue::Normalized(normalized);
+                    return Some(holds && self.may_answer(self.answering(asked), asked, value));
+                }
+                Ok(None) => {}
+                Err(error) => self.fail(&error),
+            }
+        }
         if self.record.header.flags & FLAG_EXTERNAL == 0 {
             return None;
         }
@@ -264,20 +300,27 @@ impl ValueSource for RecordSource<'_, '_> {
         if !self.record.answering(asked).any(|attribute| attribute.is_external()) {
             return None;
         }
+        let derived = self
+            .record
+            .view
+            .deriving_of(asked)
+            .map_or_else(Derived::default, |derived| {
+                let schema = &self.record.view.catalog.schema;
+                self.derive(derived, &|one| schema.is_description_subtype(one, asked))
+            });
         for attribute in self.record.answering(asked) {
             let stored = attribute.description();
-            let may_answer = match (self.answering(stored), self.with.guard) {
-                (Answering::None, _) => false,
-                (Answering::Each, Some(guard)) => guard.may_answer(stored, AnsweringValue::Normalized(normalized)),
-                _ => true,
-            };
+            if !derived.keeps_stored(stored) {
+                continue;
+            }
+            let normal = AnsweringValue::Normalized(normalized);
             match attribute.holds_normalized(normalized) {
-                Ok(true) if may_answer => return Some(true),
+                Ok(true) if self.may_answer(self.answering(stored), stored, normal) => return Some(true),
                 Ok(_) => {}
                 Err(error) => self.fail(&error),
             }
         }
-        Some(false)
+        Some(self.derived_holds(&derived, normalized))
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         let Some(asked) = self.description(slot) else {

@@ -118,6 +118,7 @@ impl WriteTransaction<'_> {
             image.attributes.push(ImageAttribute { number: *number, set });
         }
         image.flags = self.flags(&image);
+        self.note_content(image.attributes.iter().map(|attribute| attribute.number));
         self.count_referrals(0, image.flags);
         self.put_record(id, &image, None)?;
         let mut keys = std::mem::take(&mut self.scratch.new_keys);
@@ -205,6 +206,8 @@ impl WriteTransaction<'_> {
         }
         let mut new = self.close(id, working)?;
         new.flags = self.flags(&new);
+        let held = old.attributes.iter().chain(&new.attributes);
+        self.note_content(held.map(|attribute| attribute.number));
         self.count_referrals(old.flags, new.flags);
         self.put_record(id, &new, Some(old))?;
         self.update_index(id, old, &new, &touched)

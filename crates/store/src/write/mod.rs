@@ -15,7 +15,7 @@ mod working;
 use std::sync::{Arc, MutexGuard, atomic::Ordering};
 
 use heed::RwTxn;
-use ironbark_model::{AttributeDescription, Dn};
+use ironbark_model::{AttributeDescription, Dn, schema::TypeNumber};
 
 use crate::{
     Database, Effect, EntryId, StoreError, View,
@@ -35,6 +35,10 @@ pub struct WriteTransaction<'d> {
     sets: MutexGuard<'d, SetWriter>,
     next_entry: EntryId,
     structure_changed: bool,
+    /// Whether an entry has changed that derived attributes depend on.
+    derived_changed: bool,
+    /// The types of their attributes.
+    watched: Option<Arc<Vec<TypeNumber>>>,
     /// Referral entries that were added, less those that were removed.
     referrals: i64,
     logged: log::Logged,
@@ -63,6 +67,7 @@ impl<'d> WriteTransaction<'d> {
         sets.begin(&database.common.sets);
         let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let catalog = database.catalog.load_full();
+        let watched = database.watched.load_full();
         Ok(Self {
             txn,
             database,
@@ -70,6 +75,8 @@ impl<'d> WriteTransaction<'d> {
             sets,
             next_entry,
             structure_changed: false,
+            derived_changed: watched.is_none(),
+            watched,
             referrals: 0,
             logged: log::Logged::default(),
             scratch: Scratch::default(),
@@ -113,6 +120,10 @@ impl<'d> WriteTransaction<'d> {
             let version = tables.number(&self.txn, MetaRow::StructureVersion)?;
             tables.put_number(&mut self.txn, MetaRow::StructureVersion, version + 1)?;
         }
+        if self.derived_changed {
+            let version = tables.number(&self.txn, MetaRow::DerivedVersion)?;
+            tables.put_number(&mut self.txn, MetaRow::DerivedVersion, version + 1)?;
+        }
         if self.referrals != 0 {
             let referrals = tables.number(&self.txn, MetaRow::Referrals)?;
             let referrals = referrals.saturating_add_signed(self.referrals);
@@ -142,6 +153,22 @@ impl<'d> WriteTransaction<'d> {
         let catalog = Catalog::build(self.catalog.schema.clone(), parts, Undefined::Refused)?;
         self.catalog = Arc::new(catalog);
         Ok(())
+    }
+    /// Notes that an entry with these attributes has changed.
+    fn note_content(&mut self, numbers: impl IntoIterator<Item = u16>) {
+        let Some(watched) = self.watched.as_deref().filter(|watched| !watched.is_empty()) else {
+            return;
+        };
+        if self.derived_changed {
+            return;
+        }
+        let (catalog, schema) = (&self.catalog, &self.catalog.schema);
+        self.derived_changed = numbers.into_iter().any(|number| {
+            catalog.attribute(number).is_some_and(|info| {
+                let held = info.description.attribute_type;
+                watched.iter().any(|watched| schema.is_subtype(held, *watched))
+            })
+        });
     }
     /// Counts referral entries: `before` and `after` are the flags of an entry (0: it did not exist).
     fn count_referrals(&mut self, before: u8, after: u8) {

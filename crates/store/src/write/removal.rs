@@ -96,6 +96,7 @@ impl WriteTransaction<'_> {
                 key.clear(&mut self.txn, &tables.values)?;
             }
         }
+        self.note_content(image.attributes.iter().map(|attribute| attribute.number));
         self.count_referrals(image.flags, 0);
         Ok(())
     }

@@ -111,7 +111,7 @@ fn search(
         return Ok(());
     };
     let snapshot = database.snapshot()?;
-    let view = snapshot.view();
+    let view = snapshot.view().deriving(&asking.configuration.tree_attributes);
     let Location::Entry(id) = view.locate(base)? else {
         return Ok(());
     };

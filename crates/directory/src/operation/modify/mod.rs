@@ -13,7 +13,7 @@ use ironbark_store::{ChangeKind, Effect, EntryId, Record};
 use super::{read_entry, write_checks};
 use crate::{
     OperationError,
-    access::{Target, WriteCheck, assertion},
+    access::{Target, WriteCheck},
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
     refusal::ModifyRefusal,
@@ -133,9 +133,7 @@ fn prepare(
     let record = write_checks::record_of(view, id)?;
     write_checks::refuse_referral(execution, view, &record)?;
     let name = view.dn(id)?;
-    if let Some(filter) = execution.controls.assertion() {
-        assertion::check_assertion_on_record(execution.requester(), &record, view, filter)?;
-    }
+    execution.check_assertion(view, &record)?;
     let success = Success {
         pre_read: read_entry::pre_read(execution, view, &record)?,
         ..Success::default()

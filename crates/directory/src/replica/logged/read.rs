@@ -6,7 +6,7 @@ use ironbark_store::change::{RequestedKind, RequestedModification};
 use super::{LoggedChange, LoggedOperation};
 use crate::{
     Configuration, OperationError,
-    backend::computed,
+    backend::complete,
     operation::modify_dn,
     refusal::ReplicaRefusal,
     replica::mapping::{Asked, ReplicaMapping},
@@ -128,7 +128,7 @@ impl Reader<'_> {
     fn takes(&self, description: &AttributeDescription) -> bool {
         let known = &self.configuration.well_known;
         *description != known.context_csn
-            && !computed::is_computed(self.configuration, description)
+            && !complete::follows_from_tree(self.configuration, description)
             && self.asked.includes(&self.configuration.schema, known, description)
     }
 }

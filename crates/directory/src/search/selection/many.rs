@@ -49,10 +49,6 @@ impl Many {
         self.named.is_empty() && self.types.is_empty()
     }
 
-    pub(super) fn has_names(&self) -> bool {
-        !self.named.is_empty()
-    }
-
     /// Whether an attribute is selected.
     pub(super) fn list(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         if self.types.binary_search(&description.attribute_type).is_ok() {

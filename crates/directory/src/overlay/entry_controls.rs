@@ -1,4 +1,4 @@
-//! Attributes and controls that entries show but do not store.
+//! Controls that come with the entries of a search.
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{EncodeControl, controls::ControlSet};
@@ -7,24 +7,6 @@ use ironbark_runtime::WallTime;
 
 use super::Entries;
 use crate::OperationError;
-
-/// Attributes that stored entries show but do not store. The access rules are checked for each value, as for other
-/// attributes. Compares see them, filters do not; under `ManageDsaIT` they are not shown.
-pub trait ComputedAttributes: Send + Sync {
-    /// The attributes; asked for once, when the overlay is configured.
-    fn attributes(&self) -> &[AttributeDescription];
-
-    /// The values that an entry without this attribute shows.
-    ///
-    /// # Errors
-    /// The storage failed.
-    fn values(
-        &self,
-        entries: Entries<'_>,
-        entry: &Entry,
-        attribute: &AttributeDescription,
-    ) -> Result<Vec<Vec<u8>>, OperationError>;
-}
 
 /// Controls that come with each entry of a search that asks for them.
 pub trait EntryControls: Send + Sync {

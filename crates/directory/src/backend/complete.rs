@@ -1,20 +1,18 @@
-//! Operational attributes that are computed for each answer: `entryDN` (RFC 5020), `subschemaSubentry` and
-//! `hasSubordinates`. The entry of a database's first suffix also has `contextCSN`, if the database keeps a context
-//! vector.
+//! The attributes that follow from the tree, in entries that are not stored: `entryDN` (RFC 5020), `subschemaSubentry`
+//! and `hasSubordinates`.
 
 use std::sync::Arc;
 
 use ironbark_model::{Attribute, AttributeDescription, Entry};
-use ironbark_store::{Csn, Record, View};
 use rustc_hash::FxHashSet;
 
-use crate::{Configuration, OperationError};
+use crate::Configuration;
 
-/// Receives description, name and value of a computed attribute.
-pub(crate) type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
+/// Receives description, name and value of an attribute.
+type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
 
 /// Calls `visit` for each attribute that every entry has, in slapd's order.
-pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates: bool, visit: &mut Visit<'_>) {
+fn for_each(configuration: &Configuration, dn: &str, has_subordinates: bool, visit: &mut Visit<'_>) {
     let known = &configuration.well_known;
     visit(&known.entry_dn, b"entryDN", dn.as_bytes());
     let subschema = configuration.subschema.first().map_or("", |entry| entry.dn.pretty());
@@ -23,44 +21,13 @@ pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates
     visit(&known.has_subordinates, b"hasSubordinates", text);
 }
 
-/// Whether every entry has this attribute as a computed one.
-pub(crate) fn is_computed(configuration: &Configuration, description: &AttributeDescription) -> bool {
+/// Whether every entry has this attribute without holding it.
+pub(crate) fn follows_from_tree(configuration: &Configuration, description: &AttributeDescription) -> bool {
     let known = &configuration.well_known;
     let computed = [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates];
     computed
         .iter()
         .any(|known| known.attribute_type == description.attribute_type)
-}
-
-/// The `contextCSN` that an entry shows without holding it. Filters do not see it.
-///
-/// # Errors
-/// The storage failed.
-pub(crate) fn context_csn(
-    configuration: &Configuration,
-    view: View<'_>,
-    record: &Record<'_>,
-) -> Result<Option<Attribute>, OperationError> {
-    if record.parent() != 0 {
-        return Ok(None);
-    }
-    let shown = view.shown_context()?.filter(|(id, _)| *id == record.id);
-    Ok(shown.map(|(_, vector)| Attribute {
-        description: configuration.well_known.context_csn.clone(),
-        values: vector.iter().map(Csn::text).map(String::into_bytes).collect(),
-    }))
-}
-
-/// Adds the attributes that every entry has to an entry in memory.
-pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
-    let dn = entry.dn.pretty().to_owned();
-    let attributes = &mut entry.attributes;
-    for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
-        attributes.push(Attribute {
-            description: description.clone(),
-            values: vec![value.to_vec()],
-        });
-    });
 }
 
 /// Adds `entryDN` and `subschemaSubentry` to a received entry that lacks them. `hasSubordinates` is not added, because
