@@ -6,8 +6,10 @@
 mod accesslog;
 pub mod auditlog;
 mod cloak;
+mod collect;
 mod constraint;
 mod dds;
+mod dyngroup;
 mod lastbind;
 pub mod memberof;
 mod names;
@@ -37,6 +39,8 @@ pub use row::Row;
 pub static OVERLAYS: &[Row] = &[
     memberof::ROW,
     nestgroup::ROW,
+    dyngroup::ROW,
+    collect::ROW,
     auditlog::ROW,
     accesslog::ROW,
     refint::ROW,

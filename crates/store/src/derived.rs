@@ -24,7 +24,7 @@ pub trait DerivedAttributes {
     fn derive(&self, of: &Record<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError>;
 
     /// Whether an entry has a value with this normal form that answers a description, held or derived. `None`: that
-    /// costs no less than a look at all values.
+    /// costs no less than a look at all values. Not asked for [`Purpose::Show`].
     ///
     /// # Errors
     /// The storage failed.
@@ -33,6 +33,7 @@ pub trait DerivedAttributes {
         _of: &Record<'_>,
         _asked: &AttributeDescription,
         _normal: &[u8],
+        _purpose: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         Ok(None)
     }
@@ -65,8 +66,10 @@ impl Wanted<'_> {
 /// What derived attributes are wanted for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// A filter, an assertion or a comparison.
+    /// A filter or an assertion.
     Match,
+    /// The compare operation.
+    Compare,
     /// An answer, or its order.
     Show,
 }

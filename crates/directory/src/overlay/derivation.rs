@@ -60,7 +60,7 @@ pub trait Derive: Send + Sync {
     fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError>;
 
     /// Whether an entry has a value with this normal form of exactly one of these attributes, held or derived, to a
-    /// filter. `None`: that costs no less than deriving all.
+    /// filter or a compare. `None`: that costs no less than deriving all.
     ///
     /// # Errors
     /// The storage failed.
@@ -69,6 +69,7 @@ pub trait Derive: Send + Sync {
         _entry: &DerivingEntry<'_>,
         _attribute: &AttributeDescription,
         _normal: &[u8],
+        _purpose: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         Ok(None)
     }

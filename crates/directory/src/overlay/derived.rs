@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{AttributeDescription, Schema, schema::Usage};
-use ironbark_store::{Derived, DerivedAttributes, DerivedCandidates, FilterItem, Record, StoreError, View, Wanted};
+use ironbark_store::{
+    Derived, DerivedAttributes, DerivedCandidates, FilterItem, Purpose, Record, StoreError, View, Wanted,
+};
 
 use super::{Derive, DerivingEntry, DerivingLook, Entries, Execution, derivation::TOP_LEVEL};
 use crate::{
@@ -222,7 +224,13 @@ impl DerivedAttributes for Below<'_> {
         self.all.configuration.tree_attributes.derive(of, wanted, found)
     }
 
-    fn holds(&self, of: &Record<'_>, asked: &AttributeDescription, normal: &[u8]) -> Result<Option<bool>, StoreError> {
+    fn holds(
+        &self,
+        of: &Record<'_>,
+        asked: &AttributeDescription,
+        normal: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<bool>, StoreError> {
         let schema = &*self.all.configuration.schema;
         let mut giving = self.all.active(self.level).filter(|(_, one)| {
             let mut attributes = one.attributes().iter();
@@ -238,7 +246,7 @@ impl DerivedAttributes for Below<'_> {
         let below = Below { all: self.all, level };
         let record = of.deriving(&below);
         let look = self.all.look(record.view());
-        one.holds(&DerivingEntry { record, look }, asked, normal)
+        one.holds(&DerivingEntry { record, look }, asked, normal, purpose)
     }
 
     fn candidates(&self, view: View<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
@@ -276,9 +284,15 @@ impl DerivedAttributes for DerivedFor<'_> {
         Below { all: self, level }.derive(of, wanted, found)
     }
 
-    fn holds(&self, of: &Record<'_>, asked: &AttributeDescription, normal: &[u8]) -> Result<Option<bool>, StoreError> {
+    fn holds(
+        &self,
+        of: &Record<'_>,
+        asked: &AttributeDescription,
+        normal: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<bool>, StoreError> {
         let level = TOP_LEVEL + 1;
-        Below { all: self, level }.holds(of, asked, normal)
+        Below { all: self, level }.holds(of, asked, normal, purpose)
     }
 
     fn candidates(&self, view: View<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries};
 use ironbark_model::{AttributeDescription, Dn};
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Record, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Purpose, Record, StoreError, Wanted};
 use roaring::RoaringTreemap;
 
 use super::Memberof;
@@ -108,6 +108,7 @@ impl Derive for Groups {
         entry: &DerivingEntry<'_>,
         _: &AttributeDescription,
         normal: &[u8],
+        _: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         let Some((_, group)) = self.group(&entry.look, normal)? else {
             return Ok(Some(false));

@@ -243,7 +243,7 @@ impl Derive for NestedGroups {
             memberof_values,
         } = self.flags;
         let (members, groups) = match wanted.purpose {
-            Purpose::Match => (member_filter, memberof_filter),
+            Purpose::Match | Purpose::Compare => (member_filter, memberof_filter),
             Purpose::Show => (member_values, memberof_values),
         };
         if members && wanted.has(&self.member) {
@@ -266,6 +266,7 @@ impl Derive for NestedGroups {
         entry: &DerivingEntry<'_>,
         attribute: &AttributeDescription,
         normal: &[u8],
+        _: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         if *attribute != self.member || !self.flags.member_filter {
             return Ok(None);

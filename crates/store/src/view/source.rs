@@ -283,7 +283,7 @@ impl ValueSource for RecordSource<'_, '_> {
         if let Some(asked) = self.description(slot)
             && let Some(derived) = self.record.view.deriving_of(asked)
         {
-            match derived.holds(self.record, asked, normalized) {
+            match derived.holds(self.record, asked, normalized, Purpose::Match) {
                 // The values of an attribute with options, or of a subtype, are judged one by one.
                 Ok(Some(holds)) => {
                     let value = AnsweringValue::Normalized(normalized);

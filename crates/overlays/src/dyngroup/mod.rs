@@ -1,0 +1,204 @@
+//! slapo-dyngroup(5): compares on the members of a dynamic group ask its URLs.
+
+use std::sync::Arc;
+
+use ironbark_config::{
+    Form, Level, Setting, SettingError, Statement,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
+    overlay_handler,
+};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
+    entry::EntrySource,
+    ldap_url::{LdapUrl, UrlScope},
+};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
+
+use crate::Row;
+
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "dyngroup",
+        modules: &[],
+        occurrence: Occurrence::Once,
+        class: Some(OverlayClass {
+            names: &["olcDynGroupConfig", "olcDGConfig"],
+            oid: "3.17.1",
+        }),
+        settings: ROWS,
+        fresh: AnySettings::of::<DyngroupConfig>,
+        schema: "",
+        introduction: "A compare finds out whether an entry belongs to a group that has URLs in place of members. \
+            Searches do not: overlay dynlist is for them, and nestgroup for groups of groups.",
+    },
+    make: |config, schema| make(config.settings()?, schema),
+};
+
+const ROWS: &[Setting] = &[Setting::new(
+    Level::Overlay("dyngroup"),
+    &["attrpair"],
+    &["olcDynGroupAttrPair", "olcDGAttrPair"],
+)
+.olc("3.17.1", Form::Texts)
+.takes("<member attribute> <URL attribute>", "")
+.does(
+    "A compare on the first attribute of an entry that has no value of it is true if an LDAP URL in the second one \
+     finds the entry whose name is compared: it is within base and scope, and matches the filter, whatever the client \
+     may see of it. URLs with a host, attributes or extensions are left out. One statement for each pair.",
+)
+.since("2.2")
+.like(&["member labeledURI"])
+.obeyed(overlay_handler!(DyngroupConfig, add, |settings, _| {
+    let pairs = settings.pairs.iter();
+    pairs.map(|(member, url)| format!("{member} {url}")).collect()
+}))];
+
+#[derive(Clone, PartialEq, Debug, Default)]
+struct DyngroupConfig {
+    pairs: Vec<(String, String)>,
+}
+
+impl OverlaySettings for DyngroupConfig {}
+
+fn add(settings: &mut DyngroupConfig, statement: &Statement<'_>) -> Result<(), SettingError> {
+    let [member, url] = statement.arguments else {
+        return Err(format!("{} expected", statement.grammar).into());
+    };
+    let schema = statement.schema;
+    let described = |name: &String| {
+        let description = schema.attribute_description(name.as_bytes());
+        description
+            .map(|description| schema.description_text(&description))
+            .map_err(|error| format!("attribute description unknown: \"{name}\": {error}"))
+    };
+    settings.pairs.push((described(member)?, described(url)?));
+    Ok(())
+}
+
+fn make(settings: &DyngroupConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
+    let described = |name: &str| {
+        let description = schema.attribute_description(name.as_bytes());
+        description.map_err(|error| format!("attribute \"{name}\": {error}"))
+    };
+    let mut groups = DynamicGroups {
+        members: Vec::new(),
+        urls: Vec::new(),
+    };
+    for (member, url) in &settings.pairs {
+        let (member, url) = (described(member)?, described(url)?);
+        // As in slapd, the first pair of an attribute counts.
+        if !groups.members.contains(&member) {
+            groups.members.push(member);
+            groups.urls.push(url);
+        }
+    }
+    if groups.members.is_empty() {
+        return Ok(Overlay::new("dyngroup"));
+    }
+    Ok(Overlay {
+        derivation: Some(Arc::new(Dyngroup(Arc::new(groups)))),
+        ..Overlay::new("dyngroup")
+    })
+}
+
+/// Nesting of filters in URLs.
+const FILTER_DEPTH: usize = 100;
+/// Steps for looking at one URL.
+const URL_STEPS: u64 = 50;
+
+struct Dyngroup(Arc<DynamicGroups>);
+
+impl Derivation for Dyngroup {
+    fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
+        Ok(Arc::clone(&self.0) as _)
+    }
+}
+
+struct DynamicGroups {
+    members: Vec<AttributeDescription>,
+    /// Of each of `members`.
+    urls: Vec<AttributeDescription>,
+}
+
+impl DynamicGroups {
+    /// The name that a compare asserts, and the entry if it exists, in whatever database.
+    fn subject(look: &DerivingLook<'_>, normal: &[u8]) -> Result<Option<(Dn, Option<Entry>)>, StoreError> {
+        let schema = look.view.schema();
+        let Ok(dn) = Dn::parse(schema, normal) else {
+            return Ok(None);
+        };
+        let entry = look.entries().find(&dn)?;
+        Ok(Some((dn, entry)))
+    }
+}
+
+/// Whether a URL finds an entry. `None`: it is no URL that counts.
+fn finds(schema: &Schema, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<bool> {
+    let url = LdapUrl::parse(std::str::from_utf8(url).ok()?).ok()?;
+    if !url.host.is_empty() || !url.attributes.is_empty() || !url.extensions.is_empty() {
+        return None;
+    }
+    let base = Dn::parse(schema, url.dn.as_bytes()).ok()?;
+    let is_below = dn.is_within(&base) && *dn != base;
+    let is_in_scope = match url.scope {
+        None | Some(UrlScope::Base) => *dn == base,
+        Some(UrlScope::OneLevel) => is_below && dn.depth() == base.depth() + 1,
+        Some(UrlScope::Subtree) => dn.is_within(&base),
+        Some(UrlScope::Children) => is_below,
+    };
+    let Some(text) = url.filter.as_deref().filter(|text| !text.is_empty()) else {
+        return Some(is_in_scope);
+    };
+    let filter = Filter::parse(text.as_bytes(), FILTER_DEPTH).ok()?;
+    let mut compiled = CompiledFilter::default();
+    compiled.compile(schema, &filter);
+    let matches = entry.is_some_and(|entry| {
+        let source = EntrySource::new(schema, &compiled, entry);
+        compiled.evaluate(schema, &source, &mut Vec::new()) == Truth::True
+    });
+    Some(is_in_scope && matches)
+}
+
+impl Derive for DynamicGroups {
+    fn attributes(&self) -> &[AttributeDescription] {
+        &self.members
+    }
+
+    fn derive(&self, _: &DerivingEntry<'_>, _: &Wanted<'_>, _: &mut Derived) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn holds(
+        &self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        normal: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<bool>, StoreError> {
+        let mut pairs = self.members.iter().zip(&self.urls);
+        let Some((_, urls)) = pairs.find(|(member, _)| *member == attribute) else {
+            return Ok(None);
+        };
+        let is_static = entry.record.values(attribute).is_some();
+        let (Some(urls), Purpose::Compare, false) = (entry.record.values(urls), purpose, is_static) else {
+            return Ok(None);
+        };
+        let Some((dn, subject)) = Self::subject(&entry.look, normal)? else {
+            return Ok(Some(false));
+        };
+        for url in urls.to_attribute()?.values {
+            if !entry.look.view.spend(URL_STEPS) {
+                break;
+            }
+            if finds(entry.look.view.schema(), &url, &dn, subject.as_ref()) == Some(true) {
+                return Ok(Some(true));
+            }
+        }
+        Ok(Some(false))
+    }
+
+    fn candidates(&self, _: &DerivingLook<'_>, _: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+        Ok(DerivedCandidates::nothing())
+    }
+}
