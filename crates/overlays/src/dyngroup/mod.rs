@@ -72,7 +72,10 @@ fn add(settings: &mut DyngroupConfig, statement: &Statement<'_>) -> Result<(), S
             .map(|description| schema.description_text(&description))
             .map_err(|error| format!("attribute description unknown: \"{name}\": {error}"))
     };
-    settings.pairs.push((described(member)?, described(url)?));
+    let pair = (described(member)?, described(url)?);
+    if !settings.pairs.contains(&pair) {
+        settings.pairs.push(pair);
+    }
     Ok(())
 }
 
