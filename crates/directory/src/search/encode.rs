@@ -181,7 +181,7 @@ impl Body<'_> {
         self.derived(entry, record, &found, writer)
     }
 
-    /// Writes derived attributes, each behind its stored values.
+    /// Writes the derived attributes that the entry does not hold.
     fn derived(
         &mut self,
         entry: &VisibleEntry<'_>,
@@ -190,20 +190,33 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         for derived in found.attributes() {
-            let description = &derived.description;
-            let mut values = found.merged(record, description)?;
-            if let Some(arranging) = self.arranging.as_ref().filter(|one| one.covers(description)) {
-                values = arranging.arrange(description, values);
-            }
-            let description = description.clone();
-            if !values.is_empty() {
-                self.memory_attribute(entry, &Attribute { description, values }, writer);
+            if record.values(&derived.description).is_none() {
+                self.merged(entry, record, (found, &derived.description), writer)?;
             }
         }
         Ok(())
     }
 
-    /// Writes the attributes that the entry holds, but for those that are also derived.
+    /// Writes a derived attribute: its stored values, if they count, then the others.
+    fn merged(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        record: &Record<'_>,
+        (found, description): (&Derived, &AttributeDescription),
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let mut values = found.merged(record, description)?;
+        if let Some(arranging) = self.arranging.as_ref().filter(|one| one.covers(description)) {
+            values = arranging.arrange(description, values);
+        }
+        let description = description.clone();
+        if !values.is_empty() {
+            self.memory_attribute(entry, &Attribute { description, values }, writer);
+        }
+        Ok(())
+    }
+
+    /// Writes the attributes that the entry holds, with what is derived of them.
     fn stored(
         &mut self,
         entry: &VisibleEntry<'_>,
@@ -220,7 +233,12 @@ impl Body<'_> {
                 }
                 for attribute in record.attributes() {
                     let description = attribute.description();
-                    if selection.selects(self.schema, description, self.budget) && derived.get(description).is_none() {
+                    if !selection.selects(self.schema, description, self.budget) {
+                        continue;
+                    }
+                    if derived.get(description).is_some() {
+                        self.merged(entry, record, (derived, description), writer)?;
+                    } else {
                         self.record_attribute(entry, &attribute, writer)?;
                     }
                 }
