@@ -1,7 +1,7 @@
 //! Operational attributes that follow from the tree: `entryDN` (RFC 5020), `subschemaSubentry` and `hasSubordinates`.
 //! The entry of a database's first suffix also has `contextCSN`, if the database keeps a context vector.
 
-use ironbark_model::{AttributeDescription, Dn, Schema};
+use ironbark_model::{AttributeDescription, Dn, Schema, schema::TypeNumber};
 use ironbark_store::{
     Csn, Derived, DerivedAttributes, DerivedCandidates, FilterItem, Location, Record, StoreError, View, Wanted,
 };
@@ -15,6 +15,8 @@ pub(crate) struct TreeAttributes {
     subschema_subentry: AttributeDescription,
     has_subordinates: AttributeDescription,
     context_csn: AttributeDescription,
+    /// Of all these.
+    types: [TypeNumber; 4],
     /// The name of the subschema subentry.
     subschema: Vec<u8>,
 }
@@ -27,6 +29,12 @@ impl TreeAttributes {
             subschema_subentry: known.subschema_subentry.clone(),
             has_subordinates: known.has_subordinates.clone(),
             context_csn: known.context_csn.clone(),
+            types: [
+                known.entry_dn.attribute_type,
+                known.subschema_subentry.attribute_type,
+                known.has_subordinates.attribute_type,
+                known.context_csn.attribute_type,
+            ],
             subschema: subschema.map_or("", Dn::pretty).as_bytes().to_vec(),
         }
     }
@@ -78,9 +86,10 @@ impl TreeAttributes {
 }
 
 impl DerivedAttributes for TreeAttributes {
+    #[inline]
     fn covers(&self, asked: &AttributeDescription) -> bool {
         // None of them has a supertype.
-        self.all().iter().any(|own| own.attribute_type == asked.attribute_type)
+        self.types.contains(&asked.attribute_type)
     }
 
     fn derive(&self, of: &Record<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {

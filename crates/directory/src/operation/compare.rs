@@ -10,7 +10,7 @@ use ironbark_model::{
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
 };
-use ironbark_store::{Purpose, Record, RecordAttribute, View};
+use ironbark_store::{DerivedAttributes, Purpose, Record, RecordAttribute, View};
 
 use super::external::ExternalCall;
 use crate::{
@@ -140,6 +140,15 @@ impl Comparison<'_> {
         let view = snapshot.view().under(self.budget);
         let facts = scratch.facts(self.configuration, context, view)?;
         let names = scratch.parts(context).names;
+        let is_derived = match &facts {
+            None => self.configuration.tree_attributes.covers(&self.description),
+            Some(facts) => facts.cover(&self.description),
+        };
+        if !is_derived && self.filter.is_none() {
+            let compared = self.with_stored(context, view, names, manages_dsa_it);
+            scratch.keep_snapshot(snapshot);
+            return compared;
+        }
         let derived = DerivedFor {
             configuration: self.configuration,
             context,

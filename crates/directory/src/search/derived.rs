@@ -23,6 +23,9 @@ impl SearchRun {
         walk: &mut StoredWalk,
         step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
+        if context.overlays().derivations.is_empty() && !self.sees_derived(None) {
+            return self.walk_view(context, view, walk, step);
+        }
         let facts = step.scratch.facts(&self.configuration, context, view)?;
         let facts = facts.as_deref().filter(|_| !self.is_synchronizing());
         if !self.sees_derived(facts) {

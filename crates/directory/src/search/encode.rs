@@ -228,7 +228,7 @@ impl Body<'_> {
             Source::Record(record, _) => {
                 let is_held = |one: &DerivedAttribute| record.values(&one.description).is_some();
                 let is_plain = self.matched_values.is_none() && !self.types_only && self.arranging.is_none();
-                if is_plain && !derived.attributes().iter().any(is_held) {
+                if is_plain && (derived.is_empty() || !derived.attributes().iter().any(is_held)) {
                     return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
