@@ -240,7 +240,12 @@ impl DerivedAttributes for Below<'_> {
         let (Some((level, one)), None) = (giving.next(), giving.next()) else {
             return Ok(None);
         };
-        if !one.attributes().contains(asked) || of.answering(asked).any(|held| held.description() != asked) {
+        let mut given = one.attributes().iter();
+        // A subtype, or an attribute with options, would answer too.
+        if given.any(|given| given != asked && schema.is_description_subtype(given, asked))
+            || !one.attributes().contains(asked)
+            || of.answering(asked).any(|held| held.description() != asked)
+        {
             return Ok(None);
         }
         let below = Below { all: self.all, level };

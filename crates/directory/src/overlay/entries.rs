@@ -28,6 +28,11 @@ impl<'a> Entries<'a> {
         self.context
     }
 
+    /// The state of that database, for a look at all of its entries.
+    pub fn view(&self) -> View<'a> {
+        self.view
+    }
+
     /// An entry, if it exists.
     ///
     /// # Errors

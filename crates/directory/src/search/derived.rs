@@ -57,7 +57,8 @@ impl SearchRun {
 
     #[inline]
     fn asks_for(&self, covers: impl Fn(&AttributeDescription) -> bool, gives_user_attributes: bool) -> bool {
-        self.filter.slots.iter().any(&covers)
+        self.filter.asks_any_attribute
+            || self.filter.slots.iter().any(&covers)
             || self.selection.may_select_derived(&covers, gives_user_attributes)
             || self.extras.as_deref().is_some_and(|extras| {
                 // The entries that are dereferenced may have any.

@@ -163,6 +163,8 @@ pub struct CompiledFilter {
     pub parts: Vec<Range<u32>>,
     /// Normalized assertion values.
     pub bytes: Vec<u8>,
+    /// Whether some item asks all attributes that its rule applies to.
+    pub asks_any_attribute: bool,
 }
 
 /// Which stored values may answer an item.
@@ -265,6 +267,7 @@ impl CompiledFilter {
                     if matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. }) {
                         open.push(compiler.filter.nodes.len());
                     }
+                    compiler.filter.asks_any_attribute |= matches!(node, Node::AnyAttribute { .. });
                     compiler.filter.nodes.push(node);
                 }
                 Step::Leave(_) => {
@@ -284,6 +287,7 @@ impl CompiledFilter {
         self.slots.clear();
         self.parts.clear();
         self.bytes.clear();
+        self.asks_any_attribute = false;
     }
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {

@@ -472,10 +472,20 @@ impl Values<'_, '_> {
         match self.source.holds_normalized(slot, filter.value(first)) {
             Some(true) => return true,
             Some(false) => {
-                return others.iter().any(|part| {
-                    afford(self.source, LOOK_UP_STEPS)
-                        && self.source.holds_normalized(slot, filter.value(part)) == Some(true)
-                });
+                let mut are_known = true;
+                for part in others {
+                    if !afford(self.source, LOOK_UP_STEPS) {
+                        return false;
+                    }
+                    match self.source.holds_normalized(slot, filter.value(part)) {
+                        Some(true) => return true,
+                        Some(false) => {}
+                        None => are_known = false,
+                    }
+                }
+                if are_known {
+                    return false;
+                }
             }
             None => {}
         }
