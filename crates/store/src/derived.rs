@@ -85,7 +85,8 @@ pub struct Derived {
 pub struct DerivedAttribute {
     /// Type and options.
     pub description: AttributeDescription,
-    /// The derived values. The stored values stand before them, if they count.
+    /// The derived values. The stored values stand before them, if they count. None: to a compare, the entry has the
+    /// attribute all the same, unless that is hidden.
     pub values: Vec<Vec<u8>>,
     /// Whether the stored values do not count.
     pub replaces: bool,

@@ -266,23 +266,16 @@ impl Comparison<'_> {
         }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
-        if let Some(derived) = record.view().deriving_of(&self.description)
-            && let Some(holds) = derived.holds(record, &self.description, &self.assertion, Purpose::Compare)?
-        {
-            let answers = Answers::of(guard.as_ref(), &self.description);
-            found.is_there = answers.is_some_and(|answers| answers.may(AnsweringValue::Normalized(&self.assertion)));
-            found.holds = found.is_there && holds;
-            return Ok(found.conclude()?);
+        if self.is_known_to_hold(record, guard.as_ref())? {
+            return Ok(true);
         }
         let derived = record.derived(&self.description, Purpose::Compare)?;
         for attribute in derived.attributes() {
-            found.look_at(
-                schema,
-                guard.as_ref(),
-                &self.assertion,
-                &attribute.description,
-                &attribute.values,
-            );
+            let description = &attribute.description;
+            found.look_at(schema, guard.as_ref(), &self.assertion, description, &attribute.values);
+            if attribute.values.is_empty() && !attribute.replaces {
+                found.is_there |= Answers::of(guard.as_ref(), description).is_some_and(|answers| answers.whole);
+            }
         }
         for attribute in record.answering(&self.description) {
             let description = attribute.description();
@@ -305,6 +298,17 @@ impl Comparison<'_> {
             attribute.for_each(&mut |value| found.look(schema, rule, &self.assertion, &answers, value))?;
         }
         Ok(found.conclude()?)
+    }
+
+    /// Whether what derives the attribute knows, without a look at all values, that the entry has this one, and it may
+    /// answer.
+    fn is_known_to_hold(&self, record: &Record<'_>, guard: Option<&Answerable<'_>>) -> Result<bool, OperationError> {
+        let Some(derived) = record.view().deriving_of(&self.description) else {
+            return Ok(false);
+        };
+        let holds = derived.holds(record, &self.description, &self.assertion, Purpose::Compare)?;
+        let value = AnsweringValue::Normalized(&self.assertion);
+        Ok(holds == Some(true) && Answers::of(guard, &self.description).is_some_and(|answers| answers.may(value)))
     }
 
     /// Compares with an entry that stands alone: without `disclose` it is hidden from the subject.

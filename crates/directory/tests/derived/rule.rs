@@ -200,6 +200,7 @@ impl Derive for Definitions {
         entry: &DerivingEntry<'_>,
         target: &AttributeDescription,
         wanted: &[u8],
+        _: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         // Not all values are easy to look up.
         if !self.rule.looks_up || wanted.starts_with(b"g") {

@@ -168,7 +168,17 @@ impl Derive for DynamicGroups {
         &self.members
     }
 
-    fn derive(&self, _: &DerivingEntry<'_>, _: &Wanted<'_>, _: &mut Derived) -> Result<(), StoreError> {
+    /// No values; but a compare with who is no member is false, as the group has members.
+    fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
+        if wanted.purpose != Purpose::Compare {
+            return Ok(());
+        }
+        for (member, urls) in self.members.iter().zip(&self.urls) {
+            let record = &entry.record;
+            if wanted.has(member) && record.values(urls).is_some() && record.values(member).is_none() {
+                found.add(member, []);
+            }
+        }
         Ok(())
     }
 
