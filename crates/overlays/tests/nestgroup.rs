@@ -94,6 +94,8 @@ fn a_filter_finds_groups_by_the_members_of_their_groups() {
         ["outer", "top", "stray"]
     );
     assert_eq!(found(&mut site, "(member=*)"), ["inner", "outer", "top", "stray"]);
+    let below = "(&(member:dnSubtreeMatch:=ou=p,dc=ex)(cn=top))";
+    assert_eq!(found(&mut site, below), ["top"], "other rules see nested members too");
     assert_eq!(
         values(&mut site, "cn=top,ou=g,dc=ex", "member"),
         ["cn=outer", "cn=top"],
@@ -149,6 +151,8 @@ fn computed_membership_is_that_of_the_groups_at_any_time() {
     );
     assert_eq!(found(&mut site, "(memberOf=cn=inner,ou=g,dc=ex)"), ["a", "b"]);
     assert_eq!(found(&mut site, "(memberOf=cn=nobody,dc=ex)"), [""; 0]);
+    let below = "(memberOf:dnSubtreeMatch:=ou=g,dc=ex)";
+    assert_eq!(found(&mut site, below), ["a", "b", "c", "inner", "outer", "top"]);
     assert_eq!(found(&mut site, "(&(uid=*)(!(memberOf=*)))"), [""; 0]);
     assert_eq!(
         found(&mut site, "(memberOf:1.2.840.113556.1.4.1941:=cn=top,ou=g,dc=ex)"),

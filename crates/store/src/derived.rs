@@ -158,17 +158,19 @@ impl<'f> FilterItem<'f> {
         self.filter.nodes.get(self.at)
     }
 
-    /// The normal forms in an item that asks for equality with any of them; `None`: it asks for something else. A chain
-    /// asks for its target.
-    pub fn equalities(&self) -> Option<Vec<&'f [u8]>> {
+    /// The normal forms in an item that asks for equality with any of them, by the attribute's own rule; `None`: it asks
+    /// for something else. A chain asks for its target.
+    pub fn equalities(&self, view: View<'_>) -> Option<Vec<&'f [u8]>> {
+        let own = view.schema().attribute_type(self.asked()?.attribute_type).equality;
         match self.node()? {
             Node::Equality {
+                rule,
                 value,
                 dn_attributes: false,
                 ..
-            }
-            | Node::InChain { value, .. } => Some(vec![self.filter.value(value)]),
-            Node::AnyOf { values, .. } => Some(self.filter.part_values(values).collect()),
+            } if own == Some(rule) => Some(vec![self.filter.value(value)]),
+            Node::InChain { value, .. } => Some(vec![self.filter.value(value)]),
+            Node::AnyOf { rule, values, .. } if own == Some(rule) => Some(self.filter.part_values(values).collect()),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 
 use ironbark_model::{AttributeDescription, Dn, Schema, schema::TypeNumber};
 use ironbark_store::{
-    Csn, Derived, DerivedAttributes, DerivedCandidates, FilterItem, Location, Record, StoreError, View, Wanted,
+    Csn, Derived, DerivedAttributes, DerivedCandidates, FilterItem, Location, Purpose, Record, StoreError, View, Wanted,
 };
 
 use super::well_known::WellKnown;
@@ -103,7 +103,12 @@ impl DerivedAttributes for TreeAttributes {
             found.add(&self.entry_dn, [dn]);
         }
         if wanted.has(&self.subschema_subentry) {
-            found.add(&self.subschema_subentry, [self.subschema.clone()]);
+            // As in slapd, a filter finds it by presence alone. This text is no DN, so no assertion matches it.
+            let value = match wanted.purpose {
+                Purpose::Match => b"?".to_vec(),
+                Purpose::Compare | Purpose::Show => self.subschema.clone(),
+            };
+            found.add(&self.subschema_subentry, [value]);
         }
         if wanted.has(&self.has_subordinates) {
             let text: &[u8] = if view.has_subordinates(of.id)? {
@@ -129,15 +134,14 @@ impl DerivedAttributes for TreeAttributes {
             return Ok(DerivedCandidates::one(view.shown_context()?.map(|(id, _)| id)));
         }
         if asked == Some(self.subschema_subentry.attribute_type) {
-            let values = [self.subschema.clone()];
-            return Ok(if item.holds(view, &self.subschema_subentry, &values) {
+            return Ok(if item.is_presence() {
                 DerivedCandidates::Everything
             } else {
                 DerivedCandidates::nothing()
             });
         }
         if asked == Some(self.entry_dn.attribute_type)
-            && let Some(names) = item.equalities()
+            && let Some(names) = item.equalities(view)
         {
             let mut may = DerivedCandidates::nothing();
             for name in names {

@@ -121,7 +121,7 @@ impl Derive for Groups {
     }
 
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
-        let Some(groups) = item.equalities() else {
+        let Some(groups) = item.equalities(look.view) else {
             return Ok(DerivedCandidates::Unknown);
         };
         let mut found = RoaringTreemap::new();

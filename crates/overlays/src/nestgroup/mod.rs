@@ -282,7 +282,7 @@ impl Derive for NestedGroups {
         if item.is_presence() {
             return Ok(DerivedCandidates::nothing());
         }
-        let (Some(asked), Some(names)) = (item.asked(), item.equalities()) else {
+        let (Some(asked), Some(names)) = (item.asked(), item.equalities(look.view)) else {
             return Ok(DerivedCandidates::Unknown);
         };
         if *asked == self.member {
