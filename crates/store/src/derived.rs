@@ -158,8 +158,8 @@ impl<'f> FilterItem<'f> {
         self.filter.nodes.get(self.at)
     }
 
-    /// The normal forms in an item that asks for equality with any of them, by the attribute's own rule; `None`: it asks
-    /// for something else. A chain asks for its target.
+    /// The normal forms in an item that asks for equality with any of them, by the attribute's own rule. A chain asks
+    /// for its target. `None`: it asks for something else.
     pub fn equalities(&self, view: View<'_>) -> Option<Vec<&'f [u8]>> {
         let own = view.schema().attribute_type(self.asked()?.attribute_type).equality;
         match self.node()? {

@@ -16,3 +16,4 @@ mod levels;
 mod model;
 mod rule;
 mod seen;
+mod tree;
