@@ -2,7 +2,7 @@
 
 mod rows;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ironbark_config::{
     SettingError,
@@ -102,13 +102,16 @@ impl Derive for Collected {
     fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
         let dn = entry.dn()?;
         for attribute in self.attributes.iter().filter(|attribute| wanted.has(attribute)) {
-            let mut values: Vec<Vec<u8>> = Vec::new();
+            let (mut values, mut known) = (Vec::new(), HashSet::new());
             for source in self.above(&dn, attribute) {
                 let Some(record) = entry.look.find(source)? else {
                     continue;
                 };
                 for value in record.derived(attribute, wanted.purpose)?.merged(&record, attribute)? {
-                    if !values.contains(&value) && entry.look.may_read(&record, attribute, Some(&value)) {
+                    if !entry.look.view.spend(1) {
+                        return Ok(());
+                    }
+                    if known.insert(value.clone()) && entry.look.may_read(&record, attribute, Some(&value)) {
                         values.push(value);
                     }
                 }

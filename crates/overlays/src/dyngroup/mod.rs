@@ -13,7 +13,7 @@ use ironbark_model::{
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
 };
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, View, Wanted};
 
 use crate::Row;
 
@@ -137,7 +137,8 @@ impl DynamicGroups {
 }
 
 /// Whether a URL finds an entry. `None`: it is no URL that counts.
-fn finds(schema: &Schema, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<bool> {
+fn finds(view: View<'_>, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<bool> {
+    let schema = view.schema();
     let url = LdapUrl::parse(std::str::from_utf8(url).ok()?).ok()?;
     if !url.host.is_empty() || !url.attributes.is_empty() || !url.extensions.is_empty() {
         return None;
@@ -155,9 +156,9 @@ fn finds(schema: &Schema, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<
     };
     let filter = Filter::parse(text.as_bytes(), FILTER_DEPTH).ok()?;
     let mut compiled = CompiledFilter::default();
-    compiled.compile(schema, &filter);
+    compiled.compile_within(schema, &filter, view.budget());
     let matches = entry.is_some_and(|entry| {
-        let source = EntrySource::new(schema, &compiled, entry);
+        let source = EntrySource::new(schema, &compiled, entry).within(view.budget());
         compiled.evaluate(schema, &source, &mut Vec::new()) == Truth::True
     });
     Some(is_in_scope && matches)
@@ -204,7 +205,7 @@ impl Derive for DynamicGroups {
             if !entry.look.view.spend(URL_STEPS) {
                 break;
             }
-            if finds(entry.look.view.schema(), &url, &dn, subject.as_ref()) == Some(true) {
+            if finds(entry.look.view, &url, &dn, subject.as_ref()) == Some(true) {
                 return Ok(Some(true));
             }
         }

@@ -194,11 +194,9 @@ impl NestedGroups {
         for name in &names {
             self.groups_above(&entry.look, name.normalized(), false, &mut seen, &mut groups)?;
         }
-        groups.retain(|(_, dn)| !names.contains(dn));
-        groups.sort_by(|(_, one), (_, other)| {
-            let key = |dn: &Dn| (dn.normalized().len(), dn.normalized().to_vec());
-            key(one).cmp(&key(other))
-        });
+        let own: HashSet<&[u8]> = names.iter().map(Dn::normalized).collect();
+        groups.retain(|(_, dn)| !own.contains(dn.normalized()));
+        groups.sort_by_cached_key(|(_, dn)| (dn.normalized().len(), dn.normalized().to_vec()));
         Ok(groups
             .into_iter()
             .map(|(_, dn)| dn.pretty().as_bytes().to_vec())
@@ -207,22 +205,21 @@ impl NestedGroups {
 
     /// A group and all groups below it, by their normal forms.
     fn groups_below(&self, look: &DerivingLook<'_>, group: &[u8]) -> Result<Vec<Vec<u8>>, StoreError> {
-        let mut below = vec![group.to_vec()];
+        let mut below = HashSet::from([group.to_vec()]);
         let Ok(dn) = Dn::parse(&self.schema, group) else {
-            return Ok(below);
+            return Ok(below.into_iter().collect());
         };
         let (mut known, mut found, mut unread) = (Known(HashSet::new()), Vec::new(), vec![dn]);
         while let Some(group) = unread.pop() {
             let mut groups = Vec::new();
             self.read_members(look, &group, &mut known, &mut found, &mut groups)?;
             for name in groups {
-                if !below.iter().any(|seen| seen == name.normalized()) {
-                    below.push(name.normalized().to_vec());
+                if below.insert(name.normalized().to_vec()) {
                     unread.push(name);
                 }
             }
         }
-        Ok(below)
+        Ok(below.into_iter().collect())
     }
 }
 
