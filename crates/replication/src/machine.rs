@@ -130,6 +130,9 @@ enum LogUse {
     Later,
     /// The content is brought up to date.
     FallenBack,
+    /// The content was brought up to date: the search that begins next looks at the log, also if the provider has no
+    /// content yet.
+    Next,
     /// The search looks at it.
     Now,
 }
@@ -204,7 +207,7 @@ impl Machine {
         let known = self.given.as_ref().map_or(known, |given| &given.csns);
         self.log = match self.log {
             LogUse::Later | LogUse::Now if known.is_empty() => LogUse::FallenBack,
-            LogUse::Later => LogUse::Now,
+            LogUse::Later | LogUse::Next => LogUse::Now,
             other => other,
         };
         // Without a cookie everything comes, and the provider thinks that there is nothing here. But a refresh that was

@@ -132,6 +132,22 @@ fn a_slapd_follows_our_log() {
 }
 
 #[test]
+fn who_follows_an_empty_provider_gets_its_first_changes() {
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let provider = logging(Flavor::Ironbark, "");
+        let words = format!(
+            "type=refreshAndPersist retry=\"3600 +\" syncdata=accesslog logbase={LOG} \
+             logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\""
+        );
+        let consumer = following(flavor, &provider, &words);
+        let follows_log = || provider.log().contains(&format!("SRCH base=\"{LOG}\"")).then_some(());
+        assert!(wait::until(follows_log).is_some(), "{flavor:?}: {}", provider.log());
+        provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+        assert_follows(&consumer, &provider);
+    }
+}
+
+#[test]
 fn a_cookie_from_before_the_log_is_refused_and_a_later_one_gets_the_rest() {
     let provider = logging(Flavor::Ironbark, "");
     provider.ldapadd(PEOPLE).unwrap().success().unwrap();

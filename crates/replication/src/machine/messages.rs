@@ -197,7 +197,7 @@ impl Machine {
         self.given = None;
         let is_in_log = self.is_in_log();
         let again = if self.log == LogUse::FallenBack {
-            self.log = LogUse::Later;
+            self.log = LogUse::Next;
             Again::InLog
         } else {
             Again::AfterInterval

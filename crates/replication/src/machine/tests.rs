@@ -184,6 +184,26 @@ fn the_own_server_id_is_told_among_several_providers() {
 }
 
 #[test]
+fn the_log_of_a_provider_without_content_is_followed_once_that_was_asked_for() {
+    let mut machine = Machine::new(1, None, true).with_log();
+    let nothing = ContextVector::default();
+    for _ in 0..2 {
+        assert!(!machine.begin(&nothing).in_log);
+        let done = Message::Done {
+            code: ResultCode::SUCCESS,
+            text: String::new(),
+            done: Some((None, true)),
+        };
+        let ended = machine.take(done).unwrap();
+        assert_eq!(ended.last(), Some(&Order::Search(Again::InLog)));
+        let begin = machine.begin(&nothing);
+        assert_eq!((begin.in_log, begin.persists, &*begin.cookie), (true, true, "rid=001"));
+        // The connection is lost: there may be content now.
+        machine.stop();
+    }
+}
+
+#[test]
 fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
     let mut machine = Machine::new(1, None, true).with_log();
     let known: ContextVector = std::iter::once(csn(ONE)).collect();

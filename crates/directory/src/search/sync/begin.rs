@@ -138,6 +138,10 @@ impl Sync {
         let Location::Entry(id) = view.locate(suffix)? else {
             return Ok(false);
         };
+        // The entry above a log is made with it, before there is any change.
+        if self.may_be_log() && !view.has_subordinates(id)? {
+            return Ok(false);
+        }
         let record = view.record(id)?;
         Ok(record.map(|record| record.entry_csn()).transpose()?.flatten().is_some())
     }

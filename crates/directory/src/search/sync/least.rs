@@ -58,7 +58,7 @@ impl Sync {
         Ok(min)
     }
 
-    fn may_be_log(&self) -> bool {
+    pub(super) fn may_be_log(&self) -> bool {
         self.provider.reload_hint && self.provider.no_present
     }
 

@@ -64,6 +64,8 @@ pub(crate) struct Sync {
     /// The other databases of the content.
     glued: Glued,
     persists: bool,
+    /// Whether the database had no entries when it began.
+    is_of_nothing: bool,
     reload_hint: bool,
     provider: SyncProvider,
     /// The request, to be prepared again under another configuration.
@@ -258,6 +260,10 @@ impl Sync {
         if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
             return Err(SyncRefusal::Dereferences.into());
         }
+        let is_of_nothing = match context.database() {
+            Some(database) if !control.value.persists => database.snapshot()?.view().entry_count()? == 0,
+            _ => false,
+        };
         let glued = Glued::below(configuration, context, base, scope);
         let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
         Ok(Some(Box::new(Self {
@@ -268,6 +274,7 @@ impl Sync {
             is_subordinate: false,
             glued,
             persists: control.value.persists,
+            is_of_nothing,
             reload_hint: control.value.reload_hint,
             provider,
             request: pdu.into(),
@@ -291,7 +298,7 @@ impl Sync {
 
     /// Whether the base object may be missing: neither side has anything yet.
     pub(super) fn may_begin_empty(&self) -> bool {
-        self.persists && self.known.is_empty()
+        self.known.is_empty() && (self.persists || self.is_of_nothing)
     }
 
     /// What goes with the entry that is being sent.
