@@ -58,7 +58,7 @@ static SAMPLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
             .does("Switches something.")
             .like(&["TRUE"])
             .obeyed(overlay_field!(Sample.switch)),
-        Setting::new(SAMPLE, &["sample-words"], &["olcSampleWords"])
+        Setting::new(SAMPLE, &["sample-words"], &["olcSampleWords", "olcSampleTexts"])
             .olc("+901", Form::Ordered)
             .takes("<word>...", "")
             .does("Says something.")

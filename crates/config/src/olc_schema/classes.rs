@@ -186,7 +186,8 @@ fn of_settings(
             .copied()
             .flatten()
             .filter(move |row| (row.presence == Presence::Required) == is_required);
-        rows.flat_map(|row| row.attributes).copied().collect()
+        // Other names are those of the same attribute.
+        rows.filter_map(|row| row.attributes.first()).copied().collect()
     };
     ClassRow {
         names,
