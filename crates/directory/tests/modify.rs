@@ -313,3 +313,42 @@ fn a_diagnostic_message_repeats_no_more_than_a_little_of_what_was_sent() {
     let answer = site.modify("cn=a,ou=p,dc=ex", &format!("add: {}\nm: x", "n".repeat(5_000)));
     assert_eq!((answer.code, answer.text), (17, format!("{}...", "n".repeat(1_021))));
 }
+
+#[test]
+fn ordered_values_are_numbered_and_found_by_number() {
+    let mut site = Site::populated("");
+    site.must_add("cn=o,dc=ex", "objectClass: person\nsn: s\nauthzTo: dn:cn=x");
+    let mut step = |change: &str, code: u32, left: &[&str]| {
+        let answer = site.modify("cn=o,dc=ex", change);
+        assert_eq!(answer.brief().0, code, "{change}: {answer:?}");
+        let text = site.read("cn=o,dc=ex", &["authzTo"]).unwrap_or_default();
+        let values: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("authzTo: ")).collect();
+        assert_eq!(values, left, "{change}");
+    };
+    step(
+        "add: authzTo\nauthzTo: dn:cn=y\nauthzTo: {0}dn:cn=z",
+        0,
+        &["{0}dn:cn=z", "{1}dn:cn=x", "{2}dn:cn=y"],
+    );
+    // Whatever number it has, the value is there.
+    step(
+        "add: authzTo\nauthzTo: {7}dn:CN=Y",
+        20,
+        &["{0}dn:cn=z", "{1}dn:cn=x", "{2}dn:cn=y"],
+    );
+    step("delete: authzTo\nauthzTo: dn:cn=z", 0, &["{0}dn:cn=x", "{1}dn:cn=y"]);
+    step(
+        "delete: authzTo\nauthzTo: {0}dn:cn=y",
+        16,
+        &["{0}dn:cn=x", "{1}dn:cn=y"],
+    );
+    step(
+        "replace: authzTo\nauthzTo: {5}dn:cn=b\nauthzTo: {2}dn:cn=a",
+        0,
+        &["{0}dn:cn=a", "{1}dn:cn=b"],
+    );
+    step("delete: authzTo\nauthzTo: {2}", 16, &["{0}dn:cn=a", "{1}dn:cn=b"]);
+    step("delete: authzTo\nauthzTo: {0}", 0, &["{0}dn:cn=b"]);
+    step("delete: authzTo", 0, &[]);
+    step("add: authzTo\nauthzTo: dn:cn=x", 0, &["{0}dn:cn=x"]);
+}

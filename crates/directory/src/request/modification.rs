@@ -108,7 +108,12 @@ impl Modification {
         attribute_type: &AttributeType,
         values: ValueSet<'_>,
     ) -> Result<(), AttributeRefusal> {
+        let by_number = self.kind == ModificationKind::Delete && attribute_type.has_ordered_values();
         for (index, value) in values.iter().enumerate() {
+            if by_number && is_number(value) {
+                self.values.push(value.to_vec());
+                continue;
+            }
             // A class must be known: slapd treats an unknown one as a syntax error.
             let is_class = &*attribute_type.oid == OBJECT_CLASS;
             let class = is_class.then(|| schema.find_object_class(value)).flatten();
@@ -129,6 +134,10 @@ impl Modification {
             return Err(AttributeRefusal::MultipleValues { name });
         }
         for (index, value) in self.values.iter().enumerate() {
+            if by_number && is_number(value) {
+                self.normalized.push(value.clone());
+                continue;
+            }
             let Some(normal) = try_normal_form(schema, attribute_type, value) else {
                 let name = self.name.clone();
                 return Err(AttributeRefusal::NotNormalizable { name, index });
@@ -266,4 +275,10 @@ fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
         .iter()
         .enumerate()
         .find_map(|(index, normal)| seen.insert(normal, index))
+}
+
+/// `{n}`: a value that is named by its number.
+fn is_number(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }

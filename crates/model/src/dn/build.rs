@@ -92,7 +92,8 @@ pub(super) fn push_assertion(
     nesting: u32,
 ) -> Result<(), InvalidDn> {
     let text = std::str::from_utf8(value).map_err(|_| InvalidDn)?;
-    if value.is_empty() || is_ordered_by_value(attribute) {
+    // The `{n}` of ordered values is not part of the value, so such a type cannot name an entry.
+    if value.is_empty() || attribute.has_ordered_values() {
         return Err(InvalidDn);
     }
     push_type(dn, index, attribute.name());
@@ -184,13 +185,6 @@ fn push_name(dn: &mut Dn, schema: &Schema, name: &[u8], uid: Option<&[u8]>, nest
     }
     escape::push_pretty(&mut dn.pretty, &pretty);
     Ok(())
-}
-
-/// `X-ORDERED 'VALUES'`: the `{n}` of such a value is not part of the value, so such a type cannot name an entry.
-fn is_ordered_by_value(attribute: &AttributeType) -> bool {
-    attribute.extensions.iter().any(|(name, values)| {
-        name.eq_ignore_ascii_case("X-ORDERED") && values.iter().any(|value| value.eq_ignore_ascii_case("VALUES"))
-    })
 }
 
 const OBJECT_CLASS: &str = "2.5.4.0";

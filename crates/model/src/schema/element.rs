@@ -106,6 +106,13 @@ impl AttributeType {
         let (_, values) = self.extensions.iter().find(|(found, _)| &**found == name)?;
         values.first().map(|value| &**value)
     }
+
+    /// `X-ORDERED 'VALUES'`: its values have an order, and `{n}` before each is not part of it.
+    pub fn has_ordered_values(&self) -> bool {
+        self.extensions.iter().any(|(name, values)| {
+            name.eq_ignore_ascii_case("X-ORDERED") && values.iter().any(|value| value.eq_ignore_ascii_case("VALUES"))
+        })
+    }
 }
 
 /// An object class.

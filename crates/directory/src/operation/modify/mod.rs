@@ -3,6 +3,7 @@
 mod context_vector;
 mod draft;
 mod increment;
+mod ordered;
 mod plan;
 
 use ironbark_config::access::Privileges;

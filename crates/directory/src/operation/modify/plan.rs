@@ -9,7 +9,7 @@ use ironbark_store::{Record, ValueChange};
 
 use super::{
     draft::{Draft, stored_attribute},
-    increment,
+    increment, ordered,
 };
 use crate::{
     Configuration, OperationError,
@@ -151,6 +151,15 @@ impl Planner<'_, '_> {
     }
 
     fn apply(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        if self
+            .schema
+            .attribute_type(description.attribute_type)
+            .has_ordered_values()
+            && !self.is_replicated
+        {
+            return self.arrange(modification);
+        }
         match modification.kind {
             ModificationKind::Add => self.add(modification, self.permissive),
             ModificationKind::AddIfAbsent => self.add(modification, true),
@@ -186,6 +195,31 @@ impl Planner<'_, '_> {
                 values,
             });
         }
+        Ok(())
+    }
+
+    /// Makes a modification of values that have an order.
+    fn arrange(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        let is_missing = !self.draft.has(description);
+        if is_missing && modification.kind == ModificationKind::Delete && !self.permissive {
+            return Err(self.missing("delete", description).into());
+        }
+        let held = self.draft.values(description)?;
+        self.spend_on(&held)?;
+        let values = ordered::modified(self.schema, &held, modification, self.permissive)?;
+        if !is_missing && !values.is_empty() {
+            return self.exchange(description, &held, &values);
+        }
+        if is_missing && values.is_empty() {
+            return Ok(());
+        }
+        let normal = |value: &Vec<u8>| normal_form(self.schema, description, value);
+        let normals: Vec<_> = values.iter().map(normal).collect();
+        self.draft.remove(description);
+        self.draft.add(description, &values, &normals)?;
+        let attribute = self.text(description).into();
+        self.plan.changes.push(ValueChange::Replace { attribute, values });
         Ok(())
     }
 
