@@ -6,6 +6,7 @@
 pub mod access;
 mod admission;
 mod appraisal;
+mod authorization;
 mod backend;
 mod cookie;
 mod error;

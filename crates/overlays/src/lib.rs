@@ -10,6 +10,7 @@ mod collect;
 mod constraint;
 mod dds;
 mod dyngroup;
+mod dynlist;
 mod lastbind;
 pub mod memberof;
 mod names;
@@ -39,6 +40,7 @@ pub use row::Row;
 pub static OVERLAYS: &[Row] = &[
     memberof::ROW,
     nestgroup::ROW,
+    dynlist::ROW,
     dyngroup::ROW,
     collect::ROW,
     auditlog::ROW,

@@ -269,10 +269,10 @@ fn with_schema(text: &str) -> Memory {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
     let mut files = Memory::file(
         "slapd.conf",
-        format!("include core\ninclude cosine\ninclude inet\n{text}"),
+        format!("include core\ninclude cosine\ninclude inetorgperson\ninclude dyngroup\n{text}"),
     );
-    for (name, file) in [("core", "core"), ("cosine", "cosine"), ("inet", "inetorgperson")] {
-        let text = std::fs::read_to_string(format!("{folder}{file}.schema")).unwrap();
+    for name in ["core", "cosine", "inetorgperson", "dyngroup"] {
+        let text = std::fs::read_to_string(format!("{folder}{name}.schema")).unwrap();
         files = files.and(name, text);
     }
     files

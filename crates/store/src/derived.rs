@@ -15,7 +15,7 @@ use crate::{EntryId, Record, StoreError, View};
 pub trait DerivedAttributes {
     /// Whether entries may have derived values that answer a description: of its type or a subtype (RFC 4512 §2.5.2).
     /// A quick look, as every item of a filter is asked about.
-    fn covers(&self, asked: &AttributeDescription) -> bool;
+    fn covers(&self, asked: &AttributeDescription, purpose: Purpose) -> bool;
 
     /// Adds the wanted derived attributes of an entry to `found`.
     ///

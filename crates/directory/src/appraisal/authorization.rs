@@ -7,7 +7,7 @@ use super::access::Appraisal;
 use crate::{
     OperationError,
     access::Subject,
-    identity::authorization::{
+    authorization::{
         Asking, dn_of_authorization, dn_of_user, is_authorized, mapped,
         name::{mapped_text, normal},
     },

@@ -87,7 +87,7 @@ impl TreeAttributes {
 
 impl DerivedAttributes for TreeAttributes {
     #[inline]
-    fn covers(&self, asked: &AttributeDescription) -> bool {
+    fn covers(&self, asked: &AttributeDescription, _: Purpose) -> bool {
         // None of them has a supertype.
         self.types.contains(&asked.attribute_type)
     }
@@ -167,8 +167,8 @@ fn one_named(view: View<'_>, schema: &Schema, name: &[u8]) -> Result<DerivedCand
 pub(crate) struct SeenByRules<'a>(pub(crate) &'a TreeAttributes);
 
 impl DerivedAttributes for SeenByRules<'_> {
-    fn covers(&self, asked: &AttributeDescription) -> bool {
-        asked.attribute_type != self.0.has_subordinates.attribute_type && self.0.covers(asked)
+    fn covers(&self, asked: &AttributeDescription, purpose: Purpose) -> bool {
+        asked.attribute_type != self.0.has_subordinates.attribute_type && self.0.covers(asked, purpose)
     }
 
     fn derive(&self, of: &Record<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {

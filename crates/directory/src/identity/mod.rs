@@ -1,6 +1,5 @@
 //! The identities of connections: sessions, SASL proofs, authorization.
 
-pub(crate) mod authorization;
 pub(crate) mod proxied;
 pub(crate) mod secrets;
 pub(crate) mod session;

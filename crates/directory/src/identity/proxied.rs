@@ -6,10 +6,10 @@ use ironbark_config::Allow;
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::Dn;
 
-use super::authorization::{Asking, dn_of_authorization, is_authorized};
 use crate::{
     Configuration, OperationError,
     access::Subject,
+    authorization::{Asking, dn_of_authorization, is_authorized},
     refusal::ControlRefusal,
     request::{context::RequestContext, identity::Identity},
 };

@@ -2,9 +2,9 @@
 
 use ironbark_model::{AttributeDescription, Dn};
 
-use super::authorization::{Asking, stored_values};
 use crate::{
     OperationError,
+    authorization::{Asking, stored_values},
     password::{
         self, Scheme,
         scram::{Hash, Keys},

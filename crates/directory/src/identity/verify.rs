@@ -3,12 +3,10 @@
 use ironbark_config::Disallow;
 use ironbark_model::Dn;
 
-use super::{
-    authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
-    secrets,
-};
+use super::secrets;
 use crate::{
     OperationError,
+    authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
     backend::hashing_pool::HashingPool,
     outcome::log,
     refusal::{BindRefusal, SaslRefusal},

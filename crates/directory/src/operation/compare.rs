@@ -141,8 +141,11 @@ impl Comparison<'_> {
         let facts = scratch.facts(self.configuration, context, view)?;
         let names = scratch.parts(context).names;
         let is_derived = match &facts {
-            None => self.configuration.tree_attributes.covers(&self.description),
-            Some(facts) => facts.cover(&self.description),
+            None => self
+                .configuration
+                .tree_attributes
+                .covers(&self.description, Purpose::Compare),
+            Some(facts) => facts.cover(&self.description, Purpose::Compare),
         };
         if !is_derived && self.filter.is_none() {
             let compared = self.with_stored(context, view, names, manages_dsa_it);
@@ -153,7 +156,7 @@ impl Comparison<'_> {
             configuration: self.configuration,
             context,
             facts: facts.as_deref(),
-            asker: Some(Requester::of(self.configuration, context, self.origin)),
+            asker: Requester::of(self.configuration, context, self.origin),
             manages_dsa_it,
         };
         let compared = self.with_stored(context, view.deriving(&derived), names, manages_dsa_it);
@@ -303,7 +306,7 @@ impl Comparison<'_> {
     /// Whether what derives the attribute knows, without a look at all values, that the entry has this one, and it may
     /// answer.
     fn is_known_to_hold(&self, record: &Record<'_>, guard: Option<&Answerable<'_>>) -> Result<bool, OperationError> {
-        let Some(derived) = record.view().deriving_of(&self.description) else {
+        let Some(derived) = record.view().deriving_of(&self.description, Purpose::Compare) else {
             return Ok(false);
         };
         let holds = derived.holds(record, &self.description, &self.assertion, Purpose::Compare)?;

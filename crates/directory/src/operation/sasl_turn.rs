@@ -11,8 +11,8 @@ use super::bind_policy::{CheckedBind, Exchange as Shown, judging};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::Subject,
+    authorization::{Asking, dn_of_user, mapped},
     identity::{
-        authorization::{Asking, dn_of_user, mapped},
         secrets,
         verify::{self, Verified},
     },

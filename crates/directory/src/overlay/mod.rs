@@ -15,7 +15,9 @@ mod entry_controls;
 mod errands;
 mod execution;
 mod extended;
+pub(crate) mod facts;
 mod followers;
+mod look;
 mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
@@ -37,7 +39,7 @@ use ironbark_ldap_proto::controls::ControlSet;
 pub use self::{
     binds::{BindAttempt, BindHooks},
     content::{ContentHooks, Renaming},
-    derivation::{Derivation, Derive, DerivingEntry, DerivingLook},
+    derivation::{Derivation, Derive, DerivingEntry, Shown},
     detached::{DetachedRequest, ExternalAnswer},
     effects::{Applied, EffectHooks},
     entries::Entries,
@@ -46,6 +48,7 @@ pub use self::{
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
     followers::{Changes, Follower},
+    look::{DerivingLook, Readable, VisitFound},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     provider::SyncProvider,
@@ -62,6 +65,7 @@ pub(crate) use self::{
     outcome::EntryState,
 };
 pub use crate::{
+    authorization::UrlSearch,
     outcome::given::{Answer, Unsolicited},
     request::responses::{ResponseHooks, ResponseWait, SentResult},
 };

@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks, Overlay,
-    RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, derived::KnownFacts,
+    RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, facts::KnownFacts,
 };
 use crate::{NamingContext, request::responses::Responses};
 

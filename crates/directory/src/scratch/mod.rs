@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     Configuration, Directory, NamingContext,
     access::{DecisionCache, SubjectDecisions},
-    overlay::derived::{Facts, KnownFacts},
+    overlay::facts::{Facts, KnownFacts},
     request::context::RequestContext,
     statistics::Shard,
 };

@@ -302,7 +302,7 @@ fn derived_of(
         configuration,
         context,
         facts: facts.as_deref(),
-        asker: Some(Requester::of(configuration, context, &run.origin)),
+        asker: Requester::of(configuration, context, &run.origin),
         manages_dsa_it: run.options.manage_dsa_it,
     };
     let mut found = Derived::default();

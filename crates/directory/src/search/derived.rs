@@ -1,7 +1,7 @@
 //! Whether a search sees derived attributes, and the walk over entries that have them.
 
 use ironbark_model::AttributeDescription;
-use ironbark_store::{DerivedAttributes, View};
+use ironbark_store::{DerivedAttributes, Purpose, View};
 
 use super::{
     consider::Asker,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     NamingContext, OperationError,
-    overlay::derived::{DerivedFor, Facts},
+    overlay::{derived::DerivedFor, facts::Facts},
 };
 
 impl SearchRun {
@@ -36,7 +36,7 @@ impl SearchRun {
             configuration: &asker.configuration,
             context,
             facts,
-            asker: Some(asker.requester(context)),
+            asker: asker.requester(context),
             manages_dsa_it: self.options.manage_dsa_it,
         };
         self.walk_view(context, view.deriving(&derived), walk, step)
@@ -49,21 +49,25 @@ impl SearchRun {
         match facts {
             None => {
                 let tree = &self.configuration.tree_attributes;
-                self.asks_for(|asked| tree.covers(asked), false)
+                self.asks_for(|asked, purpose| tree.covers(asked, purpose), false)
             }
-            Some(facts) => self.asks_for(|asked| facts.cover(asked), facts.give_user_attributes()),
+            Some(facts) => self.asks_for(
+                |asked, purpose| facts.cover(asked, purpose),
+                facts.give_user_attributes(),
+            ),
         }
     }
 
     #[inline]
-    fn asks_for(&self, covers: impl Fn(&AttributeDescription) -> bool, gives_user_attributes: bool) -> bool {
+    fn asks_for(&self, covers: impl Fn(&AttributeDescription, Purpose) -> bool, gives_user_attributes: bool) -> bool {
+        let shows = |asked: &AttributeDescription| covers(asked, Purpose::Show);
         self.filter.asks_any_attribute
-            || self.filter.slots.iter().any(&covers)
-            || self.selection.may_select_derived(&covers, gives_user_attributes)
+            || self.filter.slots.iter().any(|asked| covers(asked, Purpose::Match))
+            || self.selection.may_select_derived(shows, gives_user_attributes)
             || self.extras.as_deref().is_some_and(|extras| {
                 // The entries that are dereferenced may have any.
                 let sorting = extras.sort.as_ref();
-                !extras.dereference.is_empty() || sorting.is_some_and(|sorting| sorting.attributes().any(&covers))
+                !extras.dereference.is_empty() || sorting.is_some_and(|sorting| sorting.attributes().any(shows))
             })
     }
 }

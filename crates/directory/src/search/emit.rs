@@ -131,7 +131,7 @@ fn emit_deriving(
         configuration: &run.configuration,
         context,
         facts,
-        asker: Some(Requester::of(&run.configuration, context, &run.origin)),
+        asker: Requester::of(&run.configuration, context, &run.origin),
         manages_dsa_it: run.options.manage_dsa_it,
     };
     emit_entry(run, context, view.deriving(&derived), id, step)

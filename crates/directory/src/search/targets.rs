@@ -20,7 +20,7 @@ use crate::{
     },
     backend::{call::GivenEntries, external::AnswerStream, naming_context::Backend, referral},
     frontend::root_dse,
-    overlay::derived::{DerivedFor, Facts},
+    overlay::{derived::DerivedFor, facts::Facts},
     refusal::SearchRefusal,
     scratch::{DnCache, Scratch},
 };
@@ -253,7 +253,7 @@ pub(super) fn check_base(
                 configuration,
                 context,
                 facts: facts.as_ref(),
-                asker: Some(requester),
+                asker: requester,
                 manages_dsa_it: run.options.manage_dsa_it,
             };
             let (view, record) = (view.deriving(&derived), record.deriving(&derived));

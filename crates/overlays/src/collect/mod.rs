@@ -86,7 +86,7 @@ impl Collected {
 
 impl Derivation for Collect {
     fn level(&self) -> u8 {
-        1
+        2
     }
 
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
@@ -107,14 +107,18 @@ impl Derive for Collected {
                 let Some(record) = entry.look.find(source)? else {
                     continue;
                 };
-                for value in record.derived(attribute, wanted.purpose)?.merged(&record, attribute)? {
-                    if !entry.look.view.spend(1) {
-                        return Ok(());
-                    }
-                    if known.insert(value.clone()) && entry.look.may_read(&record, attribute, Some(&value)) {
-                        values.push(value);
-                    }
-                }
+                let mut given = record.derived(attribute, wanted.purpose)?.merged(&record, attribute)?;
+                given.retain(|value| entry.look.view.spend(1) && known.insert(value.clone()));
+                values.extend(
+                    entry
+                        .look
+                        .readable(&record, |readable| {
+                            given.retain(|value| readable.has(attribute, Some(value)));
+                            given
+                        })
+                        .into_iter()
+                        .flatten(),
+                );
             }
             if !values.is_empty() {
                 found.add(attribute, values);

@@ -7,12 +7,8 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
-use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
-    entry::EntrySource,
-    ldap_url::{LdapUrl, UrlScope},
-};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, UrlSearch};
+use ironbark_model::{AttributeDescription, Dn, Entry, Schema, Truth, entry::EntrySource};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, View, Wanted};
 
 use crate::Row;
@@ -105,8 +101,6 @@ fn make(settings: &DyngroupConfig, schema: &Arc<Schema>) -> Result<Overlay, Sett
     })
 }
 
-/// Nesting of filters in URLs.
-const FILTER_DEPTH: usize = 100;
 /// Steps for looking at one URL.
 const URL_STEPS: u64 = 50;
 
@@ -139,29 +133,16 @@ impl DynamicGroups {
 /// Whether a URL finds an entry. `None`: it is no URL that counts.
 fn finds(view: View<'_>, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<bool> {
     let schema = view.schema();
-    let url = LdapUrl::parse(std::str::from_utf8(url).ok()?).ok()?;
-    if !url.host.is_empty() || !url.attributes.is_empty() || !url.extensions.is_empty() {
+    let search = UrlSearch::parse(schema, std::str::from_utf8(url).ok()?, None, view.budget())?;
+    if !search.attributes.is_empty() {
         return None;
     }
-    let base = Dn::parse(schema, url.dn.as_bytes()).ok()?;
-    let is_below = dn.is_within(&base) && *dn != base;
-    let is_in_scope = match url.scope {
-        None | Some(UrlScope::Base) => *dn == base,
-        Some(UrlScope::OneLevel) => is_below && dn.depth() == base.depth() + 1,
-        Some(UrlScope::Subtree) => dn.is_within(&base),
-        Some(UrlScope::Children) => is_below,
-    };
-    let Some(text) = url.filter.as_deref().filter(|text| !text.is_empty()) else {
-        return Some(is_in_scope);
-    };
-    let filter = Filter::parse(text.as_bytes(), FILTER_DEPTH).ok()?;
-    let mut compiled = CompiledFilter::default();
-    compiled.compile_within(schema, &filter, view.budget());
-    let matches = entry.is_some_and(|entry| {
-        let source = EntrySource::new(schema, &compiled, entry).within(view.budget());
-        compiled.evaluate(schema, &source, &mut Vec::new()) == Truth::True
-    });
-    Some(is_in_scope && matches)
+    let matches = !search.is_filtered
+        || entry.is_some_and(|entry| {
+            let source = EntrySource::new(schema, &search.filter, entry).within(view.budget());
+            search.filter.evaluate(schema, &source, &mut Vec::new()) == Truth::True
+        });
+    Some(search.is_in_scope(dn) && matches)
 }
 
 impl Derive for DynamicGroups {

@@ -68,9 +68,9 @@ fn make(settings: &NestgroupConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
 struct Nestgroup(Arc<NestedGroups>);
 
 impl Derivation for Nestgroup {
-    /// It sees memberOf that is computed.
+    /// It sees memberOf that is computed, and dynamic groups.
     fn level(&self) -> u8 {
-        1
+        4
     }
 
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {

@@ -2,13 +2,13 @@
 //! may derive one.
 
 use super::planner::{Answer, Planner};
-use crate::{DerivedAttributes, DerivedCandidates, FilterItem, StoreError, posting::IdSet};
+use crate::{DerivedAttributes, DerivedCandidates, FilterItem, Purpose, StoreError, posting::IdSet};
 
 impl<'p, 't> Planner<'p, 't> {
     /// The item, if derived values may satisfy it.
     pub(super) fn derived_item(&self, at: usize) -> Option<(&'t dyn DerivedAttributes, FilterItem<'p>)> {
         let slot = self.filter.nodes.get(at)?.slot()?;
-        let derived = self.view.deriving_of(self.filter.slot(slot)?)?;
+        let derived = self.view.deriving_of(self.filter.slot(slot)?, Purpose::Match)?;
         let filter = self.filter;
         Some((derived, FilterItem { filter, at, slot }))
     }

@@ -31,10 +31,10 @@ impl<'t> View<'t> {
         self.derived
     }
 
-    /// The same, if it covers a description.
+    /// The same, if it covers a description for a purpose.
     #[inline]
-    pub fn deriving_of(&self, asked: &AttributeDescription) -> Option<&'t dyn DerivedAttributes> {
-        self.derived.filter(|derived| derived.covers(asked))
+    pub fn deriving_of(&self, asked: &AttributeDescription, purpose: Purpose) -> Option<&'t dyn DerivedAttributes> {
+        self.derived.filter(|derived| derived.covers(asked, purpose))
     }
 
     /// The entries that may match a filter, in any scope: all that do, and perhaps others.
@@ -73,7 +73,7 @@ impl<'t> Record<'t> {
     /// The storage failed.
     pub fn derived(&self, asked: &AttributeDescription, purpose: Purpose) -> Result<Derived, StoreError> {
         let mut found = Derived::default();
-        if let Some(derived) = self.view.deriving_of(asked) {
+        if let Some(derived) = self.view.deriving_of(asked, purpose) {
             let schema = self.view.schema();
             let wanted = Wanted {
                 purpose,

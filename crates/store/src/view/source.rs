@@ -224,7 +224,7 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let Some(asked) = self.description(slot) else { return };
-        if let Some(derived) = self.record.view.deriving_of(asked) {
+        if let Some(derived) = self.record.view.deriving_of(asked, Purpose::Match) {
             let schema = &self.record.view.catalog.schema;
             let derived = self.derive(derived, &|one| schema.is_description_subtype(one, asked));
             return self.visit_both(self.record.answering(asked), &derived, visit);
@@ -281,7 +281,7 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool> {
         if let Some(asked) = self.description(slot)
-            && let Some(derived) = self.record.view.deriving_of(asked)
+            && let Some(derived) = self.record.view.deriving_of(asked, Purpose::Match)
         {
             match derived.holds(self.record, asked, normalized, Purpose::Match) {
                 // The values of an attribute with options, or of a subtype, are judged one by one.
@@ -303,7 +303,7 @@ impl ValueSource for RecordSource<'_, '_> {
         let derived = self
             .record
             .view
-            .deriving_of(asked)
+            .deriving_of(asked, Purpose::Match)
             .map_or_else(Derived::default, |derived| {
                 let schema = &self.record.view.catalog.schema;
                 self.derive(derived, &|one| schema.is_description_subtype(one, asked))

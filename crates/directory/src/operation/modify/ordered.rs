@@ -78,7 +78,7 @@ impl Values<'_> {
         self.held.sort_by_key(|(number, _)| number.unwrap_or(usize::MAX));
     }
 
-    fn with_text(&self, rest: &Vec<u8>) -> Option<usize> {
+    fn with_text(&self, rest: &[u8]) -> Option<usize> {
         let normal = normal_form(self.schema, self.description, rest);
         let mut held = self.held.iter();
         held.position(|(_, held)| normal_form(self.schema, self.description, held) == normal)

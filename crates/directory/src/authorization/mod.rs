@@ -5,16 +5,18 @@ mod find;
 pub(crate) mod name;
 mod policy;
 mod rule;
+mod url_search;
 
 pub(crate) use self::{
     find::stored_values,
     name::{dn_of_authorization, dn_of_user, mapped},
-    policy::is_authorized,
+    policy::{is_authorized, is_named},
 };
 use crate::{
     Configuration, NamingContext,
     access::{Requester, Subject},
 };
+pub use url_search::UrlSearch;
 
 /// A request that must look at other entries to learn an identity.
 #[derive(Clone, Copy)]

@@ -7,64 +7,25 @@ use ironbark_config::access::Privileges;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Truth,
     filter::{Assertion, Guard},
-    ldap_url::{LdapUrl, UrlScope},
 };
 use ironbark_store::{EntryGuards, Evaluation, Location, Record, Scope, View};
 
-use super::{Asking, name::normal};
+use super::{Asking, UrlSearch, name::normal};
 use crate::{
     NamingContext, OperationError,
     access::{AnswerableEntries, Target, WriteCheck},
     refusal::IdentityRefusal,
 };
 
-/// Nesting of filters in URLs.
-const FILTER_DEPTH: usize = 100;
-
 /// Whether a replacement or a rule is a URL.
 pub(super) fn is_url(text: &str) -> bool {
     text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("ldap://"))
 }
 
-/// A search on this server.
-struct Question {
-    base: Dn,
-    scope: Scope,
-    filter: CompiledFilter,
-}
-
-impl Question {
-    /// `ldap:///<base>??<scope>?<filter>`: without host, attributes and extensions. Without a filter there is no
-    /// search.
-    fn parse(asking: Asking<'_>, text: &str) -> Option<Self> {
-        let schema = &asking.configuration.schema;
-        let url = LdapUrl::parse(text).ok()?;
-        if !url.host.is_empty() || !url.attributes.is_empty() || !url.extensions.is_empty() {
-            return None;
-        }
-        let filter = Filter::parse(url.filter.as_deref()?.as_bytes(), FILTER_DEPTH).ok()?;
-        let mut compiled = CompiledFilter::default();
-        compiled.compile(schema, &filter);
-        Some(Self {
-            base: Dn::parse(schema, url.dn.as_bytes()).ok()?,
-            scope: match url.scope {
-                None | Some(UrlScope::Base) => Scope::Base,
-                Some(UrlScope::OneLevel) => Scope::OneLevel,
-                Some(UrlScope::Subtree) => Scope::Subtree,
-                Some(UrlScope::Children) => Scope::Children,
-            },
-            filter: compiled,
-        })
-    }
-
-    fn is_in_scope(&self, dn: &Dn) -> bool {
-        match self.scope {
-            Scope::Base => *dn == self.base,
-            Scope::OneLevel => dn.is_child_of(&self.base),
-            Scope::Subtree => dn.is_within(&self.base),
-            Scope::Children => dn.is_within(&self.base) && *dn != self.base,
-        }
-    }
+/// `ldap:///<base>??<scope>?<filter>`: without attributes. Without a filter there is no search.
+fn parse(asking: Asking<'_>, text: &str) -> Option<UrlSearch> {
+    let search = UrlSearch::parse(&asking.configuration.schema, text, None, None)?;
+    (search.is_filtered && search.attributes.is_empty()).then_some(search)
 }
 
 /// The single entry that a URL finds; `None` if it finds none or several, or is malformed.
@@ -73,7 +34,7 @@ impl Question {
 /// `adminLimitExceeded`: [`Asking::look_through`]; the storage failed.
 pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, OperationError> {
     let configuration = asking.configuration;
-    let Some(question) = Question::parse(asking, url) else {
+    let Some(question) = parse(asking, url) else {
         return Ok(None);
     };
     let Some(context) = configuration.context_of(&question.base) else {
@@ -103,7 +64,7 @@ pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, Opera
 fn search(
     asking: Asking<'_>,
     context: &NamingContext,
-    question: &Question,
+    question: &UrlSearch,
     base: &Dn,
     found: &mut Vec<Dn>,
 ) -> Result<(), OperationError> {
@@ -154,7 +115,7 @@ fn search(
 
 /// Whether a URL finds an entry.
 pub(super) fn finds(asking: Asking<'_>, url: &str, wanted: &Dn) -> Result<bool, OperationError> {
-    let Some(question) = Question::parse(asking, url) else {
+    let Some(question) = parse(asking, url) else {
         return Ok(false);
     };
     if !question.is_in_scope(wanted) {

@@ -55,8 +55,16 @@ fn has_rule(
         sets: None,
         ..asking.subject
     };
+    is_named(Asking { subject, ..asking }, &rules, named)
+}
+
+/// Whether one of some rules (OpenLDAP authz syntax) names somebody.
+///
+/// # Errors
+/// `adminLimitExceeded`: [`Asking::look_through`]; the storage failed.
+pub(crate) fn is_named(asking: Asking<'_>, rules: &[Vec<u8>], named: &Dn) -> Result<bool, OperationError> {
     for text in rules.iter().filter_map(|value| std::str::from_utf8(value).ok()) {
-        if rule::names(Asking { subject, ..asking }, text, named)? {
+        if rule::names(asking, text, named)? {
             return Ok(true);
         }
     }

@@ -1,0 +1,214 @@
+//! What derives the attributes of a database as one state of it has them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ironbark_model::{AttributeDescription, Schema, schema::Usage};
+use ironbark_store::{Purpose, StoreError, View};
+
+use super::{Derive, Entries, Shown, derivation::TOP_LEVEL};
+use crate::{Configuration, NamingContext, backend::tree_attributes::TreeAttributes};
+
+/// What derives the attributes of a database as one state of it has them.
+pub(crate) struct Facts {
+    /// Each with its level, in the order in which they add values: the lowest level first.
+    all: Vec<(u8, Arc<dyn Derive>)>,
+    /// For each level: what derivations below it give.
+    covered: Vec<Covered>,
+    /// Whether user attributes are derived: a search for all of them then derives.
+    gives_user_attributes: bool,
+}
+
+/// Types that are derived, and the supertypes of these.
+#[derive(Default, Debug)]
+struct Covered {
+    /// To filters.
+    matched: TypeSet,
+    /// To compares and in answers.
+    shown: TypeSet,
+    /// Whether any may be, to compares and in answers.
+    shows_everything: bool,
+}
+
+impl Covered {
+    #[inline]
+    fn has(&self, asked: &AttributeDescription, purpose: Purpose) -> bool {
+        match purpose {
+            Purpose::Match => self.matched.has(asked),
+            Purpose::Compare | Purpose::Show => self.shows_everything || self.shown.has(asked),
+        }
+    }
+}
+
+impl std::fmt::Debug for Facts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facts")
+            .field("derivations", &self.all.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Attribute types.
+#[derive(Clone, Default, Debug)]
+struct TypeSet(Vec<u64>);
+
+impl TypeSet {
+    /// Adds a type and its supertypes.
+    fn insert_all_above(&mut self, schema: &Schema, description: &AttributeDescription) {
+        let mut at = Some(description.attribute_type);
+        while let Some(number) = at {
+            self.insert(number.0);
+            at = schema.attribute_type(number).superior;
+        }
+    }
+
+    fn insert(&mut self, number: u32) {
+        let at = number as usize / 64;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        if let Some(word) = self.0.get_mut(at) {
+            *word |= 1 << (number % 64);
+        }
+    }
+
+    #[inline]
+    fn has(&self, asked: &AttributeDescription) -> bool {
+        let number = asked.attribute_type.0;
+        self.0
+            .get(number as usize / 64)
+            .is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+}
+
+impl Facts {
+    /// Reads the facts of a state of a database, with the server's rights; `None`: no overlay derives attributes.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn read(
+        configuration: &Configuration,
+        context: &NamingContext,
+        view: View<'_>,
+    ) -> Result<Option<Self>, StoreError> {
+        let derivations = &context.overlays().derivations;
+        if derivations.is_empty() {
+            return Ok(None);
+        }
+        let tree = &configuration.tree_attributes;
+        let entries = Entries::new(configuration, context, view.without_budget().deriving(tree));
+        let mut all = Vec::new();
+        for derivation in derivations {
+            all.push((derivation.level().min(TOP_LEVEL), derivation.facts(entries)?));
+        }
+        all.sort_by_key(|(level, _)| *level);
+        Ok(Some(Self::new(&configuration.schema, tree, all)))
+    }
+
+    fn new(schema: &Schema, tree: &TreeAttributes, all: Vec<(u8, Arc<dyn Derive>)>) -> Self {
+        let covered = (0..=TOP_LEVEL + 1).map(|below| {
+            let mut types = Covered::default();
+            for description in tree.all() {
+                types.matched.insert_all_above(schema, description);
+                types.shown.insert_all_above(schema, description);
+            }
+            for (_, one) in all.iter().filter(|(level, _)| *level < below) {
+                for description in one.attributes() {
+                    types.matched.insert_all_above(schema, description);
+                    types.shown.insert_all_above(schema, description);
+                }
+                match one.shown() {
+                    Shown::These(more) => {
+                        for description in more {
+                            types.shown.insert_all_above(schema, description);
+                        }
+                    }
+                    Shown::Everything => types.shows_everything = true,
+                }
+            }
+            types
+        });
+        let covered = covered.collect();
+        let is_user =
+            |one: &AttributeDescription| schema.attribute_type(one.attribute_type).usage == Usage::UserApplications;
+        let gives_user_attributes = all.iter().any(|(_, one)| {
+            let shows = match one.shown() {
+                Shown::These(more) => more.iter().any(is_user),
+                Shown::Everything => true,
+            };
+            shows || one.attributes().iter().any(is_user)
+        });
+        Self {
+            all,
+            covered,
+            gives_user_attributes,
+        }
+    }
+
+    /// Those below a level.
+    pub(super) fn below(&self, level: u8) -> impl Iterator<Item = (u8, &dyn Derive)> {
+        let all = self.all.iter().map(|(level, one)| (*level, &**one));
+        all.filter(move |(at, _)| *at < level)
+    }
+
+    /// Whether an attribute, or a subtype of it, is derived for a purpose.
+    #[inline]
+    pub(crate) fn cover(&self, asked: &AttributeDescription, purpose: Purpose) -> bool {
+        self.covered.last().is_some_and(|covered| covered.has(asked, purpose))
+    }
+
+    /// The same below a level.
+    pub(super) fn cover_below(&self, level: u8, asked: &AttributeDescription, purpose: Purpose) -> bool {
+        let covered = self.covered.get(usize::from(level));
+        covered.is_some_and(|covered| covered.has(asked, purpose))
+    }
+
+    /// Whether some user attribute is derived.
+    pub(crate) fn give_user_attributes(&self) -> bool {
+        self.gives_user_attributes
+    }
+}
+
+impl NamingContext {
+    /// Tells the database which entries the facts of its overlays depend on.
+    pub(crate) fn watch_definitions(&self) {
+        if let Some(database) = self.database() {
+            let derivations = self.overlays().derivations.iter();
+            let attributes = derivations.flat_map(|derivation| derivation.depends_on());
+            database.watch(attributes.map(|attribute| attribute.attribute_type).collect());
+        }
+    }
+}
+
+/// The facts of a database that were read last, and the state that they are of.
+#[derive(Default, Debug)]
+pub(crate) struct KnownFacts(Mutex<Option<Known>>);
+
+/// Facts, and the [`View::derived_version`] that they are of.
+type Known = ((u64, u64), Arc<Facts>);
+
+impl KnownFacts {
+    /// The facts of a snapshot; `None`: no overlay derives attributes.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn of(
+        &self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        view: View<'_>,
+    ) -> Result<Option<Arc<Facts>>, StoreError> {
+        if context.overlays().derivations.is_empty() {
+            return Ok(None);
+        }
+        let version = view.derived_version()?;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, facts)) = &*known
+            && *of == version
+        {
+            return Ok(Some(Arc::clone(facts)));
+        }
+        let facts = Facts::read(configuration, context, view)?.map(Arc::new);
+        *known = facts.clone().map(|facts| (version, facts));
+        Ok(facts)
+    }
+}

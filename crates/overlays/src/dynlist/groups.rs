@@ -1,0 +1,265 @@
+//! From members to their groups.
+
+use ironbark_directory::overlay::{DerivingEntry, DerivingLook};
+use ironbark_model::{AttributeDescription, Dn};
+use ironbark_store::{DerivedCandidates, EntryId, FilterItem, Location, Record, StoreError};
+use roaring::RoaringTreemap;
+
+use super::{
+    expand::Expansion,
+    lists::{Groups, List, Lists, slapd_order},
+    sets::is_matched,
+};
+
+/// Steps for following one link.
+pub(super) const LINK_STEPS: u64 = 30;
+
+/// By whose rights the URL of a group finds a member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    /// Those of the client, which must also see that the group is one.
+    Client,
+    /// Those that the group says.
+    Group,
+}
+
+/// An entry that has another one as a member.
+struct Holder {
+    id: EntryId,
+    dn: Dn,
+}
+
+impl Lists {
+    /// Adds the groups of an entry in slapd's order: each group is followed by those above it.
+    pub(super) fn add_groups(
+        &self,
+        groups: Groups<'_>,
+        memberof: &AttributeDescription,
+        expansion: &mut Expansion<'_>,
+    ) -> Result<(), StoreError> {
+        let entry = expansion.entry;
+        let is_group = self.is_group(groups, &entry.record);
+        if is_group && !groups.map.is_nested {
+            return Ok(());
+        }
+        let look = &entry.look;
+        let mut direct = self.holders_of(groups, look, &entry.dn()?, Some(&entry.record), Rights::Client)?;
+        if is_group {
+            direct.sort_by_key(|holder| holder.id);
+        } else {
+            direct.sort_by_cached_key(|holder| slapd_order(&holder.dn));
+        }
+        let collected = expansion.collected(memberof)?;
+        let mut seen = RoaringTreemap::new();
+        direct.reverse();
+        while let Some(holder) = direct.pop() {
+            if !seen.insert(holder.id) {
+                continue;
+            }
+            if collected.known.insert(holder.dn.normalized().to_vec()) {
+                collected.values.push(holder.dn.pretty().as_bytes().to_vec());
+            }
+            if groups.map.is_nested {
+                let record = look.view.record(holder.id)?;
+                let mut above = self.holders_of(groups, look, &holder.dn, record.as_ref(), Rights::Client)?;
+                above.sort_by_key(|holder| std::cmp::Reverse(holder.id));
+                direct.extend(above);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an entry is a group, static or not.
+    pub(super) fn is_group(&self, groups: Groups<'_>, record: &Record<'_>) -> bool {
+        self.of(record.id, groups.number).is_some() || groups.map.is_static(record)
+    }
+
+    /// The groups that have a name as a member, without those above them.
+    fn holders_of(
+        &self,
+        groups: Groups<'_>,
+        look: &DerivingLook<'_>,
+        dn: &Dn,
+        record: Option<&Record<'_>>,
+        rights: Rights,
+    ) -> Result<Vec<Holder>, StoreError> {
+        let mut found = Vec::new();
+        for list in self.of_set.get(groups.number).into_iter().flatten() {
+            if !look.view.spend(1) {
+                return Ok(found);
+            }
+            let is_member = record.is_some_and(|record| is_found(look, list, record, dn, rights));
+            if is_member && is_seen(groups, look, list.id, rights)? {
+                let (id, dn) = (list.id, list.dn.clone());
+                found.push(Holder { id, dn });
+            }
+        }
+        if let Some(class) = &groups.map.static_class {
+            for id in look.holders(&groups.map.member, dn.normalized())? {
+                let is_known = found.iter().any(|holder| holder.id == id);
+                let Some(group) = look.view.record(id)?.filter(|_| !is_known) else {
+                    continue;
+                };
+                if is_matched(class, &group) && (rights == Rights::Group || look.matches(&group, class)) {
+                    let dn = look.view.dn(id)?;
+                    found.push(Holder { id, dn });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether an entry has a name as a member, or a group. `None`: that cannot be said quickly.
+    pub(super) fn is_held(
+        &self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        normal: &[u8],
+    ) -> Result<Option<bool>, StoreError> {
+        let mut is_held = match entry.record.values(attribute) {
+            Some(held) => held.holds_normalized(normal)?,
+            None => false,
+        };
+        let look = &entry.look;
+        for groups in self.groups() {
+            if is_held {
+                break;
+            }
+            if groups.map.memberof.as_ref() == Some(attribute) {
+                // By members of groups: that is what derives it.
+                return Ok(None);
+            }
+            if groups.map.given != *attribute {
+                continue;
+            }
+            if groups.set.gives_values() {
+                match self.of(entry.record.id, groups.number) {
+                    Some(_) => return Ok(None),
+                    None => continue,
+                }
+            }
+            let Ok(dn) = Dn::parse(&self.sets.schema, normal) else {
+                continue;
+            };
+            let Some(member) = look.find(&dn)? else {
+                // Entries of other databases may be members too.
+                if self.of(entry.record.id, groups.number).is_some() || groups.map.is_nested {
+                    return Ok(None);
+                }
+                continue;
+            };
+            if let Some(list) = self.of(entry.record.id, groups.number) {
+                is_held = is_found(look, list, &member, &dn, Rights::Group);
+            }
+            if !is_held && groups.map.is_nested && self.is_group(groups, &entry.record) {
+                is_held = self.is_above(groups, look, entry.record.id, &dn, &member)?;
+            }
+        }
+        Ok(Some(is_held))
+    }
+
+    /// Whether a group is above an entry, through any number of groups.
+    fn is_above(
+        &self,
+        groups: Groups<'_>,
+        look: &DerivingLook<'_>,
+        wanted: EntryId,
+        dn: &Dn,
+        record: &Record<'_>,
+    ) -> Result<bool, StoreError> {
+        let mut seen = RoaringTreemap::from_iter([record.id]);
+        let mut unread = self.holders_of(groups, look, dn, Some(record), Rights::Group)?;
+        while let Some(holder) = unread.pop() {
+            if holder.id == wanted {
+                return Ok(true);
+            }
+            if seen.insert(holder.id) && look.view.spend(LINK_STEPS) {
+                let record = look.view.record(holder.id)?;
+                unread.extend(self.holders_of(groups, look, &holder.dn, record.as_ref(), Rights::Group)?);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The entries that may satisfy an item by a member that is derived.
+    pub(super) fn may_hold_member(
+        &self,
+        groups: Groups<'_>,
+        look: &DerivingLook<'_>,
+        item: &FilterItem<'_>,
+        names: Option<&[&[u8]]>,
+    ) -> Result<DerivedCandidates, StoreError> {
+        let lists = self.of_set.get(groups.number).into_iter().flatten();
+        if groups.set.names().is_none() || item.is_presence() {
+            return Ok(DerivedCandidates::Ids(lists.map(|list| list.id).collect()));
+        }
+        let Some(names) = names else {
+            // The members of groups in static groups are derived too.
+            let is_static = groups.map.is_nested && groups.map.static_class.is_some();
+            return Ok(if is_static || item.is_chain() {
+                DerivedCandidates::Unknown
+            } else {
+                DerivedCandidates::Ids(lists.map(|list| list.id).collect())
+            });
+        };
+        let mut found = RoaringTreemap::new();
+        let mut unread: Vec<Vec<u8>> = names.iter().map(|name| name.to_vec()).collect();
+        let goes_on = groups.map.is_nested || item.is_chain();
+        while let Some(name) = unread.pop() {
+            let Ok(dn) = Dn::parse(&self.sets.schema, &name) else {
+                continue;
+            };
+            let mut above = Vec::new();
+            for list in self.of_set.get(groups.number).into_iter().flatten() {
+                // Whether the filters match is seen entry by entry, with the right rights.
+                if list.memberships().any(|search| search.is_in_scope(&dn)) {
+                    above.push(list.id);
+                }
+            }
+            if goes_on {
+                above.extend(look.holders(&groups.map.member, &name)?);
+            }
+            for id in above {
+                if !look.view.spend(1) {
+                    return Ok(DerivedCandidates::Ids(found));
+                }
+                if found.insert(id) && goes_on {
+                    unread.push(look.view.dn(id)?.normalized().to_vec());
+                }
+            }
+        }
+        Ok(DerivedCandidates::Ids(found))
+    }
+}
+
+/// Whether a URL of a group finds an entry.
+fn is_found(look: &DerivingLook<'_>, list: &List, record: &Record<'_>, dn: &Dn, rights: Rights) -> bool {
+    let mut searches = list.memberships().filter(|search| search.is_in_scope(dn)).peekable();
+    if searches.peek().is_none() {
+        return false;
+    }
+    let look = match rights {
+        Rights::Client => Some(*look),
+        Rights::Group => list.look(*look),
+    };
+    look.is_some_and(|look| {
+        searches.any(|search| look.is_found(search, record, dn)) && look.readable(record, |_| ()).is_some()
+    })
+}
+
+/// Whether the client may see that a group is one.
+fn is_seen(groups: Groups<'_>, look: &DerivingLook<'_>, id: EntryId, rights: Rights) -> Result<bool, StoreError> {
+    if rights == Rights::Group {
+        return Ok(true);
+    }
+    let record = look.view.record(id)?;
+    Ok(record.is_some_and(|record| look.matches(&record, &groups.set.class)))
+}
+
+/// The entry with a name in the database.
+pub(super) fn located(look: &DerivingLook<'_>, dn: &Dn) -> Result<Option<EntryId>, StoreError> {
+    Ok(match look.view.locate(dn)? {
+        Location::Entry(id) => Some(id),
+        Location::Missing { .. } => None,
+    })
+}
