@@ -8,6 +8,7 @@ pub mod auditlog;
 mod cloak;
 mod collect;
 mod constraint;
+mod cos;
 mod dds;
 mod dyngroup;
 mod dynlist;
@@ -43,6 +44,7 @@ pub static OVERLAYS: &[Row] = &[
     dynlist::ROW,
     dyngroup::ROW,
     collect::ROW,
+    cos::ROW,
     auditlog::ROW,
     accesslog::ROW,
     refint::ROW,

@@ -13,7 +13,10 @@ use std::sync::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use heed::{RoTxn, WithoutTls};
-use ironbark_model::{Schema, schema::TypeNumber};
+use ironbark_model::{
+    Schema,
+    schema::{ClassNumber, TypeNumber},
+};
 
 use crate::{
     StoreError, View,
@@ -24,6 +27,7 @@ use crate::{
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     tables::{Environment, Tables},
+    watched::Watched,
 };
 
 pub use crate::write::WriteTransaction;
@@ -43,7 +47,7 @@ pub struct Database {
     /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `sets`.
     pub(crate) loaded: AtomicUsize,
     /// See [`Database::watch`].
-    pub(crate) watched: ArcSwapOption<Vec<TypeNumber>>,
+    pub(crate) watched: ArcSwapOption<Watched>,
 }
 
 /// The state of one environment, shared by all schemas that it is used under.
@@ -111,10 +115,11 @@ impl Database {
     pub fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Self, StoreError> {
         open::open(options, schema)
     }
-    /// Says which entries derived attributes depend on: those with an attribute of these types, or a subtype. Only a
-    /// change of such an entry raises [`View::derived_version`] from now on; without this call each commit does.
-    pub fn watch(&self, types: Vec<TypeNumber>) {
-        self.watched.store(Some(Arc::new(types)));
+    /// Says which entries derived attributes depend on: those with an attribute of these types, or a subtype, and those
+    /// of these classes, or a subclass. Only a change of such an entry raises [`View::derived_version`] from now on;
+    /// without this call each commit does.
+    pub fn watch(&self, types: Vec<TypeNumber>, classes: Vec<ClassNumber>) {
+        self.watched.store(Some(Arc::new(Watched { types, classes })));
     }
     /// Indexes that are defined but not built, as `attribute kind`.
     pub fn inactive_indexes(&self) -> Vec<String> {

@@ -54,12 +54,19 @@ pub struct Wanted<'a> {
     pub new_name: Option<&'a Dn>,
     /// Which attributes.
     pub attributes: &'a dyn Fn(&AttributeDescription) -> bool,
+    /// Which of them also if they are operational in this entry, whatever their type says.
+    pub operational: &'a dyn Fn(&AttributeDescription) -> bool,
 }
 
 impl Wanted<'_> {
     /// Whether an attribute is wanted.
     pub fn has(&self, description: &AttributeDescription) -> bool {
         (self.attributes)(description)
+    }
+
+    /// Whether an attribute is wanted that is operational in this entry, whatever its type says.
+    pub fn has_operational(&self, description: &AttributeDescription) -> bool {
+        self.has(description) && (self.operational)(description)
     }
 }
 

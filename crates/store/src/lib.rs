@@ -32,6 +32,7 @@ mod tables;
 pub mod value_list;
 mod varint;
 pub mod view;
+mod watched;
 mod write;
 
 pub use buckets::{BUCKETS, BucketSums, bucket_of};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_model::{AttributeDescription, Dn};
+use ironbark_model::{AttributeDescription, Dn, schema::ClassNumber};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Record, StoreError, Wanted};
 
 use super::{DerivingLook, Entries};
@@ -16,6 +16,11 @@ pub trait Derivation: Send + Sync {
         &[]
     }
 
+    /// The object classes that do so.
+    fn depends_on_classes(&self) -> &[ClassNumber] {
+        &[]
+    }
+
     /// Derivations of a higher level see what those of lower levels derive. 4 is the highest: groups of groups. 3:
     /// groups by search. 2: what definitions give (Class of Service). 1: roles. 0: what follows from stored values.
     fn level(&self) -> u8 {
@@ -23,7 +28,7 @@ pub trait Derivation: Send + Sync {
     }
 
     /// Reads what is derived from the entries of the database. Called again after a change of an entry with one of the
-    /// attributes of [`Derivation::depends_on`], and after entries were renamed.
+    /// attributes of [`Derivation::depends_on`], or of one of its classes, and after entries were renamed.
     ///
     /// # Errors
     /// The storage failed.

@@ -173,8 +173,12 @@ impl NamingContext {
     pub(crate) fn watch_definitions(&self) {
         if let Some(database) = self.database() {
             let derivations = self.overlays().derivations.iter();
-            let attributes = derivations.flat_map(|derivation| derivation.depends_on());
-            database.watch(attributes.map(|attribute| attribute.attribute_type).collect());
+            let (mut types, mut classes) = (Vec::new(), Vec::new());
+            for derivation in derivations {
+                types.extend(derivation.depends_on().iter().map(|attribute| attribute.attribute_type));
+                classes.extend_from_slice(derivation.depends_on_classes());
+            }
+            database.watch(types, classes);
         }
     }
 }

@@ -310,6 +310,7 @@ fn derived_of(
         purpose: Purpose::Show,
         new_name: None,
         attributes,
+        operational: attributes,
     };
     derived.derive(record, &wanted, &mut found)?;
     Ok(found)

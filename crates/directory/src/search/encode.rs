@@ -166,6 +166,7 @@ impl Body<'_> {
             purpose: Purpose::Show,
             new_name: None,
             attributes: &|description| !tree.shows(description) && selects(description),
+            operational: &|description| selection.kinds().operational || selection.lists(schema, description, budget),
         };
         let mut found = Derived::default();
         derived.derive(record, &wanted, &mut found)?;

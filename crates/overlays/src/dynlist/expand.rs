@@ -197,6 +197,7 @@ fn take(
             purpose: Purpose::Show,
             new_name: None,
             attributes: is_asked,
+            operational: &|_| false,
         };
         deriving.derive(record, &wanted, &mut derived)?;
     }

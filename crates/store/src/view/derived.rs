@@ -79,6 +79,7 @@ impl<'t> Record<'t> {
                 purpose,
                 new_name: None,
                 attributes: &|description| schema.is_description_subtype(description, asked),
+                operational: &|_| true,
             };
             derived.derive(self, &wanted, &mut found)?;
         }

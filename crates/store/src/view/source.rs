@@ -131,6 +131,7 @@ impl<'t> RecordSource<'_, 't> {
             purpose: Purpose::Match,
             new_name: self.with.name,
             attributes,
+            operational: &|_| true,
         };
         let mut found = Derived::default();
         if let Err(error) = derived.derive(self.record, &wanted, &mut found) {

@@ -118,7 +118,7 @@ impl WriteTransaction<'_> {
             image.attributes.push(ImageAttribute { number: *number, set });
         }
         image.flags = self.flags(&image);
-        self.note_content(image.attributes.iter().map(|attribute| attribute.number));
+        self.note_content(&image);
         self.count_referrals(0, image.flags);
         self.put_record(id, &image, None)?;
         let mut keys = std::mem::take(&mut self.scratch.new_keys);
@@ -206,8 +206,8 @@ impl WriteTransaction<'_> {
         }
         let mut new = self.close(id, working)?;
         new.flags = self.flags(&new);
-        let held = old.attributes.iter().chain(&new.attributes);
-        self.note_content(held.map(|attribute| attribute.number));
+        self.note_content(old);
+        self.note_content(&new);
         self.count_referrals(old.flags, new.flags);
         self.put_record(id, &new, Some(old))?;
         self.update_index(id, old, &new, &touched)
@@ -276,17 +276,7 @@ impl WriteTransaction<'_> {
 
 /// Record flags that follow from objectClass.
 pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u8 {
-    let Some(object_class) = catalog.special.object_class else {
-        return 0;
-    };
-    let numbers = catalog.numbers_of_type(object_class);
-    image
-        .attributes
-        .iter()
-        .filter(|attribute| numbers.binary_search(&attribute.number).is_ok())
-        .filter_map(|attribute| attribute.set.tlvs())
-        .flat_map(codec::values)
-        .fold(0, |flags, class| flags | catalog.class_flags(class))
+    super::class_values(catalog, image).fold(0, |flags, class| flags | catalog.class_flags(class))
 }
 
 /// The name of an entry below `parent` in `names`: the RDN, or the whole DN of a topmost entry.

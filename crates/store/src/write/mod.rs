@@ -15,15 +15,19 @@ mod working;
 use std::sync::{Arc, MutexGuard, atomic::Ordering};
 
 use heed::RwTxn;
-use ironbark_model::{AttributeDescription, Dn, schema::TypeNumber};
+use ironbark_model::{AttributeDescription, Dn};
 
 use crate::{
     Database, Effect, EntryId, StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
-    record::codec::FLAG_REFERRAL,
+    record::{
+        codec::{self, FLAG_REFERRAL},
+        image::Image,
+    },
     sets::{SetWriter, SharedSets},
     tables::{MetaRow, Tables},
+    watched::Watched,
 };
 
 /// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped
@@ -38,7 +42,7 @@ pub struct WriteTransaction<'d> {
     /// Whether an entry has changed that derived attributes depend on.
     derived_changed: bool,
     /// The types of their attributes.
-    watched: Option<Arc<Vec<TypeNumber>>>,
+    watched: Option<Arc<Watched>>,
     /// Referral entries that were added, less those that were removed.
     referrals: i64,
     logged: log::Logged,
@@ -154,21 +158,15 @@ impl<'d> WriteTransaction<'d> {
         self.catalog = Arc::new(catalog);
         Ok(())
     }
-    /// Notes that an entry with these attributes has changed.
-    fn note_content(&mut self, numbers: impl IntoIterator<Item = u16>) {
-        let Some(watched) = self.watched.as_deref().filter(|watched| !watched.is_empty()) else {
+    /// Notes that an entry has changed which had, or has, this content.
+    fn note_content(&mut self, image: &Image) {
+        let Some(watched) = self.watched.as_deref().filter(|_| !self.derived_changed) else {
             return;
         };
-        if self.derived_changed {
-            return;
-        }
-        let (catalog, schema) = (&self.catalog, &self.catalog.schema);
-        self.derived_changed = numbers.into_iter().any(|number| {
-            catalog.attribute(number).is_some_and(|info| {
-                let held = info.description.attribute_type;
-                watched.iter().any(|watched| schema.is_subtype(held, *watched))
-            })
-        });
+        let numbers = image.attributes.iter().map(|attribute| attribute.number);
+        let types = numbers.filter_map(|number| Some(self.catalog.attribute(number)?.description.attribute_type));
+        let classes = class_values(&self.catalog, image);
+        self.derived_changed = watched.has(&self.catalog.schema, types, classes);
     }
     /// Counts referral entries: `before` and `after` are the flags of an entry (0: it did not exist).
     fn count_referrals(&mut self, before: u8, after: u8) {
@@ -198,4 +196,18 @@ impl<'d> WriteTransaction<'d> {
             .map_err(|error| StoreError::Inapplicable(format!("attribute \"{text}\": {error}")))?;
         self.number_of(&description)
     }
+}
+
+/// The values of objectClass.
+fn class_values<'i>(catalog: &'i Catalog, image: &'i Image) -> impl Iterator<Item = &'i [u8]> {
+    let numbers = catalog
+        .special
+        .object_class
+        .map_or(&[][..], |object_class| catalog.numbers_of_type(object_class));
+    image
+        .attributes
+        .iter()
+        .filter(|attribute| numbers.binary_search(&attribute.number).is_ok())
+        .filter_map(|attribute| attribute.set.tlvs())
+        .flat_map(codec::values)
 }

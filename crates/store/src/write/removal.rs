@@ -96,7 +96,7 @@ impl WriteTransaction<'_> {
                 key.clear(&mut self.txn, &tables.values)?;
             }
         }
-        self.note_content(image.attributes.iter().map(|attribute| attribute.number));
+        self.note_content(image);
         self.count_referrals(image.flags, 0);
         Ok(())
     }

@@ -1,0 +1,157 @@
+//! What definitions give to an entry.
+
+use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
+use ironbark_model::AttributeDescription;
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
+
+use super::{
+    attribute::CosAttribute,
+    definition::{Definition, Definitions, LAST, Source, grade, named, values},
+};
+
+/// Values that one template has for an entry.
+struct Offer<'d> {
+    how: &'d CosAttribute,
+    priority: u64,
+    values: Vec<Vec<u8>>,
+}
+
+impl Definition {
+    /// Adds what it has for an attribute of an entry in its subtree.
+    fn offer<'d>(
+        &'d self,
+        entry: &DerivingEntry<'_>,
+        how: &'d CosAttribute,
+        purpose: Purpose,
+        offers: &mut Vec<Offer<'d>>,
+    ) -> Result<(), StoreError> {
+        let attribute = &how.description;
+        let mut push = |priority, values: Vec<Vec<u8>>| {
+            if !values.is_empty() {
+                offers.push(Offer { how, priority, values });
+            }
+        };
+        match &self.source {
+            Source::Pointer(_, template) => push(template.priority, template.of(attribute).to_vec()),
+            Source::Classic {
+                specifier,
+                templates,
+                fallback,
+                ..
+            } => {
+                let mut is_found = false;
+                for value in entry.values(specifier, purpose)? {
+                    if let Some(template) = templates.get(&grade(entry.look.view.schema(), specifier, &value)) {
+                        is_found = true;
+                        push(template.priority, template.of(attribute).to_vec());
+                    }
+                }
+                if let Some(template) = fallback.as_ref().filter(|_| !is_found) {
+                    push(template.priority, template.of(attribute).to_vec());
+                }
+            }
+            Source::Indirect(_, specifier) => {
+                for name in entry.values(specifier, purpose)? {
+                    if !entry.look.view.spend(LINK_STEPS) {
+                        return Ok(());
+                    }
+                    let Some(record) = named(&entry.look, &name)? else {
+                        continue;
+                    };
+                    let mut found = values(&record, attribute)?;
+                    // An entry can be named by who may write the name: so its own rules hold.
+                    let found = entry.look.readable(&record, |readable| {
+                        found.retain(|value| readable.has(attribute, Some(value)));
+                        found
+                    });
+                    push(LAST, found.unwrap_or_default());
+                }
+            }
+            Source::Computed(expressions, priority) => {
+                let dn = entry.dn()?;
+                for expression in expressions.iter().filter(|expression| expression.gives == *how) {
+                    let held = |of: &AttributeDescription| entry.values(of, purpose);
+                    push(*priority, expression.values(&dn, entry.look.view.schema(), held)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Steps for following one name.
+const LINK_STEPS: u64 = 30;
+
+impl Definitions {
+    /// What all definitions have for an attribute of an entry.
+    fn offers<'d>(
+        &'d self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<Offer<'d>>, StoreError> {
+        let mut offers = Vec::new();
+        let mut is_allowed = None;
+        let is_held = entry.record.values(attribute).is_some();
+        for definition in &self.all {
+            for how in definition.gives().filter(|how| how.description == *attribute) {
+                if is_held && !how.wins || how.is_operational && !wanted.has_operational(attribute) {
+                    continue;
+                }
+                if !entry.record.is_in_scope(definition.base, Scope::Subtree)? {
+                    continue;
+                }
+                if !how.is_operational {
+                    let is_allowed = match is_allowed {
+                        Some(known) => known,
+                        None => *is_allowed.insert(self.known.allow(&entry.record, attribute)?),
+                    };
+                    if !is_allowed {
+                        continue;
+                    }
+                }
+                definition.offer(entry, how, wanted.purpose, &mut offers)?;
+            }
+        }
+        // Of equal ones the definition that was added first.
+        offers.sort_by_key(|offer| offer.priority);
+        Ok(offers)
+    }
+}
+
+impl Derive for Definitions {
+    fn attributes(&self) -> &[AttributeDescription] {
+        &self.attributes
+    }
+
+    fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
+        for attribute in self.attributes.iter().filter(|attribute| wanted.has(attribute)) {
+            let mut offers = self.offers(entry, attribute, wanted)?.into_iter();
+            let Some(best) = offers.next() else { continue };
+            let mut values = best.values;
+            let is_single = self.known.schema.attribute_type(attribute.attribute_type).single_value;
+            if best.how.merges && !is_single {
+                for more in offers.filter(|offer| offer.how.merges) {
+                    for value in more.values {
+                        if !values.contains(&value) {
+                            values.push(value);
+                        }
+                    }
+                }
+            }
+            if is_single {
+                values.truncate(1);
+            }
+            if best.how.wins {
+                found.replace(attribute, values);
+            } else {
+                found.add(attribute, values);
+            }
+        }
+        Ok(())
+    }
+
+    fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+        self.may_have(look, item)
+    }
+}
