@@ -6,6 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod computed;
 mod disclosure;
 mod documented;
 mod files;
