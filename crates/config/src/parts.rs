@@ -185,7 +185,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("lastmod"),
     missing_overlay("noopsrch"),
     missing_overlay("nssov"),
-    missing_overlay("otp"),
     missing_overlay("pbind"),
     missing_overlay("pcache"),
     missing_overlay("rbac"),

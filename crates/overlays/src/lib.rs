@@ -17,6 +17,7 @@ pub mod memberof;
 mod names;
 mod nestgroup;
 mod nops;
+mod otp;
 pub mod ppolicy;
 pub mod refint;
 mod retcode;
@@ -56,6 +57,7 @@ pub static OVERLAYS: &[Row] = &[
     lastbind::ROW,
     cloak::ROW,
     nops::ROW,
+    otp::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -17,6 +17,8 @@ pub(crate) struct Success {
     pub(crate) extended: ExtendedAnswer,
     /// The end of a bind that overlays have judged.
     pub(crate) bind: Option<Box<BindEnd>>,
+    /// The result of a comparison that an overlay has made.
+    pub(crate) compared: Option<bool>,
 }
 
 /// What the response to an extended request says.
@@ -113,6 +115,8 @@ impl From<OperationError> for Refusal {
 pub(crate) enum Wanted {
     /// Whether a stored value (first) belongs to a password (second).
     Verification(Vec<u8>, Vec<u8>),
+    /// Whether one of some stored values (first) belongs to a password (second).
+    AnyVerification(Vec<Vec<u8>>, Vec<u8>),
     /// The hash of a password by a scheme.
     Hash(Scheme, Vec<u8>),
 }

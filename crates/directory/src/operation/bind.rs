@@ -77,12 +77,17 @@ fn with_password(
     password: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
-    let checked = check_name(scratch, configuration, origin, &dn, password);
     let judging = bind_policy::judging(configuration, &dn);
     if judging.is_some() {
         session.restriction = Restriction::new();
     }
     let restriction = &session.restriction;
+    if let Some(context) = judging.filter(|context| context.overlays().asks_second_factor()) {
+        let (name, stored) = unchecked(scratch, configuration, origin, dn)?;
+        let judgement = CheckedBind::new(restriction, name, false, simple(Some(password))).against(stored);
+        return judgement.submit(scratch.directory(), configuration, context, origin);
+    }
+    let checked = check_name(scratch, configuration, origin, &dn, password);
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
             let judgement = CheckedBind::new(restriction, identity.dn, true, simple(Some(password)));
@@ -230,6 +235,33 @@ fn anonymous(
     configuration.frontend.check_bind(configuration, false, origin)
 }
 
+/// Refuses simple binds, or those to this database, whatever the password is.
+fn admit(configuration: &Configuration, origin: &mut RequestContext, dn: &Dn) -> Result<(), OperationError> {
+    if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
+        return Err(BindRefusal::SimpleDisallowed.into());
+    }
+    match configuration.context_of(dn) {
+        Some(context) => context.check_bind(configuration, true, origin),
+        None => Ok(()),
+    }
+}
+
+/// The name, and the stored passwords that the writer compares with. There are none if no password can be right: an
+/// overlay may count the attempt.
+fn unchecked(
+    scratch: &mut Scratch,
+    configuration: &Configuration,
+    origin: &mut RequestContext,
+    dn: Dn,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+    admit(configuration, origin, &dn)?;
+    let root = root_password(configuration, &dn);
+    match all_passwords(scratch, configuration, origin, &dn, root) {
+        Err(error) if error.result_code == ResultCode::INVALID_CREDENTIALS => Ok((dn, Vec::new())),
+        found => found,
+    }
+}
+
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
 fn check_name(
     scratch: &mut Scratch,
@@ -238,11 +270,8 @@ fn check_name(
     dn: &Dn,
     password: &[u8],
 ) -> Result<Verdict, OperationError> {
-    if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
-        return Err(BindRefusal::SimpleDisallowed.into());
-    }
+    admit(configuration, origin, dn)?;
     if let Some(context) = configuration.context_of(dn) {
-        context.check_bind(configuration, true, origin)?;
         match &context.backend {
             Backend::External(database) => {
                 return Ok(Verdict::Elsewhere(Arc::clone(context), Arc::clone(database)));
@@ -256,22 +285,34 @@ fn check_name(
             _ => {}
         }
     }
-    let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;
-        return decide(name, stored, password);
-    };
-    if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
-        return decide(name, vec![root_password], password);
+    let root = root_password(configuration, dn);
+    if let Some((name, stored)) = &root
+        && password::cost(stored) == Cost::Cheap
+        && password::verify(stored, password)
+    {
+        return decide(name.clone(), vec![stored.clone()], password);
     }
-    // The rootdn may have an entry, whose password is accepted too.
-    let (name, stored) = match entry_passwords(scratch, configuration, origin, dn) {
-        Ok((name, mut stored)) => {
-            stored.push(root_password);
-            (name, stored)
-        }
-        Err(_) => (name, vec![root_password]),
-    };
+    let (name, stored) = all_passwords(scratch, configuration, origin, dn, root)?;
     decide(name, stored, password)
+}
+
+/// The stored name of an entry, and its passwords; those of a rootdn, which may have an entry too.
+fn all_passwords(
+    scratch: &mut Scratch,
+    configuration: &Configuration,
+    origin: &RequestContext,
+    dn: &Dn,
+    root: Option<(Dn, Vec<u8>)>,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+    let found = entry_passwords(scratch, configuration, origin, dn);
+    match (found, root) {
+        (found, None) => found,
+        (Ok((name, mut stored)), Some((_, root_password))) => {
+            stored.push(root_password);
+            Ok((name, stored))
+        }
+        (Err(_), Some((name, root_password))) => Ok((name, vec![root_password])),
+    }
 }
 
 /// The stored name of an entry, and its passwords with `auth` access.

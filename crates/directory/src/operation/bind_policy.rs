@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::Operation;
-use ironbark_model::Dn;
+use ironbark_model::{Dn, Entry};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::write_checks;
+use super::{second_factor::Presented, write_checks};
 use crate::{
     Configuration, Directory, NamingContext, OperationError, ResponseControl,
     backend::written::{BindEnd, Success},
@@ -40,6 +40,9 @@ pub(crate) struct CheckedBind {
     dn: Dn,
     /// Whether it was the right one.
     is_verified: bool,
+    /// The stored passwords, if the password is still to be compared with them: only the writer knows which part of
+    /// what was presented is the password.
+    stored: Option<Vec<Vec<u8>>>,
     /// The client's identity if nobody objects, or the reason why it cannot assume the requested one.
     claimed: Result<Identity, OperationError>,
     exchange: Exchange,
@@ -75,10 +78,20 @@ impl CheckedBind {
         Self {
             dn,
             is_verified,
+            stored: None,
             claimed: Ok(identity),
             exchange,
             restriction: restriction.clone(),
             computed: Computed::default(),
+        }
+    }
+
+    /// The same for a password that the writer compares with these.
+    pub(crate) fn against(self, stored: Vec<Vec<u8>>) -> Self {
+        Self {
+            is_verified: false,
+            stored: Some(stored),
+            ..self
         }
     }
 
@@ -149,6 +162,11 @@ impl WriteRequest for CheckedBind {
         &self.dn
     }
 
+    fn octets(&self) -> usize {
+        let stored = self.stored.iter().flatten().map(Vec::len).sum::<usize>();
+        stored + self.exchange.password.as_ref().map_or(0, Vec::len)
+    }
+
     fn computed(&self) -> &Computed {
         &self.computed
     }
@@ -170,6 +188,7 @@ impl WriteRequest for CheckedBind {
         Ok(Box::new(Self {
             dn: read(&self.dn)?,
             is_verified: self.is_verified,
+            stored: self.stored.clone(),
             claimed,
             exchange: self.exchange.clone(),
             restriction: self.restriction.clone(),
@@ -193,7 +212,7 @@ impl WriteRequest for CheckedBind {
 }
 
 /// The request in the name of the rootdn, which makes the changes of a bind, as in slapd.
-fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
+pub(super) fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
     RequestContext {
         identity: Arc::new(Identity {
             dn: context.settings.root_dn.clone().unwrap_or_default(),
@@ -209,28 +228,32 @@ fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
 /// The storage failed, or an overlay refuses to decide.
 fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<Success, OperationError> {
     let context = execution.context;
-    let verdict = if judgement.is_verified {
-        Ok(())
-    } else {
-        Err(BindRefusal::InvalidCredentials.into())
-    };
+    let presented = judgement.exchange.password.as_deref().unwrap_or_default();
     let Location::Entry(id) = execution.view().locate(&judgement.dn)? else {
         // The rootdn need not have an entry.
-        return Ok(end(judgement, verdict, Vec::new()));
+        let is_right = match &judgement.stored {
+            None => judgement.is_verified,
+            Some(stored) => is_rootdn(execution, &judgement.dn) && execution.verify_any(stored, presented),
+        };
+        execution.check_computed()?;
+        return Ok(end(judgement, verdict_of(is_right), Vec::new()));
     };
     let entry = execution.entry(id)?;
-    let mut attempt = BindAttempt {
-        entry: &entry,
-        password: judgement.exchange.password.as_deref(),
-        verdict,
-        controls: Vec::new(),
-        modifications: Vec::new(),
-        must_change_password: false,
-    };
-    for binds in &context.overlays().binds {
-        binds.judge_bind(execution, &mut attempt)?;
+    let mut factors = Presented::whole(presented);
+    let mut is_right = judgement.is_verified;
+    if let Some(stored) = &judgement.stored {
+        factors = Presented::of(execution, &entry, presented)?;
+        // Compared in any case: the time must not tell which part was wrong.
+        let password = presented.get(..factors.password_octets).unwrap_or_default();
+        is_right = execution.verify_any(stored, password) && !factors.lacks_factor;
+        execution.check_computed()?;
     }
-    execution.check_computed()?;
+    let password = judgement.exchange.password.as_deref();
+    let password = password.and_then(|presented| presented.get(..factors.password_octets));
+    let mut attempt = judged(execution, &entry, password, verdict_of(is_right))?;
+    if !factors.spend(execution)? {
+        attempt = judged(execution, &entry, password, verdict_of(false))?;
+    }
     let BindAttempt {
         verdict,
         controls,
@@ -255,6 +278,43 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
     }
     judgement.restriction.set(must_change_password);
     Ok(end(judgement, verdict, controls))
+}
+
+fn verdict_of(is_right: bool) -> Result<(), OperationError> {
+    if is_right {
+        Ok(())
+    } else {
+        Err(BindRefusal::InvalidCredentials.into())
+    }
+}
+
+/// Whether a name is the rootdn of some database.
+fn is_rootdn(execution: &Execution<'_, '_>, dn: &Dn) -> bool {
+    let mut contexts = execution.configuration.contexts.iter();
+    contexts.any(|context| context.is_root(dn))
+}
+
+/// A bind as the overlays judge it.
+fn judged<'e>(
+    execution: &mut Execution<'_, '_>,
+    entry: &'e Entry,
+    password: Option<&'e [u8]>,
+    verdict: Result<(), OperationError>,
+) -> Result<BindAttempt<'e>, OperationError> {
+    let mut attempt = BindAttempt {
+        entry,
+        password,
+        verdict,
+        controls: Vec::new(),
+        modifications: Vec::new(),
+        must_change_password: false,
+    };
+    let context = execution.context;
+    for binds in &context.overlays().binds {
+        binds.judge_bind(execution, &mut attempt)?;
+    }
+    execution.check_computed()?;
+    Ok(attempt)
 }
 
 fn end(judgement: &CheckedBind, verdict: Result<(), OperationError>, controls: Vec<ResponseControl>) -> Success {
@@ -286,7 +346,7 @@ impl Execution<'_, '_> {
 }
 
 /// `lastbind`: `pwdLastSuccess`, unless it is recent enough.
-fn last_success(execution: &Execution<'_, '_>, entry: &ironbark_model::Entry) -> Option<Modification> {
+fn last_success(execution: &Execution<'_, '_>, entry: &Entry) -> Option<Modification> {
     let settings = &execution.context.settings;
     if !settings.last_bind {
         return None;

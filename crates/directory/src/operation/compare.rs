@@ -12,14 +12,14 @@ use ironbark_model::{
 };
 use ironbark_store::{DerivedAttributes, Purpose, Record, RecordAttribute, View};
 
-use super::external::ExternalCall;
+use super::{external::ExternalCall, overlay_comparison::OverlayComparison};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
     backend::{call::Call, external::ExternalDatabase, naming_context::Backend, referral},
     frontend::root_dse,
     outcome::completion::Begun,
-    overlay::derived::DerivedFor,
+    overlay::{derived::DerivedFor, password_checks::Computed},
     refusal::CompareRefusal,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
@@ -121,7 +121,13 @@ fn outcome(
         Backend::Null { .. } => {
             crate::access::assertion::refuse_assertion(controls.assertion.is_some()).map(|()| false)
         }
-        Backend::Stored { .. } => comparison.in_store(scratch, context, controls.manage_dsa_it.is_some()),
+        Backend::Stored { .. } => {
+            let is_true = comparison.in_store(scratch, context, controls.manage_dsa_it.is_some())?;
+            if context.overlays().compares(&comparison.description) {
+                return comparison.by_overlay(scratch.directory(), call.configuration, context, is_true);
+            }
+            Ok(is_true)
+        }
     };
     compared.map(Compared::Here)
 }
@@ -162,6 +168,27 @@ impl Comparison<'_> {
         let compared = self.with_stored(context, view.deriving(&derived), names, manages_dsa_it);
         scratch.keep_snapshot(snapshot);
         compared
+    }
+
+    /// Lets the writer ask an overlay, now that the access rules let the client compare.
+    fn by_overlay(
+        self,
+        directory: &Arc<Directory>,
+        configuration: &Arc<Configuration>,
+        context: &NamingContext,
+        is_true: bool,
+    ) -> Result<Compared, OperationError> {
+        let comparison = OverlayComparison {
+            dn: self.dn,
+            name: configuration.schema.description_text(&self.description),
+            description: self.description,
+            value: self.value.to_vec(),
+            is_true,
+            client: self.origin.clone(),
+            computed: Computed::default(),
+        };
+        let begun = comparison.submit(directory, configuration, context);
+        begun.map(Compared::Elsewhere)
     }
 
     /// Asks what has the entries.

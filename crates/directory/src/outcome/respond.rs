@@ -24,6 +24,15 @@ pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, cod
     encode_result(out, id, operation, &LdapResult::new(code), &[]);
 }
 
+/// The code that a comparison ends with.
+pub(crate) fn compared(is_true: bool) -> ResultCode {
+    if is_true {
+        ResultCode::COMPARE_TRUE
+    } else {
+        ResultCode::COMPARE_FALSE
+    }
+}
+
 /// Appends the response of an operation that was refused.
 pub(crate) fn refusal(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
     let id = MessageId::new(message_id).unwrap_or_default();
@@ -95,6 +104,7 @@ pub(crate) fn write_completion(
     if origin.stop.stopped() == Some(Stop::Abandoned) {
         directory.statistics().shared().record_completed(operation);
     } else {
+        let mut code = ResultCode::SUCCESS;
         let refused = match outcome {
             Ok(Success { bind: Some(end), .. }) => {
                 bind_result(&mut response, origin.message_id, &end);
@@ -104,6 +114,14 @@ pub(crate) fn write_completion(
                     super::log::bound(origin, bound.pretty(), end.mechanism, 0);
                 }
                 end.verdict.err()
+            }
+            Ok(Success {
+                compared: Some(is_true),
+                ..
+            }) => {
+                code = compared(is_true);
+                self::code(&mut response, origin.message_id, operation, code);
+                None
             }
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
@@ -115,7 +133,7 @@ pub(crate) fn write_completion(
             }
         };
         let outcome = match &refused {
-            None => Outcome::new(operation, ResultCode::SUCCESS, ""),
+            None => Outcome::new(operation, code, ""),
             Some(error) => Outcome::of_refusal(operation, error),
         };
         record_end_elsewhere(directory, origin, outcome);

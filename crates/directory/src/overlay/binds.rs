@@ -1,6 +1,6 @@
 //! Binds whose password was checked, with success or without.
 
-use ironbark_model::Entry;
+use ironbark_model::{Dn, Entry};
 
 use super::Execution;
 use crate::{OperationError, ResponseControl, request::modification::Modification};
@@ -17,6 +17,26 @@ pub trait BindHooks: Send + Sync {
         attempt: &mut BindAttempt<'_>,
     ) -> Result<(), OperationError>;
 
+    /// Whether it asks for more than a stored password in simple binds. Then the writer compares the stored passwords,
+    /// with what [`BindHooks::second_factor`] leaves of the presented one.
+    fn asks_second_factor(&self) -> bool {
+        false
+    }
+
+    /// Checks the second factor at the end of what a simple bind presents. `None`: the entry needs none.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn second_factor(
+        &self,
+        execution: &Execution<'_, '_>,
+        entry: &Entry,
+        presented: &[u8],
+    ) -> Result<Option<SecondFactor>, OperationError> {
+        let _ = (execution, entry, presented);
+        Ok(None)
+    }
+
     /// Whether it takes part in changes of passwords: then a connection that must change its password may do nothing
     /// else.
     fn restricts(&self) -> bool {
@@ -31,12 +51,32 @@ pub trait BindHooks: Send + Sync {
     }
 }
 
+/// What a second factor turns out to be.
+#[derive(Debug)]
+pub enum SecondFactor {
+    /// It is wrong: the bind fails, whatever the password is.
+    Wrong,
+    /// It is right, and counts if it can be marked as used.
+    Right(Box<Spending>),
+}
+
+/// A factor that must not be used again.
+#[derive(Debug)]
+pub struct Spending {
+    /// Its length, in octets: what comes before is the password.
+    pub octets: usize,
+    /// The entry that keeps what was used.
+    pub keeper: Dn,
+    /// The changes of that entry. They are made even if the password is wrong.
+    pub modifications: Vec<Modification>,
+}
+
 /// A bind with the password of an entry, before its result. Overlays may change everything except the entry and the
 /// password.
 pub struct BindAttempt<'a> {
     /// The entry as it is in the transaction.
     pub entry: &'a Entry,
-    /// The password as it was presented, if the mechanism sends it.
+    /// The password as it was presented, without a second factor, if the mechanism sends it.
     pub password: Option<&'a [u8]>,
     /// Whether it succeeds; `invalidCredentials` if the password was wrong.
     pub verdict: Result<(), OperationError>,

@@ -303,6 +303,25 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.directory.hashing_pool().verify(stored, clear)
     }
 
+    /// Whether a cleartext password matches one of some stored values. As [`Execution::verify_password`], but all slow
+    /// comparisons are made at once, and the writer makes none of them.
+    pub(crate) fn verify_any(&self, stored: &[Vec<u8>], clear: &[u8]) -> bool {
+        let mut missing = Vec::new();
+        for value in stored {
+            match self.computed.verified(value, clear) {
+                Some(true) => return true,
+                Some(false) => {}
+                None if password::cost(value) == Cost::Slow => missing.push(value.clone()),
+                None if password::verify(value, clear) => return true,
+                None => {}
+            }
+        }
+        if !missing.is_empty() && self.may_return() {
+            self.want(Wanted::AnyVerification(missing, clear.to_vec()));
+        }
+        false
+    }
+
     /// Hashes a cleartext password by a scheme, or by the first of `password-hash`. For slow schemes, see
     /// [`Execution::verify_password`].
     ///

@@ -5,6 +5,7 @@
 //! effects of the same change record. An overlay never sees a connection.
 
 mod binds;
+mod comparisons;
 mod content;
 mod derivation;
 pub(crate) mod derived;
@@ -37,7 +38,8 @@ use std::sync::Arc;
 use ironbark_ldap_proto::controls::ControlSet;
 
 pub use self::{
-    binds::{BindAttempt, BindHooks},
+    binds::{BindAttempt, BindHooks, SecondFactor, Spending},
+    comparisons::CompareHooks,
     content::{ContentHooks, Renaming},
     derivation::{Derivation, Derive, DerivingEntry, Shown},
     detached::{DetachedRequest, ExternalAnswer},
@@ -91,6 +93,8 @@ pub struct Overlay {
     pub follower: Option<Arc<dyn Follower>>,
     /// After the check of a bind's password.
     pub binds: Option<Arc<dyn BindHooks>>,
+    /// Comparisons with one attribute.
+    pub comparisons: Option<Arc<dyn CompareHooks>>,
     /// Attributes that entries have without holding them.
     pub derivation: Option<Arc<dyn Derivation>>,
     /// Controls that come with entries.
@@ -126,6 +130,7 @@ impl Overlay {
             effects: None,
             follower: None,
             binds: None,
+            comparisons: None,
             derivation: None,
             entry_controls: None,
             searches: None,

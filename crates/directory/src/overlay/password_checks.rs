@@ -57,6 +57,10 @@ impl Computed {
             Wanted::Verification(stored, presented) => {
                 self.verify(directory.hashing_pool(), &stored, &presented);
             }
+            Wanted::AnyVerification(stored, presented) => {
+                let pool = directory.hashing_pool();
+                let _ = stored.iter().any(|stored| self.verify(pool, stored, &presented));
+            }
             Wanted::Hash(scheme, clear) => {
                 let hashed = hash(directory, scheme, &clear);
                 self.hashed.push((scheme, clear, hashed));

@@ -6,8 +6,9 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks, Overlay,
-    RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, facts::KnownFacts,
+    BindHooks, CompareHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower,
+    OutcomeHooks, Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
+    facts::KnownFacts,
 };
 use crate::{NamingContext, request::responses::Responses};
 
@@ -24,6 +25,7 @@ pub struct Pipeline {
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
     pub(crate) followers: Vec<Arc<dyn Follower>>,
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
+    pub(crate) comparisons: Vec<Arc<dyn CompareHooks>>,
     pub(crate) derivations: Vec<Arc<dyn Derivation>>,
     /// What they have found in the database.
     pub(crate) known_facts: Arc<KnownFacts>,
@@ -78,6 +80,7 @@ impl Pipeline {
             pipeline.effects.extend(overlay.effects.clone());
             pipeline.followers.extend(overlay.follower.clone());
             pipeline.binds.extend(overlay.binds.clone());
+            pipeline.comparisons.extend(overlay.comparisons.clone());
             pipeline.derivations.extend(overlay.derivation.clone());
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
             pipeline.searches.extend(overlay.searches.clone());
@@ -127,6 +130,16 @@ impl Pipeline {
     /// Whether a connection that must change its password may do nothing else.
     pub(crate) fn restricts(&self) -> bool {
         self.binds.iter().any(|binds| binds.restricts())
+    }
+
+    /// Whether an overlay answers comparisons with this attribute.
+    pub(crate) fn compares(&self, description: &AttributeDescription) -> bool {
+        self.comparisons.iter().any(|hooks| hooks.attribute() == description)
+    }
+
+    /// Whether simple binds may need more than a stored password.
+    pub(crate) fn asks_second_factor(&self) -> bool {
+        self.binds.iter().any(|binds| binds.asks_second_factor())
     }
 
     /// The followers that are not among those of `former`.

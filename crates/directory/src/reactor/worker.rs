@@ -336,8 +336,7 @@ impl Worker {
             }
             Request::Compare(request) => {
                 let code = match compare::compare(scratch, call, request)? {
-                    Compared::Here(true) => ResultCode::COMPARE_TRUE,
-                    Compared::Here(false) => ResultCode::COMPARE_FALSE,
+                    Compared::Here(is_true) => respond::compared(is_true),
                     Compared::Elsewhere(begun) => return Ok(Started::from(begun)),
                 };
                 respond::code(out, call.origin.message_id, Operation::Compare, code);
