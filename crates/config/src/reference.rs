@@ -32,6 +32,9 @@ pub fn reference_markdown(registry: &Registry) -> String {
         page.push('\n');
         entry(&mut page, row);
     }
+    for overlay in registry.overlays().iter().filter(|overlay| overlay.settings.is_empty()) {
+        let _ = write!(page, "\n## Overlay {}\n\n{}\n", overlay.name, overlay.introduction);
+    }
     page
 }
 
