@@ -189,7 +189,7 @@ fn the_tree_carries_out_what_was_checked() {
     assert_eq!(
         notes.told(),
         [
-            format!("add cn=n,cn=a,cn=config objectClass,sn by {ADMIN}"),
+            format!("add cn=n,cn=a,cn=config objectClass,sn,cn by {ADMIN}"),
             format!("modify cn=a,cn=config 1 by {ADMIN}"),
             format!("rename cn=b,cn=a,cn=config cn=c by {ADMIN}"),
             format!("delete cn=b,cn=a,cn=config by {ADMIN}"),

@@ -226,6 +226,16 @@ fn add_naming_values(
     Ok(added)
 }
 
+/// Gives an entry the attributes of its RDN that it lacks as a whole (RFC 4511 §4.7).
+pub(super) fn name(schema: &Schema, entry: &mut Entry) {
+    for (description, value) in entry.dn.leaf_assertions(schema) {
+        if entry.attribute(&description).is_none() {
+            let values = vec![value];
+            entry.attributes.push(Attribute { description, values });
+        }
+    }
+}
+
 /// slapd adds the structural class to an entry before the attributes that only the name adds.
 fn put_last(entry: &mut Entry, named: &[AttributeDescription]) {
     for description in named {

@@ -110,7 +110,7 @@ impl Execution<'_> {
         let mut modifications = modifications.to_vec();
         modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
         add::refuse_repetition(&self.served.configuration.schema, &modifications)?;
-        let entry = add::entry_of(dn.clone(), &modifications);
+        let mut entry = add::entry_of(dn.clone(), &modifications);
         entry_rules::check_naming_types(&self.served.configuration.schema, dn)?;
         let superior = dn.parent().unwrap_or_default();
         let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
@@ -133,6 +133,7 @@ impl Execution<'_> {
         self.check_assertion(&entry)?;
         // The tree itself refuses a name that is taken: an entry with a number goes before the one that has it.
         let requested = add::requested(&self.served.configuration.schema, &entry);
+        add::name(&self.served.configuration.schema, &mut entry);
         let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), requested)?;
         Ok((Success::default(), executed))
     }
