@@ -180,7 +180,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("datamorph"),
     missing_overlay("denyop"),
     missing_overlay("dupent"),
-    missing_overlay("emptyds"),
     missing_overlay("homedir"),
     missing_overlay("lastmod"),
     missing_overlay("noopsrch"),

@@ -11,6 +11,7 @@ mod constraint;
 mod dds;
 mod dyngroup;
 mod dynlist;
+mod emptyds;
 mod lastbind;
 pub mod memberof;
 mod names;
@@ -54,6 +55,7 @@ pub static OVERLAYS: &[Row] = &[
     lastbind::ROW,
     cloak::ROW,
     nops::ROW,
+    emptyds::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -19,14 +19,17 @@ use crate::{
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
     refusal::{AddRefusal, Failure},
-    request::modification::{self, Modification, ModificationKind, normal_form},
+    request::modification::{self, Modification, ModificationKind, Reading, normal_form},
 };
 
 /// The attributes of a request.
 ///
 /// # Errors
 /// `protocolError`, and those of [`Modification::requested`].
-pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Result<Vec<Modification>, OperationError> {
+pub(crate) fn modifications_of(
+    reading: Reading<'_>,
+    request: &AddRequest<'_>,
+) -> Result<Vec<Modification>, OperationError> {
     if request.attributes.is_empty() {
         return Err(AddRefusal::NoAttributes.into());
     }
@@ -34,7 +37,7 @@ pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Res
         .attributes
         .iter()
         .map(|attribute| {
-            Modification::requested(schema, ModificationKind::Add, attribute.description, attribute.values)
+            Modification::requested(reading, ModificationKind::Add, attribute.description, attribute.values)
         })
         .collect()
 }

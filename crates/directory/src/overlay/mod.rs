@@ -67,6 +67,7 @@ pub(crate) use self::{
 pub use crate::{
     authorization::UrlSearch,
     outcome::given::{Answer, Unsolicited},
+    request::modification::is_text_of_users,
     request::responses::{ResponseHooks, ResponseWait, SentResult},
 };
 
@@ -111,6 +112,8 @@ pub struct Overlay {
     pub provider: Option<Arc<SyncProvider>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
+    /// Whether requests may have empty values of the syntax Directory String. Its [`ContentHooks`] drop them.
+    pub drops_empty_strings: bool,
     /// Request controls that exist because the overlay does.
     pub controls: ControlSet,
 }
@@ -136,6 +139,7 @@ impl Overlay {
             unbinds: None,
             provider: None,
             keeps_dynamic_entries: false,
+            drops_empty_strings: false,
             controls: ControlSet::NONE,
         }
     }

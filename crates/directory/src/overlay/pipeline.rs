@@ -38,6 +38,8 @@ pub struct Pipeline {
     pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// `None`: the database is not synchronized.
     pub(crate) provider: Option<Arc<SyncProvider>>,
+    /// Whether some overlay drops empty strings from requests.
+    pub(crate) drops_empty_strings: bool,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -84,6 +86,7 @@ impl Pipeline {
             pipeline.extended.extend(overlay.extended.clone());
             pipeline.timers.extend(overlay.timer.clone());
             pipeline.unbinds.extend(overlay.unbinds.clone());
+            pipeline.drops_empty_strings |= overlay.drops_empty_strings;
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.provider.is_some() {
                 pipeline.provider.clone_from(&overlay.provider);
