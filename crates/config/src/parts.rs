@@ -169,7 +169,6 @@ const OTHERS: &[Part] = &[
         modules: &[],
         kind: PartKind::BuiltIn("the server itself glues subordinate databases, whatever the order of overlays"),
     },
-    missing_overlay("addpartial"),
     missing_overlay("adremap"),
     missing_overlay("allop"),
     missing_overlay("alias"),

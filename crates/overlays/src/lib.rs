@@ -4,6 +4,7 @@
 //! it follows.
 
 mod accesslog;
+mod addpartial;
 pub mod auditlog;
 mod cloak;
 mod collect;
@@ -56,6 +57,7 @@ pub static OVERLAYS: &[Row] = &[
     cloak::ROW,
     nops::ROW,
     emptyds::ROW,
+    addpartial::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

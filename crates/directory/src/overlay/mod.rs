@@ -4,6 +4,7 @@
 //! a capability that no overlay has costs nothing. Changes that an overlay makes in the transaction are ordinary
 //! effects of the same change record. An overlay never sees a connection.
 
+mod adds;
 mod binds;
 mod content;
 mod derivation;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use ironbark_ldap_proto::controls::ControlSet;
 
 pub use self::{
+    adds::AddHooks,
     binds::{BindAttempt, BindHooks},
     content::{ContentHooks, Renaming},
     derivation::{Derivation, Derive, DerivingEntry, Shown},
@@ -84,6 +86,8 @@ pub struct Overlay {
     pub requests: Option<Arc<dyn RequestHooks>>,
     /// Before a write.
     pub content: Option<Arc<dyn ContentHooks>>,
+    /// When an entry is to be added that is there.
+    pub adds: Option<Arc<dyn AddHooks>>,
     /// Before a write, on the resulting entry.
     pub outcomes: Option<Arc<dyn OutcomeHooks>>,
     /// In the transaction of a write.
@@ -125,6 +129,7 @@ impl Overlay {
             name,
             requests: None,
             content: None,
+            adds: None,
             outcomes: None,
             effects: None,
             follower: None,

@@ -6,8 +6,8 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks, Overlay,
-    RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, facts::KnownFacts,
+    AddHooks, BindHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
+    Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks, facts::KnownFacts,
 };
 use crate::{NamingContext, request::responses::Responses};
 
@@ -19,6 +19,7 @@ pub struct Pipeline {
     overlays: Vec<Arc<Overlay>>,
     pub(crate) requests: Vec<Arc<dyn RequestHooks>>,
     pub(crate) content: Vec<Arc<dyn ContentHooks>>,
+    pub(crate) adds: Vec<Arc<dyn AddHooks>>,
     pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
     /// Overlays that act last stand behind the others.
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
@@ -76,6 +77,7 @@ impl Pipeline {
         for overlay in configured.iter().rev() {
             pipeline.requests.extend(overlay.requests.clone());
             pipeline.content.extend(overlay.content.clone());
+            pipeline.adds.extend(overlay.adds.clone());
             pipeline.outcomes.extend(overlay.outcomes.clone());
             pipeline.effects.extend(overlay.effects.clone());
             pipeline.followers.extend(overlay.follower.clone());
