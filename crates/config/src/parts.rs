@@ -170,7 +170,6 @@ const OTHERS: &[Part] = &[
         kind: PartKind::BuiltIn("the server itself glues subordinate databases, whatever the order of overlays"),
     },
     missing_overlay("adremap"),
-    missing_overlay("allop"),
     missing_overlay("alias"),
     missing_overlay("allowed"),
     missing_overlay("autoca"),

@@ -5,6 +5,7 @@
 
 mod accesslog;
 mod addpartial;
+mod allop;
 pub mod auditlog;
 mod cloak;
 mod collect;
@@ -58,6 +59,7 @@ pub static OVERLAYS: &[Row] = &[
     nops::ROW,
     emptyds::ROW,
     addpartial::ROW,
+    allop::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -88,7 +88,9 @@ fn configuration(
         attached: Attached::new(overlays),
         backend: Backend::Frontend,
     };
-    let of_overlays = of_overlays(&contexts);
+    let mut of_overlays = of_overlays(&contexts);
+    // Of the root DSE, also without a database.
+    of_overlays.has_search_hooks |= !frontend.overlays().searches.is_empty();
     let mut configuration = Configuration {
         registry: read.registry,
         decode_limits: DecodeLimits {

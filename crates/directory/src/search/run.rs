@@ -63,6 +63,8 @@ pub(crate) struct SearchOptions {
     /// `derefInSearching` or `derefAlways`.
     pub(crate) deref_in_searching: bool,
     pub(crate) manage_dsa_it: bool,
+    /// An overlay says that all user attributes bring the operational ones.
+    pub(crate) adds_operational: bool,
     /// Domain scope: no continuation references.
     pub(crate) domain_scope: bool,
     /// Subentries control: `Some(true)` returns only subentries, `Some(false)` only other entries. Without the control
