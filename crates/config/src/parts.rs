@@ -180,7 +180,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("dupent"),
     missing_overlay("homedir"),
     missing_overlay("lastmod"),
-    missing_overlay("noopsrch"),
     missing_overlay("nssov"),
     missing_overlay("otp"),
     missing_overlay("pbind"),

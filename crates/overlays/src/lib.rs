@@ -18,6 +18,7 @@ mod lastbind;
 pub mod memberof;
 mod names;
 mod nestgroup;
+mod noopsrch;
 mod nops;
 pub mod ppolicy;
 pub mod refint;
@@ -60,6 +61,7 @@ pub static OVERLAYS: &[Row] = &[
     emptyds::ROW,
     addpartial::ROW,
     allop::ROW,
+    noopsrch::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -126,6 +126,7 @@ fn prepare_below(
     }
     prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
     begin_sync(run, (configuration, context), (controls, pdu), request, (base, scope))?;
+    run.count_if_asked(context, controls)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }

@@ -90,6 +90,8 @@ pub(crate) struct SearchExtras {
     pub(crate) sort: Option<Sorting>,
     /// The requested part of the sorted entries.
     pub(crate) view: Option<ListView>,
+    /// Nothing is sent but the numbers of what is found.
+    pub(crate) counts_only: bool,
     /// A filter that is true for values that match any filter of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,
