@@ -171,7 +171,6 @@ const OTHERS: &[Part] = &[
     },
     missing_overlay("adremap"),
     missing_overlay("alias"),
-    missing_overlay("allowed"),
     missing_overlay("autoca"),
     missing_overlay("autogroup"),
     missing_overlay("chain"),

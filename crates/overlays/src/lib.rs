@@ -6,6 +6,7 @@
 mod accesslog;
 mod addpartial;
 mod allop;
+mod allowed;
 pub mod auditlog;
 mod cloak;
 mod collect;
@@ -62,6 +63,7 @@ pub static OVERLAYS: &[Row] = &[
     addpartial::ROW,
     allop::ROW,
     noopsrch::ROW,
+    allowed::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

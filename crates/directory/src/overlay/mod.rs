@@ -50,7 +50,7 @@ pub use self::{
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
     followers::{Changes, Follower},
-    look::{DerivingLook, Readable, VisitFound},
+    look::{DerivingLook, Readable, VisitFound, Writable},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     provider::SyncProvider,
