@@ -190,7 +190,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("totp"),
     missing_overlay("trace"),
     missing_overlay("translucent"),
-    missing_overlay("usn"),
     missing_overlay("variant"),
     missing_overlay("vc"),
     passwords("pw-sha2", &["slapd-sha2"]),

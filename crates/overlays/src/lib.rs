@@ -30,6 +30,7 @@ mod sock;
 pub mod sssvlv;
 mod syncprov;
 pub mod unique;
+mod usn;
 mod valsort;
 
 use std::sync::{Arc, LazyLock};
@@ -64,6 +65,7 @@ pub static OVERLAYS: &[Row] = &[
     allop::ROW,
     noopsrch::ROW,
     allowed::ROW,
+    usn::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,
