@@ -28,6 +28,8 @@ pub enum PartKind {
     MissingOverlay,
     /// A module of password schemes that is built.
     Passwords,
+    /// Another module that is built.
+    Module,
     /// Another module that is not built.
     MissingModule,
 }
@@ -97,7 +99,7 @@ impl Parts {
 /// Whether the part that `moduleload` names is supported.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
-        PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords => true,
+        PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords | PartKind::Module => true,
         PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule => false,
     }
 }
@@ -134,6 +136,14 @@ const fn passwords(name: &'static str, modules: &'static [&'static str]) -> Part
         name,
         modules,
         kind: PartKind::Passwords,
+    }
+}
+
+const fn module(name: &'static str) -> Part {
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::Module,
     }
 }
 
@@ -197,6 +207,7 @@ const OTHERS: &[Part] = &[
     passwords("pw-argon2", &["argon2"]),
     passwords("pw-apr1", &["apr1"]),
     passwords("pw-netscape", &["netscape"]),
+    module("ciboolean"),
     missing_module("lloadd"),
     missing_module("pw-kerberos"),
     missing_module("pw-radius"),
@@ -204,5 +215,4 @@ const OTHERS: &[Part] = &[
     missing_module("check-password"),
     missing_module("compmatch"),
     missing_module("ppm"),
-    missing_module("ciboolean"),
 ];

@@ -44,7 +44,8 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
     }
     let (old, new) = (&current.schema_definitions, &read.schema_definitions);
     let has_same_names = current.schema.takes_unknown_types_like(&read.schema);
-    if has_same_names && old.iter().map(content).eq(new.iter().map(content)) {
+    let has_same_booleans = current.schema.takes_any_case_booleans() == read.schema.takes_any_case_booleans();
+    if has_same_names && has_same_booleans && old.iter().map(content).eq(new.iter().map(content)) {
         read.schema = Arc::clone(&current.schema);
     }
 }
