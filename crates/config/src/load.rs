@@ -16,7 +16,7 @@ use crate::{
     parts::PartKind,
     reader::{self, Line},
     registry::{Place, Registry},
-    schema_lines::{build_schema, schema_statements},
+    schema_lines::{build_schema, load_ciboolean, schema_statements},
     schema_statement::SchemaStatement,
     setting::{Fate, Handler, Level, Setting},
     statement::{Kept, Statement},
@@ -95,7 +95,7 @@ impl Configuration {
 pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<Configuration, ConfigError> {
     let lines = reader::read(path, files)?;
     let (definitions, statements) = schema_statements(lines);
-    let schema = build_schema(registry, &definitions, &mut Err)?;
+    let schema = build_schema(registry, &definitions, load_ciboolean(&statements), &mut Err)?;
     let (mut configuration, _) = load_statements(Loading::new(schema, registry), &statements, &mut Err)?;
     configuration.schema_definitions = definitions.into();
     configuration.file = path.into();

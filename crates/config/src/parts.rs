@@ -28,6 +28,8 @@ pub enum PartKind {
     MissingOverlay,
     /// A module of password schemes that is built.
     Passwords,
+    /// Another module that is built.
+    Module,
     /// Another module that is not built.
     MissingModule,
 }
@@ -97,7 +99,7 @@ impl Parts {
 /// Whether the part that `moduleload` names is supported.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
-        PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords => true,
+        PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords | PartKind::Module => true,
         PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule => false,
     }
 }
@@ -137,6 +139,14 @@ const fn passwords(name: &'static str, modules: &'static [&'static str]) -> Part
     }
 }
 
+const fn module(name: &'static str) -> Part {
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::Module,
+    }
+}
+
 const fn missing_module(name: &'static str) -> Part {
     Part {
         name,
@@ -169,21 +179,16 @@ const OTHERS: &[Part] = &[
         modules: &[],
         kind: PartKind::BuiltIn("the server itself glues subordinate databases, whatever the order of overlays"),
     },
-    missing_overlay("addpartial"),
     missing_overlay("adremap"),
-    missing_overlay("allop"),
     missing_overlay("alias"),
-    missing_overlay("allowed"),
     missing_overlay("autoca"),
     missing_overlay("autogroup"),
     missing_overlay("chain"),
     missing_overlay("datamorph"),
     missing_overlay("denyop"),
     missing_overlay("dupent"),
-    missing_overlay("emptyds"),
     missing_overlay("homedir"),
     missing_overlay("lastmod"),
-    missing_overlay("noopsrch"),
     missing_overlay("nssov"),
     missing_overlay("pbind"),
     missing_overlay("pcache"),
@@ -194,20 +199,19 @@ const OTHERS: &[Part] = &[
     missing_overlay("totp"),
     missing_overlay("trace"),
     missing_overlay("translucent"),
-    missing_overlay("usn"),
     missing_overlay("variant"),
     missing_overlay("vc"),
     passwords("pw-sha2", &["slapd-sha2"]),
     passwords("pw-pbkdf2", &["pbkdf2"]),
     passwords("pw-argon2", &["argon2"]),
+    passwords("pw-apr1", &["apr1"]),
+    passwords("pw-netscape", &["netscape"]),
+    module("ciboolean"),
     missing_module("lloadd"),
-    missing_module("pw-apr1"),
     missing_module("pw-kerberos"),
-    missing_module("pw-netscape"),
     missing_module("pw-radius"),
     missing_module("pw-totp"),
     missing_module("check-password"),
     missing_module("compmatch"),
     missing_module("ppm"),
-    missing_module("ciboolean"),
 ];

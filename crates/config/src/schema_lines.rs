@@ -11,6 +11,7 @@ use ironbark_model::{
 use crate::{
     ConfigError,
     error::Complain,
+    parts,
     reader::Line,
     registry::{Registry, schema_kind},
     schema_statement::{SchemaKind, SchemaStatement},
@@ -34,14 +35,30 @@ pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<
     (definitions, statements)
 }
 
+/// Whether one of these lines loads the module after which Boolean values may have any case.
+pub(crate) fn load_ciboolean(lines: &[Line]) -> bool {
+    let modules = lines
+        .iter()
+        .filter(|line| line.keyword.eq_ignore_ascii_case("moduleload"));
+    modules
+        .filter_map(|line| line.arguments.first())
+        .any(|name| is_ciboolean(name))
+}
+
+/// Whether it is that module, as `moduleload` names it.
+pub(crate) fn is_ciboolean(name: &str) -> bool {
+    parts::module_name(name) == "ciboolean"
+}
+
 /// The built-in schema and the definitions of a file. `complain` decides for each invalid definition whether building
 /// continues without it.
 pub(crate) fn build_schema(
     registry: &Registry,
     definitions: &[SchemaStatement],
+    any_case_booleans: bool,
     complain: &mut Complain<'_>,
 ) -> Result<Arc<Schema>, ConfigError> {
-    let mut builder = SchemaBuilder::from_schema(registry.base_schema());
+    let mut builder = SchemaBuilder::from_schema(registry.base_schema()).any_case_booleans(any_case_booleans);
     let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
         let SchemaStatement {

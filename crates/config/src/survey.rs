@@ -11,7 +11,7 @@ use crate::{
     load::{self, Loading},
     reader::{self, Line},
     registry::Registry,
-    schema_lines::{build_schema, schema_statements},
+    schema_lines::{build_schema, load_ciboolean, schema_statements},
 };
 
 /// The parts that were read, and all errors.
@@ -69,7 +69,7 @@ pub fn survey(path: &str, files: &dyn FileSource, registry: &Registry) -> Survey
     Survey::of(registry, |complain| {
         let lines = reader::read_on(path, files, complain)?;
         let (definitions, statements) = schema_statements(lines);
-        let schema = build_schema(registry, &definitions, complain)?;
+        let schema = build_schema(registry, &definitions, load_ciboolean(&statements), complain)?;
         let read = load::load_statements(Loading::surveying(schema, registry), &statements, complain);
         let (mut configuration, statements) = read?;
         configuration.schema_definitions = definitions.into();

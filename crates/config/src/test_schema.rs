@@ -92,7 +92,7 @@ pub(crate) fn text() -> String {
 /// The system schema with them.
 pub(crate) fn schema() -> Arc<Schema> {
     let lines = reader::read("schema", &Memory::file("schema", text())).unwrap();
-    build_schema(registry(), &schema_statements(lines).0, &mut Err).unwrap()
+    build_schema(registry(), &schema_statements(lines).0, false, &mut Err).unwrap()
 }
 
 /// A file and, at its end, the definitions: they may stand after their use.

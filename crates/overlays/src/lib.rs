@@ -4,6 +4,9 @@
 //! it follows.
 
 mod accesslog;
+mod addpartial;
+mod allop;
+mod allowed;
 pub mod auditlog;
 mod cloak;
 mod collect;
@@ -12,10 +15,12 @@ mod cos;
 mod dds;
 mod dyngroup;
 mod dynlist;
+mod emptyds;
 mod lastbind;
 pub mod memberof;
 mod names;
 mod nestgroup;
+mod noopsrch;
 mod nops;
 mod otp;
 pub mod ppolicy;
@@ -27,6 +32,7 @@ mod sock;
 pub mod sssvlv;
 mod syncprov;
 pub mod unique;
+mod usn;
 mod valsort;
 
 use std::sync::{Arc, LazyLock};
@@ -58,6 +64,12 @@ pub static OVERLAYS: &[Row] = &[
     cloak::ROW,
     nops::ROW,
     otp::ROW,
+    emptyds::ROW,
+    addpartial::ROW,
+    allop::ROW,
+    noopsrch::ROW,
+    allowed::ROW,
+    usn::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -556,6 +556,8 @@ fn module_names_come_in_many_forms() {
         "pw-pbkdf2",
         "argon2.so",
         "pw-argon2",
+        "pw-apr1",
+        "pw-netscape.la",
     ] {
         loaded(&format!("moduleload {name}"));
     }

@@ -15,7 +15,7 @@ use crate::{
     load::Loading,
     reader::Line,
     registry::Registry,
-    schema_lines::build_schema,
+    schema_lines::{build_schema, is_ciboolean},
     schema_statement::{SchemaKind, SchemaStatement},
 };
 
@@ -198,11 +198,11 @@ pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>),
 /// The same; `complain` decides for each invalid definition whether the others are read without it.
 fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let registry = &tree.registry;
-    let mut definitions = definitions(tree);
+    let (mut definitions, any_case_booleans) = (definitions(tree), loads_ciboolean(tree));
     let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
     let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));
     loop {
-        let refusal = match build_schema(registry, &definitions, &mut Err) {
+        let refusal = match build_schema(registry, &definitions, any_case_booleans, &mut Err) {
             Ok(schema) => return Ok((schema, definitions)),
             Err(refusal) => refusal,
         };
@@ -217,6 +217,22 @@ fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, V
         }
         definitions.remove(at);
     }
+}
+
+/// Whether the module is loaded after which Boolean values may have any case.
+fn loads_ciboolean(tree: &Tree) -> bool {
+    let lists = tree
+        .root
+        .children
+        .iter()
+        .filter(|node| node.kind() == Some(Kind::Module));
+    let mut modules = lists.flat_map(|node| node.values("olcModuleLoad"));
+    modules.any(|value| {
+        String::from_utf8_lossy(value)
+            .split_whitespace()
+            .next()
+            .is_some_and(is_ciboolean)
+    })
 }
 
 /// The schema definitions of a tree, in order.

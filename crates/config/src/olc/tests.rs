@@ -177,6 +177,19 @@ fn a_tree_says_what_the_file_said() {
 }
 
 #[test]
+fn a_module_says_that_booleans_have_any_case() {
+    for (modules, expected) in [
+        ("moduleload back_mdb\nmoduleload /usr/lib/ldap/ciboolean.la\n", true),
+        ("moduleload back_mdb\n", false),
+    ] {
+        let before = of_text(&format!("{modules}{TEXT}"));
+        let after = load(&render(&before)).unwrap();
+        let schemas = [&before.schema, &after.schema];
+        assert_eq!(schemas.map(|schema| schema.takes_any_case_booleans()), [expected; 2]);
+    }
+}
+
+#[test]
 fn an_entry_may_name_the_class_of_its_type_alone() {
     let text = "backend mdb\nidlexp 18\ndatabase null\nsuffix \"\"\nbind on\n";
     let before = of_text(text);

@@ -92,9 +92,8 @@ fn object_class(row: &ClassRow) -> String {
         all => format!(" {keyword} ( {} )", all.join(" $ ")),
     };
     format!(
-        "( {}{} NAME {} {}{}{} )",
-        classes::ARC,
-        row.oid,
+        "( {} NAME {} {}{}{} )",
+        classes::full_oid(row.oid),
         names(row.names),
         row.kind,
         list("MUST", &row.must),

@@ -24,7 +24,10 @@ pub(crate) struct ClassRow {
 }
 
 /// The arc of all object classes of cn=config.
-pub(crate) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
+const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
+
+/// The arc of those that OpenLDAP does not have.
+const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.4.";
 
 const CONFIG: &str = "SUP olcConfig STRUCTURAL";
 const BACKEND: &str = "SUP olcBackendConfig STRUCTURAL";
@@ -195,6 +198,14 @@ fn of_settings(
         kind,
         must: attributes(true),
         may: attributes(false),
+    }
+}
+
+/// The whole OID of a class.
+pub(super) fn full_oid(oid: &str) -> String {
+    match oid.strip_prefix('+') {
+        Some(rest) => format!("{OWN_ARC}{rest}"),
+        None => format!("{ARC}{oid}"),
     }
 }
 

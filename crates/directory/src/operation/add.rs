@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use ironbark_config::access::Privileges;
+use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::AddRequest;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema, schema::entry_check::CheckedAttribute};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
 use super::{
     entry_rules,
-    modify::is_granted,
+    modify::{self, is_granted},
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
@@ -19,14 +19,17 @@ use crate::{
     backend::written::Success,
     overlay::{Before, Execution, Outcome, OutcomeChange},
     refusal::{AddRefusal, Failure},
-    request::modification::{self, Modification, ModificationKind, normal_form},
+    request::modification::{self, Modification, ModificationKind, Reading, normal_form},
 };
 
 /// The attributes of a request.
 ///
 /// # Errors
 /// `protocolError`, and those of [`Modification::requested`].
-pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Result<Vec<Modification>, OperationError> {
+pub(crate) fn modifications_of(
+    reading: Reading<'_>,
+    request: &AddRequest<'_>,
+) -> Result<Vec<Modification>, OperationError> {
     if request.attributes.is_empty() {
         return Err(AddRefusal::NoAttributes.into());
     }
@@ -34,7 +37,7 @@ pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Res
         .attributes
         .iter()
         .map(|attribute| {
-            Modification::requested(schema, ModificationKind::Add, attribute.description, attribute.values)
+            Modification::requested(reading, ModificationKind::Add, attribute.description, attribute.values)
         })
         .collect()
 }
@@ -51,10 +54,41 @@ pub(crate) fn execute(
     let named = add_naming_values(schema, &mut entry, execution.is_relaxed())?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
+    if let Some(changes) = changes_instead(execution, &entry)? {
+        return modify::run_instead_of_add(execution, dn, changes);
+    }
     ask_overlays(execution, &mut entry, &named, &modifications)?;
     complete(execution, &mut entry, &named)?;
     place(execution, &mut entry, &modifications)?;
     apply(execution, entry)
+}
+
+/// The changes that overlays make of an add of an entry that is there, for a client that may add an entry like this and
+/// may know of the one that is there. For others the request is an add like any other.
+fn changes_instead(execution: &Execution<'_, '_>, entry: &Entry) -> Result<Option<Vec<Modification>>, OperationError> {
+    let overlays = execution.context.overlays();
+    let restricted = execution.context.settings.restrict.operations;
+    if overlays.adds.is_empty() || restricted.contains(Operations::MODIFY) {
+        return Ok(None);
+    }
+    let view = execution.view();
+    let Location::Entry(id) = execution.place_of(&entry.dn)? else {
+        return Ok(None);
+    };
+    let record = write_checks::record_of(view, id)?;
+    if record.is_glue() || !execution.disclosure().discloses_entry(id)? {
+        return Ok(None);
+    }
+    let check = WriteCheck::on_entry(execution.requester(), entry).within(view);
+    if !check.permits(Target::Entry, execution.needed_on_entry(Privileges::ADD)) {
+        return Ok(None);
+    }
+    for overlay in &overlays.adds {
+        if let Some(changes) = overlay.instead_of_add(execution, &record, entry)? {
+            return Ok(Some(changes));
+        }
+    }
+    Ok(None)
 }
 
 /// Shows the entry to overlays before the schema check, as in slapd.

@@ -1,14 +1,16 @@
 //! The content of a write operation of RFC 4511, checked by the schema alone.
 
+use std::sync::Arc;
+
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, Request};
 use ironbark_model::Dn;
 
 use super::{add, modify_dn, write_checks};
 use crate::{
-    Configuration, OperationError,
+    Configuration, NamingContext, OperationError,
     refusal::{AddRefusal, DeleteRefusal, Failure, ModifyDnRefusal, ModifyRefusal},
-    request::modification::{self, Modification},
+    request::modification::{self, Modification, Reading},
 };
 
 /// A write operation, read on the connection's reactor. Requests with invalid syntax are refused before anything else
@@ -34,12 +36,14 @@ impl Change {
                 let dn = write_checks::parse_dn(schema, request.entry)?;
                 // slapd checks the name before the rest only here.
                 refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
-                Self::Add(dn, add::modifications_of(schema, request)?)
+                let modifications = add::modifications_of(reading(configuration, &dn), request)?;
+                Self::Add(dn, modifications)
             }
             Request::Delete(name) => Self::Delete(write_checks::parse_dn(schema, name)?),
             Request::Modify(request) => {
                 let dn = write_checks::parse_dn(schema, request.object)?;
-                Self::Modify(dn, modification::of_request(schema, request.changes)?)
+                let modifications = modification::of_request(reading(configuration, &dn), request.changes)?;
+                Self::Modify(dn, modifications)
             }
             Request::ModifyDn(request) => Self::ModifyDn(Box::new(modify_dn::read(schema, request)?)),
             _ => return Err(Failure::Unexpected.into()),
@@ -70,6 +74,16 @@ impl Change {
             Self::Modify(..) => Operation::Modify,
             Self::ModifyDn(_) => Operation::ModifyDn,
         }
+    }
+}
+
+/// How values of an entry with this name are read.
+fn reading<'a>(configuration: &'a Configuration, dn: &Dn) -> Reading<'a> {
+    let takes_empty_strings =
+        |context: &Arc<NamingContext>| context.overlays().drops_empty_strings && context.database().is_some();
+    Reading {
+        schema: &configuration.schema,
+        takes_empty_strings: configuration.context_of(dn).is_some_and(takes_empty_strings),
     }
 }
 

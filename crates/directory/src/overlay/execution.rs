@@ -288,6 +288,18 @@ impl<'w, 'd> Execution<'w, 'd> {
         values.iter().all(|value| may(value))
     }
 
+    /// Those of some values of a stored entry that the access rules let the requester compare with.
+    pub fn comparable<'v>(
+        &self,
+        record: &Record<'_>,
+        description: &AttributeDescription,
+        values: &'v [Vec<u8>],
+    ) -> Vec<&'v [u8]> {
+        let check = WriteCheck::on_record(self.requester(), record, self.view());
+        let may = |value: &&[u8]| check.permits(Target::Attribute(description, Some(value)), Privileges::COMPARE);
+        values.iter().map(Vec::as_slice).filter(may).collect()
+    }
+
     /// Whether a cleartext password matches a stored value.
     ///
     /// A slow comparison that was not computed before is computed on the hashing pool. The operation is then executed

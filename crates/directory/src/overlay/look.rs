@@ -137,6 +137,14 @@ impl<'a> DerivingLook<'a> {
         is_readable.then(|| visit(Readable(Some(&check))))
     }
 
+    /// What who asks may write of an entry.
+    pub fn writable<'r>(&self, record: &'r Record<'r>) -> Writable<'r>
+    where
+        'a: 'r,
+    {
+        Writable(WriteCheck::on_record(self.asker, record, self.view))
+    }
+
     /// Calls `visit` with the entries that a search finds for who asks, those of other databases with a look at these,
     /// until it breaks. Referrals are entries like others.
     ///
@@ -301,11 +309,23 @@ impl Readable<'_, '_> {
     }
 }
 
+/// What a client may write of an entry.
+pub struct Writable<'r>(WriteCheck<'r>);
+
+impl Writable<'_> {
+    /// Whether it may add and delete an attribute, or one value of it.
+    pub fn has(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
+        self.0.permits(Target::Attribute(attribute, value), WRITE)
+    }
+}
+
 /// Whether a search without controls, but manageDSAit, shows such an entry.
 fn is_ordinary(record: &Record<'_>, search: &UrlSearch) -> bool {
     !record.is_glue() && (search.scope == Scope::Base || !record.is_subentry())
 }
 
+/// What a modify request needs at most.
+const WRITE: Privileges = Privileges::ADD.with(Privileges::DELETE);
 /// Steps for looking at an entry.
 const SCAN_STEPS: u64 = 10;
 /// Entries that a rule of dgAuthz may read.

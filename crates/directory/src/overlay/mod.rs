@@ -4,6 +4,7 @@
 //! a capability that no overlay has costs nothing. Changes that an overlay makes in the transaction are ordinary
 //! effects of the same change record. An overlay never sees a connection.
 
+mod adds;
 mod binds;
 mod comparisons;
 mod content;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use ironbark_ldap_proto::controls::ControlSet;
 
 pub use self::{
+    adds::AddHooks,
     binds::{BindAttempt, BindHooks, SecondFactor, Spending},
     comparisons::CompareHooks,
     content::{ContentHooks, Renaming},
@@ -50,7 +52,7 @@ pub use self::{
     execution::{Execution, Passwords},
     extended::{ExtendedHooks, ExtendedWrite},
     followers::{Changes, Follower},
-    look::{DerivingLook, Readable, VisitFound},
+    look::{DerivingLook, Readable, VisitFound, Writable},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     provider::SyncProvider,
@@ -69,6 +71,7 @@ pub(crate) use self::{
 pub use crate::{
     authorization::UrlSearch,
     outcome::given::{Answer, Unsolicited},
+    request::modification::is_text_of_users,
     request::responses::{ResponseHooks, ResponseWait, SentResult},
 };
 
@@ -85,6 +88,8 @@ pub struct Overlay {
     pub requests: Option<Arc<dyn RequestHooks>>,
     /// Before a write.
     pub content: Option<Arc<dyn ContentHooks>>,
+    /// When an entry is to be added that is there.
+    pub adds: Option<Arc<dyn AddHooks>>,
     /// Before a write, on the resulting entry.
     pub outcomes: Option<Arc<dyn OutcomeHooks>>,
     /// In the transaction of a write.
@@ -115,6 +120,8 @@ pub struct Overlay {
     pub provider: Option<Arc<SyncProvider>>,
     /// Whether entries of the database may be dynamic (RFC 2589): the root DSE shows this in `dynamicSubtrees`.
     pub keeps_dynamic_entries: bool,
+    /// Whether requests may have empty values of the syntax Directory String. Its [`ContentHooks`] drop them.
+    pub drops_empty_strings: bool,
     /// Request controls that exist because the overlay does.
     pub controls: ControlSet,
 }
@@ -126,6 +133,7 @@ impl Overlay {
             name,
             requests: None,
             content: None,
+            adds: None,
             outcomes: None,
             effects: None,
             follower: None,
@@ -141,6 +149,7 @@ impl Overlay {
             unbinds: None,
             provider: None,
             keeps_dynamic_entries: false,
+            drops_empty_strings: false,
             controls: ControlSet::NONE,
         }
     }

@@ -6,7 +6,7 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, CompareHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower,
+    AddHooks, BindHooks, CompareHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower,
     OutcomeHooks, Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
     facts::KnownFacts,
 };
@@ -20,6 +20,7 @@ pub struct Pipeline {
     overlays: Vec<Arc<Overlay>>,
     pub(crate) requests: Vec<Arc<dyn RequestHooks>>,
     pub(crate) content: Vec<Arc<dyn ContentHooks>>,
+    pub(crate) adds: Vec<Arc<dyn AddHooks>>,
     pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
     /// Overlays that act last stand behind the others.
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
@@ -40,6 +41,8 @@ pub struct Pipeline {
     pub(crate) unbinds: Vec<Arc<dyn UnbindHooks>>,
     /// `None`: the database is not synchronized.
     pub(crate) provider: Option<Arc<SyncProvider>>,
+    /// Whether some overlay drops empty strings from requests.
+    pub(crate) drops_empty_strings: bool,
     /// Controls that exist because of overlays.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -76,6 +79,7 @@ impl Pipeline {
         for overlay in configured.iter().rev() {
             pipeline.requests.extend(overlay.requests.clone());
             pipeline.content.extend(overlay.content.clone());
+            pipeline.adds.extend(overlay.adds.clone());
             pipeline.outcomes.extend(overlay.outcomes.clone());
             pipeline.effects.extend(overlay.effects.clone());
             pipeline.followers.extend(overlay.follower.clone());
@@ -87,6 +91,7 @@ impl Pipeline {
             pipeline.extended.extend(overlay.extended.clone());
             pipeline.timers.extend(overlay.timer.clone());
             pipeline.unbinds.extend(overlay.unbinds.clone());
+            pipeline.drops_empty_strings |= overlay.drops_empty_strings;
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.provider.is_some() {
                 pipeline.provider.clone_from(&overlay.provider);

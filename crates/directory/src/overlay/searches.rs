@@ -15,6 +15,13 @@ pub trait SearchHooks: Send + Sync {
     /// # Errors
     /// It refuses the search.
     fn begin(&self, search: &BeginningSearch<'_>) -> Result<Option<Box<dyn Arrangement>>, OperationError>;
+
+    /// Whether a search for all user attributes gets the operational ones too. Asked of the database that the base is
+    /// in.
+    fn adds_operational(&self, search: &BeginningSearch<'_>) -> bool {
+        let _ = search;
+        false
+    }
 }
 
 /// A search that has been admitted.
@@ -25,6 +32,8 @@ pub struct BeginningSearch<'a> {
     pub context: &'a NamingContext,
     /// Who asks.
     pub origin: &'a RequestContext,
+    /// The name of the base object.
+    pub base: &'a Dn,
     /// The request.
     pub request: &'a SearchRequest<'a>,
     /// When it began.

@@ -3,11 +3,13 @@
 //! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work
 //! or memory.
 
+mod apr1;
 mod argon2;
 mod crypt;
 mod digest;
 mod encoding;
 mod error;
+mod netscape;
 mod nt;
 mod pbkdf2;
 mod scheme;

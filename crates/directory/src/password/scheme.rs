@@ -1,6 +1,6 @@
 //! The registry of password storage schemes.
 
-use super::{argon2, crypt, digest, error::HashError, nt, pbkdf2, scram};
+use super::{apr1, argon2, crypt, digest, error::HashError, netscape, nt, pbkdf2, scram};
 
 /// A password storage scheme that can be verified; [`Scheme::hash`] says which schemes also make new values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,10 @@ pub enum Scheme {
     Crypt,
     /// `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`.
     Scram(scram::Hash),
+    /// `{APR1}` and `{BSDMD5}`.
+    Apr1(apr1::Variant),
+    /// `{NS-MTA-MD5}`: of Netscape's mail server.
+    Netscape,
     /// `{NT}`: the hash of Windows.
     Nt,
 }
@@ -53,6 +57,9 @@ const NAMES: &[(&str, Scheme)] = {
         ("SCRAM-SHA-1", Scheme::Scram(scram::Hash::Sha1)),
         ("SCRAM-SHA-256", Scheme::Scram(scram::Hash::Sha256)),
         ("SCRAM-SHA-512", Scheme::Scram(scram::Hash::Sha512)),
+        ("APR1", Scheme::Apr1(apr1::Variant::Apache)),
+        ("BSDMD5", Scheme::Apr1(apr1::Variant::Bsd)),
+        ("NS-MTA-MD5", Scheme::Netscape),
         ("CLEARTEXT", Scheme::Cleartext),
     ]
 };
@@ -105,8 +112,8 @@ impl Scheme {
 
     pub(crate) fn cost(self) -> Cost {
         match self {
-            Self::Cleartext | Self::Digest(..) | Self::Nt => Cost::Cheap,
-            Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt | Self::Scram(_) => Cost::Slow,
+            Self::Cleartext | Self::Digest(..) | Self::Netscape | Self::Nt => Cost::Cheap,
+            Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt | Self::Scram(_) | Self::Apr1(_) => Cost::Slow,
         }
     }
 
@@ -118,6 +125,8 @@ impl Scheme {
             Self::Argon2 => argon2::verify(hash, presented),
             Self::Crypt => crypt::verify(hash, presented),
             Self::Scram(function) => scram::verify(function, hash, presented),
+            Self::Apr1(variant) => apr1::verify(variant, hash, presented),
+            Self::Netscape => netscape::verify(hash, presented),
             Self::Nt => nt::verify(hash, presented),
         }
     }
@@ -132,7 +141,8 @@ impl Scheme {
             Self::Argon2 => argon2::hash(presented, salt, &mut out)?,
             Self::Crypt => crypt::hash(presented, salt, &mut out)?,
             Self::Scram(function) => scram::hash(function, presented, salt, &mut out),
-            Self::Nt => return Err(HashError::VerifyOnly),
+            Self::Apr1(variant) => apr1::hash(variant, presented, salt, &mut out).ok_or(HashError::Failed)?,
+            Self::Netscape | Self::Nt => return Err(HashError::VerifyOnly),
         }
         Ok(out)
     }

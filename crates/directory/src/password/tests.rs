@@ -24,6 +24,42 @@ fn known_values_of_each_scheme_verify() {
 }
 
 #[test]
+fn values_of_apache_bsd_and_netscape_verify() {
+    const LONG: &str = "a rather long password, of 50 octets, with blanks!";
+    for (stored, password) in [
+        ("{APR1}iRf2XXhxEvhCbHdc7SzzfmFiY2RlZmdo", "secret"),
+        ("{APR1}+SGAPnoccu4Rzqhia5U393h5eg==", LONG),
+        ("{BSDMD5}udYG/iN2VDbsPgzU6McBcGFiY2RlZmdo", "secret"),
+        ("{BSDMD5}GUuoWoxT5RGi65PD1JhJY3h5eg==", LONG),
+        (
+            "{NS-MTA-MD5}df52ce3881015fdeaff84ddfc1b25fd80123456789abcdef0123456789abcdef",
+            "secret",
+        ),
+    ] {
+        assert!(verify(stored.as_bytes(), password.as_bytes()), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"Secret"), "{stored}");
+        assert!(
+            !verify(&stored.as_bytes()[..stored.len() - 8], password.as_bytes()),
+            "{stored}"
+        );
+    }
+    let netscape = Scheme::from_name(b"NS-MTA-MD5").expect("known");
+    assert_eq!(hash(netscape, b"secret", &mut |_| ()), Err(HashError::VerifyOnly));
+}
+
+#[test]
+fn a_long_password_or_salt_costs_no_thousand_rounds() {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    let apr1 = Scheme::from_name(b"APR1").expect("known");
+    assert_eq!(super::cost(b"{APR1}x"), super::Cost::Slow);
+    assert!(hash(apr1, &[b'x'; 1024], &mut |_| ()).is_ok());
+    assert_eq!(hash(apr1, &[b'x'; 1025], &mut |_| ()), Err(HashError::Failed));
+    // 16 octets of digest, and a salt of 10 million octets: a thousand rounds of it would take a minute.
+    let stored = format!("{{APR1}}{}", STANDARD.encode(vec![1; 10_000_000]));
+    assert!(!verify(stored.as_bytes(), b"secret"));
+}
+
+#[test]
 fn scrypt_and_nt_hashes_of_crypt_verify() {
     for stored in [
         "{CRYPT}$7$C6..../....SodiumChloride$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
@@ -57,6 +93,8 @@ fn a_new_hash_verifies_its_password_and_no_other() {
         "SHA384",
         "SSHA512",
         "SHA512",
+        "APR1",
+        "BSDMD5",
         "PBKDF2",
         "PBKDF2-SHA256",
         "PBKDF2-SHA512",

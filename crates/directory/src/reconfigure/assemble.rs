@@ -44,7 +44,8 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
     }
     let (old, new) = (&current.schema_definitions, &read.schema_definitions);
     let has_same_names = current.schema.takes_unknown_types_like(&read.schema);
-    if has_same_names && old.iter().map(content).eq(new.iter().map(content)) {
+    let has_same_booleans = current.schema.takes_any_case_booleans() == read.schema.takes_any_case_booleans();
+    if has_same_names && has_same_booleans && old.iter().map(content).eq(new.iter().map(content)) {
         read.schema = Arc::clone(&current.schema);
     }
 }
@@ -88,7 +89,9 @@ fn configuration(
         attached: Attached::new(overlays),
         backend: Backend::Frontend,
     };
-    let of_overlays = of_overlays(&contexts);
+    let mut of_overlays = of_overlays(&contexts);
+    // Of the root DSE, also without a database.
+    of_overlays.has_search_hooks |= !frontend.overlays().searches.is_empty();
     let mut configuration = Configuration {
         registry: read.registry,
         decode_limits: DecodeLimits {

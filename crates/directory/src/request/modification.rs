@@ -34,6 +34,26 @@ pub enum Authority {
     Server,
 }
 
+/// How the values of a request are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) schema: &'a Schema,
+    /// Whether empty values of the syntax Directory String are taken: an overlay drops them.
+    pub(crate) takes_empty_strings: bool,
+}
+
+impl Reading<'_> {
+    fn conforms(&self, attribute_type: &AttributeType, value: &[u8]) -> bool {
+        (attribute_type.syntax.validate)(self.schema, value).is_ok()
+            || (self.takes_empty_strings && value.is_empty() && is_text_of_users(attribute_type))
+    }
+}
+
+/// Whether it is a user attribute with the syntax Directory String.
+pub fn is_text_of_users(attribute_type: &AttributeType) -> bool {
+    attribute_type.syntax.oid == oid::DIRECTORY_STRING && !attribute_type.is_operational()
+}
+
 /// One change of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Modification {
@@ -78,13 +98,14 @@ impl Modification {
     ///
     /// # Errors
     /// `undefinedAttributeType`, `invalidAttributeSyntax`, `constraintViolation`, `attributeOrValueExists`.
-    pub fn requested(
-        schema: &Schema,
+    pub(crate) fn requested(
+        reading: Reading<'_>,
         kind: ModificationKind,
         name: &[u8],
         values: ValueSet<'_>,
     ) -> Result<Self, OperationError> {
         let name = String::from_utf8_lossy(name).into_owned();
+        let schema = reading.schema;
         let description = resolve(schema, &name)?;
         let attribute_type = schema.attribute_type(description.attribute_type);
         if kind == ModificationKind::Increment && attribute_type.syntax.oid != oid::INTEGER {
@@ -98,16 +119,17 @@ impl Modification {
             normalized: Vec::new(),
             authority: Authority::Client,
         };
-        modification.take_values(schema, attribute_type, values)?;
+        modification.take_values(reading, attribute_type, values)?;
         Ok(modification)
     }
 
     fn take_values(
         &mut self,
-        schema: &Schema,
+        reading: Reading<'_>,
         attribute_type: &AttributeType,
         values: ValueSet<'_>,
     ) -> Result<(), AttributeRefusal> {
+        let schema = reading.schema;
         let by_number = self.kind == ModificationKind::Delete && attribute_type.has_ordered_values();
         for (index, value) in values.iter().enumerate() {
             if by_number && is_number(value) {
@@ -117,7 +139,7 @@ impl Modification {
             // A class must be known: slapd treats an unknown one as a syntax error.
             let is_class = &*attribute_type.oid == OBJECT_CLASS;
             let class = is_class.then(|| schema.find_object_class(value)).flatten();
-            if (is_class && class.is_none()) || (attribute_type.syntax.validate)(schema, value).is_err() {
+            if (is_class && class.is_none()) || !reading.conforms(attribute_type, value) {
                 let name = self.name.clone();
                 return Err(AttributeRefusal::InvalidValue { name, index });
             }
@@ -163,7 +185,10 @@ impl Modification {
 ///
 /// # Errors
 /// As of [`Modification::requested`], for the first one that fails.
-pub(crate) fn of_request(schema: &Schema, changes: Modifications<'_>) -> Result<Vec<Modification>, OperationError> {
+pub(crate) fn of_request(
+    reading: Reading<'_>,
+    changes: Modifications<'_>,
+) -> Result<Vec<Modification>, OperationError> {
     changes
         .iter()
         .map(|change| {
@@ -173,7 +198,7 @@ pub(crate) fn of_request(schema: &Schema, changes: Modifications<'_>) -> Result<
                 ModifyOperation::Replace => ModificationKind::Replace,
                 ModifyOperation::Increment => ModificationKind::Increment,
             };
-            Modification::requested(schema, kind, change.attribute, change.values)
+            Modification::requested(reading, kind, change.attribute, change.values)
         })
         .collect()
 }

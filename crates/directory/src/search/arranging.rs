@@ -42,7 +42,7 @@ impl SearchRun {
     pub(super) fn ask_search_hooks(
         &mut self,
         configuration: &Configuration,
-        context: &Arc<NamingContext>,
+        (context, base): (&Arc<NamingContext>, &Dn),
         request: &SearchRequest<'_>,
         controls: &RequestControls<'_>,
         clock: &Clock,
@@ -53,20 +53,26 @@ impl SearchRun {
         let root = configuration.governing(context);
         let is_asked =
             |one: &&Arc<NamingContext>| one.number == root.number || configuration.governing(one).number == root.number;
+        let (origin, now) = (&self.origin, clock.now());
+        let search_of = |context| BeginningSearch {
+            configuration,
+            context,
+            origin,
+            base,
+            request,
+            now,
+            controls,
+        };
         let mut all = Vec::new();
         for context in configuration.contexts.iter().filter(is_asked) {
-            let search = BeginningSearch {
-                configuration,
-                context,
-                origin: &self.origin,
-                request,
-                now: clock.now(),
-                controls,
-            };
+            let search = search_of(context);
             for hooks in &context.overlays().searches {
                 all.extend(hooks.begin(&search)?.map(|arrangement| (context.number, arrangement)));
             }
         }
+        let mut hooks = context.overlays().searches.iter();
+        self.options.adds_operational = hooks.any(|hooks| hooks.adds_operational(&search_of(context)));
+        self.add_operational();
         if !all.is_empty() {
             self.extras.get_or_insert_default().arrangements = Arrangements(all);
         }

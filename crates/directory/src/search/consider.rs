@@ -495,7 +495,9 @@ impl SearchRun {
         }
         let urls: Vec<&[u8]> = urls.iter().map(String::as_bytes).collect();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
-        encode_search_reference(out, id, &List::new(&urls), &[]);
+        if !self.counts_only() {
+            encode_search_reference(out, id, &List::new(&urls), &[]);
+        }
         self.references += 1;
         Ok(())
     }

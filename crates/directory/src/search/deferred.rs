@@ -199,7 +199,13 @@ impl SearchRun {
         budget: Option<&Budget>,
     ) -> Result<(), OperationError> {
         self.selection.resolve(schema, request.attributes.iter(), budget);
+        self.add_operational();
         self.resolve_dereference(schema, controls, budget)
+    }
+
+    /// Selects operational attributes, if an overlay adds them to all user attributes.
+    pub(super) fn add_operational(&mut self) {
+        self.selection.all_operational |= self.options.adds_operational && self.selection.all_user;
     }
 
     /// Compiles the filters of a request and of its controls, and checks the assertion.

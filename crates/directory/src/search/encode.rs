@@ -32,8 +32,8 @@ pub(super) struct EncodeWith<'e> {
     pub(super) budget: Option<&'e Budget>,
 }
 
-/// Appends a search result entry. It holds the attributes and values that the selection, the access rules and the
-/// matched-values control allow.
+/// Appends a search result entry, unless entries are only counted. It holds the attributes and values that the
+/// selection, the access rules and the matched-values control allow.
 pub(super) fn entry(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
@@ -43,6 +43,9 @@ pub(super) fn entry(
     let EncodeWith { answers, work, budget } = with;
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
     let extras = run.extras.as_deref();
+    if extras.is_some_and(|extras| extras.counts_only) {
+        return Ok(());
+    }
     let dereferenced = match extras {
         Some(extras) if !extras.dereference.is_empty() => {
             super::dereference::response(run, entry, &extras.dereference)?

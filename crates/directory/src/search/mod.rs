@@ -8,6 +8,7 @@ mod alias;
 mod arranging;
 mod base;
 mod consider;
+mod counting;
 mod deferred;
 mod dereference;
 mod derived;

@@ -126,11 +126,13 @@ fn prepare_below(
     }
     prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
     begin_sync(run, (configuration, context), (controls, pdu), request, (base, scope))?;
+    run.count_if_asked(context, controls)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
-    run.ask_search_hooks(configuration, context, request, controls, scratch.directory().clock())?;
+    let clock = scratch.directory().clock();
+    run.ask_search_hooks(configuration, (context, base), request, controls, clock)?;
     let place = SearchPlace {
         configuration,
         context,
@@ -225,6 +227,7 @@ fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> Searc
         types_only: request.types_only,
         deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
         manage_dsa_it: controls.manage_dsa_it.is_some(),
+        adds_operational: false,
         domain_scope: controls.domain_scope.is_some() || has_scope_flag,
         subentries: controls.subentries.map(|control| control.value.visible),
     }

@@ -28,6 +28,9 @@ impl SearchRun {
     /// # Errors
     /// The storage failed.
     pub(super) fn told(&self, entry: &VisibleEntry<'_>) -> Result<Option<ResponseWait>, OperationError> {
+        if self.counts_only() {
+            return Ok(None);
+        }
         let hearing = self
             .origin
             .responses

@@ -63,6 +63,8 @@ pub(crate) struct SearchOptions {
     /// `derefInSearching` or `derefAlways`.
     pub(crate) deref_in_searching: bool,
     pub(crate) manage_dsa_it: bool,
+    /// An overlay says that all user attributes bring the operational ones.
+    pub(crate) adds_operational: bool,
     /// Domain scope: no continuation references.
     pub(crate) domain_scope: bool,
     /// Subentries control: `Some(true)` returns only subentries, `Some(false)` only other entries. Without the control
@@ -88,6 +90,8 @@ pub(crate) struct SearchExtras {
     pub(crate) sort: Option<Sorting>,
     /// The requested part of the sorted entries.
     pub(crate) view: Option<ListView>,
+    /// Nothing is sent but the numbers of what is found.
+    pub(crate) counts_only: bool,
     /// A filter that is true for values that match any filter of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,

@@ -134,6 +134,7 @@ impl SearchRun {
             .map(Control::optional);
         let synchronized = extras.and_then(|extras| extras.sync.as_ref()?.done_control());
         let of_tree = extras.and_then(|extras| extras.tree_sync.as_ref()?.done_control());
+        let counted = self.counted();
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);
@@ -145,6 +146,9 @@ impl SearchRun {
             controls.push(control);
         }
         if let Some(control) = synchronized.as_ref().or(of_tree.as_ref()) {
+            controls.push(control);
+        }
+        if let Some(control) = &counted {
             controls.push(control);
         }
         let (code, text) = match &self.verdict {
@@ -165,7 +169,7 @@ impl SearchRun {
         };
         let detail = SearchDetail(self);
         let outcome = Outcome {
-            entries: self.sent_now(),
+            entries: if counted.is_some() { 0 } else { self.sent_now() },
             matched_dn: self.verdict.as_ref().map_or("", |verdict| &verdict.matched_dn),
             detail: Some(&detail),
             ..Outcome::new(Operation::Search, code, text)

@@ -75,6 +75,10 @@ pub struct Answer {
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
+    /// Code, entries and references of the no-op search response control.
+    pub counted: Option<(u32, u32, u32)>,
+    /// Continuation references that were sent.
+    pub references: usize,
     /// Code of the sort response control.
     pub sorted: Option<u32>,
     /// Position, count and code of the virtual list view response control.
@@ -97,6 +101,9 @@ impl Answer {
         } else if is(controls::server_side_sort::RESPONSE_OID) {
             let sorted = controls::SortResponse::decode_value(value).expect("a sort result");
             self.sorted = Some(sorted.code.0);
+        } else if is(controls::no_op_search::DESCRIPTOR.oid) {
+            let counted = controls::NoOpSearchResponse::decode_value(value).expect("numbers");
+            self.counted = Some((counted.code.0, counted.entries, counted.references));
         } else if is(controls::virtual_list_view::RESPONSE_OID) {
             let view = controls::VirtualListViewResponse::decode_value(value).expect("what became of a view");
             assert_eq!(view.context_id, None);
@@ -637,6 +644,8 @@ pub fn read_answer(mut out: &[u8]) -> Answer {
         read_entry: None,
         value: None,
         cookie: None,
+        counted: None,
+        references: 0,
         sorted: None,
         viewed: None,
         policy: None,
@@ -658,6 +667,10 @@ pub fn read_answer(mut out: &[u8]) -> Answer {
                 }
                 continue;
             }
+            Response::SearchReference(_) => {
+                answer.references += 1;
+                continue;
+            }
             Response::Done(_, result) => result,
             Response::Bind(response) => {
                 answer.value = response.server_sasl_credentials.map(<[u8]>::to_vec);
@@ -667,7 +680,7 @@ pub fn read_answer(mut out: &[u8]) -> Answer {
                 answer.value = response.value.map(<[u8]>::to_vec);
                 response.result
             }
-            _ => continue,
+            Response::Intermediate(_) => continue,
         };
         answer.code = result.code.0;
         answer.matched_dn = text(result.matched_dn);

@@ -3,12 +3,12 @@
 
 use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PasswordPolicyRequest, PermissiveModify,
-    PostRead, PreRead, ProxiedAuthorization, RelaxRules, SearchOptions, SessionTracking, SortKeys, Subentries,
-    SyncRequest, TreeDelete, ValueSort, VirtualListView, account_usability, assertion, dereference, domain_scope,
-    dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, paged_results, password_policy,
-    permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
-    session_tracking, subentries, sync, tree_delete, value_sort, virtual_list_view,
+    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults, PasswordPolicyRequest,
+    PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RelaxRules, SearchOptions, SessionTracking, SortKeys,
+    Subentries, SyncRequest, TreeDelete, ValueSort, VirtualListView, account_usability, assertion, dereference,
+    domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, no_op_search, paged_results,
+    password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options,
+    server_side_sort, session_tracking, subentries, sync, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -148,6 +148,8 @@ table! {
         AccountUsability, account_usability: AccountUsabilityRequest, account_usability::DESCRIPTOR;
         /// OpenLDAP's, of overlay valsort.
         ValueSort, value_sort: ValueSort, value_sort::DESCRIPTOR;
+        /// OpenLDAP's, of overlay noopsrch.
+        NoOpSearch, no_op_search: NoOpSearch, no_op_search::DESCRIPTOR;
         /// draft-ietf-ldapext-ldapv3-vlv, of overlay sssvlv.
         VirtualListView, virtual_list_view: VirtualListView<'a>, virtual_list_view::DESCRIPTOR;
         /// RFC 4533, of overlay syncprov.
@@ -174,7 +176,7 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy and syncprov.
+        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -191,6 +193,7 @@ mod tests {
             "1.3.6.1.4.1.42.2.27.8.5.1",
             "1.3.6.1.4.1.42.2.27.9.5.8",
             "1.3.6.1.4.1.4203.1.9.1.1",
+            "1.3.6.1.4.1.4203.666.5.18",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

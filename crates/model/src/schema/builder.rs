@@ -45,6 +45,13 @@ impl SchemaBuilder {
         self
     }
 
+    /// Lets values of the syntax Boolean have any case.
+    #[must_use]
+    pub fn any_case_booleans(mut self, may: bool) -> Self {
+        self.base.any_case_booleans = may;
+        self
+    }
+
     /// Keeps the definitions added from now on out of the subschema subentry, until [`Schema::revealing`] shows them.
     pub fn hide(&mut self) {
         self.hidden = true;

@@ -55,12 +55,18 @@ pub struct Schema {
     class_names: NameIndex,
     closures: Closures,
     unknown_types: UnknownTypes,
+    any_case_booleans: bool,
     /// A type and a class that nothing refers to. Look-ups by a number of another schema (a fault of the caller) return
     /// them.
     stray: Box<(AttributeType, ObjectClass)>,
 }
 
 impl Schema {
+    /// Whether values of the syntax Boolean may have any case (OpenLDAP's module ciboolean).
+    pub fn takes_any_case_booleans(&self) -> bool {
+        self.any_case_booleans
+    }
+
     /// All attribute types by number.
     pub fn attribute_types(&self) -> &[AttributeType] {
         &self.attribute_types

@@ -134,6 +134,7 @@ fn empty() -> Schema {
         class_names: NameIndex::default(),
         closures: Closures::default(),
         unknown_types: UnknownTypes::default(),
+        any_case_booleans: false,
         stray: Box::new((
             AttributeType {
                 number: TypeNumber(u32::MAX),

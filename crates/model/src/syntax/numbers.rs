@@ -34,8 +34,13 @@ fn is_number(digits: &[u8]) -> bool {
     matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
 }
 
-fn boolean(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    require(matches!(value, b"TRUE" | b"FALSE"))
+fn boolean(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    let is_any_case = || {
+        [&b"TRUE"[..], b"FALSE"]
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(value))
+    };
+    require(matches!(value, b"TRUE" | b"FALSE") || schema.takes_any_case_booleans() && is_any_case())
 }
 
 /// `'0101'B`.

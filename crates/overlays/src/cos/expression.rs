@@ -150,7 +150,7 @@ mod tests {
     fn made(text: &str) -> Option<Vec<String>> {
         let schema = Schema::system();
         let expression = Expression::parse(&schema, text)?;
-        let dn = Dn::parse(&schema, b"cn=Ann Ray,o=x").unwrap();
+        let dn = Dn::parse(&schema, b"cn=Ann Ray,cn=x").unwrap();
         let uid = schema.attribute_description(b"uid").unwrap();
         let values = expression.values(&dn, &schema, |attribute| {
             Ok::<_, Infallible>(if *attribute == uid {

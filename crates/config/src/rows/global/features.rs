@@ -36,6 +36,8 @@ const PASSWORD_SCHEMES: &[&str] = &[
     "{SCRAM-SHA-1}",
     "{SCRAM-SHA-256}",
     "{SCRAM-SHA-512}",
+    "{APR1}",
+    "{BSDMD5}",
 ];
 
 pub(crate) const ROWS: &[Setting] = &[
@@ -106,8 +108,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .does(
             "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, \
              `{SMD5}`, `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without \
-             salt, `{PBKDF2}` with its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. \
-             Passwords in add and modify requests are stored as they come.",
+             salt, `{PBKDF2}` with its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`, \
+             `{APR1}`, `{BSDMD5}`. Passwords in add and modify requests are stored as they come.",
         )
         .like(&["{SSHA512} {CRYPT}"])
         .obeyed(Handler::Global {

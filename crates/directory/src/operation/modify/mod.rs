@@ -61,9 +61,7 @@ pub(crate) fn run(
     let id = execution.locate(dn)?;
     if modifications.is_empty() && asked > 0 {
         // An overlay has found that they change nothing.
-        let mut success = prepare(execution, id, &modifications, rights)?.success;
-        success.post_read = read_entry::post_read(execution, id)?;
-        return Ok(success);
+        return change_nothing(execution, id, rights);
     }
     write_checks::add_stamps(execution, &mut modifications);
     let Prepared {
@@ -84,6 +82,27 @@ pub(crate) fn run(
             deleted_tree: None,
         },
     )?;
+    success.post_read = read_entry::post_read(execution, id)?;
+    Ok(success)
+}
+
+/// Makes the changes that overlays have made of an add.
+pub(super) fn run_instead_of_add(
+    execution: &mut Execution<'_, '_>,
+    dn: &Dn,
+    mut modifications: Vec<Modification>,
+) -> Result<Success, OperationError> {
+    if modifications.is_empty() {
+        let id = execution.locate(dn)?;
+        return change_nothing(execution, id, Rights::Granted);
+    }
+    modification::check_permitted(execution.schema(), &mut modifications, execution.is_relaxed())?;
+    run(execution, dn, modifications)
+}
+
+/// The answer to a request of which nothing is left.
+fn change_nothing(execution: &Execution<'_, '_>, id: EntryId, rights: Rights) -> Result<Success, OperationError> {
+    let mut success = prepare(execution, id, &[], rights)?.success;
     success.post_read = read_entry::post_read(execution, id)?;
     Ok(success)
 }
@@ -203,6 +222,14 @@ pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) ->
         ModificationKind::Delete => each(Privileges::DELETE),
         // Both are checked: a client that may only write its own name must not remove the others.
         ModificationKind::Replace => whole(Privileges::DELETE) && each(Privileges::ADD),
+    }
+}
+
+impl Execution<'_, '_> {
+    /// Whether the access rules grant the client a change of a stored entry.
+    pub fn grants(&self, record: &Record<'_>, modification: &Modification) -> bool {
+        let check = WriteCheck::on_record(self.requester(), record, self.view());
+        is_granted(&check, modification)
     }
 }
 
