@@ -94,16 +94,59 @@ impl Lists {
                 found.push(Holder { id, dn });
             }
         }
+        for id in self.stored_holders(groups, look, dn.normalized())? {
+            let is_known = found.iter().any(|holder| holder.id == id);
+            let Some(group) = look.view.record(id)?.filter(|_| !is_known) else {
+                continue;
+            };
+            let class = match self.of(id, groups.number) {
+                Some(_) => &groups.set.class,
+                None => match groups
+                    .map
+                    .static_class
+                    .as_ref()
+                    .filter(|class| is_matched(class, &group))
+                {
+                    Some(class) => class,
+                    None => continue,
+                },
+            };
+            if rights == Rights::Group || look.matches(&group, class) {
+                let dn = look.view.dn(id)?;
+                found.push(Holder { id, dn });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The entries that store a name as a member, groups at least. Without an index on members the groups are looked
+    /// at, as slapd does: no scan of the database for each entry.
+    fn stored_holders(
+        &self,
+        groups: Groups<'_>,
+        look: &DerivingLook<'_>,
+        normal: &[u8],
+    ) -> Result<Vec<EntryId>, StoreError> {
+        let member = &groups.map.member;
+        if let Some(found) = look.view.holders(member, normal)? {
+            return Ok(found);
+        }
+        let lists = self.of_set.get(groups.number).into_iter().flatten();
+        let mut all: RoaringTreemap = lists.filter(|list| list.stores_members).map(|list| list.id).collect();
         if let Some(class) = &groups.map.static_class {
-            for id in look.holders(&groups.map.member, dn.normalized())? {
-                let is_known = found.iter().any(|holder| holder.id == id);
-                let Some(group) = look.view.record(id)?.filter(|_| !is_known) else {
-                    continue;
-                };
-                if is_matched(class, &group) && (rights == Rights::Group || look.matches(&group, class)) {
-                    let dn = look.view.dn(id)?;
-                    found.push(Holder { id, dn });
-                }
+            match look.view.may_match(class)? {
+                DerivedCandidates::Ids(ids) => all |= ids,
+                _ => return look.holders(member, normal),
+            }
+        }
+        let mut found = Vec::new();
+        for id in all {
+            if !look.view.spend(LINK_STEPS) {
+                break;
+            }
+            let held = look.view.record(id)?.and_then(|group| group.values(member));
+            if held.map(|held| held.holds_normalized(normal)).transpose()? == Some(true) {
+                found.push(id);
             }
         }
         Ok(found)
@@ -216,8 +259,10 @@ impl Lists {
                     above.push(list.id);
                 }
             }
-            if goes_on {
+            if item.is_chain() {
                 above.extend(look.holders(&groups.map.member, &name)?);
+            } else if goes_on {
+                above.extend(self.stored_holders(groups, look, &name)?);
             }
             for id in above {
                 if !look.view.spend(1) {

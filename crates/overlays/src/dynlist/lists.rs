@@ -30,6 +30,8 @@ pub(super) struct List {
     pub(super) id: EntryId,
     pub(super) dn: Dn,
     pub(super) urls: Vec<ListUrl>,
+    /// Whether it holds values of the attribute for members.
+    pub(super) stores_members: bool,
     /// `dgIdentity`.
     pub(super) identity: Option<Dn>,
     /// `dgAuthz`.
@@ -118,6 +120,7 @@ impl Lists {
             id: record.id,
             dn,
             urls,
+            stores_members: set.maps.iter().any(|map| record.values(&map.member).is_some()),
             // A name that is none: nobody.
             identity: identity
                 .first()

@@ -9,7 +9,6 @@ use super::{
     expand::{Expansion, for_each_name, normal},
     groups::{LINK_STEPS, located},
     lists::{Gives, Groups, Lists},
-    sets::is_matched,
 };
 
 /// A value that names a member, and its normal form.
@@ -198,12 +197,10 @@ impl Lists {
                 may = may.or(look.may_find(search)?);
             }
         }
-        let is_static = groups
-            .map
-            .static_class
-            .as_ref()
-            .is_some_and(|class| is_matched(class, group));
-        let Some(held) = group.values(&groups.map.member).filter(|_| is_static) else {
+        let Some(held) = group
+            .values(&groups.map.member)
+            .filter(|_| self.is_group(groups, group))
+        else {
             return Ok(may);
         };
         let mut ids = RoaringTreemap::new();

@@ -18,7 +18,12 @@ const ROOT: &str = "cn=root,dc=ex";
 
 /// People a to d below `ou=p`; a and b have the title red.
 fn site(lines: &str) -> Site {
-    let lines = format!("index objectClass,member,title eq\n{lines}");
+    site_with("objectClass,member,title", lines)
+}
+
+/// The same with these equality indexes.
+fn site_with(indexed: &str, lines: &str) -> Site {
+    let lines = format!("index {indexed} eq\n{lines}");
     let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     site.must_add("dc=ex", "objectClass: domain");
     site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");

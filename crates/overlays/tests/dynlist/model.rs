@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use crate::{FALSE, ROOT, Scope, Site, TRUE, compare, site};
+use crate::{FALSE, ROOT, Scope, Site, TRUE, compare, site, site_with};
 
 const PEOPLE: usize = 4;
 
@@ -13,8 +13,8 @@ const PEOPLE: usize = 4;
 enum Group {
     /// Numbers of entries.
     Stored(Vec<usize>),
-    /// Scope, base (the suffix, people, groups, or an entry), and the title or the street of those found.
-    ByRule(&'static str, usize, &'static str),
+    /// Scope, base (the suffix, people, groups, or an entry), the filter, and a stored member.
+    ByRule(&'static str, usize, &'static str, Option<usize>),
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl Model<'_> {
         match self.group(group) {
             None => Vec::new(),
             Some(Group::Stored(members)) => members.iter().map(|member| member % self.len()).collect(),
-            Some(Group::ByRule(scope, base, filter)) => {
+            Some(Group::ByRule(scope, base, filter, stored)) => {
                 let base = Self::base(*base);
                 let is_found = |number: &usize| {
                     let dn = Self::dn(*number);
@@ -76,7 +76,8 @@ impl Model<'_> {
                     };
                     is_there && Self::matches(*number, filter)
                 };
-                (0..self.len()).filter(is_found).collect()
+                let stored = stored.map(|member| member % self.len());
+                (0..self.len()).filter(is_found).chain(stored).collect()
             }
         }
     }
@@ -92,7 +93,7 @@ impl Model<'_> {
     fn add(&self, site: &mut Site, writes: bool) {
         for number in PEOPLE..self.len() {
             let kind = match self.group(number) {
-                Some(Group::ByRule(scope, base, filter)) => {
+                Some(Group::ByRule(scope, base, filter, _)) => {
                     let url = format!("ldap:///{}??{scope}?{filter}", Self::base(*base));
                     format!("objectClass: groupOfURLs\nmemberURL: {url}")
                 }
@@ -106,10 +107,13 @@ impl Model<'_> {
             let (members, groups) = if writes {
                 let groups = (PEOPLE..self.len()).filter(|group| self.members(*group).contains(&number));
                 (self.members(number), groups.collect())
-            } else if is_stored {
-                (self.direct(number).into_iter().collect(), BTreeSet::new())
             } else {
-                (BTreeSet::new(), BTreeSet::new())
+                let stored = match self.group(number) {
+                    Some(Group::Stored(_)) => self.direct(number),
+                    Some(Group::ByRule(_, _, _, Some(member))) => vec![member % self.len()],
+                    _ => Vec::new(),
+                };
+                (stored.into_iter().collect(), BTreeSet::new())
             };
             let dn = |number: usize| format!("x: {}", Self::dn(number));
             for (attribute, values) in [("member", members), ("seeAlso", groups)] {
@@ -175,7 +179,8 @@ fn group() -> impl Strategy<Value = Group> {
     let scopes = prop::sample::select(&["base", "one", "sub", "children"][..]);
     prop_oneof![
         prop::collection::vec(0..10_usize, 1..4).prop_map(Group::Stored),
-        (scopes, 0..7_usize, filters).prop_map(|(scope, base, filter)| Group::ByRule(scope, base, filter)),
+        (scopes, 0..7_usize, filters, prop::option::weighted(0.3, 0..10_usize))
+            .prop_map(|(scope, base, filter, stored)| Group::ByRule(scope, base, filter, stored)),
     ]
 }
 
@@ -195,10 +200,14 @@ proptest! {
     fn every_answer_is_that_of_a_server_with_members_and_groups_written(
         groups in prop::collection::vec(group(), 1..6),
         questions in prop::collection::vec(question(), 10),
+        indexed in prop::sample::select(&["objectClass,member,title", "objectClass", "title"][..]),
     ) {
         let model = Model(&groups);
         let set = "overlay dynlist\ndynlist-attrset groupOfURLs memberURL member+seeAlso@groupOfNames*";
-        let (mut derives, mut written) = (site(&format!("envflags nosync\n{set}")), site("envflags nosync"));
+        let (mut derives, mut written) = (
+            site_with(indexed, &format!("envflags nosync\n{set}")),
+            site("envflags nosync"),
+        );
         model.add(&mut derives, false);
         model.add(&mut written, true);
         derives.become_(ROOT);
