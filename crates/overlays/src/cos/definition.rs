@@ -24,8 +24,9 @@ pub(super) struct Known {
     expression: AttributeDescription,
     /// Definitions of each kind, and templates.
     classes: [(Kind, ClassNumber); 5],
-    /// Entries of these classes.
+    /// The entries that are definitions, and those that are templates.
     all: CompiledFilter,
+    templates: CompiledFilter,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,9 +99,10 @@ impl Known {
                 value: name.as_bytes().into(),
             })
         };
-        let mut all = CompiledFilter::default();
+        let (mut all, mut templates) = (CompiledFilter::default(), CompiledFilter::default());
         let names = ["cosSuperDefinition", "cosComputedDefinition"];
         all.compile(schema, &Filter::Or(names.map(is_one).to_vec()));
+        templates.compile(schema, &is_one("cosTemplate"));
         Ok(Self {
             schema: Arc::clone(schema),
             object_class: attribute("objectClass")?,
@@ -119,6 +121,7 @@ impl Known {
                 class(Kind::Template, "cosTemplate")?,
             ],
             all,
+            templates,
         })
     }
 
@@ -246,9 +249,11 @@ impl Known {
             return Ok(None);
         };
         let mut templates = HashMap::new();
-        for child in view.children(id)? {
-            let Some(record) = view.record(child?)? else { continue };
-            if self.is_of(&record, Kind::Template)?
+        let plan = view.plan_guarded(id, Scope::OneLevel, &self.templates, None)?;
+        let mut candidates = view.candidates(&plan, 0)?;
+        while let Some(record) = candidates.next_record()? {
+            if record.is_in_scope(id, Scope::OneLevel)?
+                && self.is_of(&record, Kind::Template)?
                 && let Some((_, value)) = view.dn(record.id)?.leaf_assertions(schema).into_iter().next()
             {
                 templates.insert(grade(schema, &specifier, &value), self.template(&record, &attributes)?);
