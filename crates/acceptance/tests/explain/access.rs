@@ -82,6 +82,14 @@ fn rules_that_keep_passwords_are_not_complained_about() {
 }
 
 #[test]
+fn secrets_of_an_overlay_count_where_it_is() {
+    let rules = "access to attrs=userPassword,sambaClearTextPassword,sambaNTPassword,sambaLMPassword,sambaPasswordHistory \
+                 by self =xw by anonymous auth by * none\naccess to * by * read\n";
+    assert_eq!(explain(&with_rules(rules)).status, 0);
+    explain(&with_rules(&format!("{rules}overlay otp\n"))).assert_has("slapd.conf:9: unsafe: access: ", "oathSecret");
+}
+
+#[test]
 fn rules_of_the_frontend_count() {
     let text = format!(
         "{}access to * by * read\ndatabase mdb\nsuffix dc=example,dc=com\ndirectory db\naccess to attrs=cn by * read\n",

@@ -34,8 +34,9 @@ const PASSWORDS: &[&str] = &[
     "ipaNTHash",
     "unicodePwd",
     "radiusTunnelPassword",
-    "oathSecret",
 ];
+/// The secrets of the tokens of overlay otp, likewise.
+const TOKEN_SECRET: &str = "oathSecret";
 /// The old passwords that overlay ppolicy stores. The schema always has this attribute, but without the overlay no
 /// entry has it.
 const PASSWORD_HISTORY: &str = "pwdHistory";
@@ -94,7 +95,8 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             configuration,
             database,
             number,
-            has_policy: has_policy(written),
+            has_policy: has_overlay(written, "ppolicy"),
+            has_tokens: has_overlay(written, "otp"),
         };
         for ((rule, deed, who), leak) in sampling.leaks() {
             sampling.report(written, rule, (deed, &who), &leak, findings);
@@ -103,12 +105,12 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     }
 }
 
-/// Whether overlay ppolicy is configured anywhere.
-fn has_policy(written: &WrittenConfiguration) -> bool {
+/// Whether an overlay is configured anywhere.
+fn has_overlay(written: &WrittenConfiguration, overlay: &str) -> bool {
     written.statements.iter().any(|statement| {
         let is_overlay = statement.means("overlay");
         let mut names = statement.line.arguments.iter();
-        is_overlay && names.any(|name| name.ends_with("ppolicy"))
+        is_overlay && names.any(|name| name.ends_with(overlay))
     })
 }
 
@@ -160,6 +162,8 @@ struct Sampling<'a> {
     number: usize,
     /// Whether overlay ppolicy is configured.
     has_policy: bool,
+    /// Whether overlay otp is configured.
+    has_tokens: bool,
 }
 
 impl Sampling<'_> {
@@ -250,6 +254,9 @@ impl Sampling<'_> {
         let mut names = PASSWORDS.to_vec();
         if self.has_policy {
             names.push(PASSWORD_HISTORY);
+        }
+        if self.has_tokens {
+            names.push(TOKEN_SECRET);
         }
         names
     }

@@ -234,13 +234,15 @@ impl LogFilter<'_, '_> {
 
 /// Attributes that hold passwords or other secrets. They come from our schema files and from schema files that sites
 /// use.
-const SECRETS: [&str; 9] = [
+const SECRETS: [&str; 11] = [
     "userPassword",
     "olcRootPW",
     "pwdHistory",
     "authPassword",
     "sambaNTPassword",
     "sambaLMPassword",
+    "sambaClearTextPassword",
+    "oathSecret",
     "sambaPasswordHistory",
     "krbPrincipalKey",
     "unicodePwd",
