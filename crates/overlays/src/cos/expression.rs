@@ -26,6 +26,11 @@ pub(super) enum Part {
     },
 }
 
+/// Octets of all values that an expression makes for one entry. The others are left out.
+const MOST_OCTETS: usize = 1 << 20;
+/// Parts of an expression. One of more is malformed.
+const MOST_PARTS: usize = 32;
+
 impl Expression {
     /// `None`: it is malformed, or the schema lacks an attribute.
     pub(super) fn parse(schema: &Schema, text: &str) -> Option<Self> {
@@ -39,7 +44,7 @@ impl Expression {
         let parts = parts(schema, body.trim())?;
         // Without a variable a template does the same.
         let has_variable = parts.iter().any(|part| !matches!(part, Part::Literal(_)));
-        has_variable.then_some(Self { gives, parts })
+        (has_variable && parts.len() <= MOST_PARTS).then_some(Self { gives, parts })
     }
 
     /// The values that it makes of those of an entry.
@@ -76,6 +81,7 @@ impl Expression {
                     value.extend_from_slice(first);
                 }
             }
+            bound(&mut made);
         }
         Ok(made)
     }
@@ -102,6 +108,15 @@ impl Expression {
             _ => None,
         }
     }
+}
+
+/// Leaves out what is too much, so that memory is bounded whatever is stored.
+fn bound(made: &mut Vec<Vec<u8>>) {
+    let mut octets = 0_usize;
+    made.retain(|value| {
+        octets = octets.saturating_add(value.len());
+        octets <= MOST_OCTETS
+    });
 }
 
 fn cased(mut values: Vec<Vec<u8>>, is_lower: bool) -> Vec<Vec<u8>> {
@@ -178,6 +193,7 @@ mod tests {
             ("description ${nosuch}", None),
             ("nosuch ${uid}", None),
             ("description", None),
+            (&format!("description {}", "${uid}".repeat(MOST_PARTS + 1)), None),
         ] {
             let found = made(text);
             let found = found

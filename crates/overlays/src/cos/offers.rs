@@ -94,6 +94,9 @@ impl Definitions {
         let mut is_allowed = None;
         let is_held = entry.record.values(attribute).is_some();
         for definition in &self.all {
+            if !entry.look.view.spend(1) {
+                break;
+            }
             for how in definition.gives().filter(|how| how.description == *attribute) {
                 if is_held && !how.wins || how.is_operational && !wanted.has_operational(attribute) {
                     continue;
