@@ -152,12 +152,18 @@ pub struct FilterItem<'f> {
     pub(crate) filter: &'f CompiledFilter,
     pub(crate) at: usize,
     pub(crate) slot: Slot,
+    pub(crate) most: u64,
 }
 
 impl<'f> FilterItem<'f> {
     /// The attribute that is asked for.
     pub fn asked(&self) -> Option<&'f AttributeDescription> {
         self.filter.slot(self.slot)
+    }
+
+    /// Of more candidates than this the planner makes no use: `Unknown` is as good then, and costs less.
+    pub fn most(&self) -> u64 {
+        self.most
     }
 
     /// What is asked.

@@ -1,6 +1,6 @@
 //! Attributes that overlays derive: entries have them without holding them.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use ironbark_model::{AttributeDescription, Dn, schema::ClassNumber};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Record, StoreError, Wanted};
@@ -114,6 +114,31 @@ impl DerivingEntry<'_> {
     /// The storage failed.
     pub fn values(&self, attribute: &AttributeDescription, purpose: Purpose) -> Result<Vec<Vec<u8>>, StoreError> {
         self.record.derived(attribute, purpose)?.merged(&self.record, attribute)
+    }
+
+    /// Calls `visit` with each of them.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn for_each(
+        &self,
+        attribute: &AttributeDescription,
+        purpose: Purpose,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), StoreError> {
+        if self.record.view().deriving_of(attribute, purpose).is_some() {
+            for value in self.values(attribute, purpose)? {
+                visit(&value);
+            }
+            return Ok(());
+        }
+        match self.record.values(attribute) {
+            Some(held) => held.for_each(&mut |value| {
+                visit(value);
+                ControlFlow::Continue(())
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The name.

@@ -7,6 +7,7 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Truth,
     filter::{Assertion, Guard},
 };
+use ironbark_runtime::WallTime;
 use ironbark_store::{DerivedCandidates, EntryGuards, EntryId, Evaluation, Location, Record, Scope, StoreError, View};
 
 use super::{Entries, UrlSearch};
@@ -32,6 +33,11 @@ impl<'a> DerivingLook<'a> {
         self.asker.subject.dn
     }
 
+    /// The time of day.
+    pub fn now(&self) -> WallTime {
+        self.configuration.clock.now()
+    }
+
     /// Whether who asks is the rootdn of the database.
     pub fn is_asked_by_root(&self) -> bool {
         self.asker.subject.is_root
@@ -50,6 +56,19 @@ impl<'a> DerivingLook<'a> {
             ..self.asker.subject
         };
         DerivingLook {
+            asker: Requester { subject, ..self.asker },
+            ..self
+        }
+    }
+
+    /// The same with the server's rights in this database.
+    #[must_use]
+    pub fn as_server(self) -> Self {
+        let subject = Subject {
+            is_root: true,
+            ..self.asker.subject
+        };
+        Self {
             asker: Requester { subject, ..self.asker },
             ..self
         }
@@ -177,6 +196,14 @@ impl<'a> DerivingLook<'a> {
         Ok(())
     }
 
+    /// The same for the entries of this database alone.
+    ///
+    /// # Errors
+    /// The storage failed, or `visit`.
+    pub fn find_in_database(&self, search: &UrlSearch, visit: &mut VisitFound<'_>) -> Result<(), StoreError> {
+        self.find_here((&search.base, search.scope), search, visit).map(|_| ())
+    }
+
     fn find_at(
         &self,
         context: &NamingContext,
@@ -240,16 +267,34 @@ impl<'a> DerivingLook<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Whether a search finds an entry with this name for who asks.
-    pub fn is_found(&self, search: &UrlSearch, record: &Record<'_>, dn: &Dn) -> bool {
-        search.is_in_scope(dn) && is_ordinary(record, search) && self.matches(record, &search.filter)
-    }
-
-    /// The entries of the database that a search may find: all that it finds, and perhaps others.
+    /// Whether an entry of the database is in the scope of a search.
     ///
     /// # Errors
     /// The storage failed.
-    pub fn may_find(&self, search: &UrlSearch) -> Result<DerivedCandidates, StoreError> {
+    pub fn is_in_scope(&self, search: &UrlSearch, record: &Record<'_>) -> Result<bool, StoreError> {
+        match self.view.locate(&search.base)? {
+            Location::Entry(base) => record.is_in_scope(base, search.scope),
+            // The database may be glued in below the base.
+            Location::Missing { .. } => Ok(search.is_in_scope(&self.view.dn(record.id)?)),
+        }
+    }
+
+    /// Whether a search finds an entry in its scope for who asks.
+    pub fn is_found(&self, search: &UrlSearch, record: &Record<'_>) -> bool {
+        is_ordinary(record, search) && self.matches(record, &search.filter)
+    }
+
+    /// Whether who asks may read everything in the database.
+    pub fn reads_everything(&self) -> bool {
+        self.asker.reads_everything()
+    }
+
+    /// The entries of the database that a search may find: all that it finds, and perhaps others. `Unknown` if there
+    /// seem to be more than `most`.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn may_find(&self, search: &UrlSearch, most: u64) -> Result<DerivedCandidates, StoreError> {
         let Location::Entry(base) = self.view.locate(&search.base)? else {
             // The database may be glued in below the base.
             let is_below = self
@@ -259,20 +304,21 @@ impl<'a> DerivingLook<'a> {
                 .any(|suffix| suffix.is_within(&search.base));
             return match search.scope {
                 Scope::Base => Ok(DerivedCandidates::nothing()),
-                _ if is_below => self.view.may_match(&search.filter),
+                _ if is_below => self.view.may_match(&search.filter, most),
                 _ => Ok(DerivedCandidates::nothing()),
             };
         };
-        let may = self.view.may_match(&search.filter)?;
+        let may = self.view.may_match(&search.filter, most)?;
         let limit = match &may {
             DerivedCandidates::Ids(ids) if ids.len() <= FEW => return Ok(may),
             DerivedCandidates::Ids(ids) => ids.len() / 8 + FEW,
-            _ => MOST_LISTED,
+            _ => MOST_LISTED.min(most),
         };
         Ok(may.and(self.view.may_be_in_scope(base, search.scope, limit)?))
     }
 
-    /// The entries that may hold or derive one of some names as a value of an attribute.
+    /// The entries that may hold or derive one of some names as a value of an attribute. `Unknown` if there seem to be
+    /// more than `most`.
     ///
     /// # Errors
     /// The storage failed.
@@ -280,6 +326,7 @@ impl<'a> DerivingLook<'a> {
         &self,
         attribute: &AttributeDescription,
         names: impl IntoIterator<Item = Vec<u8>>,
+        most: u64,
     ) -> Result<DerivedCandidates, StoreError> {
         let text = self.view.schema().description_text(attribute);
         let equal = |name| {
@@ -290,7 +337,7 @@ impl<'a> DerivingLook<'a> {
         };
         let mut filter = CompiledFilter::default();
         filter.compile(self.view.schema(), &Filter::Or(names.into_iter().map(equal).collect()));
-        self.view.may_match(&filter)
+        self.view.may_match(&filter, most)
     }
 }
 

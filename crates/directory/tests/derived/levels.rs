@@ -1,13 +1,13 @@
 //! Derivations of several levels.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ironbark_config::{
     Registry,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
 };
 use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
-use ironbark_model::{AttributeDescription, CompiledFilter, Filter};
+use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
 
 use crate::{
@@ -18,10 +18,23 @@ use crate::{
 
 /// `title` has the values of `description`, between brackets.
 #[derive(Clone)]
-struct Titles {
+pub(crate) struct Titles {
     level: u8,
     title: AttributeDescription,
     description: AttributeDescription,
+    /// How many candidates each look-up was worth.
+    worth: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Titles {
+    pub(crate) fn new(schema: &Schema, level: u8, worth: &Arc<Mutex<Vec<u64>>>) -> Self {
+        Self {
+            level,
+            title: rule::attribute(schema, "title"),
+            description: rule::attribute(schema, "description"),
+            worth: Arc::clone(worth),
+        }
+    }
 }
 
 impl Derivation for Titles {
@@ -47,10 +60,11 @@ impl Derive for Titles {
     }
 
     /// The entries that have a description at all, stored or derived below.
-    fn candidates(&self, look: &DerivingLook<'_>, _: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+    fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+        self.worth.lock().unwrap().push(item.most());
         let mut filter = CompiledFilter::default();
         filter.compile(look.view.schema(), &Filter::Present(b"description".into()));
-        look.view.may_match(&filter)
+        look.view.may_match(&filter, item.most())
     }
 }
 
@@ -82,11 +96,7 @@ fn site(order: &str, level: u8, rule: Rule) -> Site {
     let lines = format!("index description eq,pres\n{order}");
     let mut site = Site::open_of(&registry, &lines, move |config, schema| {
         let derivation: Arc<dyn Derivation> = match config.descriptor().name {
-            "titles" => Arc::new(Titles {
-                level,
-                title: rule::attribute(schema, "title"),
-                description: rule::attribute(schema, "description"),
-            }),
+            "titles" => Arc::new(Titles::new(schema, level, &Arc::default())),
             _ => Arc::new(Streets::new(schema, rule, &Arc::default())),
         };
         Ok(Overlay {

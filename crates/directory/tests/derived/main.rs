@@ -14,6 +14,7 @@ mod facts;
 mod harness;
 mod levels;
 mod model;
+mod planned;
 mod rule;
 mod seen;
 mod tree;

@@ -143,7 +143,10 @@ impl Derive for Collected {
                 }
                 let values = record.derived(attribute, Purpose::Match)?.merged(&record, attribute)?;
                 if !values.is_empty() && item.holds(look.view, attribute, &values) {
-                    may = may.or(look.view.may_be_in_scope(record.id, Scope::Children, MOST_LISTED)?);
+                    may =
+                        may.or(look
+                            .view
+                            .may_be_in_scope(record.id, Scope::Children, MOST_LISTED.min(item.most()))?);
                 }
             }
         }

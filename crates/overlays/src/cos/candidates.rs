@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ironbark_directory::overlay::DerivingLook;
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter};
-use ironbark_store::{DerivedCandidates, EntryId, FilterItem, Scope, StoreError};
+use ironbark_store::{DerivedCandidates, FilterItem, Scope, StoreError};
 
 use super::{
     attribute::CosAttribute,
@@ -28,7 +28,7 @@ impl Definitions {
         let mut may = DerivedCandidates::nothing();
         for definition in &self.all {
             let schema = look.view.schema();
-            for how in definition.gives() {
+            for how in &definition.gives {
                 if schema.is_description_subtype(&how.description, asked) {
                     may = may.or(definition.may_give(look, item, how)?);
                 }
@@ -47,9 +47,9 @@ impl Definition {
     ) -> Result<DerivedCandidates, StoreError> {
         let attribute = &how.description;
         match &self.source {
-            Source::Pointer(_, template) => {
+            Source::Pointer(template) => {
                 if item.holds(look.view, attribute, template.of(attribute)) {
-                    self.all_below(look)
+                    self.all_below(look, item)
                 } else {
                     Ok(DerivedCandidates::nothing())
                 }
@@ -66,7 +66,7 @@ impl Definition {
                     .as_ref()
                     .is_some_and(|template| may_be_any(template.of(attribute)))
                 {
-                    return self.all_below(look);
+                    return self.all_below(look, item);
                 }
                 let names = templates
                     .iter()
@@ -80,14 +80,14 @@ impl Definition {
                     specifier,
                     &["caseIgnoreMatch", "caseIgnoreIA5Match", "distinguishedNameMatch"],
                 ) {
-                    look.may_have(specifier, names)
+                    look.may_have(specifier, names, item.most())
                 } else {
-                    may_hold_some(look, specifier)
+                    may_hold_some(look, item, specifier)
                 }
             }
-            Source::Indirect(_, specifier) => {
+            Source::Indirect(specifier) => {
                 let Some(asked) = item.equalities(look.view) else {
-                    return may_hold_some(look, specifier);
+                    return may_hold_some(look, item, specifier);
                 };
                 let mut names = Vec::new();
                 for value in asked {
@@ -95,7 +95,7 @@ impl Definition {
                         names.push(look.view.dn(id)?.pretty().as_bytes().to_vec());
                     }
                 }
-                look.may_have(specifier, names)
+                look.may_have(specifier, names, item.most())
             }
             Source::Computed(expressions, _) => {
                 let mut may = DerivedCandidates::nothing();
@@ -128,21 +128,18 @@ impl Definition {
                 let rest = value.strip_prefix(before.as_bytes())?;
                 Some(rest.strip_suffix(behind.as_bytes())?.to_vec())
             };
-            return look.may_have(attribute, asked.into_iter().filter_map(inner));
+            return look.may_have(attribute, asked.into_iter().filter_map(inner), item.most());
         }
         match expression.needs() {
-            Some(attribute) => may_hold_some(look, attribute),
-            None => self.all_below(look),
+            Some(attribute) => may_hold_some(look, item, attribute),
+            None => self.all_below(look, item),
         }
     }
 
-    fn all_below(&self, look: &DerivingLook<'_>) -> Result<DerivedCandidates, StoreError> {
-        in_subtree(look, self.base)
+    fn all_below(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+        let most = MOST_LISTED.min(item.most());
+        look.view.may_be_in_scope(self.base, Scope::Subtree, most)
     }
-}
-
-fn in_subtree(look: &DerivingLook<'_>, base: EntryId) -> Result<DerivedCandidates, StoreError> {
-    look.view.may_be_in_scope(base, Scope::Subtree, MOST_LISTED)
 }
 
 /// Whether an attribute has one of these equality rules: then its normal form asks for all spellings.
@@ -152,10 +149,14 @@ fn is_by_text(look: &DerivingLook<'_>, attribute: &AttributeDescription, rules: 
     rule.is_some_and(|rule| rules.contains(&rule.name))
 }
 
-fn may_hold_some(look: &DerivingLook<'_>, attribute: &AttributeDescription) -> Result<DerivedCandidates, StoreError> {
+fn may_hold_some(
+    look: &DerivingLook<'_>,
+    item: &FilterItem<'_>,
+    attribute: &AttributeDescription,
+) -> Result<DerivedCandidates, StoreError> {
     let schema = look.view.schema();
     let text = schema.description_text(attribute);
     let mut filter = CompiledFilter::default();
     filter.compile(schema, &Filter::Present(Cow::Owned(text.into_bytes())));
-    look.view.may_match(&filter)
+    look.view.may_match(&filter, item.most())
 }

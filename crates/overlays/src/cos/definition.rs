@@ -1,6 +1,6 @@
 //! The definitions and templates of a database.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use ironbark_config::SettingError;
 use ironbark_directory::overlay::DerivingLook;
@@ -8,8 +8,10 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, filter::Assertion, schema::ClassNumber, syntax::oid,
 };
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
+use rustc_hash::FxHashMap;
 
 use super::{attribute::CosAttribute, expression::Expression};
+use crate::values::stored;
 
 /// Names of the schema.
 pub(super) struct Known {
@@ -44,37 +46,48 @@ pub(super) struct Definitions {
     pub(super) all: Vec<Definition>,
     /// What they give.
     pub(super) attributes: Vec<AttributeDescription>,
+    /// Who gives each of them: positions in `all`, and in what that gives.
+    givers: Vec<Vec<(usize, usize)>>,
 }
 
 /// A definition.
 pub(super) struct Definition {
     /// The entry whose subtree it is for: its superior.
     pub(super) base: EntryId,
+    /// What it gives, and how.
+    pub(super) gives: Vec<CosAttribute>,
     pub(super) source: Source,
 }
 
 /// Where the values of a definition come from.
 pub(super) enum Source {
     /// One template.
-    Pointer(Vec<CosAttribute>, Template),
+    Pointer(Template),
     /// The template with the name that a value of the entry gives, without regard to case, or the one for all others.
     Classic {
-        attributes: Vec<CosAttribute>,
         specifier: AttributeDescription,
-        templates: HashMap<String, Template>,
+        templates: FxHashMap<String, Template>,
         fallback: Option<Template>,
     },
     /// The entries that the entry names.
-    Indirect(Vec<CosAttribute>, AttributeDescription),
+    Indirect(AttributeDescription),
     /// Values of the entry itself.
     Computed(Vec<Expression>, u64),
 }
 
 /// A template.
 pub(super) struct Template {
-    /// Of the attributes of its definition.
-    pub(super) values: Vec<(AttributeDescription, Vec<Vec<u8>>)>,
+    /// Of each attribute that its definition gives, in that order.
+    given: Vec<Given>,
     pub(super) priority: u64,
+}
+
+/// Values of one attribute.
+struct Given {
+    attribute: AttributeDescription,
+    values: Vec<Vec<u8>>,
+    /// Their normal forms, if the attribute has an equality rule; without those that have none.
+    normals: Vec<Vec<u8>>,
 }
 
 /// The priority without `cosPriority`: the last one.
@@ -132,16 +145,29 @@ impl Known {
     /// Whether an entry's classes allow an attribute.
     pub(super) fn allow(&self, record: &Record<'_>, attribute: &AttributeDescription) -> Result<bool, StoreError> {
         let wanted = attribute.attribute_type;
-        Ok(self.classes_of(record)?.into_iter().any(|class| {
-            Some(class) == self.extensible_object
-                || self.schema.allowed_types(class).binary_search(&wanted).is_ok()
-                || self.schema.required_types(class).binary_search(&wanted).is_ok()
-        }))
+        let Some(held) = record.values(&self.object_class) else {
+            return Ok(false);
+        };
+        let mut allow = false;
+        held.for_each(&mut |name| {
+            allow |= self.schema.find_object_class(name).is_some_and(|class| {
+                let class = class.number;
+                Some(class) == self.extensible_object
+                    || self.schema.allowed_types(class).binary_search(&wanted).is_ok()
+                    || self.schema.required_types(class).binary_search(&wanted).is_ok()
+            });
+            if allow {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        Ok(allow)
     }
 
     fn classes_of(&self, record: &Record<'_>) -> Result<Vec<ClassNumber>, StoreError> {
         let mut found = Vec::new();
-        for value in values(record, &self.object_class)? {
+        for value in stored(record, &self.object_class)? {
             found.extend(self.schema.find_object_class(&value).map(|class| class.number));
         }
         Ok(found)
@@ -172,43 +198,50 @@ impl Definitions {
         let mut candidates = view.candidates(&plan, 0)?;
         let mut all = Vec::new();
         while let Some(record) = candidates.next_record()? {
-            if let Some(source) = known.source(view, &record)? {
-                let base = record.parent();
-                all.push(Definition { base, source });
+            all.extend(known.definition(view, &record)?);
+        }
+        Ok(Self::of(known, all))
+    }
+
+    fn of(known: &Arc<Known>, all: Vec<Definition>) -> Self {
+        let mut by_attribute: BTreeMap<AttributeDescription, Vec<(usize, usize)>> = BTreeMap::new();
+        for (number, definition) in all.iter().enumerate() {
+            for (position, how) in definition.gives.iter().enumerate() {
+                let givers = by_attribute.entry(how.description.clone()).or_default();
+                givers.push((number, position));
             }
         }
-        let mut attributes: Vec<AttributeDescription> = Vec::new();
-        for definition in &all {
-            attributes.extend(definition.gives().map(|gives| gives.description.clone()));
-        }
-        attributes.sort_unstable();
-        attributes.dedup();
-        Ok(Self {
+        let (attributes, givers) = by_attribute.into_iter().unzip();
+        Self {
             known: Arc::clone(known),
             all,
             attributes,
-        })
-    }
-}
-
-impl Definition {
-    /// The attributes that it gives.
-    pub(super) fn gives(&self) -> Box<dyn Iterator<Item = &CosAttribute> + '_> {
-        match &self.source {
-            Source::Pointer(attributes, _) | Source::Classic { attributes, .. } | Source::Indirect(attributes, _) => {
-                Box::new(attributes.iter())
-            }
-            Source::Computed(expressions, _) => Box::new(expressions.iter().map(|expression| &expression.gives)),
+            givers,
         }
+    }
+
+    /// The definitions that give exactly this attribute, and how.
+    pub(super) fn givers(
+        &self,
+        attribute: &AttributeDescription,
+    ) -> impl Iterator<Item = (&Definition, &CosAttribute)> {
+        let known = self.attributes.iter().position(|known| known == attribute);
+        let givers = known.and_then(|known| self.givers.get(known));
+        let givers = givers.map_or(&[][..], Vec::as_slice);
+        givers.iter().filter_map(|&(number, position)| {
+            let definition = self.all.get(number)?;
+            Some((definition, definition.gives.get(position)?))
+        })
     }
 }
 
 impl Known {
     /// `None`: it is no definition, or one that gives nothing.
-    fn source(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<Source>, StoreError> {
+    fn definition(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<Definition>, StoreError> {
         let schema = &self.schema;
+        let base = record.parent();
         let texts = |attribute| -> Result<Vec<String>, StoreError> {
-            let values = values(record, attribute)?;
+            let values = stored(record, attribute)?;
             Ok(values
                 .into_iter()
                 .filter_map(|value| String::from_utf8(value).ok())
@@ -217,17 +250,34 @@ impl Known {
         if self.is_of(record, Kind::Computed)? {
             let texts = texts(&self.expression)?;
             let expressions = texts.iter().filter_map(|text| Expression::parse(schema, text));
-            return Ok(Some(Source::Computed(expressions.collect(), self.priority(record)?)));
+            let expressions: Vec<Expression> = expressions.collect();
+            let mut gives: Vec<CosAttribute> = Vec::new();
+            for expression in &expressions {
+                if !gives.contains(&expression.gives) {
+                    gives.push(expression.gives.clone());
+                }
+            }
+            let source = Source::Computed(expressions, self.priority(record)?);
+            return Ok(Some(Definition { base, gives, source }));
         }
         let texts = texts(&self.attribute)?;
-        let attributes: Vec<_> = texts
-            .iter()
-            .filter_map(|text| CosAttribute::parse(schema, text))
-            .collect();
+        let gives = texts.iter().filter_map(|text| CosAttribute::parse(schema, text));
+        let gives: Vec<CosAttribute> = gives.collect();
+        let source = self.source(view, record, &gives)?;
+        Ok(source.map(|source| Definition { base, gives, source }))
+    }
+
+    fn source(
+        &self,
+        view: View<'_>,
+        record: &Record<'_>,
+        gives: &[CosAttribute],
+    ) -> Result<Option<Source>, StoreError> {
+        let schema = &self.schema;
         let described = |name: Option<String>| name.and_then(|name| schema.attribute_description(name.as_bytes()).ok());
         if self.is_of(record, Kind::Indirect)? {
             let specifier = described(text(record, &self.indirect_specifier)?);
-            return Ok(specifier.map(|specifier| Source::Indirect(attributes, specifier)));
+            return Ok(specifier.map(Source::Indirect));
         }
         let name = text(record, &self.template_dn)?;
         let Some(name) = name.and_then(|name| Dn::parse(schema, name.as_bytes()).ok()) else {
@@ -239,16 +289,16 @@ impl Known {
         let is_classic = self.is_of(record, Kind::Classic)?;
         if self.is_of(record, Kind::Pointer)? {
             let template = match view.record(id)? {
-                Some(record) if self.is_of(&record, Kind::Template)? => self.template(&record, &attributes)?,
+                Some(record) if self.is_of(&record, Kind::Template)? => self.template(&record, gives)?,
                 _ => return Ok(None),
             };
-            return Ok(Some(Source::Pointer(attributes, template)));
+            return Ok(Some(Source::Pointer(template)));
         }
         let specifier = described(text(record, &self.specifier)?);
         let Some(specifier) = specifier.filter(|_| is_classic) else {
             return Ok(None);
         };
-        let mut templates = HashMap::new();
+        let mut templates = FxHashMap::default();
         let plan = view.plan_guarded(id, Scope::OneLevel, &self.templates, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         while let Some(record) = candidates.next_record()? {
@@ -256,26 +306,37 @@ impl Known {
                 && self.is_of(&record, Kind::Template)?
                 && let Some((_, value)) = view.dn(record.id)?.leaf_assertions(schema).into_iter().next()
             {
-                templates.insert(grade(schema, &specifier, &value), self.template(&record, &attributes)?);
+                let name = grade(schema, &specifier, &value).into_owned();
+                templates.insert(name, self.template(&record, gives)?);
             }
         }
         let fallback = format!("{}-default", schema.description_text(&specifier));
-        let fallback = templates.remove(&grade(schema, &specifier, fallback.as_bytes()));
+        let fallback = templates.remove(&*grade(schema, &specifier, fallback.as_bytes()));
         Ok(Some(Source::Classic {
-            attributes,
             specifier,
             templates,
             fallback,
         }))
     }
 
-    fn template(&self, record: &Record<'_>, attributes: &[CosAttribute]) -> Result<Template, StoreError> {
-        let mut found = Vec::new();
-        for CosAttribute { description, .. } in attributes {
-            found.push((description.clone(), values(record, description)?));
+    fn template(&self, record: &Record<'_>, gives: &[CosAttribute]) -> Result<Template, StoreError> {
+        let mut all = Vec::new();
+        for CosAttribute { description, .. } in gives {
+            let values = stored(record, description)?;
+            let rule = self.schema.attribute_type(description.attribute_type).equality;
+            let normal = |value: &Vec<u8>| {
+                let mut normal = Vec::new();
+                (rule?.normalize_value)(&self.schema, value, &mut normal).ok()?;
+                Some(normal)
+            };
+            all.push(Given {
+                attribute: description.clone(),
+                normals: values.iter().filter_map(normal).collect(),
+                values,
+            });
         }
         Ok(Template {
-            values: found,
+            given: all,
             priority: self.priority(record)?,
         })
     }
@@ -284,34 +345,38 @@ impl Known {
 impl Template {
     /// Its values of an attribute.
     pub(super) fn of(&self, attribute: &AttributeDescription) -> &[Vec<u8>] {
-        let mut all = self.values.iter();
-        all.find(|(held, _)| held == attribute)
-            .map_or(&[], |(_, values)| values)
+        self.given(attribute).map_or(&[], |given| &given.values)
+    }
+
+    /// Their normal forms.
+    pub(super) fn normals_of(&self, attribute: &AttributeDescription) -> &[Vec<u8>] {
+        self.given(attribute).map_or(&[], |given| &given.normals)
+    }
+
+    fn given(&self, attribute: &AttributeDescription) -> Option<&Given> {
+        self.given.iter().find(|given| given.attribute == *attribute)
     }
 }
 
 /// How values of a specifier and the names of templates are compared.
-pub(super) fn grade(schema: &Schema, specifier: &AttributeDescription, value: &[u8]) -> String {
+pub(super) fn grade<'v>(schema: &Schema, specifier: &AttributeDescription, value: &'v [u8]) -> Cow<'v, str> {
     if schema.attribute_type(specifier.attribute_type).syntax.oid == oid::DN
         && let Ok(dn) = Dn::parse(schema, value)
     {
-        return String::from_utf8_lossy(dn.normalized()).into_owned();
+        return String::from_utf8_lossy(dn.normalized()).into_owned().into();
     }
-    let text = String::from_utf8_lossy(value).to_lowercase();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The stored values of exactly this description.
-pub(super) fn values(record: &Record<'_>, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, StoreError> {
-    match record.values(attribute) {
-        Some(held) => Ok(held.to_attribute()?.values),
-        None => Ok(Vec::new()),
+    let text = String::from_utf8_lossy(value);
+    let is_graded = |octet: u8| octet.is_ascii_graphic() && !octet.is_ascii_uppercase();
+    if text.bytes().all(is_graded) {
+        return text;
     }
+    let text = text.to_lowercase();
+    text.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
 /// The first value, if it is text.
 fn text(record: &Record<'_>, attribute: &AttributeDescription) -> Result<Option<String>, StoreError> {
-    let value = values(record, attribute)?.into_iter().next();
+    let value = stored(record, attribute)?.into_iter().next();
     Ok(value.and_then(|value| String::from_utf8(value).ok()))
 }
 

@@ -31,7 +31,7 @@ pub(crate) const ROW: Row = Row {
         class: None,
         settings: &[],
         fresh: AnySettings::of::<CosConfig>,
-        schema: include_str!("cos.schema"),
+        schema: include_str!("../sun.schema"),
         introduction: "Class of Service: what many entries have in common is stored once, in a template, and a definition \
             says who gets it. Definitions and templates are entries, as those of Sun and 389 Directory Server: \
             `cosPointerDefinition`, `cosClassicDefinition`, `cosIndirectDefinition`, `cosTemplate`. \

@@ -2,12 +2,13 @@
 
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
 use ironbark_model::AttributeDescription;
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, RecordAttribute, Scope, StoreError, Wanted};
 
 use super::{
     attribute::CosAttribute,
-    definition::{Definition, Definitions, LAST, Source, grade, named, values},
+    definition::{Definition, Definitions, LAST, Source, grade, named},
 };
+use crate::values::stored;
 
 /// Values that one template has for an entry.
 struct Offer<'d> {
@@ -32,7 +33,7 @@ impl Definition {
             }
         };
         match &self.source {
-            Source::Pointer(_, template) => push(template.priority, template.of(attribute).to_vec()),
+            Source::Pointer(template) => push(template.priority, template.of(attribute).to_vec()),
             Source::Classic {
                 specifier,
                 templates,
@@ -41,7 +42,7 @@ impl Definition {
             } => {
                 let mut is_found = false;
                 for value in entry.values(specifier, purpose)? {
-                    if let Some(template) = templates.get(&grade(entry.look.view.schema(), specifier, &value)) {
+                    if let Some(template) = templates.get(&*grade(entry.look.view.schema(), specifier, &value)) {
                         is_found = true;
                         push(template.priority, template.of(attribute).to_vec());
                     }
@@ -50,7 +51,7 @@ impl Definition {
                     push(template.priority, template.of(attribute).to_vec());
                 }
             }
-            Source::Indirect(_, specifier) => {
+            Source::Indirect(specifier) => {
                 for name in entry.values(specifier, purpose)? {
                     if !entry.look.view.spend(LINK_STEPS) {
                         return Ok(());
@@ -58,7 +59,7 @@ impl Definition {
                     let Some(record) = named(&entry.look, &name)? else {
                         continue;
                     };
-                    let mut found = values(&record, attribute)?;
+                    let mut found = stored(&record, attribute)?;
                     // An entry can be named by who may write the name: so its own rules hold.
                     let found = entry.look.readable(&record, |readable| {
                         found.retain(|value| readable.has(attribute, Some(value)));
@@ -93,32 +94,92 @@ impl Definitions {
         let mut offers = Vec::new();
         let mut is_allowed = None;
         let is_held = entry.record.values(attribute).is_some();
-        for definition in &self.all {
+        for (definition, how) in self.givers(attribute) {
             if !entry.look.view.spend(1) {
                 break;
             }
-            for how in definition.gives().filter(|how| how.description == *attribute) {
-                if is_held && !how.wins || how.is_operational && !wanted.has_operational(attribute) {
-                    continue;
-                }
-                if !entry.record.is_in_scope(definition.base, Scope::Subtree)? {
-                    continue;
-                }
-                if !how.is_operational {
-                    let is_allowed = match is_allowed {
-                        Some(known) => known,
-                        None => *is_allowed.insert(self.known.allow(&entry.record, attribute)?),
-                    };
-                    if !is_allowed {
-                        continue;
-                    }
-                }
+            if is_held && !how.wins || how.is_operational && !wanted.has_operational(attribute) {
+                continue;
+            }
+            if self.is_for(entry, definition, how, &mut is_allowed)? {
                 definition.offer(entry, how, wanted.purpose, &mut offers)?;
             }
         }
         // Of equal ones the definition that was added first.
         offers.sort_by_key(|offer| offer.priority);
         Ok(offers)
+    }
+
+    /// Whether a definition is for an entry: that is in its subtree, and its classes allow the attribute, if they must.
+    fn is_for(
+        &self,
+        entry: &DerivingEntry<'_>,
+        definition: &Definition,
+        how: &CosAttribute,
+        is_allowed: &mut Option<bool>,
+    ) -> Result<bool, StoreError> {
+        if !entry.record.is_in_scope(definition.base, Scope::Subtree)? {
+            return Ok(false);
+        }
+        if how.is_operational {
+            return Ok(true);
+        }
+        Ok(match is_allowed {
+            Some(known) => *known,
+            None => *is_allowed.insert(self.known.allow(&entry.record, &how.description)?),
+        })
+    }
+
+    /// Whether an entry has a value with a normal form. `None`: that takes all that definitions have for it.
+    fn have(
+        &self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        normal: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<bool>, StoreError> {
+        let mut givers = self.givers(attribute);
+        let (Some((definition, how)), None) = (givers.next(), givers.next()) else {
+            return Ok(None);
+        };
+        let held = entry.record.values(attribute);
+        let holds = |held: Option<RecordAttribute<'_>>| match held {
+            Some(held) => held.holds_normalized(normal).map(Some),
+            None => Ok(Some(false)),
+        };
+        if held.is_some() && !how.wins || !self.is_for(entry, definition, how, &mut None)? {
+            return holds(held);
+        }
+        let template = match &definition.source {
+            Source::Pointer(template) => Some(template),
+            Source::Classic {
+                specifier,
+                templates,
+                fallback,
+                ..
+            } => {
+                let (mut found, mut fit) = (fallback.as_ref(), 0);
+                entry.for_each(specifier, purpose, &mut |value| {
+                    if let Some(template) = templates.get(&*grade(&self.known.schema, specifier, value)) {
+                        (found, fit) = (Some(template), fit + 1);
+                    }
+                })?;
+                if fit > 1 {
+                    return Ok(None);
+                }
+                found
+            }
+            Source::Indirect(..) | Source::Computed(..) => return Ok(None),
+        };
+        let is_single = self.known.schema.attribute_type(attribute.attribute_type).single_value;
+        match template {
+            Some(template) if is_single && template.of(attribute).len() > 1 => Ok(None),
+            Some(template) if !template.of(attribute).is_empty() => {
+                let mut normals = template.normals_of(attribute).iter();
+                Ok(Some(normals.any(|given| given == normal)))
+            }
+            _ => holds(held),
+        }
     }
 }
 
@@ -152,6 +213,16 @@ impl Derive for Definitions {
             }
         }
         Ok(())
+    }
+
+    fn holds(
+        &self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        normal: &[u8],
+        purpose: Purpose,
+    ) -> Result<Option<bool>, StoreError> {
+        self.have(entry, attribute, normal, purpose)
     }
 
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {

@@ -16,6 +16,7 @@ use super::{
     lists::{Gives, List, ListUrl, Lists},
     sets::Set,
 };
+use crate::values::normal;
 
 /// The attributes of one entry, in the making.
 pub(super) struct Expansion<'a> {
@@ -234,12 +235,3 @@ fn is_structural(schema: &Schema, attribute: &AttributeDescription, value: &[u8]
 
 /// OID of objectClass.
 const OBJECT_CLASS: &str = "2.5.4.0";
-
-/// The normal form of a value; the value, if it has none.
-pub(super) fn normal(schema: &Schema, attribute: &AttributeDescription, value: &[u8]) -> Vec<u8> {
-    let mut normal = Vec::new();
-    match schema.attribute_type(attribute.attribute_type).equality {
-        Some(rule) if (rule.normalize_value)(schema, value, &mut normal).is_ok() => normal,
-        _ => value.to_vec(),
-    }
-}

@@ -1,7 +1,7 @@
 //! From members to their groups.
 
 use ironbark_directory::overlay::{DerivingEntry, DerivingLook};
-use ironbark_model::{AttributeDescription, Dn};
+use ironbark_model::{AttributeDescription, CompiledFilter, Dn};
 use ironbark_store::{DerivedCandidates, EntryId, FilterItem, Location, Record, StoreError};
 use roaring::RoaringTreemap;
 
@@ -13,6 +13,8 @@ use super::{
 
 /// Steps for following one link.
 pub(super) const LINK_STEPS: u64 = 30;
+/// Following one costs as much as reading this many IDs of an index.
+pub(super) const IDS_PER_LINK: u64 = 16;
 
 /// By whose rights the URL of a group finds a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,7 +90,10 @@ impl Lists {
             if !look.view.spend(1) {
                 return Ok(found);
             }
-            let is_member = record.is_some_and(|record| is_found(look, list, record, dn, rights));
+            let is_member = match record {
+                Some(record) => is_found(look, list, record, rights)?,
+                None => false,
+            };
             if is_member && is_seen(groups, look, list.id, rights)? {
                 let (id, dn) = (list.id, list.dn.clone());
                 found.push(Holder { id, dn });
@@ -99,17 +104,8 @@ impl Lists {
             let Some(group) = look.view.record(id)?.filter(|_| !is_known) else {
                 continue;
             };
-            let class = match self.of(id, groups.number) {
-                Some(_) => &groups.set.class,
-                None => match groups
-                    .map
-                    .static_class
-                    .as_ref()
-                    .filter(|class| is_matched(class, &group))
-                {
-                    Some(class) => class,
-                    None => continue,
-                },
+            let Some(class) = self.class_of(groups, &group) else {
+                continue;
             };
             if rights == Rights::Group || look.matches(&group, class) {
                 let dn = look.view.dn(id)?;
@@ -117,6 +113,18 @@ impl Lists {
             }
         }
         Ok(found)
+    }
+
+    /// The class by which an entry is a group whose stored members count.
+    fn class_of<'g>(&self, groups: Groups<'g>, record: &Record<'_>) -> Option<&'g CompiledFilter> {
+        match self.of(record.id, groups.number) {
+            Some(_) => Some(&groups.set.class),
+            None => groups
+                .map
+                .static_class
+                .as_ref()
+                .filter(|class| is_matched(class, record)),
+        }
     }
 
     /// The entries that store a name as a member, groups at least. Without an index on members the groups are looked
@@ -134,7 +142,7 @@ impl Lists {
         let lists = self.of_set.get(groups.number).into_iter().flatten();
         let mut all: RoaringTreemap = lists.filter(|list| list.stores_members).map(|list| list.id).collect();
         if let Some(class) = &groups.map.static_class {
-            match look.view.may_match(class)? {
+            match look.view.may_match(class, u64::MAX)? {
                 DerivedCandidates::Ids(ids) => all |= ids,
                 _ => return look.holders(member, normal),
             }
@@ -169,8 +177,8 @@ impl Lists {
                 break;
             }
             if groups.map.memberof.as_ref() == Some(attribute) {
-                // By members of groups: that is what derives it.
-                return Ok(None);
+                is_held = self.is_in(groups, entry, normal)?;
+                continue;
             }
             if groups.map.given != *attribute {
                 continue;
@@ -192,13 +200,50 @@ impl Lists {
                 continue;
             };
             if let Some(list) = self.of(entry.record.id, groups.number) {
-                is_held = is_found(look, list, &member, &dn, Rights::Group);
+                is_held = is_found(look, list, &member, Rights::Group)?;
             }
             if !is_held && groups.map.is_nested && self.is_group(groups, &entry.record) {
-                is_held = self.is_above(groups, look, entry.record.id, &dn, &member)?;
+                is_held = self.is_above(groups, look, (entry.record.id, &dn, &member), Rights::Group)?;
             }
         }
         Ok(Some(is_held))
+    }
+
+    /// Whether an entry gets the name of a group, given by its normal form.
+    fn is_in(&self, groups: Groups<'_>, entry: &DerivingEntry<'_>, normal: &[u8]) -> Result<bool, StoreError> {
+        let look = &entry.look;
+        let id = match self.by_name.get(normal) {
+            Some(id) => Some(*id),
+            None => match Dn::parse(&self.sets.schema, normal) {
+                Ok(dn) => located(look, &dn)?,
+                Err(_) => None,
+            },
+        };
+        let Some(id) = id else { return Ok(false) };
+        let record = &entry.record;
+        let is_group = self.is_group(groups, record);
+        if is_group && !groups.map.is_nested {
+            return Ok(false);
+        }
+        if let Some(list) = self.of(id, groups.number)
+            && is_found(look, list, record, Rights::Client)?
+        {
+            return is_seen(groups, look, id, Rights::Client);
+        }
+        let dn = entry.dn()?;
+        // Stored members, and groups of groups.
+        if groups.map.is_nested {
+            return self.is_above(groups, look, (id, &dn, record), Rights::Client);
+        }
+        let Some(group) = look.view.record(id)? else {
+            return Ok(false);
+        };
+        let holds = match group.values(&groups.map.member) {
+            Some(members) => members.holds_normalized(dn.normalized())?,
+            None => false,
+        };
+        let class = self.class_of(groups, &group).filter(|_| holds);
+        Ok(class.is_some_and(|class| look.matches(&group, class)))
     }
 
     /// Whether a group is above an entry, through any number of groups.
@@ -206,19 +251,18 @@ impl Lists {
         &self,
         groups: Groups<'_>,
         look: &DerivingLook<'_>,
-        wanted: EntryId,
-        dn: &Dn,
-        record: &Record<'_>,
+        (wanted, dn, record): (EntryId, &Dn, &Record<'_>),
+        rights: Rights,
     ) -> Result<bool, StoreError> {
         let mut seen = RoaringTreemap::from_iter([record.id]);
-        let mut unread = self.holders_of(groups, look, dn, Some(record), Rights::Group)?;
+        let mut unread = self.holders_of(groups, look, dn, Some(record), rights)?;
         while let Some(holder) = unread.pop() {
             if holder.id == wanted {
                 return Ok(true);
             }
             if seen.insert(holder.id) && look.view.spend(LINK_STEPS) {
                 let record = look.view.record(holder.id)?;
-                unread.extend(self.holders_of(groups, look, &holder.dn, record.as_ref(), Rights::Group)?);
+                unread.extend(self.holders_of(groups, look, &holder.dn, record.as_ref(), rights)?);
             }
         }
         Ok(false)
@@ -278,23 +322,26 @@ impl Lists {
 }
 
 /// Whether a URL of a group finds an entry.
-fn is_found(look: &DerivingLook<'_>, list: &List, record: &Record<'_>, dn: &Dn, rights: Rights) -> bool {
-    let mut searches = list.memberships().filter(|search| search.is_in_scope(dn)).peekable();
-    if searches.peek().is_none() {
-        return false;
+fn is_found(look: &DerivingLook<'_>, list: &List, record: &Record<'_>, rights: Rights) -> Result<bool, StoreError> {
+    for search in list.memberships() {
+        if !look.is_in_scope(search, record)? {
+            continue;
+        }
+        let look = match rights {
+            Rights::Client => Some(*look),
+            Rights::Group => list.look(*look),
+        };
+        let Some(look) = look else { return Ok(false) };
+        if look.is_found(search, record) {
+            return Ok(look.readable(record, |_| ()).is_some());
+        }
     }
-    let look = match rights {
-        Rights::Client => Some(*look),
-        Rights::Group => list.look(*look),
-    };
-    look.is_some_and(|look| {
-        searches.any(|search| look.is_found(search, record, dn)) && look.readable(record, |_| ()).is_some()
-    })
+    Ok(false)
 }
 
 /// Whether the client may see that a group is one.
 fn is_seen(groups: Groups<'_>, look: &DerivingLook<'_>, id: EntryId, rights: Rights) -> Result<bool, StoreError> {
-    if rights == Rights::Group {
+    if rights == Rights::Group || look.reads_everything() {
         return Ok(true);
     }
     let record = look.view.record(id)?;

@@ -7,6 +7,7 @@ use ironbark_model::{AttributeDescription, Dn, Filter};
 use ironbark_store::{
     Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, View, Wanted,
 };
+use rustc_hash::FxHashMap;
 
 use super::{
     expand::Expansion,
@@ -20,6 +21,8 @@ pub(super) struct Lists {
     pub(super) of_set: Vec<Vec<List>>,
     /// Set and position of each entry.
     pub(super) by_entry: HashMap<EntryId, Vec<(usize, usize)>>,
+    /// The entries by the normal forms of their names.
+    pub(super) by_name: FxHashMap<Vec<u8>, EntryId>,
     /// What answers have beside that which filters see.
     shown: Vec<AttributeDescription>,
     shows_everything: bool,
@@ -69,6 +72,7 @@ impl Lists {
         let mut lists = Self {
             of_set: Vec::new(),
             by_entry: HashMap::new(),
+            by_name: FxHashMap::default(),
             shown: Vec::new(),
             shows_everything: false,
             sets: Arc::clone(sets),
@@ -88,6 +92,7 @@ impl Lists {
             found.sort_by_cached_key(|list| slapd_order(&list.dn));
             for (position, list) in found.iter().enumerate() {
                 lists.by_entry.entry(list.id).or_default().push((number, position));
+                lists.by_name.insert(list.dn.normalized().to_vec(), list.id);
             }
             lists.of_set.push(found);
         }
@@ -257,7 +262,7 @@ impl Derive for Lists {
             }
             if groups.map.memberof.as_ref().is_some_and(answers) {
                 may = may.or(match &names {
-                    Some(names) => self.may_be_member(groups, look, names, item.is_chain())?,
+                    Some(names) => self.may_be_member(groups, look, names, item)?,
                     None => DerivedCandidates::Unknown,
                 });
             }

@@ -2,14 +2,15 @@
 
 use ironbark_directory::overlay::DerivingLook;
 use ironbark_model::{Dn, dn::name_and_uid};
-use ironbark_store::{DerivedCandidates, EntryId, Record, StoreError};
+use ironbark_store::{DerivedCandidates, EntryId, FilterItem, Record, StoreError};
 use roaring::RoaringTreemap;
 
 use super::{
-    expand::{Expansion, for_each_name, normal},
-    groups::{LINK_STEPS, located},
+    expand::{Expansion, for_each_name},
+    groups::{IDS_PER_LINK, LINK_STEPS, located},
     lists::{Gives, Groups, Lists},
 };
+use crate::values::normal;
 
 /// A value that names a member, and its normal form.
 type Member = (Vec<u8>, Vec<u8>);
@@ -29,7 +30,7 @@ impl StaticGroups {
 impl Lists {
     fn static_groups(groups: Groups<'_>, look: &DerivingLook<'_>) -> Result<StaticGroups, StoreError> {
         Ok(StaticGroups(match &groups.map.static_class {
-            Some(class) => look.view.may_match(class)?,
+            Some(class) => look.view.may_match(class, u64::MAX)?,
             None => DerivedCandidates::nothing(),
         }))
     }
@@ -146,8 +147,9 @@ impl Lists {
         groups: Groups<'_>,
         look: &DerivingLook<'_>,
         names: &[&[u8]],
-        is_chain: bool,
+        item: &FilterItem<'_>,
     ) -> Result<DerivedCandidates, StoreError> {
+        let is_chain = item.is_chain();
         let goes_on = groups.map.is_nested || is_chain;
         let statics = Self::static_groups(groups, look)?;
         let (mut found, mut seen) = (RoaringTreemap::new(), RoaringTreemap::new());
@@ -166,7 +168,7 @@ impl Lists {
                 Err(_) => None,
             };
             if let Some(group) = group {
-                match self.may_be_in(groups, look, &group)? {
+                match self.may_be_in(groups, look, &group, item.most())? {
                     DerivedCandidates::Ids(ids) => members |= ids,
                     other => return Ok(other),
                 }
@@ -190,11 +192,12 @@ impl Lists {
         groups: Groups<'_>,
         look: &DerivingLook<'_>,
         group: &Record<'_>,
+        most: u64,
     ) -> Result<DerivedCandidates, StoreError> {
         let mut may = DerivedCandidates::nothing();
         if let Some(list) = self.of(group.id, groups.number) {
             for search in list.memberships() {
-                may = may.or(look.may_find(search)?);
+                may = may.or(look.may_find(search, most)?);
             }
         }
         let Some(held) = group
@@ -203,6 +206,9 @@ impl Lists {
         else {
             return Ok(may);
         };
+        if held.len() as u64 > most / IDS_PER_LINK {
+            return Ok(DerivedCandidates::Unknown);
+        }
         let mut ids = RoaringTreemap::new();
         for value in held.to_attribute()?.values {
             if !look.view.spend(LINK_STEPS) {

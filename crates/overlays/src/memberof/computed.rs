@@ -15,6 +15,8 @@ pub(super) struct Groups(Arc<Memberof>);
 
 /// Steps for following one member.
 const LINK_STEPS: u64 = 30;
+/// Following one costs as much as reading this many IDs of an index.
+const IDS_PER_LINK: u64 = 16;
 
 impl Groups {
     pub(super) fn new(memberof: Arc<Memberof>) -> Self {
@@ -40,9 +42,16 @@ impl Groups {
         }
     }
 
-    /// The members of a group, and with `all` those of its groups.
-    fn members(&self, look: &DerivingLook<'_>, normal: &[u8], all: bool) -> Result<RoaringTreemap, StoreError> {
+    /// The members of a group, and in a chain those of its groups. `None`: there are more than the item is worth.
+    fn members(
+        &self,
+        look: &DerivingLook<'_>,
+        normal: &[u8],
+        item: &FilterItem<'_>,
+    ) -> Result<Option<RoaringTreemap>, StoreError> {
         let (mut found, mut seen) = (RoaringTreemap::new(), RoaringTreemap::new());
+        let all = item.is_chain();
+        let most = item.most() / IDS_PER_LINK;
         let mut groups: Vec<Record<'_>> = self
             .group(look, normal)?
             .map(|(_, record)| record)
@@ -55,9 +64,12 @@ impl Groups {
             let Some(members) = group.values(&self.0.member) else {
                 continue;
             };
+            if found.len() + members.len() as u64 > most {
+                return Ok(None);
+            }
             for value in members.to_attribute()?.values {
                 if !look.view.spend(LINK_STEPS) {
-                    return Ok(found);
+                    return Ok(Some(found));
                 }
                 let Some(name) = self.0.name_in(&value) else { continue };
                 let Location::Entry(id) = look.view.locate(&name)? else {
@@ -72,7 +84,7 @@ impl Groups {
                 }
             }
         }
-        Ok(found)
+        Ok(Some(found))
     }
 }
 
@@ -126,7 +138,10 @@ impl Derive for Groups {
         };
         let mut found = RoaringTreemap::new();
         for group in groups {
-            found |= self.members(look, group, item.is_chain())?;
+            match self.members(look, group, item)? {
+                Some(members) => found |= members,
+                None => return Ok(DerivedCandidates::Unknown),
+            }
         }
         Ok(DerivedCandidates::Ids(found))
     }

@@ -302,6 +302,6 @@ impl Derive for NestedGroups {
         for name in names {
             groups.extend(self.groups_below(look, name)?);
         }
-        look.may_have(&self.memberof, groups)
+        look.may_have(&self.memberof, groups, item.most())
     }
 }

@@ -10,7 +10,9 @@ impl<'p, 't> Planner<'p, 't> {
         let slot = self.filter.nodes.get(at)?.slot()?;
         let derived = self.view.deriving_of(self.filter.slot(slot)?, Purpose::Match)?;
         let filter = self.filter;
-        Some((derived, FilterItem { filter, at, slot }))
+        let most = self.derived_worth.unwrap_or(0);
+        let item = FilterItem { filter, at, slot, most };
+        Some((derived, item))
     }
 
     pub(super) fn derived_answer(
@@ -19,6 +21,9 @@ impl<'p, 't> Planner<'p, 't> {
         derived: &dyn DerivedAttributes,
         item: &FilterItem<'_>,
     ) -> Result<Answer, StoreError> {
+        if self.derived_worth.is_none() {
+            return Ok(Answer::Later);
+        }
         let may_derive = derived.candidates(self.view, item)?;
         // A chain goes through stored and derived values: who derives them answers for both.
         let stored = if item.is_chain() {

@@ -47,6 +47,8 @@ pub(super) enum Answer {
     Everything,
     /// No index.
     Unknown,
+    /// It depends on an item about a derived attribute, which is looked up when the others have been.
+    Later,
 }
 
 pub(super) struct Planner<'p, 't> {
@@ -59,6 +61,8 @@ pub(super) struct Planner<'p, 't> {
     probes: usize,
     /// Depth of the node that is being planned.
     depth: usize,
+    /// Candidates by derived values that are worth looking up; `None`: later.
+    pub(super) derived_worth: Option<u64>,
 }
 
 /// See [`View::plan`].
@@ -96,12 +100,24 @@ pub(crate) fn plan(
     Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.way))
 }
 
-/// The entries that may match a filter, in any scope.
-pub(crate) fn candidates(view: View<'_>, filter: &CompiledFilter) -> Result<DerivedCandidates, StoreError> {
-    Ok(match Planner::new(view, filter, None).fetch_set(0)? {
+/// The entries that may match a filter, in any scope. `Unknown` if they seem to be more than `most`.
+pub(crate) fn candidates(view: View<'_>, filter: &CompiledFilter, most: u64) -> Result<DerivedCandidates, StoreError> {
+    let mut planner = Planner::new(view, filter, None);
+    planner.derived_worth = Some(most);
+    let is_too_much = match planner.probe(0)? {
+        Answer::Lists(lists, _) => lists.estimate() > most,
+        Answer::Large(count) => count > most,
+        Answer::Everything => return Ok(DerivedCandidates::Everything),
+        Answer::Set(set, _) => return Ok(DerivedCandidates::Ids(set.into_treemap())),
+        Answer::Unknown | Answer::Later => true,
+    };
+    if is_too_much {
+        return Ok(DerivedCandidates::Unknown);
+    }
+    Ok(match planner.fetch_set(0)? {
         Answer::Set(set, _) => DerivedCandidates::Ids(set.into_treemap()),
         Answer::Everything => DerivedCandidates::Everything,
-        Answer::Lists(..) | Answer::Large(_) | Answer::Unknown => DerivedCandidates::Unknown,
+        _ => DerivedCandidates::Unknown,
     })
 }
 
@@ -115,6 +131,7 @@ impl<'p, 't> Planner<'p, 't> {
             chains: Vec::new(),
             probes: 0,
             depth: 0,
+            derived_worth: Some(u64::MAX),
         }
     }
 }
@@ -219,7 +236,9 @@ impl Planner<'_, '_> {
         }
         if let Some((derived, item)) = self.derived_item(at) {
             let answer = self.derived_answer(at, derived, &item)?;
-            self.note_answer(at, &answer);
+            if item.most == u64::MAX || !matches!(answer, Answer::Unknown) {
+                self.note_answer(at, &answer);
+            }
             return Ok(answer);
         }
         let leaf = self.leaf(at)?;
@@ -246,7 +265,7 @@ impl Planner<'_, '_> {
             Answer::Set(set, _) => self.note(at, Outcome::Counted(set.len(), true)),
             Answer::Lists(lists, _) => self.note(at, Outcome::Counted(lists.estimate(), lists.is_counted())),
             Answer::Large(count) => self.note(at, Outcome::Counted(*count, false)),
-            Answer::Everything => {}
+            Answer::Everything | Answer::Later => {}
         }
     }
     fn probe_union(&mut self, lists: &Lists, exact: bool) -> Result<Answer, StoreError> {
@@ -329,23 +348,36 @@ impl Planner<'_, '_> {
     }
     fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
         let mut operands = Operands::default();
-        let mut everything = true;
         let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
         // Items that cost one look-up and often decide alone come first: `(&(objectClass=person)(uid=x))` looks at uid
         // only.
         children.sort_by_key(|&child| !self.is_plain_equality(child));
+        let mut later: SmallVec<[usize; 8]> = SmallVec::new();
+        let worth = self.derived_worth.take();
         for child in children {
-            match self.probe(child)? {
-                Answer::Set(set, _) if set.len() <= FEW => return Ok(Looked::Done(Answer::Set(set, false))),
-                Answer::Set(set, _) => operands.others.push((set.len(), Operand::Set(set))),
-                Answer::Lists(lists, _) => operands.add_lists(lists),
-                Answer::Large(count) => operands.others.push((count, Operand::Node(child))),
-                Answer::Everything => continue,
-                Answer::Unknown => {}
+            let answer = self.probe(child)?;
+            if matches!(answer, Answer::Later) {
+                later.push(child);
+            } else if let Some(few) = operands.add(child, answer) {
+                self.derived_worth = worth;
+                return Ok(Looked::Done(Answer::Set(few, false)));
             }
-            everything = false;
         }
-        Ok(if everything {
+        self.derived_worth = worth;
+        for child in later {
+            let Some(worth) = worth else {
+                return Ok(Looked::Done(Answer::Later));
+            };
+            // What spares no verification that costs more is not looked up.
+            let smallest = operands.smallest().unwrap_or(u64::MAX);
+            self.derived_worth = Some(worth.min(smallest.saturating_mul(READ_FACTOR)));
+            let answer = self.probe(child)?;
+            self.derived_worth = Some(worth);
+            if let Some(few) = operands.add(child, answer) {
+                return Ok(Looked::Done(Answer::Set(few, false)));
+            }
+        }
+        Ok(if operands.are_everything {
             Looked::Done(Answer::Everything)
         } else {
             Looked::Operands(operands)
@@ -360,7 +392,7 @@ impl Planner<'_, '_> {
     /// The common entries of all operands: reads the smallest, and others while reading them pays.
     fn combine(&mut self, operands: Operands) -> Result<Answer, StoreError> {
         let are_lists = operands.are_lists();
-        let Operands { lists, mut others } = operands;
+        let Operands { lists, mut others, .. } = operands;
         match lists {
             Some(lists) if are_lists && lists.estimate() > SHORT => return Ok(Answer::Lists(lists, false)),
             Some(lists) => others.push((lists.estimate(), Operand::Common(lists))),
@@ -417,6 +449,7 @@ impl Planner<'_, '_> {
                 Answer::Large(count) => large = large.saturating_add(count.max(1)),
                 Answer::Everything => everything = true,
                 Answer::Unknown => unknown = true,
+                Answer::Later => return Ok(Answer::Later),
             }
         }
         Ok(if unknown {
@@ -518,12 +551,23 @@ impl Planner<'_, '_> {
 }
 
 /// What an AND is made of.
-#[derive(Default)]
 struct Operands {
     /// All plain lists.
     lists: Option<Conjunction>,
     /// With their sizes.
     others: Vec<(u64, Operand)>,
+    /// Whether any entry may match all of them, because of what they ask.
+    are_everything: bool,
+}
+
+impl Default for Operands {
+    fn default() -> Self {
+        Self {
+            lists: None,
+            others: Vec::new(),
+            are_everything: true,
+        }
+    }
 }
 
 enum Operand {
@@ -537,6 +581,19 @@ enum Operand {
 }
 
 impl Operands {
+    /// Adds what is known of a node. Returns the set if it is so small that it decides.
+    fn add(&mut self, node: usize, answer: Answer) -> Option<IdSet> {
+        match answer {
+            Answer::Everything => return None,
+            Answer::Set(set, _) if set.len() <= FEW => return Some(set),
+            Answer::Set(set, _) => self.others.push((set.len(), Operand::Set(set))),
+            Answer::Lists(lists, _) => self.add_lists(lists),
+            Answer::Large(count) => self.others.push((count, Operand::Node(node))),
+            Answer::Unknown | Answer::Later => {}
+        }
+        self.are_everything = false;
+        None
+    }
     fn add_lists(&mut self, added: Conjunction) {
         match &mut self.lists {
             None => self.lists = Some(added),

@@ -37,12 +37,13 @@ impl<'t> View<'t> {
         self.derived.filter(|derived| derived.covers(asked, purpose))
     }
 
-    /// The entries that may match a filter, in any scope: all that do, and perhaps others.
+    /// The entries that may match a filter, in any scope: all that do, and perhaps others. `Unknown` if there seem to
+    /// be more than `most`.
     ///
     /// # Errors
     /// The storage failed.
-    pub fn may_match(&self, filter: &CompiledFilter) -> Result<DerivedCandidates, StoreError> {
-        crate::plan::planner::candidates(*self, filter)
+    pub fn may_match(&self, filter: &CompiledFilter, most: u64) -> Result<DerivedCandidates, StoreError> {
+        crate::plan::planner::candidates(*self, filter, most)
     }
 
     /// The entries in a scope, if there are at most `limit`. Everything: all of the database, or more than that.
