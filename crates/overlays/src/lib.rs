@@ -8,8 +8,10 @@ mod addpartial;
 mod allop;
 mod allowed;
 pub mod auditlog;
+mod autogroup;
 mod cloak;
 mod collect;
+mod collective;
 mod constraint;
 mod cos;
 mod dds;
@@ -22,10 +24,12 @@ mod names;
 mod nestgroup;
 mod noopsrch;
 mod nops;
+mod numsubordinates;
 mod otp;
 pub mod ppolicy;
 pub mod refint;
 mod retcode;
+mod roles;
 mod row;
 mod seqmod;
 mod sock;
@@ -34,6 +38,7 @@ mod syncprov;
 pub mod unique;
 mod usn;
 mod valsort;
+mod values;
 
 use std::sync::{Arc, LazyLock};
 
@@ -50,8 +55,11 @@ pub static OVERLAYS: &[Row] = &[
     nestgroup::ROW,
     dynlist::ROW,
     dyngroup::ROW,
+    autogroup::ROW,
     collect::ROW,
+    collective::ROW,
     cos::ROW,
+    roles::ROW,
     auditlog::ROW,
     accesslog::ROW,
     refint::ROW,
@@ -69,6 +77,7 @@ pub static OVERLAYS: &[Row] = &[
     allop::ROW,
     noopsrch::ROW,
     allowed::ROW,
+    numsubordinates::ROW,
     usn::ROW,
     seqmod::ROW,
     dds::ROW,

@@ -157,3 +157,19 @@ fn only_who_may_manage_the_life_of_an_entry_refreshes_it() {
         assert_eq!(refresh(&mut site, M, 60).code, code, "{who}");
     }
 }
+
+#[test]
+fn a_filter_asks_for_the_time_that_is_left() {
+    let mut site = site("dds-interval 60");
+    site.must_add(M, MEETING);
+    site.clock.advance(Duration::from_secs(400));
+    let mut found = |filter: &str| site.search("dc=ex", Scope::WholeSubtree, filter, &["1.1"]).len();
+    assert_eq!(
+        (
+            found("(entryTtl:integerMatch:=86000)"),
+            found("(entryTtl:integerMatch:=86400)")
+        ),
+        (1, 0)
+    );
+    assert_eq!(found("(entryTtl=*)"), 1);
+}

@@ -2,3 +2,4 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod cos;
+mod roles;

@@ -30,8 +30,12 @@ pub(crate) fn build(
         builder.objectclass(&object_class(&row), &source)?;
     }
     builder.hide();
+    // Overlays may share a file.
+    let mut seen = BTreeSet::new();
     for overlay in overlays {
-        file::read(&mut builder, overlay.schema, &source.file)?;
+        if seen.insert(overlay.schema) {
+            file::read(&mut builder, overlay.schema, &source.file)?;
+        }
     }
     builder.build()
 }

@@ -612,7 +612,7 @@ fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str
         .filter(|folder| folder.join("core.schema").is_file());
     let schema = schemas.next().expect("schema files").display().to_string();
     let mut text = String::new();
-    for name in ["core", "cosine", "inetorgperson", "nis", "dyngroup"] {
+    for name in ["core", "cosine", "inetorgperson", "nis", "dyngroup", "collective"] {
         writeln!(text, "include {schema}/{name}.schema").expect("writes");
     }
     writeln!(text, "{SCHEMA}").expect("writes");

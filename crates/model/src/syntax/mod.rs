@@ -34,6 +34,7 @@ pub use kind::{InvalidValue, Syntax};
 pub(crate) use kind::{NameForm, Validate};
 use kind::{require, text};
 pub(crate) use numbers::integer_parts;
+pub use subtree_specification::SubtreeSpecification;
 
 /// The rows of all families.
 static FAMILIES: &[&[Syntax]] = &[
