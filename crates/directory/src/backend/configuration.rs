@@ -10,6 +10,7 @@ use ironbark_ldap_proto::{
     extended::{Descriptor, ExtendedOperation, lookup},
 };
 use ironbark_model::{Dn, Entry, Schema};
+use ironbark_runtime::Clock;
 
 use super::{root_dse::RootDse, tree_attributes::TreeAttributes, well_known::WellKnown};
 use crate::{
@@ -24,6 +25,8 @@ pub struct Configuration {
     pub schema: Arc<Schema>,
     /// The registry: everything that may be configured.
     pub registry: Registry,
+    /// The clock of the server.
+    pub(crate) clock: Clock,
     /// Attribute descriptions that operations often need.
     pub well_known: WellKnown,
     /// The attributes that stored entries have by their place in the tree.

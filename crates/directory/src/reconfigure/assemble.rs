@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{ConfigError, SchemaKind, SchemaStatement, SettingError};
 use ironbark_ldap_proto::DecodeLimits;
+use ironbark_runtime::Clock;
 
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
@@ -23,7 +24,8 @@ use crate::{
 
 /// The configuration before the first one. It has no subschema subentry, and nobody is served with it.
 pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), Vec::new(), &[], Pipeline::default(), |_| ())
+    let clock = Clock::system();
+    configuration(read.clone(), clock, Vec::new(), &[], Pipeline::default(), |_| ())
 }
 
 /// The same with contexts that no server uses.
@@ -31,7 +33,8 @@ pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), contexts, &[], Pipeline::default(), |made| {
+    let clock = Clock::system();
+    configuration(read.clone(), clock, contexts, &[], Pipeline::default(), |made| {
         made.subschema = Arc::new([root_dse::subschema(made)]);
     })
 }
@@ -61,13 +64,14 @@ pub(super) fn dated(
 ) -> Result<Configuration, OpenError> {
     let now = generalized_time::text(directory.clock().now().unix_seconds());
     let publish = |next: &mut Configuration| root_dse::publish_schema(next, current, &now);
-    configuration(read, contexts, root_dse, overlays, publish)
+    configuration(read, directory.clock().clone(), contexts, root_dse, overlays, publish)
 }
 
 /// The configuration in the form for operations, with the overlays of the frontend. `publish` sets the subschema
 /// subentry, which the root DSE names.
 fn configuration(
     read: ironbark_config::Configuration,
+    clock: Clock,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],
     overlays: Pipeline,
@@ -94,6 +98,7 @@ fn configuration(
     of_overlays.has_search_hooks |= !frontend.overlays().searches.is_empty();
     let mut configuration = Configuration {
         registry: read.registry,
+        clock,
         decode_limits: DecodeLimits {
             filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
             ..DecodeLimits::default()

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::{
     Selection, additions,
     arranging::Arranging,
-    run::SearchRun,
+    run::{Origins, SearchRun},
     sync::{Sending, Sync},
 };
 use crate::{
@@ -62,6 +62,7 @@ pub(super) fn entry(
         schema: &run.configuration.schema,
         tree: &run.configuration.tree_attributes,
         types_only: run.options.types_only,
+        origins: run.options.origins,
         matched_values,
         answers,
         work,
@@ -125,6 +126,7 @@ pub(crate) fn entry_value(
         schema: &configuration.schema,
         tree: &configuration.tree_attributes,
         types_only: false,
+        origins: Origins::Any,
         matched_values: None,
         answers: &mut answers,
         work: &mut work,
@@ -140,6 +142,7 @@ struct Body<'a> {
     schema: &'a Schema,
     tree: &'a TreeAttributes,
     types_only: bool,
+    origins: Origins,
     matched_values: Option<&'a CompiledFilter>,
     answers: &'a mut AnswerCache,
     work: &'a mut Vec<u8>,
@@ -157,10 +160,15 @@ impl Body<'_> {
         if selection.is_empty() {
             return Ok(());
         }
-        let Source::Record(record, view) = entry.source() else {
-            return self.stored(entry, selection, &Derived::default(), writer);
+        let derived = match entry.source() {
+            _ if self.origins == Origins::Real => None,
+            Source::Record(record, view) => view.derived().map(|derived| (record, derived)),
+            Source::Memory(_) => None,
         };
-        let Some(derived) = view.derived() else {
+        let Some((record, derived)) = derived else {
+            if self.origins == Origins::Virtual {
+                return Ok(());
+            }
             return self.stored(entry, selection, &Derived::default(), writer);
         };
         let (schema, budget, tree) = (self.schema, self.budget, self.tree);
@@ -173,7 +181,9 @@ impl Body<'_> {
         };
         let mut found = Derived::default();
         derived.derive(record, &wanted, &mut found)?;
-        self.stored(entry, selection, &found, writer)?;
+        if self.origins == Origins::Any {
+            self.stored(entry, selection, &found, writer)?;
+        }
         tree.show(record, entry.dn(), selects, |description, name, value| {
             if !entry.may_read(description, Some(value)) {
             } else if self.types_only {
@@ -185,7 +195,7 @@ impl Body<'_> {
         self.derived(entry, record, &found, writer)
     }
 
-    /// Writes the derived attributes that the entry does not hold.
+    /// Writes the derived attributes that the entry does not hold, or the derived values of all.
     fn derived(
         &mut self,
         entry: &VisibleEntry<'_>,
@@ -194,8 +204,11 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         for derived in found.attributes() {
-            if record.values(&derived.description).is_none() {
-                self.merged(entry, record, (found, &derived.description), writer)?;
+            let description = &derived.description;
+            if self.origins == Origins::Virtual {
+                self.write_arranged(entry, description, derived.values.clone(), writer);
+            } else if record.values(description).is_none() {
+                self.merged(entry, record, (found, description), writer)?;
             }
         }
         Ok(())
@@ -209,7 +222,18 @@ impl Body<'_> {
         (found, description): (&Derived, &AttributeDescription),
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
-        let mut values = found.merged(record, description)?;
+        self.write_arranged(entry, description, found.merged(record, description)?, writer);
+        Ok(())
+    }
+
+    /// Writes values, as overlays arrange them.
+    fn write_arranged(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        description: &AttributeDescription,
+        mut values: Vec<Vec<u8>>,
+        writer: &mut SearchEntryWriter<'_>,
+    ) {
         if let Some(arranging) = self.arranging.as_ref().filter(|one| one.covers(description)) {
             values = arranging.arrange(description, values);
         }
@@ -217,7 +241,6 @@ impl Body<'_> {
         if !values.is_empty() {
             self.memory_attribute(entry, &Attribute { description, values }, writer);
         }
-        Ok(())
     }
 
     /// Writes the attributes that the entry holds, with what is derived of them.

@@ -63,6 +63,8 @@ pub(crate) struct SearchOptions {
     /// `derefInSearching` or `derefAlways`.
     pub(crate) deref_in_searching: bool,
     pub(crate) manage_dsa_it: bool,
+    /// Which attributes are sent.
+    pub(crate) origins: Origins,
     /// An overlay says that all user attributes bring the operational ones.
     pub(crate) adds_operational: bool,
     /// Domain scope: no continuation references.
@@ -70,6 +72,18 @@ pub(crate) struct SearchOptions {
     /// Subentries control: `Some(true)` returns only subentries, `Some(false)` only other entries. Without the control
     /// subentries are returned only as the base object.
     pub(crate) subentries: Option<bool>,
+}
+
+/// Which attributes of an entry are sent, among those that are selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Origins {
+    /// All.
+    #[default]
+    Any,
+    /// Those that it holds.
+    Real,
+    /// Those that are computed.
+    Virtual,
 }
 
 /// The effective limits.

@@ -1,10 +1,10 @@
 //! Derived values are like stored ones, in whatever a client asks.
 
 use ironbark_ldap_proto::{
-    DecodeLimits, List, Response, ResponseMessage, Scope,
+    DecodeLimits, EncodeControl, List, Response, ResponseMessage, Scope,
     controls::{
         AssertionControl, Control, DereferenceRequest, DereferenceResponse, DereferenceSpecification, ManageDsaIt,
-        MatchedValues, PostRead, PreRead, dereference,
+        MatchedValues, PostRead, PreRead, RealAttributesOnly, VirtualAttributesOnly, dereference,
     },
     frame,
 };
@@ -322,5 +322,33 @@ fn a_derivation_may_be_off_under_manage_dsa_it() {
         assert_eq!(answer.code, code);
         assert_eq!(values(&mut site, A, "description"), ["red"], "without the control");
         assert_eq!(found(&mut site, "(description=red)").len(), 4);
+    }
+}
+
+#[test]
+fn a_client_may_ask_for_real_or_for_virtual_attributes_alone() {
+    for (rule, stored, derived) in [(ADDS, "own", "red"), (REPLACES, "own", "red")] {
+        let mut site = site(rule);
+        let names: &[&str] = &["description", "sn", "entryDN"];
+        let mut answer = |controls: &[&dyn EncodeControl]| {
+            let found = site.search_with(A, Scope::BaseObject, "(description=red)", names, controls);
+            let entry = found.entries.concat();
+            let all = ["description", "sn", "entryDN"].map(|name| values_in(&entry, name));
+            (found.code, all)
+        };
+        let real = Control::critical(RealAttributesOnly);
+        let (code, [descriptions, surnames, entry_dn]) = answer(&[&real]);
+        assert_eq!(
+            (code, descriptions, surnames.len(), entry_dn.len()),
+            (0, vec![stored.to_owned()], 1, 0)
+        );
+        let computed = Control::critical(VirtualAttributesOnly);
+        let (code, [descriptions, surnames, entry_dn]) = answer(&[&computed]);
+        assert_eq!(
+            (code, descriptions, surnames.len(), entry_dn.len()),
+            (0, vec![derived.to_owned()], 0, 1)
+        );
+        let (_, [descriptions, ..]) = answer(&[&real, &computed]);
+        assert_eq!(descriptions, [stored], "the first counts");
     }
 }

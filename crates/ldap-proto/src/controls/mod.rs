@@ -2,6 +2,7 @@
 
 pub mod account_usability;
 pub mod assertion;
+pub mod attribute_origins;
 pub mod dereference;
 pub mod descriptor;
 pub mod dir_sync;
@@ -37,6 +38,7 @@ use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
 
 pub use account_usability::{AccountUsability, AccountUsabilityRequest};
 pub use assertion::AssertionControl;
+pub use attribute_origins::{RealAttributesOnly, VirtualAttributesOnly};
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };

@@ -18,11 +18,11 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    OperationError,
-    overlay::{ArrangedEntry, Arrangement, BeginningSearch, Overlay, SearchHooks},
+    overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay},
     stamp::generalized_time,
 };
-use ironbark_model::{AttributeDescription, Schema, schema::ClassNumber};
+use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema, schema::ClassNumber};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
 
 use self::settings::DdsConfig;
 use crate::Row;
@@ -55,6 +55,8 @@ struct Dds {
     object_class: AttributeDescription,
     ttl: AttributeDescription,
     expires: AttributeDescription,
+    /// The entries that have an end.
+    dynamic: CompiledFilter,
 }
 
 fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
@@ -66,7 +68,10 @@ fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
         description.map_err(|error| format!("{name}: {error}"))
     };
     let class = schema.find_object_class(b"dynamicObject");
+    let mut dynamic = CompiledFilter::default();
+    dynamic.compile(schema, &Filter::Present(b"entryExpireTimestamp"[..].into()));
     let dds = Arc::new(Dds {
+        dynamic,
         settings: settings.clone(),
         class: class
             .ok_or_else(|| "there is no class dynamicObject".to_owned())?
@@ -78,7 +83,7 @@ fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
     });
     Ok(Overlay {
         content: Some(Arc::clone(&dds) as _),
-        searches: Some(Arc::clone(&dds) as _),
+        derivation: Some(Arc::new(Remaining(Arc::clone(&dds)))),
         extended: Some(Arc::new(refresh::Refresh(Arc::clone(&dds)))),
         timer: Some(dds),
         keeps_dynamic_entries: true,
@@ -86,33 +91,34 @@ fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
     })
 }
 
-impl SearchHooks for Dds {
-    fn begin(&self, search: &BeginningSearch<'_>) -> Result<Option<Box<dyn Arrangement>>, OperationError> {
-        Ok(Some(Box::new(Remaining {
-            ttl: [self.ttl.clone()],
-            expires: self.expires.clone(),
-            now_s: search.now.unix_seconds(),
-        })))
+/// `entryTtl` is the remaining time of an entry.
+struct Remaining(Arc<Dds>);
+
+impl Derivation for Remaining {
+    fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
+        Ok(Arc::clone(&self.0) as _)
     }
 }
 
-/// Shows the remaining time of entries.
-struct Remaining {
-    ttl: [AttributeDescription; 1],
-    expires: AttributeDescription,
-    now_s: i64,
-}
-
-impl Arrangement for Remaining {
+impl Derive for Dds {
     fn attributes(&self) -> &[AttributeDescription] {
-        &self.ttl
+        std::slice::from_ref(&self.ttl)
     }
 
-    fn arrange(&self, entry: &ArrangedEntry<'_>, _: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        let expires = entry.values(&self.expires).unwrap_or_default();
-        match expires.first().and_then(|value| generalized_time::seconds(value)) {
-            Some(expires) => vec![(expires - self.now_s).max(0).to_string().into_bytes()],
-            None => values,
+    fn derive(&self, entry: &DerivingEntry<'_>, _: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
+        let mut expires = None;
+        entry.for_each(&self.expires, Purpose::Show, &mut |value| {
+            expires = generalized_time::seconds(value);
+        })?;
+        if let Some(expires) = expires {
+            let remaining = (expires - entry.look.now().unix_seconds()).max(0);
+            found.replace(&self.ttl, vec![remaining.to_string().into_bytes()]);
         }
+        Ok(())
+    }
+
+    /// The entries with an end of their time.
+    fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
+        look.view.may_match(&self.dynamic, item.most())
     }
 }
