@@ -85,7 +85,7 @@ pub(crate) fn write_controls(writer: &mut Writer<'_>, controls: &[&dyn EncodeCon
     });
 }
 
-fn write_control(writer: &mut Writer<'_>, control: &dyn EncodeControl) {
+pub(crate) fn write_control(writer: &mut Writer<'_>, control: &dyn EncodeControl) {
     writer.constructed(tags::SEQUENCE, |writer| {
         writer.octet_string(control.oid());
         if control.critical() {

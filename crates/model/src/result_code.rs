@@ -75,6 +75,7 @@ codes! {
     AUTHORIZATION_DENIED = 123, "authorizationDenied";
     SYNC_REFRESH_REQUIRED = 4096, "e-syncRefreshRequired";
     NO_OPERATION = 16654, "noOperation";
+    TRANSACTION_IDENTIFIER_INVALID = 16673, "transactionIdentifierInvalid";
 }
 
 impl std::fmt::Debug for ResultCode {

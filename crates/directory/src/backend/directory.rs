@@ -1,6 +1,9 @@
 //! What all operations share: the configuration in force, time, counters, the pool for slow hashes.
 
-use std::{rc::Rc, sync::Arc};
+use std::{
+    rc::Rc,
+    sync::{Arc, atomic::AtomicUsize},
+};
 
 use arc_swap::ArcSwap;
 use ironbark_runtime::{Clock, Randomness};
@@ -27,6 +30,8 @@ pub struct Directory {
     peer_clocks: PeerClocks,
     sessions: Arc<SyncSessions>,
     conflicts: Conflicts,
+    /// Octets of the requests of open transactions.
+    open_transactions: Arc<AtomicUsize>,
     /// The thread that changes the trees in memory.
     trees: WriterHandle,
 }
@@ -45,6 +50,7 @@ impl Directory {
             peer_clocks: PeerClocks::default(),
             sessions: Arc::default(),
             conflicts: Conflicts::default(),
+            open_transactions: Arc::default(),
             trees,
         }
     }
@@ -90,6 +96,11 @@ impl Directory {
     /// The counters.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// Octets of the requests of open transactions.
+    pub(crate) fn open_transactions(&self) -> &Arc<AtomicUsize> {
+        &self.open_transactions
     }
 
     /// The clock.

@@ -28,6 +28,8 @@ pub(crate) struct ExtendedAnswer {
     pub(crate) name: Option<&'static str>,
     /// `responseValue`, encoded.
     pub(crate) value: Option<Vec<u8>>,
+    /// The reason, if the operation was refused all the same.
+    pub(crate) refusal: Option<Box<OperationError>>,
 }
 
 /// The end of a bind that the writer of a database has recorded.

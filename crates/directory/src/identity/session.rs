@@ -11,6 +11,7 @@ use crate::{
     },
     sasl::{Negotiation, SecurityLayer},
     search::OpenSearches,
+    write::transaction::OpenTransaction,
 };
 
 /// The state of one connection between operations. Lives on the connection's reactor.
@@ -39,6 +40,8 @@ pub struct Session {
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
     pub(crate) restriction: Restriction,
+    /// The transaction that the client has started.
+    pub(crate) transaction: Option<Box<OpenTransaction>>,
     /// Searches that continue after their first request.
     pub(crate) searches: OpenSearches,
 }
@@ -60,6 +63,7 @@ impl Session {
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
             restriction: Restriction::default(),
+            transaction: None,
             searches: OpenSearches::default(),
         }
     }

@@ -29,7 +29,7 @@ use crate::{
     },
     stamp::generalized_time,
     write::{
-        job::{Job, enqueue},
+        job::{Asked, Job, enqueue},
         request::WriteRequest,
     },
 };
@@ -138,13 +138,13 @@ impl CheckedBind {
         origin: &RequestContext,
         reply: oneshot::Sender<Completion>,
     ) {
-        let job = Job {
+        let asked = Asked {
             directory,
             configuration,
             origin: root(origin, context),
             request: Box::new(self),
-            reply,
         };
+        let job = Job { asked, reply };
         job.queue_or_answer(context);
     }
 }

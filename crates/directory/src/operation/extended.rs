@@ -9,7 +9,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, ResultCode};
 
-use super::{overlay_operation, password_modify, replica_digest};
+use super::{overlay_operation, password_modify, replica_digest, transaction};
 use crate::{
     Configuration, Directory, OperationError,
     backend::call::Call,
@@ -50,6 +50,16 @@ pub(crate) fn start(
         }
         ExtendedOperation::PasswordModify => password_modify::start(directory, call, row, request.value),
         ExtendedOperation::ReplicaDigest => replica_digest::start(directory, call, row, request.value),
+        ExtendedOperation::StartTransaction | ExtendedOperation::EndTransaction => {
+            let holder = configuration.context_of(&origin.identity.dn);
+            let holder = holder.unwrap_or(&configuration.frontend);
+            holder.check_extended(configuration, row, origin)?;
+            if row.operation == ExtendedOperation::StartTransaction {
+                transaction::start(directory, session, origin, request.value, out)
+            } else {
+                transaction::end(directory, session, origin, request.value, out)
+            }
+        }
         ExtendedOperation::OfOverlay => overlay_operation::start(directory, call, row, request.value),
     }
 }
@@ -64,7 +74,11 @@ pub(crate) fn subject(
         ExtendedOperation::PasswordModify => password_modify::subject(configuration, origin, request.value),
         ExtendedOperation::ReplicaDigest => replica_digest::subject(configuration, request.value),
         ExtendedOperation::OfOverlay => overlay_operation::subject(configuration, request),
-        ExtendedOperation::WhoAmI | ExtendedOperation::Cancel | ExtendedOperation::StartTls => None,
+        ExtendedOperation::WhoAmI
+        | ExtendedOperation::Cancel
+        | ExtendedOperation::StartTls
+        | ExtendedOperation::StartTransaction
+        | ExtendedOperation::EndTransaction => None,
     }
 }
 
@@ -100,6 +114,7 @@ fn start_tls(
         session.searches.paged.clear();
     }
     session.is_tls = true;
+    transaction::abort(session, out);
     succeed(directory, origin, None, out);
     Ok(Begun::StartTls)
 }
@@ -144,7 +159,12 @@ fn cancel(
 }
 
 /// Answers with success.
-fn succeed(directory: &Directory, origin: &RequestContext, value: Option<&[u8]>, out: &mut Vec<u8>) -> Begun {
+pub(super) fn succeed(
+    directory: &Directory,
+    origin: &RequestContext,
+    value: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Begun {
     let response = ExtendedResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         name: None,

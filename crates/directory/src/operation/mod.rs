@@ -28,4 +28,5 @@ pub(crate) mod sasl_bind;
 mod sasl_turn;
 pub(crate) mod second_factor;
 pub(crate) mod submit;
+pub(crate) mod transaction;
 pub(crate) mod write_checks;

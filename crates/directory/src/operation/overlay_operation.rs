@@ -131,6 +131,7 @@ impl WriteRequest for OverlayOperation {
         let extended = ExtendedAnswer {
             name: Some(self.row.oid),
             value,
+            refusal: None,
         };
         Ok(Success {
             extended,

@@ -39,7 +39,7 @@ use crate::{
         modification::{Authority, Modification, ModificationKind},
     },
     write::{
-        job::{Job, enqueue},
+        job::{Asked, Job, enqueue},
         request::{OnTree, WriteRequest},
     },
 };
@@ -64,7 +64,10 @@ impl SetPassword {
             encode_generated_password(&mut value, password);
             value
         });
-        ExtendedAnswer { name: None, value }
+        ExtendedAnswer {
+            value,
+            ..ExtendedAnswer::default()
+        }
     }
 }
 
@@ -318,13 +321,13 @@ impl Work {
     fn finish_on_pool(self, reply: Reply) {
         match self.compute() {
             Ok(request) => {
-                let job = Job {
+                let asked = Asked {
                     directory: self.directory,
                     configuration: self.configuration,
                     origin: self.origin,
                     request: Box::new(request),
-                    reply,
                 };
+                let job = Job { asked, reply };
                 job.queue_or_answer(&self.context);
             }
             Err(error) => {

@@ -93,8 +93,8 @@ fn compute(context: &NamingContext, is_wanted: &dyn Fn() -> bool) -> Result<Succ
         .ok_or(ExtendedRefusal::DigestUnderWay)?;
     Ok(Success {
         extended: ExtendedAnswer {
-            name: None,
             value: Some(encoded(&sums)),
+            ..ExtendedAnswer::default()
         },
         ..Success::default()
     })

@@ -31,14 +31,14 @@ use crate::{
         Execution,
         password_checks::{self, Computed},
     },
-    refusal::WriteRefusal,
+    refusal::{TransactionRefusal, WriteRefusal},
     request::{
         context::RequestContext,
         controls::{OwnedControls, WriteControls},
     },
     scratch::TURN_STEPS,
     write::{
-        job::{Job, enqueue},
+        job::{Asked, Job, enqueue},
         request::{OnTree, WriteRequest},
     },
 };
@@ -82,6 +82,32 @@ pub(crate) fn submit(
         return enqueue(directory, configuration, &prepared.context, origin, prepared.request);
     }
     verify_and_queue(directory, configuration, origin, prepared)
+}
+
+/// Reads a write that is to be executed later, with others.
+///
+/// # Errors
+/// As of [`submit`], before it is executed. `adminLimitExceeded`: it takes long to read.
+pub(super) fn read_for_transaction(
+    directory: &Arc<Directory>,
+    call: &mut Call<'_, '_>,
+    turn_left: &mut u64,
+) -> Result<(Arc<NamingContext>, Asked), OperationError> {
+    let cost = budget::cost_of_write(call.pdu);
+    if cost > LONG {
+        return Err(TransactionRefusal::TooBig.into());
+    }
+    *turn_left = turn_left.saturating_sub(cost);
+    let (configuration, origin) = (call.configuration, &mut *call.origin);
+    let controls = OwnedControls::of(call.controls);
+    let prepared = prepare(configuration, origin, call.message, call.pdu, controls)?;
+    let asked = Asked {
+        directory: Arc::clone(directory),
+        configuration: Arc::clone(configuration),
+        origin: origin.clone(),
+        request: prepared.request,
+    };
+    Ok((prepared.context, asked))
 }
 
 /// A request whose reading takes more steps than this is not read on a reactor. The limit is 160,000 octets, or 500
@@ -177,13 +203,13 @@ impl Prepared {
         if !self.slow.is_empty() {
             request.computed = Computed::verifying(directory.hashing_pool(), &self.slow, &self.presented);
         }
-        let job = Job {
+        let asked = Asked {
             directory,
             configuration,
             origin,
             request,
-            reply,
         };
+        let job = Job { asked, reply };
         job.queue_or_answer(&self.context);
     }
 }

@@ -225,6 +225,8 @@ fn extended(
                 stats!(origin, "CANCEL msg={id}");
             }
         }
+        Some(ExtendedOperation::StartTransaction) => stats!(origin, "TXN START"),
+        Some(ExtendedOperation::EndTransaction) => stats!(origin, "TXN END"),
         Some(ExtendedOperation::ReplicaDigest) => stats!(origin, "REPLICA DIGEST"),
         Some(ExtendedOperation::OfOverlay) => {}
         None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),

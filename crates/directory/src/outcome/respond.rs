@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Directory, OperationError,
-    backend::written::{BindEnd, Success},
+    backend::written::{BindEnd, ExtendedAnswer, Success},
     request::{context::RequestContext, stop::Stop},
     result::{OperationResult, encode_refusal, told},
 };
@@ -123,10 +123,16 @@ pub(crate) fn write_completion(
                 self::code(&mut response, origin.message_id, operation, code);
                 None
             }
-            Ok(success) => {
-                succeed(&mut response, origin.message_id, operation, &success);
-                None
-            }
+            Ok(mut success) => match success.extended.refusal.take() {
+                Some(error) => {
+                    refused_extended(&mut response, origin.message_id, &success.extended, &error);
+                    Some(*error)
+                }
+                None => {
+                    succeed(&mut response, origin.message_id, operation, &success);
+                    None
+                }
+            },
             Err(error) => {
                 refusal(&mut response, origin.message_id, operation, &error);
                 Some(error)
@@ -146,6 +152,19 @@ pub(crate) fn write_completion(
         negotiation: None,
         layer: None,
     }
+}
+
+/// The response of an extended operation that was refused, and says more.
+fn refused_extended(out: &mut Vec<u8>, message_id: i32, answer: &ExtendedAnswer, error: &OperationError) {
+    let id = MessageId::new(message_id).unwrap_or_default();
+    encode_refusal(error, |result| {
+        let response = ExtendedResponse {
+            result,
+            name: answer.name.map(str::as_bytes),
+            value: answer.value.as_deref(),
+        };
+        encode_extended_response(out, id, &response, &[]);
+    });
 }
 
 fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {

@@ -22,7 +22,7 @@ use crate::{
     operation::{
         abandon, bind,
         compare::{self, Compared},
-        extended, submit,
+        extended, submit, transaction,
     },
     outcome::{
         completion::{Begun, Completion, Submitted},
@@ -188,6 +188,7 @@ impl Worker {
         session.next_operation += 1;
         if kind == Operation::Bind {
             session.begin_bind();
+            transaction::abort(session, out);
         }
         if message.id == MessageId::UNSOLICITED {
             encode_notice_of_disconnection(out, ResultCode::PROTOCOL_ERROR, "message ID is zero");
@@ -346,6 +347,12 @@ impl Worker {
                 extended::start(&self.directory, session, call, request, out).map(Started::from)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
+                if let Some(control) = &call.controls.transaction {
+                    let (identifier, kind) = (control.value.0, call.kind());
+                    transaction::specify(&self.directory, session, call, &mut scratch.turn_left, identifier)?;
+                    respond::code(out, call.origin.message_id, kind, ResultCode::SUCCESS);
+                    return Ok(self.answered(call.origin, Outcome::new(kind, ResultCode::SUCCESS, "")));
+                }
                 submit::submit(&self.directory, call, &mut scratch.turn_left).map(Started::from)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),

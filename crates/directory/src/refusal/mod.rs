@@ -59,6 +59,7 @@ mod request;
 mod sasl;
 mod search;
 mod sync;
+mod transaction;
 mod write;
 
 pub(crate) use {
@@ -83,6 +84,7 @@ pub(crate) use {
     sasl::SaslRefusal,
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
     sync::SyncRefusal,
+    transaction::TransactionRefusal,
     write::WriteRefusal,
 };
 

@@ -28,13 +28,18 @@ use crate::{
     request::{context::RequestContext, controls::WriteControls},
 };
 
-/// One request.
-pub(crate) struct Job {
+/// A request that was read.
+pub(crate) struct Asked {
     pub(crate) directory: Arc<Directory>,
-    /// The configuration that the request was read under.
+    /// The configuration that it was read under.
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) origin: RequestContext,
     pub(crate) request: Box<dyn WriteRequest>,
+}
+
+/// One request, and who waits for its response.
+pub(crate) struct Job {
+    pub(crate) asked: Asked,
     pub(crate) reply: oneshot::Sender<Completion>,
 }
 
@@ -51,13 +56,13 @@ pub(crate) fn enqueue(
 ) -> Result<Begun, OperationError> {
     let (reply, receiver) = oneshot::channel();
     let blocks_connection = request.operation() == Operation::Bind;
-    let job = Job {
+    let asked = Asked {
         directory: Arc::clone(directory),
         configuration: Arc::clone(configuration),
         origin: origin.clone(),
         request,
-        reply,
     };
+    let job = Job { asked, reply };
     job.queue(context).map_err(|(error, _)| error)?;
     Ok(Begun::Submitted(Submitted {
         receiver,
@@ -70,7 +75,7 @@ impl Job {
         if let Some(database) = context.backend.external() {
             return self.ask(context, database);
         }
-        match context.backend.queue_for(self.request.kind()) {
+        match context.backend.queue_for(self.asked.request.kind()) {
             Some(writer) => writer.submit(Box::new(self)),
             None => Err((WriteRefusal::UnsupportedInContext.into(), Some(Box::new(self)))),
         }
@@ -78,20 +83,21 @@ impl Job {
 
     /// Asks what has the entries: no writer does anything for it.
     fn ask(self, context: &NamingContext, database: &dyn ExternalDatabase) -> Result<(), Unqueued> {
-        let asked = self
+        let asked = &self.asked;
+        let external = asked
             .begin()
-            .and_then(|()| self.request.external(&self.configuration, context, &self.origin));
-        let (operation, time) = match asked {
-            Ok(asked) => asked,
+            .and_then(|()| asked.request.external(&asked.configuration, context, &asked.origin));
+        let (operation, time) = match external {
+            Ok(external) => external,
             Err(error) => return Err((error, Some(Box::new(self)))),
         };
-        let Self {
+        let Self { asked, reply } = self;
+        let Asked {
             directory,
             origin,
             request,
-            reply,
             ..
-        } = self;
+        } = asked;
         let responder = Responder {
             directory,
             origin,
@@ -112,26 +118,34 @@ impl Job {
 
     /// Computes the missing results, and queues it again.
     fn compute_and_queue(self, context: &Arc<NamingContext>, wanted: Wanted) {
-        let Self {
-            directory,
-            configuration,
-            origin,
-            mut request,
-            reply,
-        } = self;
-        let (operation, octets) = (request.operation(), request.octets());
-        let (for_pool, its_origin, context) = (Arc::clone(&directory), origin.clone(), Arc::clone(context));
+        let Self { mut asked, reply } = self;
+        let (operation, octets) = (asked.request.operation(), asked.request.octets());
+        let (directory, origin) = (Arc::clone(&asked.directory), asked.origin.clone());
+        let context = Arc::clone(context);
         hashing_pool::submit_for(&directory, &origin, operation, octets, reply, move |reply| {
-            request.set_computed(request.computed().clone().with(&for_pool, wanted));
-            let job = Self {
-                directory: for_pool,
-                configuration,
-                origin: its_origin,
-                request,
-                reply,
-            };
-            job.queue_or_answer(&context);
+            asked.compute(wanted);
+            Self { asked, reply }.queue_or_answer(&context);
         });
+    }
+
+    fn answer_with(self, result: Result<Success, OperationError>) {
+        let Asked {
+            directory,
+            origin,
+            request,
+            ..
+        } = self.asked;
+        let completion = respond::write_completion(&directory, &origin, request.operation(), result);
+        // The connection may be gone; the write stays valid.
+        let _ = self.reply.send(completion);
+    }
+}
+
+impl Asked {
+    /// Computes a missing result.
+    pub(super) fn compute(&mut self, wanted: Wanted) {
+        let computed = self.request.computed().clone().with(&self.directory, wanted);
+        self.request.set_computed(computed);
     }
 
     /// Whether it may still be executed. From here on it cannot be canceled.
@@ -168,6 +182,38 @@ impl Job {
         request.check_restrictions(configuration, context, &mut origin)?;
         Ok(Some((read_again, origin)))
     }
+
+    /// Executes it in a transaction, in this many steps at most. Returns how many it has taken.
+    pub(super) fn execute(
+        &self,
+        served: &Served,
+        transaction: &mut WriteTransaction<'_>,
+        steps: u64,
+    ) -> (Result<(Success, Executed), Refusal>, u64) {
+        match self.under(served) {
+            Err(error) => (Err(error.into()), 0),
+            Ok(None) => execute(
+                &self.directory,
+                served,
+                (&*self.request, &self.origin),
+                transaction,
+                steps,
+            ),
+            Ok(Some((read_again, origin))) => {
+                let request = read_again.as_deref().unwrap_or(&*self.request);
+                execute(&self.directory, served, (request, &origin), transaction, steps)
+            }
+        }
+    }
+
+    /// Tells that it is refused, however its group ends.
+    pub(super) fn refused(&self, error: &OperationError) {
+        // Operations of a sequence are not executed after a refused one. An operation with the no-op control has not
+        // failed.
+        if error.result_code != ResultCode::NO_OPERATION {
+            self.origin.sequence.refuse(self.origin.operation);
+        }
+    }
 }
 
 /// A request that was read again, if necessary, and the requester.
@@ -175,26 +221,20 @@ type ReadAgain = (Option<Box<dyn WriteRequest>>, RequestContext);
 
 impl WriteTask for Job {
     fn octets(&self) -> usize {
-        self.request.octets()
+        self.asked.request.octets()
     }
 
     fn taken(&mut self, micros: u64) {
-        self.origin.taken_micros = micros;
+        self.asked.origin.taken_micros = micros;
     }
 
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
-        self.begin()?;
-        match self.under(served)? {
-            None => execute(&self.directory, served, &*self.request, &self.origin, transaction),
-            Some((read_again, origin)) => {
-                let request = read_again.as_deref().unwrap_or(&*self.request);
-                execute(&self.directory, served, request, &origin, transaction)
-            }
-        }
+        self.asked.begin()?;
+        self.asked.execute(served, transaction, WRITE_STEPS).0
     }
 
     fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
-        let dn = self.request.dn();
+        let dn = self.asked.request.dn();
         match configuration.context_of(dn) {
             Some(context) => Ok(Served {
                 configuration: Arc::clone(configuration),
@@ -209,14 +249,15 @@ impl WriteTask for Job {
         served: &Served,
         governor: &dyn Governor,
     ) -> Result<(Success, Executed), OperationError> {
-        self.begin()?;
-        let read_again = self.under(served)?;
+        let asked = &self.asked;
+        asked.begin()?;
+        let read_again = asked.under(served)?;
         let (request, origin) = match &read_again {
-            None => (&*self.request, &self.origin),
-            Some((read_again, origin)) => (read_again.as_deref().unwrap_or(&*self.request), origin),
+            None => (&*asked.request, &asked.origin),
+            Some((read_again, origin)) => (read_again.as_deref().unwrap_or(&*asked.request), origin),
         };
         request.execute_in_memory(OnTree {
-            directory: &self.directory,
+            directory: &asked.directory,
             governor,
             served,
             origin,
@@ -224,11 +265,7 @@ impl WriteTask for Job {
     }
 
     fn refused(&self, error: &OperationError) {
-        // Operations of a sequence are not executed after a refused one. An operation with the no-op control has not
-        // failed.
-        if error.result_code != ResultCode::NO_OPERATION {
-            self.origin.sequence.refuse(self.origin.operation);
-        }
+        self.asked.refused(error);
     }
 
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
@@ -236,7 +273,7 @@ impl WriteTask for Job {
             Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
                 if executed.lifts_restriction {
-                    self.origin.restriction.set(false);
+                    self.asked.origin.restriction.set(false);
                 }
                 Ok(success)
             }
@@ -246,15 +283,11 @@ impl WriteTask for Job {
                 Err(error)
             }
         };
-        let completion = respond::write_completion(&self.directory, &self.origin, self.request.operation(), result);
-        // The connection may be gone; the write stays valid.
-        let _ = self.reply.send(completion);
+        self.answer_with(result);
     }
 
     fn answer(self: Box<Self>, error: OperationError) {
-        let completion = respond::write_completion(&self.directory, &self.origin, self.request.operation(), Err(error));
-        // The connection may be gone.
-        let _ = self.reply.send(completion);
+        self.answer_with(Err(error));
     }
 }
 
@@ -262,16 +295,16 @@ impl WriteTask for Job {
 fn execute(
     directory: &Directory,
     served: &Served,
-    request: &dyn WriteRequest,
-    origin: &RequestContext,
+    (request, origin): (&dyn WriteRequest, &RequestContext),
     transaction: &mut WriteTransaction<'_>,
-) -> Result<(Success, Executed), Refusal> {
+    steps: u64,
+) -> (Result<(Success, Executed), Refusal>, u64) {
     let requested = Requested {
         origin,
         controls: WriteControls::without(request.controls(), origin.dropped_controls),
         computed: request.computed(),
     };
-    execute_one(directory, served, requested, transaction, |execution| {
+    execute_within(directory, served, requested, transaction, steps, |execution| {
         // Whoever binds changes nothing for others.
         if request.operation() != Operation::Bind && execution.waits_for_peers()? {
             return Err(WriteRefusal::Restored.into());
@@ -288,11 +321,35 @@ pub(crate) fn execute_one(
     transaction: &mut WriteTransaction<'_>,
     act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
 ) -> Result<(Success, Executed), Refusal> {
+    execute_within(directory, served, requested, transaction, WRITE_STEPS, act).0
+}
+
+/// The same in this many steps at most. Returns how many it has taken.
+fn execute_within(
+    directory: &Directory,
+    served: &Served,
+    requested: Requested<'_>,
+    transaction: &mut WriteTransaction<'_>,
+    steps: u64,
+    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
+) -> (Result<(Success, Executed), Refusal>, u64) {
     let work = AccessWork {
-        budget: Budget::new(WRITE_STEPS),
+        budget: Budget::new(steps),
         sets: SetAnswers::default(),
     };
-    let mut execution = Execution::new(directory, served, requested, transaction, &work);
+    let result = execute_with(directory, served, requested, transaction, &work, act);
+    (result, steps.saturating_sub(work.budget.left()))
+}
+
+fn execute_with(
+    directory: &Directory,
+    served: &Served,
+    requested: Requested<'_>,
+    transaction: &mut WriteTransaction<'_>,
+    work: &AccessWork,
+    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
+) -> Result<(Success, Executed), Refusal> {
+    let mut execution = Execution::new(directory, served, requested, transaction, work);
     let (error, dirty) = match act(&mut execution) {
         // Decisions that were made without remaining steps cannot be trusted.
         _ if work.budget.is_exhausted() => {
@@ -314,4 +371,4 @@ pub(crate) fn execute_one(
 
 /// Steps that access checks and assertions may take: about 100 milliseconds. They run on the thread that all writes of
 /// a database wait for.
-const WRITE_STEPS: u64 = 1_000_000;
+pub(super) const WRITE_STEPS: u64 = 1_000_000;

@@ -12,6 +12,7 @@ mod replay;
 pub(crate) mod request;
 mod stored;
 mod timers;
+pub(crate) mod transaction;
 mod trees;
 mod trimming;
 

@@ -210,12 +210,12 @@ fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec
     loop {
         match attempt((served, database, &mut *followers), part) {
             Attempt::Ended(mut outcomes) => {
-                outcomes.extend(refused.map(Outcome::Refused));
+                outcomes.extend(refused);
                 return outcomes;
             }
-            Attempt::GivenUp { before, error } => {
+            Attempt::GivenUp { before, outcome } => {
                 part = before;
-                refused = Some(error);
+                refused = Some(outcome);
             }
         }
     }
@@ -224,11 +224,8 @@ fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec
 enum Attempt<'g> {
     /// The outcomes of all writes.
     Ended(Vec<Outcome>),
-    /// The write after these was refused after an effect: nothing is committed.
-    GivenUp {
-        before: &'g [Queued],
-        error: OperationError,
-    },
+    /// The write after these was refused, or comes again, after an effect: nothing is committed.
+    GivenUp { before: &'g [Queued], outcome: Outcome },
 }
 
 fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> Attempt<'g> {
@@ -267,10 +264,20 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
                 task.refused(&error);
                 outcomes.push(Outcome::Refused(error));
             }
-            Err(Refusal { error, dirty: true, .. }) => {
-                task.refused(&error);
+            Err(Refusal {
+                error,
+                dirty: true,
+                wanted,
+            }) => {
                 let before = group.get(..outcomes.len()).unwrap_or_default();
-                return Attempt::GivenUp { before, error };
+                let outcome = match wanted {
+                    Some(wanted) => Outcome::Returned(*wanted),
+                    None => {
+                        task.refused(&error);
+                        Outcome::Refused(error)
+                    }
+                };
+                return Attempt::GivenUp { before, outcome };
             }
         }
     }

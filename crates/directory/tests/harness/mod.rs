@@ -357,6 +357,11 @@ impl Client {
         self.worker.as_mut().expect("open").rest();
     }
 
+    /// Message ID of the last request.
+    pub fn last_message_id(&self) -> i32 {
+        self.next_id
+    }
+
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
         read_answer(&self.send_for_octets(request, controls))
     }

@@ -13,6 +13,11 @@ pub enum Criticality {
         /// Diagnostic for FALSE.
         refusal: &'static str,
     },
+    /// TRUE.
+    MustBeTrue {
+        /// Diagnostic for FALSE.
+        refusal: &'static str,
+    },
     /// FALSE.
     MustBeFalse {
         /// Diagnostic for TRUE.

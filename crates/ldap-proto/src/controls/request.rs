@@ -99,7 +99,9 @@ fn check_criticality(row: &Row, critical: bool, policy: ControlPolicy) -> Result
         (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
             Err(Fault::protocol(refusal))
         }
-        (Criticality::MustBeFalse { refusal }, true) => Err(Fault::protocol(refusal)),
+        (Criticality::MustBeTrue { refusal }, false) | (Criticality::MustBeFalse { refusal }, true) => {
+            Err(Fault::protocol(refusal))
+        }
         _ => Ok(()),
     }
 }

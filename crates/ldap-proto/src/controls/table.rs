@@ -5,11 +5,11 @@ use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
     DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults, PasswordPolicyRequest,
     PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RealAttributesOnly, RelaxRules, SearchOptions,
-    SessionTracking, SortKeys, Subentries, SyncRequest, TreeDelete, ValueSort, VirtualAttributesOnly, VirtualListView,
-    account_usability, assertion, attribute_origins, dereference, domain_scope, dont_use_copy, lazy_commit,
-    manage_dsa_it, matched_values, no_op, no_op_search, paged_results, password_policy, permissive_modify,
-    proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort, session_tracking,
-    subentries, sync, tree_delete, value_sort, virtual_list_view,
+    SessionTracking, SortKeys, Subentries, SyncRequest, TransactionSpecification, TreeDelete, ValueSort,
+    VirtualAttributesOnly, VirtualListView, account_usability, assertion, attribute_origins, dereference, domain_scope,
+    dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, no_op_search, paged_results, password_policy,
+    permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
+    session_tracking, subentries, sync, transaction, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -137,6 +137,8 @@ table! {
         ProxiedAuthorization, proxied_authorization: ProxiedAuthorization<'a>, proxied_authorization::DESCRIPTOR;
         /// draft-wahl-ldap-session.
         SessionTracking, session_tracking: SessionTracking<'a>, session_tracking::DESCRIPTOR;
+        /// RFC 5805.
+        TransactionSpecification, transaction: TransactionSpecification<'a>, transaction::DESCRIPTOR;
         /// Sun's real attributes only.
         RealAttributesOnly, real_attributes_only: RealAttributesOnly, attribute_origins::REAL;
         /// Sun's virtual attributes only.

@@ -11,6 +11,10 @@ pub enum ExtendedOperation {
     PasswordModify,
     /// RFC 3909.
     Cancel,
+    /// RFC 5805: start of a transaction.
+    StartTransaction,
+    /// RFC 5805: its end.
+    EndTransaction,
     /// Of this project: sums by which replicas are compared.
     ReplicaDigest,
     /// An operation that its overlay executes. It exists only with the overlay.

@@ -6,6 +6,7 @@ pub mod password_modify;
 pub mod refresh;
 pub mod replica_digest;
 pub mod start_tls;
+pub mod transaction;
 pub mod who_am_i;
 
 pub use descriptor::{Descriptor, ExtendedOperation};
@@ -16,11 +17,13 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
 }
 
 /// All extended operations.
-pub static REGISTRY: [Descriptor; 6] = [
+pub static REGISTRY: [Descriptor; 8] = [
     start_tls::DESCRIPTOR,
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,
     cancel::DESCRIPTOR,
     refresh::DESCRIPTOR,
     replica_digest::DESCRIPTOR,
+    transaction::START_DESCRIPTOR,
+    transaction::END_DESCRIPTOR,
 ];
