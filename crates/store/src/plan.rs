@@ -4,6 +4,7 @@ mod candidates;
 mod conjunction;
 mod derived;
 mod leaf;
+mod operands;
 pub(crate) mod planner;
 mod range;
 mod read_ahead;

@@ -123,16 +123,15 @@ pub(crate) fn write_completion(
                 self::code(&mut response, origin.message_id, operation, code);
                 None
             }
-            Ok(mut success) => match success.extended.refusal.take() {
-                Some(error) => {
-                    refused_extended(&mut response, origin.message_id, &success.extended, &error);
-                    Some(*error)
-                }
-                None => {
+            Ok(mut success) => {
+                let refusal = success.extended.refusal.take();
+                if let Some(error) = &refusal {
+                    refused_extended(&mut response, origin.message_id, &success.extended, error);
+                } else {
                     succeed(&mut response, origin.message_id, operation, &success);
-                    None
                 }
-            },
+                refusal.map(|error| *error)
+            }
             Err(error) => {
                 refusal(&mut response, origin.message_id, operation, &error);
                 Some(error)

@@ -28,6 +28,7 @@ mod question;
 pub(crate) mod record;
 mod requests;
 mod searches;
+mod slow_hashes;
 mod sorting;
 mod timers;
 pub(crate) mod tree_effects;

@@ -18,7 +18,7 @@ use crate::{
     Directory, NamingContext, OperationError,
     backend::{
         ldif::LdifError,
-        queue::{Outcome, Queued, Served, WriterCommand},
+        queue::{Outcome, Queued, Served, WriteTask, WriterCommand},
         written::Refusal,
     },
     overlay::Pipeline,
@@ -215,7 +215,7 @@ fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec
             }
             Attempt::GivenUp { before, outcome } => {
                 part = before;
-                refused = Some(outcome);
+                refused = Some(*outcome);
             }
         }
     }
@@ -225,7 +225,10 @@ enum Attempt<'g> {
     /// The outcomes of all writes.
     Ended(Vec<Outcome>),
     /// The write after these was refused, or comes again, after an effect: nothing is committed.
-    GivenUp { before: &'g [Queued], outcome: Outcome },
+    GivenUp {
+        before: &'g [Queued],
+        outcome: Box<Outcome>,
+    },
 }
 
 fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> Attempt<'g> {
@@ -253,31 +256,15 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
                 changed |= executed.has_news();
                 outcomes.push(Outcome::Done(success, executed));
             }
-            Err(Refusal {
-                dirty: false,
-                wanted: Some(wanted),
-                ..
-            }) => outcomes.push(Outcome::Returned(*wanted)),
-            Err(Refusal {
-                error, dirty: false, ..
-            }) => {
-                task.refused(&error);
-                outcomes.push(Outcome::Refused(error));
-            }
-            Err(Refusal {
-                error,
-                dirty: true,
-                wanted,
-            }) => {
-                let before = group.get(..outcomes.len()).unwrap_or_default();
-                let outcome = match wanted {
-                    Some(wanted) => Outcome::Returned(*wanted),
-                    None => {
-                        task.refused(&error);
-                        Outcome::Refused(error)
-                    }
-                };
-                return Attempt::GivenUp { before, outcome };
+            Err(refusal) => {
+                let is_dirty = refusal.dirty;
+                let outcome = outcome_of(&**task, refusal);
+                if is_dirty {
+                    let before = group.get(..outcomes.len()).unwrap_or_default();
+                    let outcome = Box::new(outcome);
+                    return Attempt::GivenUp { before, outcome };
+                }
+                outcomes.push(outcome);
             }
         }
     }
@@ -300,6 +287,15 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
         writer.feed().committed(last);
     }
     Attempt::Ended(outcomes)
+}
+
+/// What becomes of a write that was not made.
+fn outcome_of(task: &dyn WriteTask, refusal: Refusal) -> Outcome {
+    if let Some(wanted) = refusal.wanted {
+        return Outcome::Returned(*wanted);
+    }
+    task.refused(&refusal.error);
+    Outcome::Refused(refusal.error)
 }
 
 /// The parts of the changes of a database that are logged.

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use super::{
     Chain, Outcome, Plan, Source, Term, TermKind, Way,
     conjunction::Conjunction,
-    leaf::{Leaf, ListKey, Lists},
+    leaf::{Leaf, Lists},
+    operands::{Operand, Operands},
     range, scope,
 };
 use crate::{
@@ -27,13 +28,13 @@ const IDS_PER_STEP: u64 = 256;
 /// Filter nesting that is planned: planning recurses, and a hostile filter may be nested very deeply.
 const MAX_DEPTH: usize = 32;
 /// A set of at most this many candidates is verified at once.
-const FEW: u64 = 8;
+pub(super) const FEW: u64 = 8;
 /// A list of at most this many is read at once.
-const SHORT: u64 = 16;
+pub(super) const SHORT: u64 = 16;
 /// A set that is made from other sets is also read at once up to this size.
-const READ_AT_ONCE: u64 = 4096;
+pub(super) const READ_AT_ONCE: u64 = 4096;
 /// Reading an ID of a posting list costs about this part of verifying a candidate.
-const READ_FACTOR: u64 = 40;
+pub(super) const READ_FACTOR: u64 = 40;
 
 /// What the indexes say of one filter node.
 pub(super) enum Answer {
@@ -137,7 +138,7 @@ impl<'p, 't> Planner<'p, 't> {
 }
 
 impl Planner<'_, '_> {
-    fn node(&self, at: usize) -> Option<&Node> {
+    pub(super) fn node(&self, at: usize) -> Option<&Node> {
         self.filter.nodes.get(at)
     }
     /// Index one past the last descendant.
@@ -147,7 +148,7 @@ impl Planner<'_, '_> {
             _ => at + 1,
         }
     }
-    fn children(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn children(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.end(at);
         let mut next = at + 1;
         std::iter::from_fn(move || {
@@ -159,7 +160,7 @@ impl Planner<'_, '_> {
         })
     }
     /// Equality with one look-up; not objectClass, whose lists are long.
-    fn is_plain_equality(&self, at: usize) -> bool {
+    pub(super) fn is_plain_equality(&self, at: usize) -> bool {
         let Some(Node::Equality {
             slot,
             rule,
@@ -173,7 +174,7 @@ impl Planner<'_, '_> {
         rule.evaluate.is_none() && asked != self.view.catalog.special.object_class
     }
     /// A cheap look: returns the answer itself if it is small or costs nothing, otherwise an estimate.
-    fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {
+    pub(super) fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
             None | Some(Node::Constant(Truth::True)) => Ok(Answer::Everything),
             Some(Node::Constant(_)) => Ok(Answer::Set(IdSet::Nothing, true)),
@@ -207,7 +208,7 @@ impl Planner<'_, '_> {
             answer => answer,
         })
     }
-    fn fetch_large(&mut self, at: usize) -> Result<Answer, StoreError> {
+    pub(super) fn fetch_large(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
             Some(Node::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
             Some(Node::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
@@ -321,7 +322,7 @@ impl Planner<'_, '_> {
         }
         Ok(operands)
     }
-    fn union(&self, lists: &Lists) -> Result<IdSet, StoreError> {
+    pub(super) fn union(&self, lists: &Lists) -> Result<IdSet, StoreError> {
         let mut set = IdSet::Nothing;
         for one in lists {
             let before = set.len();
@@ -331,104 +332,6 @@ impl Planner<'_, '_> {
             }
         }
         Ok(set)
-    }
-
-    /// Probes all children of an AND; a small set ends it at once.
-    fn probe_and(&mut self, at: usize) -> Result<Answer, StoreError> {
-        match self.look_at_and(at)? {
-            Looked::Done(answer) => Ok(answer),
-            Looked::Operands(operands) => self.combine_if_cheap(operands),
-        }
-    }
-    fn fetch_and(&mut self, at: usize) -> Result<Answer, StoreError> {
-        match self.look_at_and(at)? {
-            Looked::Done(answer) => Ok(answer),
-            Looked::Operands(operands) => self.combine(operands),
-        }
-    }
-    fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
-        let mut operands = Operands::default();
-        let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
-        // Items that cost one look-up and often decide alone come first: `(&(objectClass=person)(uid=x))` looks at uid
-        // only.
-        children.sort_by_key(|&child| !self.is_plain_equality(child));
-        let mut later: SmallVec<[usize; 8]> = SmallVec::new();
-        let worth = self.derived_worth.take();
-        for child in children {
-            let answer = self.probe(child)?;
-            if matches!(answer, Answer::Later) {
-                later.push(child);
-            } else if let Some(few) = operands.add(child, answer) {
-                self.derived_worth = worth;
-                return Ok(Looked::Done(Answer::Set(few, false)));
-            }
-        }
-        self.derived_worth = worth;
-        for child in later {
-            let Some(worth) = worth else {
-                return Ok(Looked::Done(Answer::Later));
-            };
-            // What spares no verification that costs more is not looked up.
-            let smallest = operands.smallest().unwrap_or(u64::MAX);
-            self.derived_worth = Some(worth.min(smallest.saturating_mul(READ_FACTOR)));
-            let answer = self.probe(child)?;
-            self.derived_worth = Some(worth);
-            if let Some(few) = operands.add(child, answer) {
-                return Ok(Looked::Done(Answer::Set(few, false)));
-            }
-        }
-        Ok(if operands.are_everything {
-            Looked::Done(Answer::Everything)
-        } else {
-            Looked::Operands(operands)
-        })
-    }
-    fn combine_if_cheap(&mut self, operands: Operands) -> Result<Answer, StoreError> {
-        match operands.smallest() {
-            Some(count) if count > READ_AT_ONCE && !operands.are_lists() => Ok(Answer::Large(count)),
-            _ => self.combine(operands),
-        }
-    }
-    /// The common entries of all operands: reads the smallest, and others while reading them pays.
-    fn combine(&mut self, operands: Operands) -> Result<Answer, StoreError> {
-        let are_lists = operands.are_lists();
-        let Operands { lists, mut others, .. } = operands;
-        match lists {
-            Some(lists) if are_lists && lists.estimate() > SHORT => return Ok(Answer::Lists(lists, false)),
-            Some(lists) => others.push((lists.estimate(), Operand::Common(lists))),
-            None => {}
-        }
-        others.sort_by_key(|operand| operand.0);
-        let mut result: Option<IdSet> = None;
-        for (count, operand) in others {
-            let candidates = result.as_ref().map_or(u64::MAX, IdSet::len);
-            let is_read = matches!(operand, Operand::Set(_) | Operand::Common(_));
-            if candidates <= FEW || !is_read && !pays(candidates, count) {
-                break;
-            }
-            if let (Operand::Common(lists), Some(set)) = (&operand, &result) {
-                result = Some(lists.narrow(self.view, set)?);
-                continue;
-            }
-            let Some(set) = self.read(operand)? else { continue };
-            match &mut result {
-                None => result = Some(set),
-                Some(result) => result.intersect(&set),
-            }
-        }
-        Ok(result.map_or(Answer::Unknown, |set| Answer::Set(set, false)))
-    }
-    fn read(&mut self, operand: Operand) -> Result<Option<IdSet>, StoreError> {
-        Ok(match operand {
-            Operand::Set(set) => Some(set),
-            Operand::Common(lists) => Some(lists.read(self.view)?),
-            Operand::Lists(lists) => Some(self.union(&SmallVec::from_elem(lists, 1))?),
-            Operand::Node(child) => match self.fetch_large(child)? {
-                Answer::Set(set, _) => Some(set),
-                Answer::Lists(lists, _) => Some(lists.read(self.view)?),
-                _ => None,
-            },
-        })
     }
 
     fn probe_or(&mut self, at: usize) -> Result<Answer, StoreError> {
@@ -548,77 +451,4 @@ impl Planner<'_, '_> {
             self.terms.push(term);
         }
     }
-}
-
-/// What an AND is made of.
-struct Operands {
-    /// All plain lists.
-    lists: Option<Conjunction>,
-    /// With their sizes.
-    others: Vec<(u64, Operand)>,
-    /// Whether any entry may match all of them, because of what they ask.
-    are_everything: bool,
-}
-
-impl Default for Operands {
-    fn default() -> Self {
-        Self {
-            lists: None,
-            others: Vec::new(),
-            are_everything: true,
-        }
-    }
-}
-
-enum Operand {
-    Set(IdSet),
-    /// What lists have in common.
-    Common(Conjunction),
-    /// All lists with a prefix.
-    Lists(ListKey),
-    /// A filter node to be fetched.
-    Node(usize),
-}
-
-impl Operands {
-    /// Adds what is known of a node. Returns the set if it is so small that it decides.
-    fn add(&mut self, node: usize, answer: Answer) -> Option<IdSet> {
-        match answer {
-            Answer::Everything => return None,
-            Answer::Set(set, _) if set.len() <= FEW => return Some(set),
-            Answer::Set(set, _) => self.others.push((set.len(), Operand::Set(set))),
-            Answer::Lists(lists, _) => self.add_lists(lists),
-            Answer::Large(count) => self.others.push((count, Operand::Node(node))),
-            Answer::Unknown | Answer::Later => {}
-        }
-        self.are_everything = false;
-        None
-    }
-    fn add_lists(&mut self, added: Conjunction) {
-        match &mut self.lists {
-            None => self.lists = Some(added),
-            Some(lists) => lists.and(added),
-        }
-    }
-    fn smallest(&self) -> Option<u64> {
-        let lists = self.lists.as_ref().map(Conjunction::estimate);
-        self.others.iter().map(|operand| operand.0).chain(lists).min()
-    }
-    /// Whether the lists are enough: there is no other set yet, and none is worth reading.
-    fn are_lists(&self) -> bool {
-        let Some(lists) = &self.lists else { return false };
-        let is_wanted =
-            |(count, operand): &(u64, Operand)| matches!(operand, Operand::Set(_)) || pays(lists.estimate(), *count);
-        !self.others.iter().any(is_wanted)
-    }
-}
-
-enum Looked {
-    Done(Answer),
-    Operands(Operands),
-}
-
-/// Whether reading `count` IDs costs less than verifying `candidates`.
-fn pays(candidates: u64, count: u64) -> bool {
-    candidates > FEW && count / READ_FACTOR < candidates
 }
