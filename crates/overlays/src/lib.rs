@@ -15,6 +15,7 @@ mod collective;
 mod constraint;
 mod cos;
 mod dds;
+mod denyop;
 mod dyngroup;
 mod dynlist;
 mod emptyds;
@@ -32,6 +33,7 @@ mod retcode;
 mod roles;
 mod row;
 mod seqmod;
+mod smbk5pwd;
 mod sock;
 pub mod sssvlv;
 mod syncprov;
@@ -66,6 +68,7 @@ pub static OVERLAYS: &[Row] = &[
     unique::ROW,
     sssvlv::ROW,
     ppolicy::ROW,
+    smbk5pwd::ROW,
     constraint::ROW,
     valsort::ROW,
     lastbind::ROW,
@@ -82,6 +85,7 @@ pub static OVERLAYS: &[Row] = &[
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,
+    denyop::ROW,
     sock::ROW,
     syncprov::ROW,
 ];

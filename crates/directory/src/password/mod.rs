@@ -70,6 +70,12 @@ pub fn hash_crypt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
     crypt::hash_with_salt(presented, salt)
 }
 
+/// The hash of a password that Windows and Samba know: MD4 of its UTF-16. They take 256 units at most; others are left
+/// out.
+pub fn nt_hash(clear: &str) -> [u8; 16] {
+    nt::hash_of(clear.encode_utf16().take(MOST_NT_UNITS))
+}
+
 /// A salt in the form of `password-crypt-salt-format`: one `%s`, or `%.<n>s`, stands for random characters.
 ///
 /// `None` if the format is invalid.
@@ -88,6 +94,9 @@ pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
     }
     (None, stored)
 }
+
+/// UTF-16 units of a password of Windows, at most.
+const MOST_NT_UNITS: usize = 256;
 
 /// Whether a value begins with something in braces.
 fn names_scheme(stored: &[u8]) -> bool {
