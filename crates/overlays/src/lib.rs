@@ -5,6 +5,7 @@
 
 mod accesslog;
 mod addpartial;
+mod after;
 mod allop;
 mod allowed;
 pub mod auditlog;
@@ -16,6 +17,7 @@ mod constraint;
 mod cos;
 mod dds;
 mod denyop;
+mod dna;
 mod dyngroup;
 mod dynlist;
 mod emptyds;
@@ -82,6 +84,7 @@ pub static OVERLAYS: &[Row] = &[
     allowed::ROW,
     numsubordinates::ROW,
     usn::ROW,
+    dna::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -1,7 +1,6 @@
 //! The overlay smbk5pwd: the same attributes as slapd's after the same operations.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use ironbark_runtime::Clock;
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, Tool, Transcript, assert_same, repository_root};
 
 use crate::BASE;
@@ -47,7 +46,7 @@ fn config(lines: &str) -> String {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+    u64::try_from(Clock::system().now().unix_seconds()).unwrap()
 }
 
 /// The text with the times since `start`, and those after them, as differences of fixed words.
