@@ -10,6 +10,7 @@ mod allop;
 mod allowed;
 pub mod auditlog;
 mod autogroup;
+mod automember;
 mod cloak;
 mod collect;
 mod collective;
@@ -85,6 +86,7 @@ pub static OVERLAYS: &[Row] = &[
     numsubordinates::ROW,
     usn::ROW,
     dna::ROW,
+    automember::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, thread};
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::site::{ANN, BASE, BOB, run, site_with, user};
+use crate::site::{ANN, BASE, BOB, run, site_holding, site_with, user};
 
 /// Bob may add accounts, but no numbers of his choice below `ou=mine`.
 fn site() -> Server {
@@ -94,4 +94,75 @@ fn a_restart_gives_no_number_again() {
         .success()
         .unwrap();
     assert_eq!(numbers(&server), [1000, 1002]);
+}
+
+/// Bob's entries below `ou=mine` join a group to which he has no rights.
+fn site_of_groups() -> Server {
+    let overlay = format!(
+        "overlay automember\nautomember-scope ou=mine,{BASE}\nautomember-filter (objectClass=person)\n\
+         automember-inclusive-regex cn=admins,{BASE} description=^admin$\n\
+         automember-inclusive-regex cn=admins,{BASE} \"description=(a|b)*c.*(d|e)+$\"\n\
+         automember-exclusive-regex cn=admins,{BASE} description=^nobody$"
+    );
+    let group = format!("dn: cn=admins,{BASE}\nobjectClass: groupOfNames\ncn: admins\nmember: {ANN}\n");
+    site_holding("", &overlay, &group)
+}
+
+fn members(server: &Server) -> String {
+    let arguments = ["-LLL", "-b", BASE, "(cn=admins)", "member"];
+    run(server, &Credentials::ROOT, "ldapsearch", &arguments, "").stdout
+}
+
+fn person(name: &str, description: &str) -> String {
+    format!("dn: cn={name},ou=mine,{BASE}\nobjectClass: person\nsn: x\ndescription: {description}\n\n")
+}
+
+#[test]
+fn long_values_are_too_much_work() {
+    let server = site_of_groups();
+    let before = members(&server);
+    let long = "ab".repeat(6_000_000);
+    let add = run(&server, &user(BOB), "ldapadd", &[], &person("long", &long));
+    assert_eq!(add.code(), Some(11), "{}", add.stderr);
+    run(&server, &user(BOB), "ldapadd", &[], &person("short", "x"))
+        .success()
+        .unwrap();
+    let change =
+        format!("dn: cn=short,ou=mine,{BASE}\nchangetype: modify\nreplace: description\ndescription: {long}\n");
+    assert_eq!(run(&server, &user(BOB), "ldapmodify", &[], &change).code(), Some(11));
+    assert_eq!(members(&server), before);
+}
+
+#[test]
+fn groups_change_by_their_definition_alone() {
+    let server = site_of_groups();
+    let before = members(&server);
+    // Not below ou=mine, refused by the schema, excluded, of another class.
+    let elsewhere = person("x", "admin").replace("ou=mine,", "ou=people,");
+    let wrong = person("x", "admin").replace("sn: x\n", "");
+    let other = person("y", "admin").replace("person\nsn: x", "device");
+    for (text, code) in [
+        (elsewhere, 50),
+        (wrong, 65),
+        (person("z", "admin\ndescription: nobody"), 0),
+        (other, 0),
+    ] {
+        assert_eq!(
+            run(&server, &user(BOB), "ldapadd", &[], &text).code(),
+            Some(code),
+            "{text}"
+        );
+        assert_eq!(members(&server), before);
+    }
+    let direct = format!("dn: cn=admins,{BASE}\nchangetype: modify\nadd: member\nmember: {BOB}\n");
+    assert_eq!(run(&server, &user(BOB), "ldapmodify", &[], &direct).code(), Some(50));
+    run(&server, &user(BOB), "ldapadd", &[], &person("a", "admin"))
+        .success()
+        .unwrap();
+    let added = members(&server);
+    assert!(added.contains("member: cn=a,ou=mine"), "{added}");
+    // The member leaves as it came, and takes nobody with it.
+    let change = format!("dn: cn=a,ou=mine,{BASE}\nchangetype: modify\nreplace: description\ndescription: nobody\n");
+    run(&server, &user(BOB), "ldapmodify", &[], &change).success().unwrap();
+    assert_eq!(members(&server), before);
 }
