@@ -9,6 +9,7 @@ mod after;
 mod allop;
 mod allowed;
 pub mod auditlog;
+mod authzid;
 mod autogroup;
 mod automember;
 mod cloak;
@@ -82,6 +83,7 @@ pub static OVERLAYS: &[Row] = &[
     addpartial::ROW,
     allop::ROW,
     noopsrch::ROW,
+    authzid::ROW,
     allowed::ROW,
     numsubordinates::ROW,
     usn::ROW,

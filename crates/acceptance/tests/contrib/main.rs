@@ -5,6 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod authzid;
 mod automember;
 mod dna;
 mod smbk5pwd;
