@@ -13,6 +13,7 @@ mod authzid;
 mod autogroup;
 mod automember;
 mod cloak;
+mod codes;
 mod collect;
 mod collective;
 mod constraint;
@@ -41,6 +42,7 @@ mod smbk5pwd;
 mod sock;
 pub mod sssvlv;
 mod syncprov;
+mod totp;
 pub mod unique;
 mod usn;
 mod valsort;
@@ -79,6 +81,7 @@ pub static OVERLAYS: &[Row] = &[
     cloak::ROW,
     nops::ROW,
     otp::ROW,
+    totp::ROW,
     emptyds::ROW,
     addpartial::ROW,
     allop::ROW,

@@ -14,6 +14,7 @@ mod nt;
 mod pbkdf2;
 mod scheme;
 pub(crate) mod scram;
+pub mod totp;
 
 use subtle::ConstantTimeEq as _;
 
@@ -97,6 +98,14 @@ pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
 
 /// UTF-16 units of a password of Windows, at most.
 const MOST_NT_UNITS: usize = 256;
+
+/// The key of one-time passwords in a stored value.
+pub fn totp_key(stored: &[u8]) -> Option<totp::StoredKey<'_>> {
+    match split(stored) {
+        (Some(Scheme::Totp(function, parts)), value) => totp::read(function, parts, value),
+        _ => None,
+    }
+}
 
 /// Whether a value begins with something in braces.
 fn names_scheme(stored: &[u8]) -> bool {

@@ -183,7 +183,9 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch. slapd hides RFC 3829's.
+        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch; and authzid's, which
+        // slapd hides.
+        // hides.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
