@@ -203,10 +203,10 @@ const OTHERS: &[Part] = &[
     passwords("pw-apr1", &["apr1"]),
     passwords("pw-netscape", &["netscape"]),
     module("ciboolean"),
+    module("ppm"),
     missing_module("lloadd"),
     missing_module("pw-kerberos"),
     missing_module("pw-radius"),
     missing_module("check-password"),
     missing_module("compmatch"),
-    missing_module("ppm"),
 ];

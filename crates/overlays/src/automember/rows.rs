@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Setting] = &[
          another attribute of it.",
     )
     .since(OWN)
-    .like(&["memberUid:uid"])
+    .like(&["uniqueMember:dn"])
     .obeyed(overlay_handler!(AutomemberConfig, set_grouping, |settings, _| {
         vec![format!(
             "{}:{}",
