@@ -94,7 +94,7 @@ fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let end = text.iter().position(|octet| *octet == b'=').unwrap_or(text.len());
     let (digits, padding) = text.split_at_checked(end)?;
     let is_padded = !padding.is_empty();
-    if padding.iter().any(|octet| *octet != b'=') || (is_padded && text.len() % 8 != 0) || padding.len() > 6 {
+    if padding.iter().any(|octet| *octet != b'=') || (is_padded && !text.len().is_multiple_of(8)) || padding.len() > 6 {
         return None;
     }
     let mut octets = Vec::with_capacity(digits.len() * 5 / 8);
