@@ -111,6 +111,12 @@ fn a_password_stands_before_the_code() {
 }
 
 #[test]
+fn an_empty_password_behind_a_key_is_none() {
+    let mut site = site(&format!("{{TOTP1ANDPW}}{KEY}|"));
+    assert_eq!(bind(&mut site, code(0)), 49);
+}
+
+#[test]
 fn other_passwords_of_the_entry_stay_as_they_are() {
     let mut site = site(&format!("{{TOTP1}}{KEY} plain"));
     assert_eq!(bind(&mut site, "plain"), 0);

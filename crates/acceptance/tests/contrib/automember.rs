@@ -66,7 +66,8 @@ fn data() -> String {
          dn: ou=Groups,{BASE}\nobjectClass: organizationalUnit\n\n"
     );
     for name in GROUPS {
-        data += &format!("dn: cn={name},ou=Groups,{BASE}\nobjectClass: groupOfNames\nmember: cn=none\n\n");
+        let group = format!("dn: cn={name},ou=Groups,{BASE}\nobjectClass: groupOfNames\nmember: cn=none\n\n");
+        data.push_str(&group);
     }
     data
 }
@@ -110,11 +111,8 @@ fn consequences(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
     let mut text = String::new();
     for change in changes() {
         let code = client("ldapmodify", &[], &change).code();
-        text += &format!(
-            "{code:?} {}\n{}",
-            change.lines().next().unwrap_or_default(),
-            members(client)
-        );
+        let title = change.lines().next().unwrap_or_default();
+        text.extend([format!("{code:?} {title}\n"), members(client)]);
     }
     text
 }

@@ -118,7 +118,8 @@ fn consequences(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
     let mut text = String::new();
     for change in changes() {
         let code = client("ldapmodify", &[], &change).code();
-        text.push_str(&format!("{code:?} {}\n", change.lines().next().unwrap_or_default()));
+        let title = change.lines().next().unwrap_or_default();
+        text.extend([format!("{code:?} {title}\n")]);
     }
     let arguments = [
         "-LLL",

@@ -176,8 +176,7 @@ impl Ppm {
         if let Some((class, _)) = of_classes().find(|(_, counted)| most > 0 && counted.in_sequence > most) {
             return too_many(most, class);
         }
-        self.check_words(schema, &clear.to_lowercase(), entry)
-            .or_else(|reason| refuse(reason))
+        self.check_words(schema, &clear.to_lowercase(), entry).or_else(refuse)
     }
 
     /// The characters of each class in a password.
@@ -285,7 +284,7 @@ mod tests {
         }
         assert!(Ppm::parse(b"minQuality 3\xff").is_err());
         assert!(Ppm::parse(&vec![b'#'; MOST_OCTETS + 1]).is_err());
-        let many: String = (0..60).map(|number| format!("class-{number} a 0 0 0\n")).collect();
-        assert!(Ppm::parse(many.as_bytes()).is_err());
+        let many: Vec<_> = (0..60).map(|number| format!("class-{number} a 0 0 0")).collect();
+        assert!(Ppm::parse(many.join("\n").as_bytes()).is_err());
     }
 }

@@ -94,7 +94,8 @@ impl BindHooks for Totp {
             let Some(key) = password::totp_key(stored) else {
                 continue;
             };
-            if (key.password.is_some() || start == 0) && makes(&key, code, &steps) {
+            // As in slapd: an empty password behind the key is none.
+            if key.password.is_some() == (start > 0) && makes(&key, code, &steps) {
                 let now = generalized_time::text(now_s).into_bytes();
                 let kind = ModificationKind::Replace;
                 return Ok(Some(SecondFactor::Right(Box::new(Spending {
