@@ -41,6 +41,7 @@ case "$PURPOSE" in
       python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
       python3-prometheus-client # its parser reads what /metrics says
       slapd               # the reference server
+      slapd-contrib       # its further modules: smbk5pwd
       valgrind            # its callgrind counts the instructions of the hot paths
     )
     ;;

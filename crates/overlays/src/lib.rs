@@ -5,16 +5,22 @@
 
 mod accesslog;
 mod addpartial;
+mod after;
 mod allop;
 mod allowed;
 pub mod auditlog;
+mod authzid;
 mod autogroup;
+mod automember;
 mod cloak;
+mod codes;
 mod collect;
 mod collective;
 mod constraint;
 mod cos;
 mod dds;
+mod denyop;
+mod dna;
 mod dyngroup;
 mod dynlist;
 mod emptyds;
@@ -32,9 +38,11 @@ mod retcode;
 mod roles;
 mod row;
 mod seqmod;
+mod smbk5pwd;
 mod sock;
 pub mod sssvlv;
 mod syncprov;
+mod totp;
 pub mod unique;
 mod usn;
 mod valsort;
@@ -66,22 +74,28 @@ pub static OVERLAYS: &[Row] = &[
     unique::ROW,
     sssvlv::ROW,
     ppolicy::ROW,
+    smbk5pwd::ROW,
     constraint::ROW,
     valsort::ROW,
     lastbind::ROW,
     cloak::ROW,
     nops::ROW,
     otp::ROW,
+    totp::ROW,
     emptyds::ROW,
     addpartial::ROW,
     allop::ROW,
     noopsrch::ROW,
+    authzid::ROW,
     allowed::ROW,
     numsubordinates::ROW,
     usn::ROW,
+    dna::ROW,
+    automember::ROW,
     seqmod::ROW,
     dds::ROW,
     retcode::ROW,
+    denyop::ROW,
     sock::ROW,
     syncprov::ROW,
 ];

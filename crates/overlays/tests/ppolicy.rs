@@ -542,6 +542,92 @@ fn a_module_that_a_policy_asks_for_must_be_there() {
     }
 }
 
+/// What ppm says of some passwords, with these settings and this policy.
+fn judged_by_ppm(settings: &str, policy: &str, passwords: &[&str]) -> Vec<String> {
+    let policy = format!("objectClass: pwdPolicyChecker\npwdCheckQuality: 2\n{policy}");
+    let site = site_with(&format!("{settings}{ACCESS}"), &policy);
+    let mut user = site.connect();
+    assert_eq!(bind(&mut user, "first"), 0);
+    let mut judge = |password: &&str| {
+        let answer = replace(&mut user, password, &[]);
+        assert_eq!(answer.code, if answer.text.is_empty() { 0 } else { 19 });
+        let prefix = "Password for dn=\"uid=u,ou=p,dc=ex\" ";
+        answer.text.strip_prefix(prefix).unwrap_or(&answer.text).to_owned()
+    };
+    passwords.iter().map(&mut judge).collect()
+}
+
+#[test]
+fn rules_of_ppm_judge_passwords() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ppm.conf");
+    let rules = "minQuality 3\ncheckRDN 1\ncheckAttributes cn,sn\nforbiddenChars ~^\nmaxConsecutivePerClass 4\n\
+        class-digit 0123456789 1 1 3\nclass-special !?\u{a7} 0 2 0\n";
+    std::fs::write(&file, rules).unwrap();
+    let settings = format!(
+        "ppolicy_check_module /usr/lib/ldap/ppm.so\nppolicy_ppm_file {}\n",
+        file.display()
+    );
+    let passwords = [
+        "secret",
+        "Secret!?",
+        "Se1cr2e3t4",
+        "Sec1ret~",
+        "Secret11",
+        "Sec1ret",
+        "my-QUartz-7",
+        "Aa1\u{a7}\u{a7}",
+    ];
+    assert_eq!(
+        judged_by_ppm(&settings, "pwdUseCheckModule: TRUE", &passwords),
+        [
+            "does not pass required number of strength checks (1 of 3)",
+            "has not reached the minimum number of characters (1) for class class-digit",
+            "has reached the maximum number of characters (3) for class class-digit",
+            "contains 1 forbidden characters in ~^",
+            "has reached the maximum number of characters (4) for class class-lowerCase",
+            "",
+            "is too simple: it contains part of an attribute",
+            "",
+        ]
+    );
+    // The policy's own rules come before those of the file. slapd 2.5 names the module in the policy.
+    let own = "pwdUseCheckModule: TRUE\npwdCheckModuleArg: minQuality 4";
+    let four = "does not pass required number of strength checks (3 of 4)";
+    assert_eq!(judged_by_ppm(&settings, own, &["Secret11", "Secret11?"]), [four, ""]);
+    let older = "pwdCheckModule: ppm.so\npwdCheckModuleArg: minQuality 4";
+    assert_eq!(judged_by_ppm("", older, &["Secret11", "Secret11?"]), [four, ""]);
+}
+
+#[test]
+fn rules_that_cannot_be_read_let_no_password_in() {
+    let error = "Error while checking password";
+    for policy in [
+        "pwdCheckModule: /usr/lib/ppm.so",
+        "pwdCheckModule: ppm.so\npwdCheckModuleArg: minQuality many",
+        "pwdCheckModule: ppm.so\npwdCheckModuleArg: minimumQuality 3",
+        "pwdCheckModule: ppm.so\npwdCheckModuleArg: useCracklib 1",
+    ] {
+        assert_eq!(judged_by_ppm("", policy, &["Long-Enough-1"]), [error], "{policy}");
+    }
+    let other = "pwdCheckModule: /usr/lib/check_password.so";
+    assert_eq!(
+        judged_by_ppm("", other, &["Long-Enough-1"]),
+        ["Password fails quality checking policy"]
+    );
+    assert_eq!(
+        judged_by_ppm("ppolicy_quality_classes 3\n", other, &["Long-Enough-1"]),
+        [""]
+    );
+    // Much too long a password.
+    let long = "Aa1?".repeat(3_000);
+    let policy = "pwdCheckModule: ppm.so\npwdCheckModuleArg: checkAttributes description";
+    assert_eq!(
+        judged_by_ppm("", policy, &[&long, "Aa1?"]),
+        ["is too long to be checked", ""]
+    );
+}
+
 #[test]
 fn passwords_in_the_clear_are_hashed() {
     let settings = format!("ppolicy_hash_cleartext{ACCESS}");

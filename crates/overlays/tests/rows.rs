@@ -47,7 +47,7 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     ppolicy_forward_updates ppolicy_disable_write ppolicy_send_netscape_controls ppolicy_check_module constraint_attribute \
     constraint_allowempty valsort-attr lastbind_forward_updates dds-state dds-max-ttl dds-min-ttl dds-default-ttl \
     dds-interval dds-tolerance dds-max-dynamicobjects retcode-parent retcode-item retcode-indir retcode-sleep socketpath \
-    extensions sockops sockresps sockdnpat";
+    extensions sockops sockresps sockdnpat smbk5pwd-enable smbk5pwd-must-change smbk5pwd-can-change denyop";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -79,7 +79,7 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcConstraintAttribute olcConstraintAllowEmpty olcValSortAttr olcLastBindForwardUpdates olcDDSstate olcDDSmaxTtl \
     olcDDSminTtl olcDDSdefaultTtl olcDDSinterval olcDDStolerance olcDDSmaxDynamicObjects olcRetcodeParent olcRetcodeItem \
     olcRetcodeInDir olcRetcodeSleep olcDbSocketPath olcDbSocketExtensions olcOvSocketOps olcOvSocketResps \
-    olcOvSocketDNpat";
+    olcOvSocketDNpat olcSmbK5PwdEnable olcSmbK5PwdMustChange olcSmbK5PwdCanChange";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {

@@ -6,6 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod accounts;
 mod computed;
 mod disclosure;
 mod documented;

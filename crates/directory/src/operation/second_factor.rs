@@ -7,6 +7,7 @@ use super::write_checks;
 use crate::{
     OperationError,
     overlay::{Execution, SecondFactor, Spending},
+    password::totp_key,
 };
 
 /// What is found in a presented password.
@@ -48,6 +49,21 @@ impl Presented {
         }
         found.password_octets = rest.len();
         Ok(found)
+    }
+
+    /// The stored passwords, with those behind the keys of factors that are right; or that such a key is all of the
+    /// password. Keys that are not among the stored passwords do not count: the client has no access to them.
+    pub(crate) fn behind_keys(&self, stored: &[Vec<u8>]) -> (Vec<Vec<u8>>, bool) {
+        let (mut all, mut is_whole) = (stored.to_vec(), false);
+        let keys = self.spendings.iter().filter_map(|spending| spending.stored.as_ref());
+        for key in keys.filter(|key| stored.contains(key)) {
+            match totp_key(key).map(|key| key.password) {
+                Some(Some(password)) => all.push(password.to_vec()),
+                Some(None) => is_whole |= self.password_octets == 0,
+                None => {}
+            }
+        }
+        (all, is_whole)
     }
 
     /// Marks all that is right as used. Returns whether each could be marked.

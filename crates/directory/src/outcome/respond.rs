@@ -1,8 +1,9 @@
 //! Responses: an outcome becomes an LDAPResult in an output buffer.
 
 use ironbark_ldap_proto::{
-    BindResponse, EncodeControl, ExtendedResponse, LdapResult, List, MessageId, Operation, encode_bind_response,
-    encode_extended_response, encode_result,
+    BindResponse, EncodeControl, ExtendedResponse, LdapResult, List, MessageId, Operation,
+    controls::{AuthorizationIdentity, ControlKind},
+    encode_bind_response, encode_extended_response, encode_result,
 };
 use ironbark_model::ResultCode;
 
@@ -12,9 +13,9 @@ use super::{
     given::Answer,
 };
 use crate::{
-    Directory, OperationError,
+    Directory, OperationError, ResponseControl,
     backend::written::{BindEnd, ExtendedAnswer, Success},
-    request::{context::RequestContext, stop::Stop},
+    request::{context::RequestContext, identity::Identity, stop::Stop},
     result::{OperationResult, encode_refusal, told},
 };
 
@@ -22,6 +23,31 @@ use crate::{
 pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, code: ResultCode) {
     let id = MessageId::new(message_id).unwrap_or_default();
     encode_result(out, id, operation, &LdapResult::new(code), &[]);
+}
+
+/// Appends the response of a bind that gives the connection this identity, and has nothing else to report.
+pub(crate) fn bound(out: &mut Vec<u8>, origin: &RequestContext, identity: &Identity) {
+    let control = authorization_identity(origin, identity);
+    let controls: Vec<&dyn EncodeControl> = control.iter().map(|control| control as _).collect();
+    let response = BindResponse {
+        result: LdapResult::new(ResultCode::SUCCESS),
+        server_sasl_credentials: None,
+    };
+    let id = MessageId::new(origin.message_id).unwrap_or_default();
+    encode_bind_response(out, id, &response, &controls);
+}
+
+/// The identity of the connection as a control of the bind's response, if the client asks for it (RFC 3829).
+pub(crate) fn authorization_identity(origin: &RequestContext, identity: &Identity) -> Option<ResponseControl> {
+    let is_asked = origin.has_control(ControlKind::AuthorizationIdentity);
+    is_asked.then(|| {
+        let name = if identity.is_anonymous() {
+            String::new()
+        } else {
+            format!("dn:{}", identity.dn.pretty())
+        };
+        ResponseControl::new(&AuthorizationIdentity(name))
+    })
 }
 
 /// The code that a comparison ends with.
@@ -66,7 +92,7 @@ pub(crate) fn given(out: &mut Vec<u8>, message_id: i32, operation: Operation, an
 }
 
 /// The response of a bind, with the mechanism's data for the client.
-fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
+fn bind_result(out: &mut Vec<u8>, origin: &RequestContext, end: &BindEnd) {
     let refusal = end.verdict.as_ref().err();
     let told = refusal
         .map(|refusal| told(&refusal.diagnostic_message))
@@ -82,11 +108,13 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
         result,
         server_sasl_credentials: credentials.filter(|_| refusal.is_none()),
     };
-    let controls = end.controls.iter();
+    let identity = end.identity.as_ref().filter(|_| refusal.is_none());
+    let identity = identity.and_then(|identity| authorization_identity(origin, identity));
+    let controls = end.controls.iter().chain(&identity);
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
     encode_bind_response(
         out,
-        MessageId::new(message_id).unwrap_or_default(),
+        MessageId::new(origin.message_id).unwrap_or_default(),
         &response,
         &controls,
     );
@@ -107,7 +135,7 @@ pub(crate) fn write_completion(
         let mut code = ResultCode::SUCCESS;
         let refused = match outcome {
             Ok(Success { bind: Some(end), .. }) => {
-                bind_result(&mut response, origin.message_id, &end);
+                bind_result(&mut response, origin, &end);
                 identity = end.identity;
                 if let Some(identity) = &identity {
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);

@@ -69,6 +69,9 @@ pub struct Spending {
     pub keeper: Dn,
     /// The changes of that entry. They are made even if the password is wrong.
     pub modifications: Vec<Modification>,
+    /// The stored password whose key ([`totp_key`](crate::password::totp_key)) has made the factor: what was presented
+    /// before the factor is compared with the password behind the key. `None`: with the stored passwords of the entry.
+    pub stored: Option<Vec<u8>>,
 }
 
 /// A bind with the password of an entry, before its result. Overlays may change everything except the entry and the

@@ -14,6 +14,7 @@ mod nt;
 mod pbkdf2;
 mod scheme;
 pub(crate) mod scram;
+pub mod totp;
 
 use subtle::ConstantTimeEq as _;
 
@@ -70,6 +71,12 @@ pub fn hash_crypt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
     crypt::hash_with_salt(presented, salt)
 }
 
+/// The hash of a password that Windows and Samba know: MD4 of its UTF-16. They take 256 units at most; others are left
+/// out.
+pub fn nt_hash(clear: &str) -> [u8; 16] {
+    nt::hash_of(clear.encode_utf16().take(MOST_NT_UNITS))
+}
+
 /// A salt in the form of `password-crypt-salt-format`: one `%s`, or `%.<n>s`, stands for random characters.
 ///
 /// `None` if the format is invalid.
@@ -87,6 +94,17 @@ pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
         return (Some(scheme), rest);
     }
     (None, stored)
+}
+
+/// UTF-16 units of a password of Windows, at most.
+const MOST_NT_UNITS: usize = 256;
+
+/// The key of one-time passwords in a stored value.
+pub fn totp_key(stored: &[u8]) -> Option<totp::StoredKey<'_>> {
+    match split(stored) {
+        (Some(Scheme::Totp(function, parts)), value) => totp::read(function, parts, value),
+        _ => None,
+    }
 }
 
 /// Whether a value begins with something in braces.

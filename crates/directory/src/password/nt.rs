@@ -10,8 +10,13 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     let (Ok(password), Some(stored)) = (std::str::from_utf8(presented), octets(hash.trim_ascii())) else {
         return false;
     };
-    let text: Vec<u8> = password.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    Md4::digest(&text).ct_eq(&stored).into()
+    hash_of(password.encode_utf16()).ct_eq(&stored).into()
+}
+
+/// The hash of a password.
+pub(super) fn hash_of(password: impl Iterator<Item = u16>) -> [u8; LENGTH] {
+    let text: Vec<u8> = password.flat_map(u16::to_le_bytes).collect();
+    Md4::digest(&text).into()
 }
 
 fn octets(digits: &[u8]) -> Option<[u8; LENGTH]> {

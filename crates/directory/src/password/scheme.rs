@@ -1,6 +1,6 @@
 //! The registry of password storage schemes.
 
-use super::{apr1, argon2, crypt, digest, error::HashError, netscape, nt, pbkdf2, scram};
+use super::{apr1, argon2, crypt, digest, error::HashError, netscape, nt, pbkdf2, scram, totp};
 
 /// A password storage scheme that can be verified; [`Scheme::hash`] says which schemes also make new values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,8 @@ pub enum Scheme {
     Netscape,
     /// `{NT}`: the hash of Windows.
     Nt,
+    /// `{TOTP1}`, `{TOTP256}`, `{TOTP512}`, and the same with `ANDPW`: keys of one-time passwords.
+    Totp(totp::Function, totp::Parts),
 }
 
 /// How long a verification may take: decides where it runs.
@@ -60,6 +62,21 @@ const NAMES: &[(&str, Scheme)] = {
         ("APR1", Scheme::Apr1(apr1::Variant::Apache)),
         ("BSDMD5", Scheme::Apr1(apr1::Variant::Bsd)),
         ("NS-MTA-MD5", Scheme::Netscape),
+        ("TOTP1", Scheme::Totp(totp::Function::Sha1, totp::Parts::Code)),
+        ("TOTP256", Scheme::Totp(totp::Function::Sha256, totp::Parts::Code)),
+        ("TOTP512", Scheme::Totp(totp::Function::Sha512, totp::Parts::Code)),
+        (
+            "TOTP1ANDPW",
+            Scheme::Totp(totp::Function::Sha1, totp::Parts::PasswordAndCode),
+        ),
+        (
+            "TOTP256ANDPW",
+            Scheme::Totp(totp::Function::Sha256, totp::Parts::PasswordAndCode),
+        ),
+        (
+            "TOTP512ANDPW",
+            Scheme::Totp(totp::Function::Sha512, totp::Parts::PasswordAndCode),
+        ),
         ("CLEARTEXT", Scheme::Cleartext),
     ]
 };
@@ -112,7 +129,7 @@ impl Scheme {
 
     pub(crate) fn cost(self) -> Cost {
         match self {
-            Self::Cleartext | Self::Digest(..) | Self::Netscape | Self::Nt => Cost::Cheap,
+            Self::Cleartext | Self::Digest(..) | Self::Netscape | Self::Nt | Self::Totp(..) => Cost::Cheap,
             Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt | Self::Scram(_) | Self::Apr1(_) => Cost::Slow,
         }
     }
@@ -128,6 +145,8 @@ impl Scheme {
             Self::Apr1(variant) => apr1::verify(variant, hash, presented),
             Self::Netscape => netscape::verify(hash, presented),
             Self::Nt => nt::verify(hash, presented),
+            // Only the writer can tell whether a code was used.
+            Self::Totp(..) => false,
         }
     }
 
@@ -142,6 +161,7 @@ impl Scheme {
             Self::Crypt => crypt::hash(presented, salt, &mut out)?,
             Self::Scram(function) => scram::hash(function, presented, salt, &mut out),
             Self::Apr1(variant) => apr1::hash(variant, presented, salt, &mut out).ok_or(HashError::Failed)?,
+            Self::Totp(_, parts) => totp::hash(parts, presented, salt, &mut out)?,
             Self::Netscape | Self::Nt => return Err(HashError::VerifyOnly),
         }
         Ok(out)

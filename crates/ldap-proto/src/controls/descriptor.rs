@@ -144,6 +144,8 @@ pub(crate) const ACCESSES_AND_BIND: &[Operation] = &[
     Operation::Modify,
     Operation::ModifyDn,
 ];
+/// Bind alone.
+pub(crate) const BIND: &[Operation] = &[Operation::Bind];
 /// Search alone.
 pub(crate) const SEARCH: &[Operation] = &[Operation::Search];
 /// Extended requests that act for an identity.

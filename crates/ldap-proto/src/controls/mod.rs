@@ -3,6 +3,7 @@
 pub mod account_usability;
 pub mod assertion;
 pub mod attribute_origins;
+pub mod authorization_identity;
 pub mod dereference;
 pub mod descriptor;
 pub mod dir_sync;
@@ -40,6 +41,7 @@ use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
 pub use account_usability::{AccountUsability, AccountUsabilityRequest};
 pub use assertion::AssertionControl;
 pub use attribute_origins::{RealAttributesOnly, VirtualAttributesOnly};
+pub use authorization_identity::{AuthorizationIdentity, AuthorizationIdentityRequest};
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };

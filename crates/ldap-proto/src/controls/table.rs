@@ -2,14 +2,15 @@
 //! table.
 
 use super::{
-    AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults, PasswordPolicyRequest,
-    PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RealAttributesOnly, RelaxRules, SearchOptions,
-    SessionTracking, SortKeys, Subentries, SyncRequest, TransactionSpecification, TreeDelete, ValueSort,
-    VirtualAttributesOnly, VirtualListView, account_usability, assertion, attribute_origins, dereference, domain_scope,
-    dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, no_op_search, paged_results, password_policy,
-    permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
-    session_tracking, subentries, sync, transaction, tree_delete, value_sort, virtual_list_view,
+    AccountUsabilityRequest, AssertionControl, AuthorizationIdentityRequest, Control, ControlSet, DereferenceRequest,
+    Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults,
+    PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RealAttributesOnly, RelaxRules,
+    SearchOptions, SessionTracking, SortKeys, Subentries, SyncRequest, TransactionSpecification, TreeDelete, ValueSort,
+    VirtualAttributesOnly, VirtualListView, account_usability, assertion, attribute_origins, authorization_identity,
+    dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, no_op_search,
+    paged_results, password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules, request::put,
+    search_options, server_side_sort, session_tracking, subentries, sync, transaction, tree_delete, value_sort,
+    virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -153,6 +154,8 @@ table! {
         PasswordPolicy, password_policy: PasswordPolicyRequest, password_policy::DESCRIPTOR;
         /// Sun's account usability.
         AccountUsability, account_usability: AccountUsabilityRequest, account_usability::DESCRIPTOR;
+        /// RFC 3829.
+        AuthorizationIdentity, authorization_identity: AuthorizationIdentityRequest, authorization_identity::DESCRIPTOR;
         /// OpenLDAP's, of overlay valsort.
         ValueSort, value_sort: ValueSort, value_sort::DESCRIPTOR;
         /// OpenLDAP's, of overlay noopsrch.
@@ -183,7 +186,9 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch.
+        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch; and authzid's, which
+        // slapd hides.
+        // hides.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -201,6 +206,7 @@ mod tests {
             "1.3.6.1.4.1.42.2.27.9.5.8",
             "1.3.6.1.4.1.4203.1.9.1.1",
             "1.3.6.1.4.1.4203.666.5.18",
+            "2.16.840.1.113730.3.4.16",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

@@ -3,7 +3,6 @@
 //! A user names its token, which has the secret and what was used last; the token names its parameters. All is read and
 //! recorded in the transaction that judges the bind, so a one-time password counts once, however many clients send it.
 
-mod codes;
 mod names;
 mod schema;
 mod token;
@@ -182,6 +181,7 @@ impl Otp {
             octets: used.digits,
             keeper: token.dn.clone(),
             modifications,
+            stored: None,
         }
     }
 

@@ -4,10 +4,8 @@ use std::iter;
 
 use ironbark_model::{AttributeDescription, Entry};
 
-use super::{
-    codes::{Algorithm, Code, MOST_DIGITS},
-    names::Names,
-};
+use super::names::Names;
+use crate::codes::{Algorithm, Code, MOST_DIGITS};
 
 /// A one-time password that is right.
 #[derive(Debug, PartialEq, Eq)]

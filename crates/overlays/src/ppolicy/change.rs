@@ -65,9 +65,9 @@ fn check_quality(
 ) -> Result<(), OperationError> {
     overlay
         .quality
-        .check(policy, presented, entry)
+        .check(&overlay.schema, policy, presented, entry)
         .map_err(|(error, text)| {
-            let text = if text.is_empty() { LOW_QUALITY } else { text };
+            let text = if text.is_empty() { LOW_QUALITY.into() } else { text };
             refuse(execution, ResultCode::CONSTRAINT_VIOLATION, text, Some(error))
         })
 }

@@ -10,6 +10,7 @@ mod history;
 mod locked;
 mod names;
 mod policy;
+mod ppm;
 mod quality;
 mod rows;
 mod rules;

@@ -1,5 +1,6 @@
 //! One policy: the content of an entry of class pwdPolicy.
 
+use ironbark_config::parts;
 use ironbark_directory::password::Scheme;
 use ironbark_model::{Entry, Schema};
 
@@ -30,6 +31,10 @@ pub(super) struct Policy {
     pub(super) allow_user_change: bool,
     pub(super) safe_modify: bool,
     pub(super) use_check_module: bool,
+    /// Whether pwdCheckModule, as of slapd 2.5, names ppm.
+    pub(super) names_ppm: bool,
+    /// pwdCheckModuleArg.
+    pub(super) module_argument: Option<Vec<u8>>,
     pub(super) default_hash: Option<Scheme>,
     pub(super) rehash_on_bind: bool,
 }
@@ -54,7 +59,10 @@ impl Policy {
         policy.allow_user_change = source.flag("pwdAllowUserChange", true);
         policy.safe_modify = source.flag("pwdSafeModify", false);
         if source.is_of_class("pwdPolicyChecker") {
-            policy.use_check_module = source.flag("pwdUseCheckModule", false);
+            let module = source.value("pwdCheckModule").map(String::from_utf8_lossy);
+            policy.names_ppm = module.as_deref().is_some_and(is_ppm);
+            policy.use_check_module = source.flag("pwdUseCheckModule", false) || module.is_some();
+            policy.module_argument = source.value("pwdCheckModuleArg").map(<[u8]>::to_vec);
         }
         if source.is_of_class("pwdHashingPolicy") {
             policy.default_hash = source.scheme();
@@ -71,6 +79,11 @@ impl Policy {
         }
         Some(policy)
     }
+}
+
+/// Whether the path of a module is one of ppm.
+pub(super) fn is_ppm(path: &str) -> bool {
+    parts::module_name(path) == "ppm"
 }
 
 struct Source<'a> {

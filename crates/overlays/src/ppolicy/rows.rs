@@ -6,7 +6,10 @@ use ironbark_config::{
 };
 use ironbark_model::Schema;
 
-use super::settings::{PolicyRule, PpolicyConfig};
+use super::{
+    policy::is_ppm,
+    settings::{PolicyRule, PpolicyConfig},
+};
 
 const PPOLICY: Level = Level::Overlay("ppolicy");
 
@@ -110,12 +113,40 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.7", Form::PlainText)
         .takes("<path>", "")
         .does(
-            "Loads a module in C that judges passwords. There are no such modules here. ppolicy_quality_classes, \
-             ppolicy_quality_characters, ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count \
-             as the module that pwdUseCheckModule asks for.",
+            "Says that new passwords are judged by ppm, if the path is one of `ppm.so`, for policies with \
+             pwdUseCheckModule TRUE. pwdCheckModule of a policy, as in slapd 2.5, says the same. The rules are in \
+             pwdCheckModuleArg of the policy, in ppm's own form, or in `ppolicy_ppm_file`; without either, or if they \
+             cannot be read, new passwords are refused. Characters are those of Unicode, where ppm counts octets; \
+             `useCracklib` needs `ppolicy_quality_dictionary`. Other modules in C cannot be loaded: \
+             ppolicy_quality_classes, ppolicy_quality_characters, ppolicy_quality_dictionary and \
+             ppolicy_quality_forbid are built in, and count as the module that a policy asks for.",
         )
         .since("2.6")
-        .refused("the loading of modules in C"),
+        .like(&["/usr/lib/ldap/ppm.so"])
+        .whole()
+        .obeyed(overlay_handler!(
+            PpolicyConfig,
+            |settings, statement| {
+                let path = statement.one()?;
+                if !is_ppm(path) {
+                    return Err(SettingError::MissingPart(format!("the module \"{path}\"")));
+                }
+                settings.check_module = Some(path.to_owned());
+                Ok(())
+            },
+            |settings, _| settings.check_module.iter().cloned().collect(),
+        )),
+    Setting::new(PPOLICY, &["ppolicy_ppm_file"], &["olcPPolicyPpmFile"])
+        .olc("+131", Form::ExactText)
+        .takes("<file>", "")
+        .does(
+            "Names a file of up to 64 KiB with rules of ppm, for policies that are judged by it and have no \
+             pwdCheckModuleArg. It is read when the server starts or the setting changes.",
+        )
+        .since(OWN)
+        .like(&["/etc/openldap/ppm.conf"])
+        .whole()
+        .obeyed(overlay_field!(PpolicyConfig.ppm_file)),
     Setting::new(PPOLICY, &["ppolicy_rules"], &["olcPPolicyRules"])
         .olc("+41", Form::Ordered)
         .takes(

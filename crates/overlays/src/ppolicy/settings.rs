@@ -25,6 +25,10 @@ pub struct PpolicyConfig {
     pub disable_write: bool,
     /// `ppolicy_send_netscape_controls`.
     pub send_netscape_controls: bool,
+    /// `ppolicy_check_module`: the path of ppm, as it was written.
+    pub check_module: Option<String>,
+    /// `ppolicy_ppm_file`: its rules for policies that have none.
+    pub ppm_file: Option<PathBuf>,
     /// `ppolicy_quality_classes`: kinds of characters that a password must have; 0: any.
     pub quality_classes: u32,
     /// `ppolicy_quality_characters`: characters, not octets; 0: any.

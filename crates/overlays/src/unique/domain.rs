@@ -123,6 +123,11 @@ impl Domain {
                 .any(|node| matches!(node, Node::AnyAttribute { .. }))
     }
 
+    /// Whether an attribute is covered, or named by the filter.
+    pub(super) fn wants(&self, schema: &Schema, name: &AttributeDescription) -> bool {
+        self.covers(schema, name) || self.filter_names(schema, name)
+    }
+
     pub(super) fn has_filter(&self) -> bool {
         self.filter.is_some()
     }

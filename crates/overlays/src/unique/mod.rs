@@ -3,7 +3,6 @@
 //! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value.
 //! All other writes wait meanwhile, so the cost of the checks of one operation is bounded.
 
-mod after;
 mod domain;
 mod rows;
 mod settings;
@@ -24,7 +23,7 @@ use ironbark_store::{EntryId, Location};
 use domain::{Claim, Domain};
 pub use settings::UniqueConfig;
 
-use crate::row::Row;
+use crate::{after, row::Row};
 
 /// What there is to know of it.
 pub(crate) const ROW: Row = Row {
@@ -140,7 +139,7 @@ impl ContentHooks for Unique {
             let needs_sum = |change: &Modification| change.kind == ModificationKind::Increment;
             let after = match own {
                 Some(id) if domain.has_filter() || modifications.iter().any(needs_sum) => Some(after::modified(
-                    domain,
+                    &|name| domain.wants(&self.schema, name),
                     &self.schema,
                     execution,
                     id,
@@ -178,9 +177,14 @@ impl ContentHooks for Unique {
             }
             let was_below = domain.is_below_base(renaming.dn);
             let after = match own {
-                Some(id) if domain.has_filter() || !was_below => {
-                    Some(after::renamed(domain, &self.schema, execution, id, renaming, &work)?)
-                }
+                Some(id) if domain.has_filter() || !was_below => Some(after::renamed(
+                    &|name| domain.wants(&self.schema, name),
+                    &self.schema,
+                    execution,
+                    id,
+                    renaming,
+                    &work,
+                )?),
                 _ => None,
             };
             let claims = match (&after, own) {

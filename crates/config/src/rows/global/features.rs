@@ -38,6 +38,12 @@ const PASSWORD_SCHEMES: &[&str] = &[
     "{SCRAM-SHA-512}",
     "{APR1}",
     "{BSDMD5}",
+    "{TOTP1}",
+    "{TOTP256}",
+    "{TOTP512}",
+    "{TOTP1ANDPW}",
+    "{TOTP256ANDPW}",
+    "{TOTP512ANDPW}",
 ];
 
 pub(crate) const ROWS: &[Setting] = &[
@@ -109,7 +115,7 @@ pub(crate) const ROWS: &[Setting] = &[
             "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, \
              `{SMD5}`, `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without \
              salt, `{PBKDF2}` with its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`, \
-             `{APR1}`, `{BSDMD5}`. Passwords in add and modify requests are stored as they come.",
+             `{APR1}`, `{BSDMD5}`, and those of overlay totp. Passwords in add and modify requests are stored as they come.",
         )
         .like(&["{SSHA512} {CRYPT}"])
         .obeyed(Handler::Global {

@@ -3,11 +3,11 @@
 use hmac::{Hmac, KeyInit, Mac};
 
 /// The digits of a one-time password, at most.
-pub(super) const MOST_DIGITS: usize = 8;
+pub(crate) const MOST_DIGITS: usize = 8;
 
 /// The function that makes them. RFC 4226 knows SHA-1; RFC 6238 §1.2 has SHA-256 and SHA-512 too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Algorithm {
+pub(crate) enum Algorithm {
     Sha1,
     Sha224,
     Sha256,
@@ -17,7 +17,7 @@ pub(super) enum Algorithm {
 
 impl Algorithm {
     /// By its OID (RFC 8018 appendix B.1).
-    pub(super) fn of_oid(oid: &[u8]) -> Option<Self> {
+    pub(crate) fn of_oid(oid: &[u8]) -> Option<Self> {
         Some(match oid {
             b"1.2.840.113549.2.7" => Self::Sha1,
             b"1.2.840.113549.2.8" => Self::Sha224,
@@ -29,7 +29,7 @@ impl Algorithm {
     }
 
     /// The last of some counters that makes this code. All of them are tried, so that the time does not tell which.
-    pub(super) fn counter_of(self, secret: &[u8], code: Code, counters: impl Iterator<Item = u64>) -> Option<u64> {
+    pub(crate) fn counter_of(self, secret: &[u8], code: Code, counters: impl Iterator<Item = u64>) -> Option<u64> {
         match self {
             Self::Sha1 => counter_of::<Hmac<sha1::Sha1>>(secret, code, counters),
             Self::Sha224 => counter_of::<Hmac<sha2::Sha224>>(secret, code, counters),
@@ -42,14 +42,14 @@ impl Algorithm {
 
 /// A one-time password as a client presents it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Code {
+pub(crate) struct Code {
     value: u32,
     modulus: u32,
 }
 
 impl Code {
     /// Reads it. `None`: it is not made of digits, or there are too many of them.
-    pub(super) fn parse(digits: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(digits: &[u8]) -> Option<Self> {
         if digits.is_empty() || digits.len() > MOST_DIGITS {
             return None;
         }

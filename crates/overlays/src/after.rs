@@ -1,4 +1,4 @@
-//! An entry as it will be after a request, limited to the attributes that a domain needs.
+//! An entry as it will be after a request, limited to the attributes that an overlay wants.
 //!
 //! A request that cannot be carried out is refused later, so its result does not matter here. Nor does the result
 //! matter if the budget is exhausted: the request is refused then.
@@ -11,21 +11,22 @@ use ironbark_model::{AttributeDescription, Budget, Entry, Schema, budget::cost_o
 use ironbark_store::EntryId;
 use rustc_hash::FxHashSet;
 
-use super::domain::Domain;
+/// Which attributes are wanted.
+pub(crate) type Wanted<'w> = &'w dyn Fn(&AttributeDescription) -> bool;
 
 /// After a modify request.
-pub(super) fn modified(
-    domain: &Domain,
+pub(crate) fn modified(
+    wanted: Wanted<'_>,
     schema: &Schema,
     execution: &Execution<'_, '_>,
     id: EntryId,
     modifications: &[Modification],
     work: &Budget,
 ) -> Result<Entry, OperationError> {
-    let mut entry = copy(domain, schema, execution, id)?;
+    let mut entry = copy(wanted, execution, id)?;
     for modification in modifications {
         let name = &modification.description;
-        if !is_wanted(domain, schema, name) {
+        if !wanted(name) {
             continue;
         }
         // The cost of finding the attribute among the others.
@@ -57,15 +58,15 @@ pub(super) fn modified(
 }
 
 /// After a modify DN request.
-pub(super) fn renamed(
-    domain: &Domain,
+pub(crate) fn renamed(
+    wanted: Wanted<'_>,
     schema: &Schema,
     execution: &Execution<'_, '_>,
     id: EntryId,
     renaming: Renaming<'_>,
     work: &Budget,
 ) -> Result<Entry, OperationError> {
-    let mut entry = copy(domain, schema, execution, id)?;
+    let mut entry = copy(wanted, execution, id)?;
     if renaming.delete_old_rdn {
         for (name, value) in renaming.dn.leaf_assertions(schema) {
             let gone = normal_form(schema, &name, &value);
@@ -76,7 +77,7 @@ pub(super) fn renamed(
     }
     for (name, value) in renaming.new_rdn.leaf_assertions(schema) {
         let known = entry.attribute(&name).map_or(0, |attribute| attribute.values.len());
-        if is_wanted(domain, schema, &name) && work.spend(known as u64) {
+        if wanted(&name) && work.spend(known as u64) {
             entry.add_value(schema, &name, &value);
         }
     }
@@ -84,21 +85,16 @@ pub(super) fn renamed(
     Ok(entry)
 }
 
-/// The attributes of a stored entry that the domain covers or that its filter names.
-fn copy(domain: &Domain, schema: &Schema, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
+/// The wanted attributes of a stored entry.
+fn copy(wanted: Wanted<'_>, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
     let view = execution.view();
     let mut entry = Entry::new(view.dn(id)?);
     if let Some(record) = view.record(id)? {
-        let wanted = |name: &AttributeDescription| is_wanted(domain, schema, name);
         for stored in record.attributes().filter(|stored| wanted(stored.description())) {
             entry.attributes.push(stored.to_attribute()?);
         }
     }
     Ok(entry)
-}
-
-fn is_wanted(domain: &Domain, schema: &Schema, name: &AttributeDescription) -> bool {
-    domain.covers(schema, name) || domain.filter_names(schema, name)
 }
 
 /// Takes the values without a copy; the attribute keeps its place.
@@ -109,7 +105,8 @@ fn take(entry: &mut Entry, name: &AttributeDescription) -> Vec<Vec<u8>> {
         .unwrap_or_default()
 }
 
-fn normal_form(schema: &Schema, name: &AttributeDescription, value: &[u8]) -> Vec<u8> {
+/// The normal form of a value by the equality rule of its attribute; the value itself if it has none.
+pub(crate) fn normal_form(schema: &Schema, name: &AttributeDescription, value: &[u8]) -> Vec<u8> {
     let mut normal = Vec::with_capacity(value.len());
     let rule = schema.attribute_type(name.attribute_type).equality;
     if rule.is_none_or(|rule| (rule.normalize_value)(schema, value, &mut normal).is_err()) {
