@@ -186,7 +186,6 @@ const OTHERS: &[Part] = &[
     missing_overlay("datamorph"),
     missing_overlay("denyop"),
     missing_overlay("dupent"),
-    missing_overlay("homedir"),
     missing_overlay("lastmod"),
     missing_overlay("nssov"),
     missing_overlay("pbind"),

@@ -18,6 +18,7 @@ mod dds;
 mod dyngroup;
 mod dynlist;
 mod emptyds;
+mod homedir;
 mod lastbind;
 pub mod memberof;
 mod names;
@@ -81,6 +82,7 @@ pub static OVERLAYS: &[Row] = &[
     usn::ROW,
     seqmod::ROW,
     dds::ROW,
+    homedir::ROW,
     retcode::ROW,
     sock::ROW,
     syncprov::ROW,

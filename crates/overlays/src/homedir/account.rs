@@ -1,0 +1,131 @@
+//! What a change does to the accounts of its entries.
+
+use ironbark_store::{
+    ChangeRecord, Effect, RecordedEffect, ValueChange,
+    change::{Gone, TextAttribute},
+};
+
+use super::{path::Home, settings::HomedirConfig};
+
+/// The attributes of an account, as the schema prints them: homeDirectory, uidNumber, gidNumber.
+pub(super) type Names = [Box<str>; 3];
+
+/// The account of an entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Account {
+    pub(super) home: Home,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+}
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Task {
+    Create(Account),
+    Change { from: Account, to: Account },
+    Remove(Account),
+}
+
+/// The values of the three attributes.
+type Values = [Option<Vec<u8>>; 3];
+
+/// The tasks that a change leads to, in their order. A value that names no place is told, and counts as none.
+pub(super) fn tasks(record: &ChangeRecord, names: &Names, config: &HomedirConfig) -> Vec<Task> {
+    let effects = record.effects.iter().enumerate();
+    let changes = effects.filter_map(|(number, recorded)| states(record, number, recorded, names));
+    changes
+        .filter_map(|(before, after)| task(&before, &after, config))
+        .collect()
+}
+
+/// As in slapd: without a valid account, the directory is only removed if none of the attributes is left.
+fn task(before: &Values, after: &Values, config: &HomedirConfig) -> Option<Task> {
+    if before == after {
+        return None;
+    }
+    match (account(before, config), account(after, config)) {
+        (None, Some(to)) => Some(Task::Create(to)),
+        (Some(from), Some(to)) => (from != to).then_some(Task::Change { from, to }),
+        (Some(from), None) => after.iter().all(Option::is_none).then_some(Task::Remove(from)),
+        (None, None) => None,
+    }
+}
+
+/// The values before and after an effect; `None`: it does not touch them.
+fn states(record: &ChangeRecord, number: usize, recorded: &RecordedEffect, names: &Names) -> Option<(Values, Values)> {
+    let RecordedEffect { effect, before, .. } = recorded;
+    let is_same = |other: &RecordedEffect| before.entry_uuid != [0; 16] && other.before.entry_uuid == before.entry_uuid;
+    match (effect, &before.gone) {
+        (Effect::Add { attributes, .. }, _) => {
+            // A provider may make an entry anew: then it was deleted by an effect before.
+            let effects = record.effects.iter().take(number);
+            let former = effects
+                .rev()
+                .filter(|other| is_same(other))
+                .find_map(|other| match &other.before.gone {
+                    Gone::Entry(attributes) => Some(of(attributes, names)),
+                    _ => None,
+                });
+            Some((former.unwrap_or_default(), of(attributes, names)))
+        }
+        (Effect::Delete { .. }, Gone::Entry(attributes)) => {
+            let mut later = record.effects.iter().skip(number + 1);
+            let is_made_anew = later.any(|other| is_same(other) && matches!(other.effect, Effect::Add { .. }));
+            (!is_made_anew).then(|| (of(attributes, names), Values::default()))
+        }
+        (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }, Gone::Values(gone)) => {
+            let after = of(&before.kept, names);
+            let former = |name: &str, now: &Option<Vec<u8>>| {
+                let mut pairs = changes.iter().zip(gone);
+                let first = pairs.find(|(change, _)| change.attribute().eq_ignore_ascii_case(name));
+                first.map_or_else(|| now.clone(), |(_, gone)| gone.first().cloned())
+            };
+            let mut values = Values::default();
+            for ((value, name), now) in values.iter_mut().zip(names).zip(&after) {
+                *value = former(name, now);
+            }
+            Some((values, after))
+        }
+        _ => None,
+    }
+}
+
+/// Whether changes touch one of the attributes.
+pub(super) fn are_touched(changes: &[ValueChange], names: &Names) -> bool {
+    let mut touched = changes.iter().map(ValueChange::attribute);
+    touched.any(|touched| names.iter().any(|name| name.eq_ignore_ascii_case(touched)))
+}
+
+fn of(attributes: &[TextAttribute], names: &Names) -> Values {
+    let value = |wanted: &str| {
+        let found = attributes.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.and_then(|(_, values)| values.first().cloned())
+    };
+    let [home, uid, gid] = names;
+    [value(home), value(uid), value(gid)]
+}
+
+/// The account, if it is one that may be touched.
+fn account([home, uid, gid]: &Values, config: &HomedirConfig) -> Option<Account> {
+    let (home, uid, gid) = (home.as_ref()?, number(uid.as_ref()?)?, number(gid.as_ref()?)?);
+    if uid < config.min_uid {
+        return None;
+    }
+    match config.rules.iter().find_map(|rule| rule.home(home))? {
+        Ok(home) => Some(Account { home, uid, gid }),
+        Err(why) => {
+            let home = String::from_utf8_lossy(home);
+            tracing::warn!(target: "any", "homedir: homeDirectory {home:?} is passed over: {why}");
+            None
+        }
+    }
+}
+
+/// An ID. The highest number stands for none in system calls.
+fn number(value: &[u8]) -> Option<u32> {
+    let number: u32 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    (number != u32::MAX).then_some(number)
+}
+
+#[cfg(test)]
+mod tests;
