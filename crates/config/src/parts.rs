@@ -181,7 +181,6 @@ const OTHERS: &[Part] = &[
     },
     missing_overlay("adremap"),
     missing_overlay("alias"),
-    missing_overlay("autoca"),
     missing_overlay("chain"),
     missing_overlay("datamorph"),
     missing_overlay("denyop"),

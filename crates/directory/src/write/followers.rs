@@ -79,6 +79,9 @@ struct Group {
     ended: Vec<(Queued, Outcome)>,
 }
 
+/// A follower, and the name under which its position is stored.
+type Named = (Arc<dyn Follower>, String);
+
 /// The positions of the followers.
 type Places = Mutex<Vec<Place>>;
 
@@ -215,7 +218,7 @@ impl Link {
         directory: &Arc<Directory>,
         served: &Served,
         database: &Arc<Database>,
-        (followers, is_apart): (Vec<(Arc<dyn Follower>, String)>, bool),
+        (followers, is_apart): (Vec<Named>, bool),
     ) -> Result<Self, StoreError> {
         let (followers, names): (Vec<_>, Vec<_>) = followers.into_iter().unzip();
         let snapshot = database.snapshot()?;

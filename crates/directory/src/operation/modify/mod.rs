@@ -333,6 +333,20 @@ impl Execution<'_, '_> {
         run_internal(self, dn, modifications, Audience::Nobody)
     }
 
+    /// Changes an entry as a request of the rootdn would: timestamps change, and the other overlays see it. The schema
+    /// is checked, access is not. Returns the reason if it would be refused.
+    ///
+    /// # Errors
+    /// The storage failed, or an overlay refused.
+    pub fn modify_as_server(
+        &mut self,
+        dn: &Dn,
+        mut modifications: Vec<Modification>,
+    ) -> Result<Option<OperationError>, OperationError> {
+        write_checks::add_stamps(self, &mut modifications);
+        run_internal(self, dn, &modifications, Audience::First)
+    }
+
     /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the other overlays treat the change as
     /// one of the operation's.
     ///
