@@ -8,6 +8,7 @@ mod addpartial;
 mod allop;
 mod allowed;
 pub mod auditlog;
+mod autoca;
 mod autogroup;
 mod cloak;
 mod collect;
@@ -83,6 +84,7 @@ pub static OVERLAYS: &[Row] = &[
     seqmod::ROW,
     dds::ROW,
     homedir::ROW,
+    autoca::ROW,
     retcode::ROW,
     sock::ROW,
     syncprov::ROW,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use ironbark_testkit::{Flavor, assert_same, wait};
+use ironbark_testkit::{Flavor, Server, assert_same, wait};
 use nix::unistd::{getgid, getuid};
 
 use crate::site::{BASE, Site, configuration};
@@ -188,4 +188,49 @@ fn every_account_has_its_directory_whatever_kill_9_comes_between() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_replica_makes_directories_for_what_it_receives() {
+    let global = "include {schema}/nis.schema\nserverID 1\nmoduleload syncprov";
+    let provider = Server::start(Flavor::Ironbark, &Server::people_config(global, "overlay syncprov")).unwrap();
+    let account = |name: &str| {
+        format!(
+            "dn: uid={name},dc=example,dc=com\nobjectClass: account\nobjectClass: posixAccount\ncn: {name}\n\
+             homeDirectory: /home/{name}\nuidNumber: {}\ngidNumber: {}\n\n",
+            getuid(),
+            getgid()
+        )
+    };
+    let suffix = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n";
+    let entries = format!("{suffix}{}{}", account("ann"), account("bob"));
+    provider.ldapadd(&entries).unwrap().success().unwrap();
+    let line = format!(
+        "homedir-delete-style DELETE\nsyncrepl rid=001 provider={} bindmethod=simple \
+         binddn=cn=Manager,dc=example,dc=com credentials=secret searchbase=dc=example,dc=com type=refreshAndPersist \
+         retry=\"1 +\"",
+        provider.url()
+    );
+    let site = Site::start_empty(&configuration(&line));
+    // What is there at first, and what comes later.
+    wait_for(&site.path("home/ann"), true);
+    wait_for(&site.path("home/bob"), true);
+    let change = "dn: uid=ann,dc=example,dc=com\nchangetype: modify\nreplace: homeDirectory\nhomeDirectory: /home/eve\n\n\
+                  dn: uid=bob,dc=example,dc=com\nchangetype: delete\n\n\
+                  dn: uid=eve,dc=example,dc=com\nchangetype: modify\nreplace: cn\ncn: e\n";
+    let renamed = change.replace("uid=eve,dc", "uid=ann,dc");
+    provider.ldapmodify(&renamed).unwrap().success().unwrap();
+    wait_for(&site.path("home/eve"), true);
+    wait_for(&site.path("home/bob"), false);
+    assert!(!site.path("home/ann").exists());
+    // Moving an entry touches nothing.
+    let moved = format!(
+        "dn: ou=new,dc=example,dc=com\nchangetype: add\nobjectClass: organizationalUnit\n\n\
+         dn: uid=ann,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=ann\ndeleteoldrdn: 1\n\
+         newsuperior: ou=new,dc=example,dc=com\n\n{}",
+        account("last").replace("objectClass: account\n", "changetype: add\nobjectClass: account\n")
+    );
+    provider.ldapmodify(&moved).unwrap().success().unwrap();
+    wait_for(&site.path("home/last"), true);
+    assert!(site.path("home/eve/.profile").exists());
 }

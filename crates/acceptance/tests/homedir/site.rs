@@ -41,12 +41,23 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn start(flavor: Flavor, configuration: &str) -> Result<Self, TestkitError> {
+        Self::start_with(flavor, configuration, Some(DATA))
+    }
+
+    /// Ours, without an entry.
+    pub(crate) fn start_empty(configuration: &str) -> Self {
+        Self::start_with(Flavor::Ironbark, configuration, None).unwrap()
+    }
+
+    fn start_with(flavor: Flavor, configuration: &str, data: Option<&str>) -> Result<Self, TestkitError> {
         let mut server = Server::prepare(flavor, configuration)?;
         let skeleton = server.layout().make_dir("skel")?;
         server.layout().make_dir("home")?;
         server.layout().make_dir("archive")?;
         fill(&skeleton);
-        server.slapadd(DATA)?;
+        if let Some(data) = data {
+            server.slapadd(data)?;
+        }
         server.launch()?;
         Ok(Self {
             server,
