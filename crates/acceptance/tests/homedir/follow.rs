@@ -45,24 +45,24 @@ fn directories_follow_entries_as_in_slapd() {
     assert_same(|flavor| {
         let site = Site::start(flavor, &configuration("homedir-delete-style ARCHIVE"))?;
         let mut seen = Vec::new();
-        site.add("ann", "/home/ann").success()?;
-        wait_for(&site.path("home/ann"), true);
+        site.add("ann", "/homes/ann").success()?;
+        wait_for(&site.path("homes/ann"), true);
         // In slapd it is not complete when it appears.
-        wait_for(&site.path("home/ann/public/www/index.html"), true);
+        wait_for(&site.path("homes/ann/public/www/index.html"), true);
         site.settle();
-        seen.push(site.listing("home"));
+        seen.push(site.listing("homes"));
         site.add("elsewhere", "/var/elsewhere").success()?;
-        site.modify("ann", "replace: homeDirectory\nhomeDirectory: /home/moved")
+        site.modify("ann", "replace: homeDirectory\nhomeDirectory: /homes/moved")
             .success()?;
-        wait_for(&site.path("home/moved"), true);
+        wait_for(&site.path("homes/moved"), true);
         site.modify("ann", "replace: description\ndescription: still there")
             .success()?;
         site.settle();
-        seen.push(site.listing("home"));
+        seen.push(site.listing("homes"));
         site.delete("ann").success()?;
-        wait_for(&site.path("home/moved"), false);
+        wait_for(&site.path("homes/moved"), false);
         site.settle();
-        seen.push(site.listing("home"));
+        seen.push(site.listing("homes"));
         seen.push(archived(&site));
         Ok(seen.join("\n\n"))
     });
@@ -73,36 +73,36 @@ fn ids_change_and_what_belongs_to_others_stays_theirs() {
     let site = Site::start(Flavor::Ironbark, &configuration("homedir-delete-style DELETE")).unwrap();
     if !getuid().is_root() {
         // Only root gives files away: the failure is told, and the directory stays whose it was.
-        site.add("ann", "/home/ann");
+        site.add("ann", "/homes/ann");
         site.settle();
         site.modify(
             "ann",
             &format!("replace: uidNumber\nuidNumber: {}", getuid().as_raw() + 1),
         );
         site.server.wait_for_log("belongs to").unwrap();
-        assert!(!site.listing("home/ann").contains(" of "));
+        assert!(!site.listing("homes/ann").contains(" of "));
         return;
     }
-    site.add_with("ann", "/home/ann", 70_001, 70_002);
+    site.add_with("ann", "/homes/ann", 70_001, 70_002);
     site.settle();
     assert_eq!(
-        site.listing("home/ann").matches(" of 70001:70002").count(),
+        site.listing("homes/ann").matches(" of 70001:70002").count(),
         8,
         "{}",
-        site.listing("home/ann")
+        site.listing("homes/ann")
     );
-    fs::write(site.path("home/ann/foreign"), "x").unwrap();
+    fs::write(site.path("homes/ann/foreign"), "x").unwrap();
     site.modify(
         "ann",
         "replace: uidNumber\nuidNumber: 70003\n-\nreplace: gidNumber\ngidNumber: 70004",
     );
     site.settle();
-    let listing = site.listing("home/ann");
+    let listing = site.listing("homes/ann");
     assert_eq!(listing.matches(" of 70003:70004").count(), 8, "{listing}");
-    assert!(listing.contains("home/ann/foreign 644 \"x\""), "{listing}");
+    assert!(listing.contains("homes/ann/foreign 644 \"x\""), "{listing}");
     site.delete("ann");
     site.settle();
-    let listing = site.listing("home/ann");
+    let listing = site.listing("homes/ann");
     assert_eq!(listing.lines().count(), 2, "{listing}");
     site.server
         .wait_for_log("1 files and directories in it belong to others")
@@ -117,34 +117,34 @@ fn a_new_rdn_and_attributes_that_come_late_count() {
     let add = format!("dn: {dn}\nobjectClass: account\nobjectClass: extensibleObject\nhost: h\nuid: other\n");
     site.server.ldapadd(&add).unwrap().success().unwrap();
     site.settle();
-    assert!(!site.path("home/eve").exists());
+    assert!(!site.path("homes/eve").exists());
     let ids = format!("add: uidNumber\nuidNumber: {uid}\n-\nadd: gidNumber\ngidNumber: {gid}");
     site.modify(
         "eve",
-        &format!("{ids}\n-\nadd: homeDirectory\nhomeDirectory: /home/eve"),
+        &format!("{ids}\n-\nadd: homeDirectory\nhomeDirectory: /homes/eve"),
     )
     .success()
     .unwrap();
     site.settle();
-    assert!(site.path("home/eve/.profile").exists());
+    assert!(site.path("homes/eve/.profile").exists());
     // The RDN takes a value away with it.
     let rename = format!("dn: {dn}\nchangetype: modrdn\nnewrdn: gidNumber={gid}\ndeleteoldrdn: 1\n");
     site.server.ldapmodify(&rename).unwrap().success().unwrap();
     site.settle();
-    assert!(site.path("home/eve/.profile").exists());
+    assert!(site.path("homes/eve/.profile").exists());
     let all = format!(
         "dn: gidNumber={gid},ou=People,{BASE}\nchangetype: modrdn\nnewrdn: host=h\ndeleteoldrdn: 1\n\n\
          dn: host=h,ou=People,{BASE}\nchangetype: modify\ndelete: homeDirectory\n"
     );
     site.server.ldapmodify(&all).unwrap().success().unwrap();
     site.settle();
-    assert!(site.path("home/eve/.profile").exists(), "uidNumber is still there");
+    assert!(site.path("homes/eve/.profile").exists(), "uidNumber is still there");
     // As in slapd, what is not whole any more is not removed.
     let rest = format!("dn: host=h,ou=People,{BASE}\nchangetype: modify\ndelete: uidNumber\n");
     site.server.ldapmodify(&rest).unwrap().success().unwrap();
     site.settle();
-    assert!(site.path("home/eve/.profile").exists());
-    site.add("bob", "/home/bob").success().unwrap();
+    assert!(site.path("homes/eve/.profile").exists());
+    site.add("bob", "/homes/bob").success().unwrap();
     site.modify(
         "bob",
         "delete: objectClass\nobjectClass: posixAccount\n-\ndelete: homeDirectory\n-\ndelete: uidNumber\n-\n\
@@ -153,7 +153,7 @@ fn a_new_rdn_and_attributes_that_come_late_count() {
     .success()
     .unwrap();
     site.settle();
-    assert!(!site.path("home/bob").exists(), "all three are gone");
+    assert!(!site.path("homes/bob").exists(), "all three are gone");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn every_account_has_its_directory_whatever_kill_9_comes_between() {
     for round in 0..3 {
         for number in 0..20 {
             let name = format!("n{round}x{number}");
-            site.add(&name, &format!("/home/{name}")).success().unwrap();
+            site.add(&name, &format!("/homes/{name}")).success().unwrap();
             if number >= 15 {
                 site.delete(&name).success().unwrap();
             }
@@ -176,7 +176,7 @@ fn every_account_has_its_directory_whatever_kill_9_comes_between() {
         .collect();
     expected.push("last0".to_owned());
     expected.sort();
-    let mut found: Vec<String> = fs::read_dir(site.path("home"))
+    let mut found: Vec<String> = fs::read_dir(site.path("homes"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -184,7 +184,7 @@ fn every_account_has_its_directory_whatever_kill_9_comes_between() {
     assert_eq!(found, expected);
     for name in &found {
         assert!(
-            site.path(&format!("home/{name}/public/www/link")).is_symlink(),
+            site.path(&format!("homes/{name}/public/www/link")).is_symlink(),
             "{name}"
         );
     }
@@ -197,7 +197,7 @@ fn a_replica_makes_directories_for_what_it_receives() {
     let account = |name: &str| {
         format!(
             "dn: uid={name},dc=example,dc=com\nobjectClass: account\nobjectClass: posixAccount\ncn: {name}\n\
-             homeDirectory: /home/{name}\nuidNumber: {}\ngidNumber: {}\n\n",
+             homeDirectory: /homes/{name}\nuidNumber: {}\ngidNumber: {}\n\n",
             getuid(),
             getgid()
         )
@@ -213,16 +213,16 @@ fn a_replica_makes_directories_for_what_it_receives() {
     );
     let site = Site::start_empty(&configuration(&line));
     // What is there at first, and what comes later.
-    wait_for(&site.path("home/ann"), true);
-    wait_for(&site.path("home/bob"), true);
-    let change = "dn: uid=ann,dc=example,dc=com\nchangetype: modify\nreplace: homeDirectory\nhomeDirectory: /home/eve\n\n\
+    wait_for(&site.path("homes/ann"), true);
+    wait_for(&site.path("homes/bob"), true);
+    let change = "dn: uid=ann,dc=example,dc=com\nchangetype: modify\nreplace: homeDirectory\nhomeDirectory: /homes/eve\n\n\
                   dn: uid=bob,dc=example,dc=com\nchangetype: delete\n\n\
                   dn: uid=eve,dc=example,dc=com\nchangetype: modify\nreplace: cn\ncn: e\n";
     let renamed = change.replace("uid=eve,dc", "uid=ann,dc");
     provider.ldapmodify(&renamed).unwrap().success().unwrap();
-    wait_for(&site.path("home/eve"), true);
-    wait_for(&site.path("home/bob"), false);
-    assert!(!site.path("home/ann").exists());
+    wait_for(&site.path("homes/eve"), true);
+    wait_for(&site.path("homes/bob"), false);
+    assert!(!site.path("homes/ann").exists());
     // Moving an entry touches nothing.
     let moved = format!(
         "dn: ou=new,dc=example,dc=com\nchangetype: add\nobjectClass: organizationalUnit\n\n\
@@ -231,6 +231,6 @@ fn a_replica_makes_directories_for_what_it_receives() {
         account("last").replace("objectClass: account\n", "changetype: add\nobjectClass: account\n")
     );
     provider.ldapmodify(&moved).unwrap().success().unwrap();
-    wait_for(&site.path("home/last"), true);
-    assert!(site.path("home/eve/.profile").exists());
+    wait_for(&site.path("homes/last"), true);
+    assert!(site.path("homes/eve/.profile").exists());
 }

@@ -28,7 +28,7 @@ pub(crate) fn configuration(lines: &str) -> String {
     let global = "include {schema}/nis.schema\nmoduleload homedir";
     let overlay = format!(
         "overlay homedir\nhomedir-min-uidnumber {}\nhomedir-skeleton-path {{dir}}/skel\n\
-         homedir-regexp ^(/home/.+)$ {{dir}}$1\nhomedir-archive-path {{dir}}/archive\n{lines}",
+         homedir-regexp ^(/homes/.+)$ {{dir}}$1\nhomedir-archive-path {{dir}}/archive\n{lines}",
         getuid()
     );
     Server::people_config(global, &overlay)
@@ -52,7 +52,7 @@ impl Site {
     fn start_with(flavor: Flavor, configuration: &str, data: Option<&str>) -> Result<Self, TestkitError> {
         let mut server = Server::prepare(flavor, configuration)?;
         let skeleton = server.layout().make_dir("skel")?;
-        server.layout().make_dir("home")?;
+        server.layout().make_dir("homes")?;
         server.layout().make_dir("archive")?;
         fill(&skeleton);
         if let Some(data) = data {
@@ -95,8 +95,8 @@ impl Site {
     /// The work is done behind the answers, in their order: waits until what comes now is done.
     pub(crate) fn settle(&self) {
         let name = format!("last{}", self.settled.replace(self.settled.get() + 1));
-        self.add(&name, &format!("/home/{name}"));
-        let path = self.path(&format!("home/{name}"));
+        self.add(&name, &format!("/homes/{name}"));
+        let path = self.path(&format!("homes/{name}"));
         wait::until(|| path.exists().then_some(())).unwrap();
     }
 
@@ -125,9 +125,10 @@ fn fill(skeleton: &Path) {
 
 fn list(path: &Path, name: &str, lines: &mut Vec<String>) {
     let found = fs::symlink_metadata(path).unwrap();
-    let owner = match Uid::from_raw(found.uid()) == getuid() {
-        true => String::new(),
-        false => format!(" of {}:{}", found.uid(), found.gid()),
+    let owner = if Uid::from_raw(found.uid()) == getuid() {
+        String::new()
+    } else {
+        format!(" of {}:{}", found.uid(), found.gid())
     };
     let content = if found.is_symlink() {
         format!(" -> {}", fs::read_link(path).unwrap().display())

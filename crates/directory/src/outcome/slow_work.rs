@@ -8,30 +8,42 @@ use crate::{Directory, backend::hashing_pool::PoolTask, request::context::Reques
 /// What a task counts for: so a few dozen wait for all clients together.
 const OCTETS: usize = 1 << 20;
 
+/// Work that has not been done yet.
 struct SlowWork<T> {
-    /// `None` when it is done or refused.
-    pending: Option<(oneshot::Sender<T>, Box<dyn FnOnce() -> T + Send>)>,
+    sender: Option<oneshot::Sender<T>>,
+    work: Option<Box<dyn FnOnce() -> T + Send>>,
+    /// The result if there is no room.
+    otherwise: Option<T>,
 }
 
-/// Queues work, on behalf of a request. The receiver gets its result. `None`: there is no room.
+/// Queues work, on behalf of a request. The receiver gets its result; without room for it, `otherwise`.
 pub(crate) fn submit<T: Send + 'static>(
     directory: &Directory,
     origin: &RequestContext,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<oneshot::Receiver<T>> {
+    otherwise: T,
+) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let claimant = Claimant {
         source: origin.peer.source(),
         connection: origin.connection,
     };
     let work = SlowWork {
-        pending: Some((sender, Box::new(work))),
+        sender: Some(sender),
+        work: Some(Box::new(work)),
+        otherwise: Some(otherwise),
     };
-    match directory.hashing_pool().submit(claimant, Box::new(work)) {
-        Ok(()) => Some(receiver),
-        Err(work) => {
-            work.withdraw();
-            None
+    if let Err(work) = directory.hashing_pool().submit(claimant, Box::new(work)) {
+        work.refuse();
+    }
+    receiver
+}
+
+impl<T> SlowWork<T> {
+    fn end(&mut self, result: Option<T>) {
+        if let Some((sender, result)) = self.sender.take().zip(result) {
+            // The connection may be gone.
+            let _ = sender.send(result);
         }
     }
 }
@@ -42,22 +54,22 @@ impl<T: Send> PoolTask for SlowWork<T> {
     }
 
     fn is_wanted(&self) -> bool {
-        self.pending.as_ref().is_some_and(|(sender, _)| !sender.is_closed())
+        self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
     fn run(mut self: Box<Self>) {
-        if let Some((sender, work)) = self.pending.take() {
-            // The connection may be gone.
-            let _ = sender.send(work());
-        }
+        let result = self.work.take().map(|work| work());
+        self.end(result);
     }
 
-    /// Without its sender the request gets an error.
     fn refuse(mut self: Box<Self>) {
-        self.pending = None;
+        // What the work holds is given back before the request goes on.
+        self.work = None;
+        let otherwise = self.otherwise.take();
+        self.end(otherwise);
     }
 
-    fn withdraw(mut self: Box<Self>) {
-        self.pending = None;
+    fn withdraw(self: Box<Self>) {
+        self.refuse();
     }
 }

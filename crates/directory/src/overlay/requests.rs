@@ -14,7 +14,6 @@ use crate::{
     access::{Requester, assertion::check_assertion_on_record},
     backend::referral,
     outcome::{given::Answer, slow_work},
-    refusal::RequestRefusal,
     request::context::RequestContext,
     result::OperationResult,
 };
@@ -90,16 +89,10 @@ impl IncomingRequest<'_> {
         &self.origin.identity.dn
     }
 
-    /// Does slow work on a thread for such work, and decides then. Connections and addresses take turns. If there is no
-    /// room for it, the answer is `busy`; if the client has gone, it is not done.
-    pub fn elsewhere(&self, work: impl FnOnce() -> Decision + Send + 'static) -> Decision {
-        match slow_work::submit(self.directory, self.origin, work) {
-            Some(decided) => Decision::Elsewhere(decided),
-            None => {
-                let refusal = OperationError::from(RequestRefusal::TooMuchWork);
-                Decision::Answer(Box::new(OperationResult::from(refusal).into()))
-            }
-        }
+    /// Does slow work on a thread for such work, and decides then. Connections and addresses take turns. Without room
+    /// for it the decision is `otherwise`. If the client has gone, neither happens: the work is dropped.
+    pub fn elsewhere(&self, work: impl FnOnce() -> Decision + Send + 'static, otherwise: Decision) -> Decision {
+        Decision::Elsewhere(slow_work::submit(self.directory, self.origin, work, otherwise))
     }
 
     /// The request's entry, if it has an object class and the client may search for it by that class.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ironbark_config::{
     ConfigError, SchemaKind, SchemaStatement, SettingError,
     access::{AccessRule, AttributeTarget},
+    overlay::OverlayConfig,
 };
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::AttributeDescription;
@@ -161,7 +162,7 @@ fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
             &context.settings.access
         };
         let all = own.iter().chain(&frontend.settings.access);
-        let secrets = secrets(configuration, context, all.clone());
+        let secrets = secrets(configuration, context, &all);
         Rules::compile(&configuration.schema, all, secrets)
     })
 }
@@ -170,10 +171,10 @@ fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
 fn secrets<'a>(
     configuration: &Configuration,
     context: &NamingContext,
-    rules: impl Iterator<Item = &'a AccessRule> + Clone,
+    rules: &(impl Iterator<Item = &'a AccessRule> + Clone),
 ) -> Vec<AttributeDescription> {
     let schema = &configuration.schema;
-    let names = context.settings.overlays.iter().flat_map(|overlay| overlay.secrets());
+    let names = context.settings.overlays.iter().flat_map(OverlayConfig::secrets);
     let kept = names.filter_map(|name| schema.attribute_description(name.as_bytes()).ok());
     let is_named = |secret: &AttributeDescription| {
         let mut targets = rules.clone().flat_map(|rule| &rule.what.attributes);

@@ -1,6 +1,6 @@
 //! Certificates of X.509 version 3 (RFC 5280).
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use ironbark_ber::{Reader, tags};
 use ironbark_directory::stamp::generalized_time;

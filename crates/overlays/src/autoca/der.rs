@@ -61,7 +61,7 @@ pub(super) fn name(schema: &Schema, dn: &Dn) -> Option<Vec<u8>> {
         assertions.sort();
         rdns.extend(written(|der| {
             der.constructed(tags::SET, |der| {
-                assertions.iter().for_each(|assertion| der.raw(assertion))
+                der.raw(&assertions.concat());
             });
         }));
     }

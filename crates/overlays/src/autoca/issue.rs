@@ -1,6 +1,7 @@
 //! Making certificates with their keys, on a thread for slow work.
 
-use std::{net::IpAddr, sync::Arc};
+use core::net::IpAddr;
+use std::sync::Arc;
 
 use ironbark_directory::{
     Directory, Modification, ModificationKind, NamingContext, OperationError,

@@ -148,20 +148,16 @@ impl Shared {
         if state.swap(UNDER_WAY, Ordering::Relaxed) != UNKNOWN {
             return Ok(None);
         }
-        let (autoca, place) = (Arc::clone(&self.0), place(request));
-        let decision = request.elsewhere(move || {
-            if let Err(problem) = autoca.establish(&place) {
+        let (beginning, place) = (Beginning(Arc::clone(&self.0)), place(request));
+        let work = move || {
+            if let Err(problem) = beginning.0.establish(&place) {
                 tracing::error!(target: "any", "autoca: the certificate authority: {problem}");
             }
-            autoca.state.store(KNOWN, Ordering::Relaxed);
+            beginning.0.state.store(KNOWN, Ordering::Relaxed);
             Decision::Continue
-        });
-        if matches!(decision, Decision::Answer(_)) {
-            // There was no room: the next request begins again, and this one need not wait.
-            state.store(UNKNOWN, Ordering::Relaxed);
-            return Ok(None);
-        }
-        Ok(Some(decision))
+        };
+        // This request need not wait for room.
+        Ok(Some(request.elsewhere(work, Decision::Continue)))
     }
 
     /// A search that asks for a certificate that is not there.
@@ -186,15 +182,15 @@ impl Shared {
         let Some(turn) = Turn::begin(&self.0, name) else {
             return Ok(Some(busy()));
         };
-        let (autoca, place) = (Arc::clone(&self.0), place(request));
-        Ok(Some(request.elsewhere(move || {
-            let _turn = turn;
-            if let Err(problem) = autoca.provide(&place, &entry, has_key, is_local) {
+        let place = place(request);
+        let work = move || {
+            if let Err(problem) = turn.autoca.provide(&place, &entry, has_key, is_local) {
                 let name = entry.dn.pretty();
                 tracing::error!(target: "any", "autoca: the certificate of \"{name}\": {problem}");
             }
             Decision::Continue
-        })))
+        };
+        Ok(Some(request.elsewhere(work, busy())))
     }
 }
 
@@ -208,7 +204,7 @@ fn place(request: &IncomingRequest<'_>) -> Place {
 fn busy() -> Decision {
     let result = ironbark_directory::OperationResult::new(
         ironbark_model::ResultCode::BUSY,
-        "the certificate is being made for another request",
+        "certificates are being made for other requests",
     );
     Decision::Answer(Box::new(result.into()))
 }
@@ -290,6 +286,16 @@ impl Autoca {
             ]),
             _ => Ok(()),
         }
+    }
+}
+
+/// The authority is being looked up. If this is dropped before the end, the next request begins again.
+struct Beginning(Arc<Autoca>);
+
+impl Drop for Beginning {
+    fn drop(&mut self) {
+        let state = &self.0.state;
+        let _ = state.compare_exchange(UNDER_WAY, UNKNOWN, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

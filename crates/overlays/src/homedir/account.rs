@@ -4,6 +4,7 @@ use ironbark_store::{
     ChangeRecord, Effect, RecordedEffect, ValueChange,
     change::{Gone, TextAttribute},
 };
+use rustc_hash::FxHashMap;
 
 use super::{path::Home, settings::HomedirConfig};
 
@@ -31,11 +32,54 @@ type Values = [Option<Vec<u8>>; 3];
 
 /// The tasks that a change leads to, in their order. A value that names no place is told, and counts as none.
 pub(super) fn tasks(record: &ChangeRecord, names: &Names, config: &HomedirConfig) -> Vec<Task> {
+    let anew = Anew::of(record);
     let effects = record.effects.iter().enumerate();
-    let changes = effects.filter_map(|(number, recorded)| states(record, number, recorded, names));
+    let changes = effects.filter_map(|(number, recorded)| states((&anew, number), recorded, names));
     changes
         .filter_map(|(before, after)| task(&before, &after, config))
         .collect()
+}
+
+/// A provider may make an entry anew: it is deleted, and added again in the same change.
+struct Anew<'r> {
+    /// Where each UUID is added last.
+    added: FxHashMap<[u8; 16], usize>,
+    /// Where it is deleted first, and the entry.
+    deleted: FxHashMap<[u8; 16], (usize, &'r [TextAttribute])>,
+}
+
+impl<'r> Anew<'r> {
+    fn of(record: &'r ChangeRecord) -> Self {
+        let mut anew = Self {
+            added: FxHashMap::default(),
+            deleted: FxHashMap::default(),
+        };
+        for (number, recorded) in record.effects.iter().enumerate() {
+            let uuid = recorded.before.entry_uuid;
+            match (&recorded.effect, &recorded.before.gone) {
+                _ if uuid == [0; 16] => {}
+                (Effect::Add { .. }, _) => {
+                    anew.added.insert(uuid, number);
+                }
+                (Effect::Delete { .. }, Gone::Entry(attributes)) => {
+                    anew.deleted.entry(uuid).or_insert((number, attributes));
+                }
+                _ => {}
+            }
+        }
+        anew
+    }
+
+    /// What an entry was that is added by this effect.
+    fn former(&self, uuid: &[u8; 16], number: usize) -> Option<&'r [TextAttribute]> {
+        let (deleted, attributes) = self.deleted.get(uuid)?;
+        (*deleted < number).then_some(*attributes)
+    }
+
+    /// Whether an entry that is deleted by this effect comes again.
+    fn comes_again(&self, uuid: &[u8; 16], number: usize) -> bool {
+        self.added.get(uuid).is_some_and(|added| *added > number)
+    }
 }
 
 /// As in slapd: without a valid account, the directory is only removed if none of the attributes is left.
@@ -52,26 +96,17 @@ fn task(before: &Values, after: &Values, config: &HomedirConfig) -> Option<Task>
 }
 
 /// The values before and after an effect; `None`: it does not touch them.
-fn states(record: &ChangeRecord, number: usize, recorded: &RecordedEffect, names: &Names) -> Option<(Values, Values)> {
+fn states((anew, number): (&Anew<'_>, usize), recorded: &RecordedEffect, names: &Names) -> Option<(Values, Values)> {
     let RecordedEffect { effect, before, .. } = recorded;
-    let is_same = |other: &RecordedEffect| before.entry_uuid != [0; 16] && other.before.entry_uuid == before.entry_uuid;
     match (effect, &before.gone) {
         (Effect::Add { attributes, .. }, _) => {
-            // A provider may make an entry anew: then it was deleted by an effect before.
-            let effects = record.effects.iter().take(number);
-            let former = effects
-                .rev()
-                .filter(|other| is_same(other))
-                .find_map(|other| match &other.before.gone {
-                    Gone::Entry(attributes) => Some(of(attributes, names)),
-                    _ => None,
-                });
-            Some((former.unwrap_or_default(), of(attributes, names)))
+            let former = anew.former(&before.entry_uuid, number);
+            let former = former.map(|attributes| of(attributes, names)).unwrap_or_default();
+            Some((former, of(attributes, names)))
         }
         (Effect::Delete { .. }, Gone::Entry(attributes)) => {
-            let mut later = record.effects.iter().skip(number + 1);
-            let is_made_anew = later.any(|other| is_same(other) && matches!(other.effect, Effect::Add { .. }));
-            (!is_made_anew).then(|| (of(attributes, names), Values::default()))
+            let comes_again = anew.comes_again(&before.entry_uuid, number);
+            (!comes_again).then(|| (of(attributes, names), Values::default()))
         }
         (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }, Gone::Values(gone)) => {
             let after = of(&before.kept, names);

@@ -20,6 +20,7 @@ use tar::{Builder, EntryType, Header};
 use super::{
     account::Account,
     files::{Mounts, Trouble, open, open_fixed, rename},
+    path::shown,
     walk::{self, Node, Visitor},
 };
 
@@ -153,8 +154,7 @@ impl Archive {
 }
 
 fn failed(node: &Node<'_>, error: &io::Error) -> Trouble {
-    let path = Path::new(OsStr::from_bytes(node.path));
-    Trouble::Lasting(format!("archiving {path:?}: {error}"))
+    Trouble::Lasting(format!("archiving {}: {error}", shown(node.path)))
 }
 
 impl Visitor for Archive {

@@ -1,7 +1,6 @@
 //! A home directory whose account has another place, user or group.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::{
     fs::{AtFlags, Gid, Stat, Uid},
@@ -10,9 +9,9 @@ use rustix::{
 
 use super::{
     account::Account,
-    files::{Place, Trouble, c_name, locate, look, rename},
-    remove::belonging,
-    walk::{self, Node, Visitor, open_to_read},
+    files::{Place, Trouble, locate, look, rename},
+    remove::{belonging, contents},
+    walk::{self, Node, Visitor},
 };
 
 /// Moves the directory if its place is another, and gives what belongs to the account to its new user and group.
@@ -50,8 +49,7 @@ fn give(place: &Place<'_>, from: &Account, to: &Account) -> Result<(), Trouble> 
     let Some((directory, stat)) = belonging(place, from.uid, &home)? else {
         return Err(Trouble::Lasting(format!("{home} is not there")));
     };
-    let name = c_name(place.name.as_bytes())?;
-    let names = open_to_read(place.directory.as_fd(), &name).map_err(trouble)?;
+    let names = contents(place, &stat, &home)?;
     let mut give = Give {
         from: (from.uid, from.gid),
         to: (to.uid, to.gid),

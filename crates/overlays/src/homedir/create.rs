@@ -19,6 +19,7 @@ use rustix::{
 use super::{
     account::Account,
     files::{Mounts, Place, Trouble, locate, look, open, open_fixed, rename},
+    path::shown,
     remove,
     walk::{self, Node, Visitor},
 };
@@ -63,7 +64,7 @@ fn fill(account: &Account, skeleton: &Path, place: &Place<'_>, own: &CStr) -> Re
     };
     let passed_over = walk::below(Dir::new(source).map_err(trouble)?, None, &mut copy)?;
     if passed_over > 0 {
-        let text = format!("{passed_over} files of {skeleton:?} cannot be copied");
+        let text = format!("{passed_over} files of {} cannot be copied", skeleton.display());
         return Err(Trouble::Lasting(text));
     }
     if let Some(target) = copy.targets.first() {
@@ -148,8 +149,7 @@ impl Copy {
 }
 
 fn in_skeleton(node: &Node<'_>, errno: Errno) -> Trouble {
-    let path = Path::new(OsStr::from_bytes(node.path));
-    Trouble::of(format_args!("copying {path:?} of the skeleton"), errno)
+    Trouble::of(format_args!("copying {} of the skeleton", shown(node.path)), errno)
 }
 
 impl Visitor for Copy {

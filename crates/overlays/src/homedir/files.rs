@@ -54,10 +54,9 @@ impl Trouble {
     }
 }
 
-/// Errors of devices, networks and full disks.
-const PASSING: [Errno; 9] = [
+/// Errors of devices, networks and full disks. A full quota is the account's own affair.
+const PASSING: [Errno; 8] = [
     Errno::NOSPC,
-    Errno::DQUOT,
     Errno::ROFS,
     Errno::IO,
     Errno::STALE,
@@ -93,7 +92,7 @@ pub(super) fn open(directory: impl AsFd, name: &CStr, flags: OFlags, mounts: Mou
 /// Opens a directory of the administrator; links in its path are followed.
 pub(super) fn open_fixed(path: &Path, flags: OFlags) -> Result<OwnedFd, Trouble> {
     let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| Trouble::of(format_args!("{path:?}"), errno))
+    rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| Trouble::of(path.display(), errno))
 }
 
 /// The place of a home directory. All directories on the way, from the fixed one on, belong to root or the server, and

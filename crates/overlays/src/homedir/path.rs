@@ -1,6 +1,6 @@
 //! From a value of homeDirectory to a place in the file system: `homedir-regexp`.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use ironbark_model::PosixRegex;
 
@@ -118,8 +118,13 @@ impl Home {
 
     /// For messages.
     pub(super) fn text(&self) -> String {
-        format!("{:?}", Path::new(OsStr::from_bytes(&joined(&self.names))))
+        shown(&joined(&self.names))
     }
+}
+
+/// A path in quotes, for messages: users choose names, so all but printable ASCII is escaped.
+pub(super) fn shown(path: &[u8]) -> String {
+    format!("\"{}\"", path.escape_ascii())
 }
 
 fn joined(names: &[Vec<u8>]) -> Vec<u8> {
@@ -192,27 +197,27 @@ mod tests {
     #[test]
     fn the_fixed_directory_is_found_in_the_path_and_in_its_first_group() {
         for (expression, replacement, root) in [
-            ("^(/home/[-_/a-z0-9]+)$", "$1", Some("/home")),
-            ("^(/home/[-_/a-z0-9]+)$", "/export$1", Some("/export/home")),
-            ("^(/home/[-_/a-z0-9]+)$", "/run//t/$1", Some("/run/t/home")),
-            ("^(/home/[-_/a-z0-9]+)$", "$0", Some("/home")),
-            ("^/home/([a-z]+)$", "/srv/homes/$1", Some("/srv/homes")),
-            ("^/home/([a-z]+)$", "/srv/homes$1", Some("/srv")),
-            ("^((/home/staff|/home/students)/[a-z]+)$", "$1", Some("/home")),
+            ("^(/homes/[-_/a-z0-9]+)$", "$1", Some("/homes")),
+            ("^(/homes/[-_/a-z0-9]+)$", "/export$1", Some("/export/homes")),
+            ("^(/homes/[-_/a-z0-9]+)$", "/run//t/$1", Some("/run/t/homes")),
+            ("^(/homes/[-_/a-z0-9]+)$", "$0", Some("/homes")),
+            ("^/homes/([a-z]+)$", "/srv/homes/$1", Some("/srv/homes")),
+            ("^/homes/([a-z]+)$", "/srv/homes$1", Some("/srv")),
+            ("^((/homes/staff|/homes/students)/[a-z]+)$", "$1", Some("/homes")),
             ("^(/homes?/[a-z]+)$", "$1", None),
-            ("^(/home/|/srv/)[a-z]+$", "$1x", None),
+            ("^(/homes/|/srv/)[a-z]+$", "$1x", None),
             ("^(/.+)$", "$1", None),
             ("^(.+)$", "/$1", None),
             ("^(.+)$", "home/$1", None),
-            ("^(.+)$", "/home/../$1", None),
-            ("^(.+)$", "/home/./$1", None),
-            ("^/x$", "/home/ann", Some("/home")),
-            ("^(.+)$", "/home/$2", None),
-            ("^(.+)$", "/home/$x", None),
-            ("^(.+)$", "/home/$", None),
-            ("^(.+)$", "/home/\\", None),
-            ("^(.+)$", "/ho\\me/\\$/$1", Some("/home/$")),
-            ("(", "/home/$1", None),
+            ("^(.+)$", "/homes/../$1", None),
+            ("^(.+)$", "/homes/./$1", None),
+            ("^/x$", "/homes/ann", Some("/homes")),
+            ("^(.+)$", "/homes/$2", None),
+            ("^(.+)$", "/homes/$x", None),
+            ("^(.+)$", "/homes/$", None),
+            ("^(.+)$", "/homes/\\", None),
+            ("^(.+)$", "/ho\\me/\\$/$1", Some("/homes/$")),
+            ("(", "/homes/$1", None),
         ] {
             assert_eq!(
                 root_of(expression, replacement).as_deref(),
@@ -224,27 +229,27 @@ mod tests {
 
     #[test]
     fn nothing_leads_outside() {
-        let rule = PathRule::new("^/home/(.+)$", "/srv/$1").unwrap();
+        let rule = PathRule::new("^/homes/(.+)$", "/srv/$1").unwrap();
         let place = |value: &[u8]| rule.home(value).map(|home| home.map(|home| home.text()));
-        assert_eq!(place(b"/home/ann"), Some(Ok("\"/srv/ann\"".to_owned())));
-        assert_eq!(place(b"/home//a//ann/"), Some(Ok("\"/srv/a/ann\"".to_owned())));
+        assert_eq!(place(b"/homes/ann"), Some(Ok("\"/srv/ann\"".to_owned())));
+        assert_eq!(place(b"/homes//a//ann/"), Some(Ok("\"/srv/a/ann\"".to_owned())));
         assert_eq!(place(b"/srv/ann"), None);
-        let long = [b"/home/".as_slice(), &[b'a'; 256]].concat();
-        let longer = b"/home/"
+        let long = [b"/homes/".as_slice(), &[b'a'; 256]].concat();
+        let longer = b"/homes/"
             .iter()
             .copied()
             .chain(b"ab/".iter().copied().cycle().take(1_100));
         let longer: Vec<u8> = longer.collect();
         for value in [
-            b"/home/..".as_slice(),
-            b"/home/../etc",
-            b"/home/ann/../../etc",
-            b"/home/.",
-            b"/home/a/./b",
-            b"/home//",
-            b"/home/a\0b",
-            b"/home/.ironbark-x",
-            b"/home/.ironbark-x/y",
+            b"/homes/..".as_slice(),
+            b"/homes/../etc",
+            b"/homes/ann/../../etc",
+            b"/homes/.",
+            b"/homes/a/./b",
+            b"/homes//",
+            b"/homes/a\0b",
+            b"/homes/.ironbark-x",
+            b"/homes/.ironbark-x/y",
             &long,
             &longer,
         ] {

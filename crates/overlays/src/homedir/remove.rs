@@ -2,12 +2,14 @@
 
 use std::{
     ffi::CStr,
-    os::fd::{AsFd, OwnedFd},
-    path::Path,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, OFlags, Stat},
+    fs::{AtFlags, Dir, FileType, OFlags, Stat},
     io::Errno,
 };
 
@@ -18,7 +20,6 @@ use super::{
     settings::{DeleteStyle, HomedirConfig},
     walk::{self, Node, Visitor, open_to_read},
 };
-use std::os::unix::ffi::OsStrExt as _;
 
 /// When a change was made, and when the overlay began, in microseconds since 1970.
 #[derive(Clone, Copy)]
@@ -40,7 +41,7 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
     };
     let home = account.home.text();
     let place = locate(&account.home)?;
-    let Some(directory) = belonging(&place, account.uid, &home)? else {
+    let Some((directory, stat)) = belonging(&place, account.uid, &home)? else {
         return Ok(());
     };
     if is_newer(&directory, times) {
@@ -48,10 +49,10 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
         return Err(Trouble::Lasting(text));
     }
     if let Some(path) = archive {
-        archived(account, &place, path, (own, times.now)).map_err(Trouble::lasting)?;
+        let names = contents(&place, &stat, &home)?;
+        archive::write(account, place.name, names, (path, own, times.now)).map_err(Trouble::lasting)?;
     }
-    let name = c_name(place.name.as_bytes())?;
-    let names = open_to_read(place.directory.as_fd(), &name).map_err(|errno| Trouble::of(&home, errno).lasting())?;
+    let names = contents(&place, &stat, &home)?;
     let passed_over = walk::below(names, Some(account.uid), &mut Delete).map_err(Trouble::lasting)?;
     match rustix::fs::unlinkat(&place.directory, place.name, AtFlags::REMOVEDIR) {
         Ok(()) => {
@@ -65,10 +66,18 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
     }
 }
 
-fn archived(account: &Account, place: &Place<'_>, path: &Path, name: (&str, i64)) -> Result<(), Trouble> {
-    let own = c_name(place.name.as_bytes())?;
-    let names = open_to_read(place.directory.as_fd(), &own).map_err(|errno| Trouble::of(account.home.text(), errno))?;
-    archive::write(account, place.name, names, (path, name.0, name.1))
+/// The directory that was looked at, to be read.
+///
+/// # Errors
+/// Another one is there now, or the system refuses it.
+pub(super) fn contents(place: &Place<'_>, looked_at: &Stat, home: &str) -> Result<Dir, Trouble> {
+    let name = c_name(place.name.as_bytes())?;
+    let opened = open_to_read(place.directory.as_fd(), &name).and_then(|names| Ok((names.stat()?, names)));
+    let (stat, names) = opened.map_err(|errno| Trouble::of(home, errno).lasting())?;
+    if (stat.st_dev, stat.st_ino) != (looked_at.st_dev, looked_at.st_ino) {
+        return Err(Trouble::Lasting(format!("{home} was replaced meanwhile")));
+    }
+    Ok(names)
 }
 
 /// The directory at a place, if it belongs to the account; `None`: nothing is there.
@@ -98,7 +107,7 @@ pub(super) fn belonging(place: &Place<'_>, uid: u32, home: &str) -> Result<Optio
 
 /// After a crash a change may come again. Then the directory may already be that of a later account: it was made after
 /// the change, and before this process.
-fn is_newer((directory, _): &(OwnedFd, Stat), times: Times) -> bool {
+fn is_newer(directory: &OwnedFd, times: Times) -> bool {
     let wanted = rustix::fs::StatxFlags::BTIME;
     let Ok(found) = rustix::fs::statx(directory, c"", AtFlags::EMPTY_PATH, wanted) else {
         return false;

@@ -61,7 +61,7 @@ impl Default for HomedirConfig {
 
 impl OverlaySettings for HomedirConfig {
     fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
-        if database.kind.entries == EntryPlace::Files {
+        if matches!(database.kind.entries, EntryPlace::Files | EntryPlace::Memory) {
             return Err(SettingError::Unavailable(format!(
                 "overlay homedir needs a database with a log of changes; {} has none",
                 database.kind.name

@@ -1,3 +1,5 @@
+//! Changes of entries, and what is done for them.
+
 use ironbark_store::change::{Before, Marks};
 
 use super::{super::path::PathRule, *};
@@ -8,7 +10,7 @@ fn names() -> Names {
 
 fn config() -> HomedirConfig {
     HomedirConfig {
-        rules: vec![PathRule::new("^(/home/.+)$", "/srv$1").unwrap()],
+        rules: vec![PathRule::new("^(/homes/.+)$", "/srv$1").unwrap()],
         min_uid: 1000,
         ..HomedirConfig::default()
     }
@@ -78,21 +80,21 @@ fn done(effects: Vec<RecordedEffect>) -> Vec<String> {
 
 #[test]
 fn accounts_come_and_go() {
-    let ann = || attributes("/home/ann", "1001", "100");
-    assert_eq!(done(vec![add(ann())]), ["create \"/srv/home/ann\" 1001 100"]);
-    assert_eq!(done(vec![delete(ann())]), ["remove \"/srv/home/ann\" 1001 100"]);
+    let ann = || attributes("/homes/ann", "1001", "100");
+    assert_eq!(done(vec![add(ann())]), ["create \"/srv/homes/ann\" 1001 100"]);
+    assert_eq!(done(vec![delete(ann())]), ["remove \"/srv/homes/ann\" 1001 100"]);
     for other in [
-        attributes("/home/ann", "999", "100"),
-        attributes("/home/ann", "0", "100"),
-        attributes("/home/ann", "-1", "100"),
-        attributes("/home/ann", "4294967295", "100"),
-        attributes("/home/ann", "4294968297", "100"),
-        attributes("/home/ann", "1001", "4294967295"),
-        attributes("/home/ann", "1001", ""),
-        attributes("/home/ann", "", "100"),
+        attributes("/homes/ann", "999", "100"),
+        attributes("/homes/ann", "0", "100"),
+        attributes("/homes/ann", "-1", "100"),
+        attributes("/homes/ann", "4294967295", "100"),
+        attributes("/homes/ann", "4294968297", "100"),
+        attributes("/homes/ann", "1001", "4294967295"),
+        attributes("/homes/ann", "1001", ""),
+        attributes("/homes/ann", "", "100"),
         attributes("", "1001", "100"),
         attributes("/etc/ann", "1001", "100"),
-        attributes("/home/../ann", "1001", "100"),
+        attributes("/homes/../ann", "1001", "100"),
     ] {
         assert_eq!(done(vec![add(other.clone()), delete(other)]), [""; 0]);
     }
@@ -101,40 +103,43 @@ fn accounts_come_and_go() {
 #[test]
 fn changes_know_what_they_do_not_name() {
     let moved = modify(
-        &[("homeDirectory", "/home/ann", "/home/eve")],
-        attributes("/home/eve", "1001", "100"),
+        &[("homeDirectory", "/homes/ann", "/homes/eve")],
+        attributes("/homes/eve", "1001", "100"),
     );
     assert_eq!(
         done(vec![moved]),
-        ["change \"/srv/home/ann\" 1001 100 to \"/srv/home/eve\" 1001 100"]
+        ["change \"/srv/homes/ann\" 1001 100 to \"/srv/homes/eve\" 1001 100"]
     );
-    let given = modify(&[("uidNumber", "1001", "1002")], attributes("/home/ann", "1002", "100"));
+    let given = modify(
+        &[("uidNumber", "1001", "1002")],
+        attributes("/homes/ann", "1002", "100"),
+    );
     assert_eq!(
         done(vec![given]),
-        ["change \"/srv/home/ann\" 1001 100 to \"/srv/home/ann\" 1002 100"]
+        ["change \"/srv/homes/ann\" 1001 100 to \"/srv/homes/ann\" 1002 100"]
     );
     let twice = modify(
         &[("uidNumber", "1001", "1002"), ("uidNumber", "1002", "1003")],
-        attributes("/home/ann", "1003", "100"),
+        attributes("/homes/ann", "1003", "100"),
     );
     assert_eq!(
         done(vec![twice]),
-        ["change \"/srv/home/ann\" 1001 100 to \"/srv/home/ann\" 1003 100"]
+        ["change \"/srv/homes/ann\" 1001 100 to \"/srv/homes/ann\" 1003 100"]
     );
-    let begun = modify(&[("gidNumber", "", "100")], attributes("/home/ann", "1001", "100"));
-    assert_eq!(done(vec![begun]), ["create \"/srv/home/ann\" 1001 100"]);
-    let partly = modify(&[("homeDirectory", "/home/ann", "")], attributes("", "1001", "100"));
+    let begun = modify(&[("gidNumber", "", "100")], attributes("/homes/ann", "1001", "100"));
+    assert_eq!(done(vec![begun]), ["create \"/srv/homes/ann\" 1001 100"]);
+    let partly = modify(&[("homeDirectory", "/homes/ann", "")], attributes("", "1001", "100"));
     assert_eq!(done(vec![partly]), [""; 0]);
     let wholly = modify(
         &[
-            ("homeDirectory", "/home/ann", ""),
+            ("homeDirectory", "/homes/ann", ""),
             ("uidNumber", "1001", ""),
             ("gidNumber", "100", ""),
         ],
         Vec::new(),
     );
-    assert_eq!(done(vec![wholly]), ["remove \"/srv/home/ann\" 1001 100"]);
-    let low = modify(&[("uidNumber", "1001", "0")], attributes("/home/ann", "0", "100"));
+    assert_eq!(done(vec![wholly]), ["remove \"/srv/homes/ann\" 1001 100"]);
+    let low = modify(&[("uidNumber", "1001", "0")], attributes("/homes/ann", "0", "100"));
     assert_eq!(done(vec![low]), [""; 0]);
     let other = modify(&[("cn", "a", "b")], Vec::new());
     assert_eq!(done(vec![other]), [""; 0]);
@@ -142,17 +147,20 @@ fn changes_know_what_they_do_not_name() {
 
 #[test]
 fn an_entry_that_is_made_anew_keeps_its_directory() {
-    let ann = || attributes("/home/ann", "1001", "100");
+    let ann = || attributes("/homes/ann", "1001", "100");
     assert_eq!(done(vec![delete(ann()), add(ann())]), [""; 0]);
-    let moved = vec![delete(ann()), add(attributes("/home/eve", "1001", "100"))];
+    let moved = vec![delete(ann()), add(attributes("/homes/eve", "1001", "100"))];
     assert_eq!(
         done(moved),
-        ["change \"/srv/home/ann\" 1001 100 to \"/srv/home/eve\" 1001 100"]
+        ["change \"/srv/homes/ann\" 1001 100 to \"/srv/homes/eve\" 1001 100"]
     );
     let mut other = add(ann());
     other.before.entry_uuid = [2; 16];
     assert_eq!(
         done(vec![delete(ann()), other]),
-        ["remove \"/srv/home/ann\" 1001 100", "create \"/srv/home/ann\" 1001 100"]
+        [
+            "remove \"/srv/homes/ann\" 1001 100",
+            "create \"/srv/homes/ann\" 1001 100"
+        ]
     );
 }
