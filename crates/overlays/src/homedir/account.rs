@@ -109,17 +109,22 @@ fn states((anew, number): (&Anew<'_>, usize), recorded: &RecordedEffect, names: 
             (!comes_again).then(|| (of(attributes, names), Values::default()))
         }
         (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }, Gone::Values(gone)) => {
-            let after = of(&before.kept, names);
-            let former = |name: &str, now: &Option<Vec<u8>>| {
-                let mut pairs = changes.iter().zip(gone);
-                let first = pairs.find(|(change, _)| change.attribute().eq_ignore_ascii_case(name));
-                first.map_or_else(|| now.clone(), |(_, gone)| gone.first().cloned())
-            };
-            let mut values = Values::default();
-            for ((value, name), now) in values.iter_mut().zip(names).zip(&after) {
-                *value = former(name, now);
+            let (mut former, mut after) = (Values::default(), of(&before.kept, names));
+            for ((former, after), name) in former.iter_mut().zip(&mut after).zip(names) {
+                let is_of = |change: &ValueChange| change.attribute().eq_ignore_ascii_case(name);
+                let mut touched = changes.iter().zip(gone).filter(|(change, _)| is_of(change));
+                let Some((first, gone)) = touched.next() else {
+                    former.clone_from(after);
+                    continue;
+                };
+                *former = gone.first().cloned();
+                let (last, _) = touched.last().unwrap_or((first, gone));
+                // Not every change by an overlay comes with the attributes that it leaves.
+                if after.is_none() && !matches!(last, ValueChange::Delete { .. }) {
+                    *after = last.values().first().cloned();
+                }
             }
-            Some((values, after))
+            Some((former, after))
         }
         _ => None,
     }

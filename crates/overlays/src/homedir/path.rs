@@ -216,7 +216,7 @@ mod tests {
             ("^(.+)$", "/homes/$x", None),
             ("^(.+)$", "/homes/$", None),
             ("^(.+)$", "/homes/\\", None),
-            ("^(.+)$", "/ho\\me/\\$/$1", Some("/homes/$")),
+            ("^(.+)$", "/sr\\v/\\$/$1", Some("/srv/$")),
             ("(", "/homes/$1", None),
         ] {
             assert_eq!(

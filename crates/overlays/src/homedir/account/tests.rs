@@ -139,6 +139,21 @@ fn changes_know_what_they_do_not_name() {
         Vec::new(),
     );
     assert_eq!(done(vec![wholly]), ["remove \"/srv/homes/ann\" 1001 100"]);
+    // Without what it leaves, a change is no end of an account.
+    let replaced = modify(
+        &[
+            ("homeDirectory", "/homes/ann", "/homes/eve"),
+            ("uidNumber", "1001", "1002"),
+            ("gidNumber", "100", "101"),
+        ],
+        Vec::new(),
+    );
+    assert_eq!(
+        done(vec![replaced]),
+        ["change \"/srv/homes/ann\" 1001 100 to \"/srv/homes/eve\" 1002 101"]
+    );
+    let unknown = modify(&[("homeDirectory", "/homes/ann", "/homes/eve")], Vec::new());
+    assert_eq!(done(vec![unknown]), [""; 0]);
     let low = modify(&[("uidNumber", "1001", "0")], attributes("/homes/ann", "0", "100"));
     assert_eq!(done(vec![low]), [""; 0]);
     let other = modify(&[("cn", "a", "b")], Vec::new());
