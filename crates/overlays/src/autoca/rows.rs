@@ -31,10 +31,10 @@ pub(super) const ROWS: &[Setting] = &[
         )),
     Setting::new(AUTOCA, &["serverClass"], &["olcAutoCAserverClass"])
         .olc("3.22.2", Form::Text)
-        .takes("<object class>", "ipHost")
+        .takes("<object class>", "")
         .does(
-            "Entries of this class that are no users get certificates of servers. Without the schema nis there is no \
-             class ipHost, and no entry is a server by default.",
+            "Entries of this class that are no users get certificates of servers; ipHost by default, if the schema nis \
+             is there.",
         )
         .since("2.5")
         .like(&["device"])
