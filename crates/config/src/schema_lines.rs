@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ironbark_model::{
     Schema,
     attribute_options::AttributeOptions,
-    schema::{SchemaBuilder, SchemaError, Source},
+    schema::{SchemaBuilder, SchemaError, Source, file},
 };
 
 use crate::{
     ConfigError,
     error::Complain,
+    overlay::OverlayDescriptor,
     parts,
     reader::Line,
     registry::{Registry, schema_kind},
@@ -91,13 +92,26 @@ pub(crate) fn build_schema(
             Err(error) => complain(ConfigError::of_setting(location, "attributeoptions", error.to_string()))?,
         }
     }
-    builder.build().map_err(|errors| match errors.0.first() {
+    let built = builder.build().map_err(|errors| match errors.0.first() {
         Some(error) => schema_refusal(error),
         None => ConfigError::Unreadable {
             path: "schema".to_owned(),
             reason: errors.to_string(),
         },
-    })
+    })?;
+    Ok(registry.overlays().iter().copied().fold(built, with_later))
+}
+
+/// Adds the definitions of an overlay that need some of the configuration, if these are there.
+fn with_later(built: Arc<Schema>, overlay: &'static OverlayDescriptor) -> Arc<Schema> {
+    let (_, later) = overlay.definitions();
+    if later.is_empty() {
+        return built;
+    }
+    let mut builder = SchemaBuilder::from_schema(&built).built_in();
+    builder.hide();
+    let read = file::read(&mut builder, later, &"built-in".into());
+    read.ok().and_then(|()| builder.build().ok()).unwrap_or(built)
 }
 
 fn schema_refusal(error: &SchemaError) -> ConfigError {

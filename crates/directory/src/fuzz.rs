@@ -23,7 +23,7 @@ pub fn access(data: &[u8]) {
         return;
     };
     for database in &configuration.databases {
-        let _ = Rules::compile(&configuration.schema, database.access.iter());
+        let _ = Rules::compile(&configuration.schema, database.access.iter(), Vec::new());
     }
 }
 

@@ -36,7 +36,10 @@ mod write;
 
 pub use access::SetExpression;
 pub use admission::database::restricted;
-pub use appraisal::access::{Appraisal, Asker, Granted};
+pub use appraisal::{
+    access::{Appraisal, Asker, Granted},
+    derived::GivenByOverlays,
+};
 pub use backend::{
     bind_failures::{BindFailures, Patience},
     complete::complete_entries,

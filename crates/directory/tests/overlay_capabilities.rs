@@ -7,7 +7,7 @@ use std::{
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
-        mpsc::{Sender, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     time::Duration,
 };
@@ -286,6 +286,65 @@ fn a_follower_gets_each_change_once_whether_it_fails_meanwhile_or_not() {
         rows(&configuration.contexts[0]),
         "the same as the rows of the log"
     );
+}
+
+/// Works apart, and hangs until it is told to go on.
+struct Hanging {
+    begun: Mutex<Sender<()>>,
+    goes_on: Mutex<Receiver<()>>,
+    kept: Arc<Keeper>,
+}
+
+impl Follower for Hanging {
+    fn name(&self) -> String {
+        "hanging".to_owned()
+    }
+
+    fn works_apart(&self) -> bool {
+        true
+    }
+
+    fn take(&self, changes: Changes<'_>) -> std::io::Result<Vec<u8>> {
+        assert_eq!(changes.records.len(), 1, "each change comes alone");
+        let _ = self.begun.lock().expect("not poisoned").send(());
+        // When the other end is gone, it goes on.
+        let _ = self.goes_on.lock().expect("not poisoned").recv();
+        self.kept.take(changes)
+    }
+}
+
+#[test]
+fn a_follower_that_works_apart_holds_up_no_write() {
+    let (begun, has_begun) = channel();
+    let (go_on, goes_on) = channel();
+    let keeper = Arc::<Keeper>::default();
+    let hanging = Arc::new(Hanging {
+        begun: Mutex::new(begun),
+        goes_on: Mutex::new(goes_on),
+        kept: Arc::clone(&keeper),
+    });
+    let mut site = Site::open_with("overlay tested", move |_, _| {
+        Ok(Overlay {
+            follower: Some(Arc::clone(&hanging) as _),
+            ..Overlay::new("hanging")
+        })
+    });
+    site.populate();
+    has_begun.recv().expect("the first change");
+    // More than any queue has room for.
+    for number in 0..50 {
+        site.must_add(&format!("cn=n{number},ou=p,dc=ex"), "objectClass: person\nsn: s");
+    }
+    assert!(keeper.kept.lock().expect("not poisoned").is_empty());
+    let all = rows(&site.directory.configuration().contexts[0]);
+    assert!(all.len() > 50);
+    drop(go_on);
+    for _ in 1..all.len() {
+        has_begun.recv().expect("the next change");
+    }
+    // The end waits for the change that it is at.
+    drop(site);
+    assert_eq!(*keeper.kept.lock().expect("not poisoned"), all);
 }
 
 /// All changes in the log of a database.

@@ -15,7 +15,10 @@ use std::{
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use regex_syntax::{
     ParserBuilder,
-    hir::{Look, literal::Extractor},
+    hir::{
+        Hir, HirKind, Look,
+        literal::{Extractor, Seq},
+    },
 };
 
 /// A compiled expression.
@@ -105,6 +108,29 @@ impl PosixRegex {
             .is_none_or(|heads| heads.iter().any(|head| agrees(head)))
     }
 
+    /// The number of groups.
+    pub fn groups(&self) -> usize {
+        self.regex.captures_len().saturating_sub(1)
+    }
+
+    /// The octets with which everything begins that a group matches, or the whole expression as group 0. There may be
+    /// none, and there are none if case is ignored.
+    pub fn beginning_of_group(&self, number: usize) -> Vec<u8> {
+        let hir = Translation::of(&self.text)
+            .ok()
+            .and_then(|translated| parsed(&translated));
+        let group = hir
+            .as_ref()
+            .filter(|_| !self.is_case_ignored)
+            .and_then(|hir| match number {
+                0 => Some(hir),
+                _ => group(hir, number),
+            });
+        let literals = group.map(|group| Extractor::new().extract(group));
+        let common = literals.as_ref().and_then(Seq::longest_common_prefix);
+        common.map(<[u8]>::to_vec).unwrap_or_default()
+    }
+
     /// The place of the first match in `text`: of the whole match, and of each group. `None` for a group that takes no
     /// part in the match.
     pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
@@ -119,12 +145,7 @@ impl PosixRegex {
 /// The literals that matches begin with, if each match begins where the text does.
 fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
     // If case were ignored, there would be a literal for each way to write it.
-    let mut parser = ParserBuilder::new()
-        .unicode(false)
-        .utf8(false)
-        .dot_matches_new_line(true)
-        .build();
-    let hir = parser.parse(translated).ok()?;
+    let hir = parsed(translated)?;
     if !hir.properties().look_set_prefix().contains(Look::Start) {
         return None;
     }
@@ -133,6 +154,23 @@ fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
     let heads: Vec<Box<[u8]>> = heads.map(|head| head.as_bytes().into()).collect();
     // An empty literal fits every text.
     (!heads.iter().any(|head| head.is_empty())).then(|| heads.into())
+}
+
+fn parsed(translated: &str) -> Option<Hir> {
+    let mut parser = ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .dot_matches_new_line(true)
+        .build();
+    parser.parse(translated).ok()
+}
+
+/// What stands in a group.
+fn group(hir: &Hir, number: usize) -> Option<&Hir> {
+    match hir.kind() {
+        HirKind::Capture(capture) if usize::try_from(capture.index) == Ok(number) => Some(&capture.sub),
+        kind => kind.subs().iter().find_map(|sub| group(sub, number)),
+    }
 }
 
 /// The crate draws a picture of the place above the reason. This is the reason.
@@ -481,6 +519,47 @@ mod tests {
         ] {
             assert!(may(pattern, "uid="), "{pattern}");
         }
+    }
+
+    #[test]
+    fn groups_begin_with_what_all_of_their_matches_begin_with() {
+        for (pattern, number, beginning) in [
+            ("^(/homes/[a-z]+)$", 1, "/homes/"),
+            ("^(/homes/[a-z]+)$", 0, "/homes/"),
+            ("x(ab|ac)(d)", 1, "a"),
+            ("x(ab|ac)(d)", 2, "d"),
+            ("(ab?)c", 1, "a"),
+            ("(ab*)c", 1, "a"),
+            ("(ab+)c", 1, "ab"),
+            ("(a{2}b)*", 1, "aab"),
+            ("(a|b)", 1, ""),
+            ("(^/homes/.*)", 1, "/homes/"),
+            ("([a-z])", 1, ""),
+            ("(a)", 2, ""),
+            ("()", 1, ""),
+        ] {
+            let regex = PosixRegex::case_sensitive(pattern).unwrap();
+            assert_eq!(
+                regex.beginning_of_group(number),
+                beginning.as_bytes(),
+                "{pattern} {number}"
+            );
+        }
+        assert_eq!(PosixRegex::new("(ab)").unwrap().beginning_of_group(1), b"");
+    }
+
+    #[test]
+    fn what_a_group_matches_begins_as_is_said() {
+        proptest::proptest!(|(pattern in "\\^?[a-c(|)*+?{1,2}=.\\[^\\]-]{0,12}", text in "[a-c=,]{0,8}")| {
+            if let Ok(regex) = PosixRegex::case_sensitive(&pattern) && let Some(found) = regex.find(text.as_bytes()) {
+                for (number, group) in found.iter().enumerate() {
+                    if let Some((start, end)) = group {
+                        let held = &text.as_bytes()[*start..*end];
+                        proptest::prop_assert!(held.starts_with(&regex.beginning_of_group(number)), "{} {}", pattern, text);
+                    }
+                }
+            }
+        });
     }
 
     #[test]

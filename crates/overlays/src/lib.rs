@@ -10,6 +10,7 @@ mod allop;
 mod allowed;
 pub mod auditlog;
 mod authzid;
+mod autoca;
 mod autogroup;
 mod automember;
 mod cloak;
@@ -24,6 +25,7 @@ mod dna;
 mod dyngroup;
 mod dynlist;
 mod emptyds;
+mod homedir;
 mod lastbind;
 pub mod memberof;
 mod names;
@@ -94,6 +96,8 @@ pub static OVERLAYS: &[Row] = &[
     automember::ROW,
     seqmod::ROW,
     dds::ROW,
+    homedir::ROW,
+    autoca::ROW,
     retcode::ROW,
     denyop::ROW,
     sock::ROW,

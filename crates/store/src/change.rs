@@ -100,7 +100,7 @@ pub struct RecordedEffect {
     pub effect: Effect,
     /// What consumers make of it.
     pub marks: Marks,
-    /// The entry as it was before, if the log is kept.
+    /// The rest of the entry, if the log is kept.
     pub before: Before,
 }
 
@@ -113,13 +113,15 @@ pub struct Marks {
     pub silent: bool,
 }
 
-/// What an effect has removed.
+/// What else is known of the entry of an effect: what it has removed, and what it has left.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Before {
     /// `entryUUID` of the entry; zeros: not known, or it has none.
     pub entry_uuid: [u8; 16],
     /// The values that are gone.
     pub gone: Gone,
+    /// Attributes as they are after the effect, whether it changes them or not, as far as a follower wants them.
+    pub kept: Vec<TextAttribute>,
 }
 
 /// The values that an effect has taken away.

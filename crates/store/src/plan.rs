@@ -111,6 +111,8 @@ pub(crate) struct Term {
     pub(crate) kind: TermKind,
     pub(crate) attribute: TypeNumber,
     pub(crate) outcome: Outcome,
+    /// Whether computed values count.
+    pub(crate) is_derived: bool,
 }
 
 /// See [`Term`].
@@ -249,6 +251,9 @@ impl fmt::Display for Plan {
                 Outcome::NotIndexed => f.write_str("not indexed")?,
                 Outcome::Counted(count, true) => write!(f, "{count}")?,
                 Outcome::Counted(count, false) => write!(f, "about {count}")?,
+            }
+            if term.is_derived {
+                f.write_str(", computed values among them")?;
             }
         }
         Ok(())

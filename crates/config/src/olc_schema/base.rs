@@ -33,8 +33,9 @@ pub(crate) fn build(
     // Overlays may share a file.
     let mut seen = BTreeSet::new();
     for overlay in overlays {
-        if seen.insert(overlay.schema) {
-            file::read(&mut builder, overlay.schema, &source.file)?;
+        let (own, _) = overlay.definitions();
+        if seen.insert(own) {
+            file::read(&mut builder, own, &source.file)?;
         }
     }
     builder.build()

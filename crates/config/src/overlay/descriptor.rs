@@ -22,10 +22,21 @@ pub struct OverlayDescriptor {
     /// The settings of an overlay without any statement.
     pub fresh: fn() -> AnySettings,
     /// Schema definitions in the form of a `.schema` file. They are always known; cn=Subschema shows them when the
-    /// overlay, or the module of its name, is loaded.
+    /// overlay, or the module of its name, is loaded. Those behind the line [`OverlayDescriptor::LATER`] may need
+    /// definitions of the configuration, and are known if these are there.
     pub schema: &'static str,
     /// The text of the reference page before its settings, in full sentences; may be empty.
     pub introduction: &'static str,
+}
+
+impl OverlayDescriptor {
+    /// Separates the definitions in [`Self::schema`].
+    pub const LATER: &str = "# Behind the definitions of the configuration, if these have what is needed:\n";
+
+    /// The definitions that need nothing else, and the others.
+    pub(crate) fn definitions(&self) -> (&'static str, &'static str) {
+        self.schema.split_once(Self::LATER).unwrap_or((self.schema, ""))
+    }
 }
 
 /// How often a database may have an overlay.
@@ -111,6 +122,13 @@ impl OverlayConfig {
     /// Whether it needs the log of changes and the context vector of its database.
     pub(crate) fn keeps_changes(&self) -> bool {
         self.settings.keeps_changes()
+    }
+
+    /// Attributes that are kept from everybody but the entry itself and the rootdn: [`OverlaySettings::secrets`].
+    ///
+    /// [`OverlaySettings::secrets`]: super::OverlaySettings::secrets
+    pub fn secrets(&self) -> &'static [&'static str] {
+        if self.is_disabled { &[] } else { self.settings.secrets() }
     }
 
     /// Its settings, whatever their type.

@@ -21,6 +21,12 @@ pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
         false
     }
 
+    /// Attributes that only the entry itself and the rootdn may read, unless an access rule names one of them, or a
+    /// supertype. Subtypes count with them.
+    fn secrets(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Makes the checks that need the whole database. Notices are full sentences, without the overlay's name.
     ///
     /// # Errors
@@ -43,6 +49,7 @@ trait Erased: Any + Debug + Send + Sync {
     fn looked_up(&self) -> Vec<String>;
     fn needs_entries(&self) -> bool;
     fn keeps_changes(&self) -> bool;
+    fn secrets(&self) -> &'static [&'static str];
     fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError>;
     fn clone_boxed(&self) -> Box<dyn Erased>;
     fn is_equal(&self, other: &dyn Any) -> bool;
@@ -59,6 +66,10 @@ impl<T: OverlaySettings> Erased for T {
 
     fn keeps_changes(&self) -> bool {
         OverlaySettings::keeps_changes(self)
+    }
+
+    fn secrets(&self) -> &'static [&'static str] {
+        OverlaySettings::secrets(self)
     }
 
     fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {
@@ -100,6 +111,10 @@ impl AnySettings {
 
     pub(super) fn keeps_changes(&self) -> bool {
         self.0.keeps_changes()
+    }
+
+    pub(super) fn secrets(&self) -> &'static [&'static str] {
+        self.0.secrets()
     }
 
     pub(super) fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), SettingError> {

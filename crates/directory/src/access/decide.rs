@@ -94,7 +94,16 @@ impl<'a> Check<'a> {
             // Each of the rules looks at the value.
             budget.spend(self.rules.all.len() as u64 / RULES_PER_STEP + target.value().cost());
         }
-        if self.rules.is_empty() {
+        if let Some(attribute) = target.attribute()
+            && self.rules.keeps(&self.configuration.schema, attribute)
+        {
+            decision.reach = Reach::Entry;
+            if self.is_self(self.subject.dn, 0) {
+                decision.privileges = AccessLevel::Read.privileges();
+            }
+            return decision;
+        }
+        if self.rules.all.is_empty() {
             decision.privileges = AccessLevel::Read.privileges();
             return decision;
         }

@@ -24,6 +24,13 @@ pub(crate) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
+    pub(super) fn attribute(self) -> Option<&'a AttributeDescription> {
+        match self {
+            Self::Attribute(description, _) | Self::Asserted(description, _) => Some(description),
+            Self::Entry | Self::Children => None,
+        }
+    }
+
     pub(super) fn value(self) -> Value<'a> {
         match self {
             Self::Attribute(description, Some(value)) => Value::Plain(description, value),

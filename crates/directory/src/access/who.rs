@@ -109,7 +109,7 @@ impl Check<'_> {
     }
 
     /// The entry is the requester, or this many levels above it (a negative level: below).
-    fn is_self(&self, name: &Dn, level: i32) -> bool {
+    pub(super) fn is_self(&self, name: &Dn, level: i32) -> bool {
         if name.is_root() {
             return false;
         }

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use ironbark_config::access::{AccessLevel, Privileges};
+use ironbark_config::{
+    SettingError,
+    access::{AccessLevel, Privileges},
+    overlay::OverlayConfig,
+};
 use ironbark_ldap_proto::Operation;
-use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 use ironbark_store::Database;
 
 use crate::{
@@ -14,6 +18,7 @@ use crate::{
         naming_context::{Attached, Backend, ReferralPresence},
         queue::WriterHandle,
     },
+    overlay::{Overlay, Pipeline},
     reconfigure,
     request::identity::{Peer, Strength},
 };
@@ -67,9 +72,24 @@ impl Appraisal {
         read: &ironbark_config::Configuration,
         databases: Vec<Option<Database>>,
     ) -> Result<Self, OpenError> {
+        Self::with_overlays(read, databases, |_, _| Ok(None))
+    }
+
+    /// The same with what overlays derive. `overlays` makes those of a database that are wanted.
+    ///
+    /// # Errors
+    /// As of [`Appraisal::new`]; an overlay cannot be made.
+    pub fn with_overlays(
+        read: &ironbark_config::Configuration,
+        databases: Vec<Option<Database>>,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Option<Overlay>, SettingError>,
+    ) -> Result<Self, OpenError> {
         let mut databases = std::iter::once(None).chain(databases);
         let all = std::iter::once(&read.config).chain(&read.databases);
         let contexts = (0..).zip(all).map(|(number, settings)| {
+            let made = settings.overlays.iter().map(|overlay| overlays(overlay, &read.schema));
+            let made = made.filter_map(|made| made.transpose().map(|made| made.map(Arc::new)));
+            let pipeline = Pipeline::new(made.collect::<Result<_, _>>()?);
             let backend = match databases.next().flatten() {
                 Some(database) => Backend::Stored {
                     database: Arc::new(database),
@@ -79,16 +99,17 @@ impl Appraisal {
                 },
                 None => Backend::Frontend,
             };
-            Arc::new(NamingContext {
+            Ok(Arc::new(NamingContext {
                 number,
                 cache: 0,
                 settings: settings.clone(),
-                attached: Attached::new(()),
+                attached: Attached::new(pipeline),
                 backend,
-            })
+            }))
         });
+        let contexts = contexts.collect::<Result<_, SettingError>>()?;
         Ok(Self {
-            configuration: reconfigure::with_contexts(read, contexts.collect())?,
+            configuration: reconfigure::with_contexts(read, contexts)?,
         })
     }
 

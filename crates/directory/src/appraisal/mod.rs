@@ -2,3 +2,4 @@
 
 pub(crate) mod access;
 mod authorization;
+pub(crate) mod derived;

@@ -91,10 +91,14 @@ impl Configuration {
         let is_alike = |one: &NamingContext, other: &NamingContext| {
             one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
         };
+        let is_kept_alike = |one: &NamingContext, other_one: &NamingContext| {
+            let secrets = self.rules_of(one).secrets();
+            is_alike(one, other_one) && secrets == other.rules_of(other_one).secrets()
+        };
         let is_kept = |one: &Arc<NamingContext>| {
             let mut others = other.contexts.iter();
             let same = others.find(|other| other.suffixes().iter().eq(one.suffixes()));
-            same.is_none_or(|other| is_alike(one, other))
+            same.is_none_or(|other| is_kept_alike(one, other))
         };
         std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
     }

@@ -21,6 +21,7 @@ pub(crate) mod modify_dn;
 pub(crate) mod null;
 mod overlay_comparison;
 mod overlay_operation;
+mod own_change;
 pub(crate) mod password_modify;
 mod read_entry;
 mod replica_digest;

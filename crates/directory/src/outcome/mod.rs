@@ -7,3 +7,4 @@ pub(crate) mod given;
 pub(crate) mod hashing_pool;
 pub(crate) mod log;
 pub(crate) mod respond;
+pub(crate) mod slow_work;

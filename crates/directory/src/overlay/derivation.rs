@@ -74,11 +74,32 @@ pub trait Derive: Send + Sync {
         Ok(None)
     }
 
+    /// Where an entry has an attribute from, for people. Empty: from the overlay, and there is nothing more to say.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn origins(
+        &self,
+        _entry: &DerivingEntry<'_>,
+        _attribute: &AttributeDescription,
+    ) -> Result<Vec<Origin>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The entries that may satisfy an item by a value of these attributes.
     ///
     /// # Errors
     /// The storage failed.
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError>;
+}
+
+/// Where an entry has a derived attribute from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Name of the definition.
+    pub definition: String,
+    /// Name of the entry that holds the values, if it is another one.
+    pub holder: Option<String>,
 }
 
 /// Attributes that are derived for answers and compares, not for filters.

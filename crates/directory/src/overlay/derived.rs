@@ -38,7 +38,12 @@ impl DerivedFor<'_> {
         all.filter(|(_, one)| !(self.manages_dsa_it && one.is_off_under_manage_dsa_it()))
     }
 
-    fn look<'l>(&'l self, view: View<'l>) -> DerivingLook<'l> {
+    /// What derivations below a level give.
+    pub(super) fn below(&self, level: u8) -> impl DerivedAttributes + '_ {
+        Below { all: self, level }
+    }
+
+    pub(super) fn look<'l>(&'l self, view: View<'l>) -> DerivingLook<'l> {
         DerivingLook {
             view,
             configuration: self.configuration,

@@ -11,7 +11,7 @@ use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema}
 use ironbark_store::{
     ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, Record, RecordedEffect, ValueChange, View,
     WriteTransaction,
-    change::{Marks, RequestedChange},
+    change::{Marks, RequestedChange, TextAttribute},
 };
 
 use super::{Applied, Entries, password_checks::Computed, record, warnings::Warnings};
@@ -407,6 +407,16 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// Notes the entry as it was before the last requested change, for a follower.
     pub fn note_former(&mut self, dn: Box<str>, attributes: Vec<(Box<str>, Vec<Vec<u8>>)>) {
         self.note_requested(|_| RequestedChange::Former { dn, attributes });
+    }
+
+    /// Keeps attributes of the entry of an effect, as they are now, in the record: a follower gets them with it.
+    pub fn keep_for_follower(&mut self, effect: &Effect, attributes: Vec<TextAttribute>) {
+        let mut effects = self.record.effects.iter_mut().rev();
+        if self.context.is_followed()
+            && let Some(recorded) = effects.find(|recorded| recorded.effect == *effect)
+        {
+            recorded.before.kept = attributes;
+        }
     }
 
     /// Notes that the requested change is the next effect.

@@ -10,12 +10,19 @@ use crate::{Configuration, NamingContext, backend::tree_attributes::TreeAttribut
 
 /// What derives the attributes of a database as one state of it has them.
 pub(crate) struct Facts {
-    /// Each with its level, in the order in which they add values: the lowest level first.
-    all: Vec<(u8, Arc<dyn Derive>)>,
+    /// In the order in which they add values: the lowest level first.
+    all: Vec<Known>,
     /// For each level: what derivations below it give.
     covered: Vec<Covered>,
     /// Whether user attributes are derived: a search for all of them then derives.
     gives_user_attributes: bool,
+}
+
+/// What one overlay derives.
+struct Known {
+    level: u8,
+    overlay: &'static str,
+    derive: Arc<dyn Derive>,
 }
 
 /// Types that are derived, and the supertypes of these.
@@ -97,21 +104,26 @@ impl Facts {
         let tree = &configuration.tree_attributes;
         let entries = Entries::new(configuration, context, view.without_budget().deriving(tree));
         let mut all = Vec::new();
-        for derivation in derivations {
-            all.push((derivation.level().min(TOP_LEVEL), derivation.facts(entries)?));
+        for (overlay, derivation) in derivations {
+            all.push(Known {
+                level: derivation.level().min(TOP_LEVEL),
+                overlay,
+                derive: derivation.facts(entries)?,
+            });
         }
-        all.sort_by_key(|(level, _)| *level);
+        all.sort_by_key(|known| known.level);
         Ok(Some(Self::new(&configuration.schema, tree, all)))
     }
 
-    fn new(schema: &Schema, tree: &TreeAttributes, all: Vec<(u8, Arc<dyn Derive>)>) -> Self {
+    fn new(schema: &Schema, tree: &TreeAttributes, all: Vec<Known>) -> Self {
         let covered = (0..=TOP_LEVEL + 1).map(|below| {
             let mut types = Covered::default();
             for description in tree.all() {
                 types.matched.insert_all_above(schema, description);
                 types.shown.insert_all_above(schema, description);
             }
-            for (_, one) in all.iter().filter(|(level, _)| *level < below) {
+            for one in all.iter().filter(|known| known.level < below) {
+                let one = &one.derive;
                 for description in one.attributes() {
                     types.matched.insert_all_above(schema, description);
                     types.shown.insert_all_above(schema, description);
@@ -130,7 +142,8 @@ impl Facts {
         let covered = covered.collect();
         let is_user =
             |one: &AttributeDescription| schema.attribute_type(one.attribute_type).usage == Usage::UserApplications;
-        let gives_user_attributes = all.iter().any(|(_, one)| {
+        let gives_user_attributes = all.iter().any(|known| {
+            let one = &known.derive;
             let shows = match one.shown() {
                 Shown::These(more) => more.iter().any(is_user),
                 Shown::Everything => true,
@@ -146,8 +159,15 @@ impl Facts {
 
     /// Those below a level.
     pub(super) fn below(&self, level: u8) -> impl Iterator<Item = (u8, &dyn Derive)> {
-        let all = self.all.iter().map(|(level, one)| (*level, &**one));
+        let all = self.all.iter().map(|known| (known.level, &*known.derive));
         all.filter(move |(at, _)| *at < level)
+    }
+
+    /// All of them, with the names of their overlays.
+    pub(super) fn named(&self) -> impl Iterator<Item = (u8, &'static str, &dyn Derive)> {
+        self.all
+            .iter()
+            .map(|known| (known.level, known.overlay, &*known.derive))
     }
 
     /// Whether an attribute, or a subtype of it, is derived for a purpose.
@@ -172,7 +192,7 @@ impl NamingContext {
     /// Tells the database which entries the facts of its overlays depend on.
     pub(crate) fn watch_definitions(&self) {
         if let Some(database) = self.database() {
-            let derivations = self.overlays().derivations.iter();
+            let derivations = self.overlays().derivations.iter().map(|(_, derivation)| derivation);
             let (mut types, mut classes) = (Vec::new(), Vec::new());
             for derivation in derivations {
                 types.extend(derivation.depends_on().iter().map(|attribute| attribute.attribute_type));
@@ -185,10 +205,10 @@ impl NamingContext {
 
 /// The facts of a database that were read last, and the state that they are of.
 #[derive(Default, Debug)]
-pub(crate) struct KnownFacts(Mutex<Option<Known>>);
+pub(crate) struct KnownFacts(Mutex<Option<KnownState>>);
 
 /// Facts, and the [`View::derived_version`] that they are of.
-type Known = ((u64, u64), Arc<Facts>);
+type KnownState = ((u64, u64), Arc<Facts>);
 
 impl KnownFacts {
     /// The facts of a snapshot; `None`: no overlay derives attributes.

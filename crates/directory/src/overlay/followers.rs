@@ -86,6 +86,13 @@ pub trait Follower: Send + Sync {
         None
     }
 
+    /// Whether it works on a thread of its own, for what may take long or hang: no write waits for it. While it is
+    /// behind, changes are kept for it up to the size of the log. When the server ends, a change that it has not taken
+    /// in time is delivered again at the next start. It does not get the changes of databases without a log.
+    fn works_apart(&self) -> bool {
+        false
+    }
+
     /// How far it may be behind writes that are answered. Changes are gathered for half of that time.
     fn lag(&self) -> Duration {
         Duration::ZERO

@@ -10,6 +10,7 @@ mod comparisons;
 mod content;
 mod derivation;
 pub(crate) mod derived;
+mod derived_origins;
 mod detached;
 mod effects;
 mod entries;
@@ -44,7 +45,8 @@ pub use self::{
     binds::{BindAttempt, BindHooks, SecondFactor, Spending},
     comparisons::CompareHooks,
     content::{ContentHooks, Renaming},
-    derivation::{Derivation, Derive, DerivingEntry, Shown},
+    derivation::{Derivation, Derive, DerivingEntry, Origin, Shown},
+    derived_origins::Given,
     detached::{DetachedRequest, ExternalAnswer},
     effects::{Applied, EffectHooks},
     entries::Entries,

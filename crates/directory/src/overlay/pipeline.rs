@@ -27,7 +27,8 @@ pub struct Pipeline {
     pub(crate) followers: Vec<Arc<dyn Follower>>,
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
     pub(crate) comparisons: Vec<Arc<dyn CompareHooks>>,
-    pub(crate) derivations: Vec<Arc<dyn Derivation>>,
+    /// With the names of their overlays.
+    pub(crate) derivations: Vec<(&'static str, Arc<dyn Derivation>)>,
     /// What they have found in the database.
     pub(crate) known_facts: Arc<KnownFacts>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
@@ -85,7 +86,10 @@ impl Pipeline {
             pipeline.followers.extend(overlay.follower.clone());
             pipeline.binds.extend(overlay.binds.clone());
             pipeline.comparisons.extend(overlay.comparisons.clone());
-            pipeline.derivations.extend(overlay.derivation.clone());
+            let derivation = overlay.derivation.clone();
+            pipeline
+                .derivations
+                .extend(derivation.map(|derivation| (overlay.name, derivation)));
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
             pipeline.searches.extend(overlay.searches.clone());
             pipeline.extended.extend(overlay.extended.clone());

@@ -10,10 +10,10 @@ use tokio::sync::oneshot;
 
 use super::{DetachedRequest, ExternalAnswer, ReadRequest};
 use crate::{
-    Configuration, NamingContext, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::{Requester, assertion::check_assertion_on_record},
     backend::referral,
-    outcome::given::Answer,
+    outcome::{given::Answer, slow_work},
     request::context::RequestContext,
     result::OperationResult,
 };
@@ -46,6 +46,8 @@ pub enum Decision {
 
 /// A request whose database is known, and which that database admits.
 pub struct IncomingRequest<'a> {
+    /// The server.
+    pub directory: &'a Arc<Directory>,
     /// The configuration that it is answered under.
     pub configuration: &'a Arc<Configuration>,
     /// The database whose overlay is asked.
@@ -82,29 +84,48 @@ impl IncomingRequest<'_> {
         }
     }
 
+    /// Who asks. The root DN: an anonymous client.
+    pub fn requester(&self) -> &Dn {
+        &self.origin.identity.dn
+    }
+
+    /// Does slow work on a thread for such work, and decides then. Connections and addresses take turns. Without room
+    /// for it the decision is `otherwise`. If the client has gone, neither happens: the work is dropped.
+    pub fn elsewhere(&self, work: impl FnOnce() -> Decision + Send + 'static, otherwise: Decision) -> Decision {
+        Decision::Elsewhere(slow_work::submit(self.directory, self.origin, work, otherwise))
+    }
+
     /// The request's entry, if it has an object class and the client may search for it by that class.
     ///
     /// # Errors
     /// The storage failed.
     pub fn entry_of_class(&self, class: &str) -> Result<Option<Entry>, OperationError> {
+        let filter = Filter::Equality(Assertion {
+            attribute: b"objectClass".into(),
+            value: class.as_bytes().into(),
+        });
+        self.matching_entry(self.dn, &filter)
+    }
+
+    /// An entry of the database, if the client may search for it by this filter.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn matching_entry(&self, dn: &Dn, filter: &Filter<'_>) -> Result<Option<Entry>, OperationError> {
         let Some(database) = self.context.database() else {
             return Ok(None);
         };
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
-        let Location::Entry(id) = view.locate(self.dn)? else {
+        let Location::Entry(id) = view.locate(dn)? else {
             return Ok(None);
         };
         let Some(record) = view.record(id)? else {
             return Ok(None);
         };
-        let filter = Filter::Equality(Assertion {
-            attribute: b"objectClass".into(),
-            value: class.as_bytes().into(),
-        });
         let requester = Requester::of(self.configuration, self.context, self.origin);
-        match check_assertion_on_record(requester, &record, view, &filter) {
-            Ok(()) => Ok(Some(record.to_entry(self.dn.clone())?)),
+        match check_assertion_on_record(requester, &record, view, filter) {
+            Ok(()) => Ok(Some(record.to_entry(view.dn(id)?)?)),
             Err(error) if error.result_code == ResultCode::ASSERTION_FAILED => Ok(None),
             Err(error) => Err(error),
         }

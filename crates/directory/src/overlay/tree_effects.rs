@@ -181,7 +181,11 @@ fn recorded(effect: Effect, entry_uuid: [u8; 16], gone: Gone, internal: bool) ->
             internal,
             silent: false,
         },
-        before: Before { entry_uuid, gone },
+        before: Before {
+            entry_uuid,
+            gone,
+            kept: Vec::new(),
+        },
     }
 }
 

@@ -244,7 +244,7 @@ fn hold(session: &mut Session, call: &mut Call<'_, '_>, place: usize, until: Hel
 ///
 /// # Errors
 /// A restriction keeps the operation out of the database.
-fn ask(directory: &Directory, call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
+fn ask(directory: &Arc<Directory>, call: &mut Call<'_, '_>, place: usize) -> Result<Option<Decision>, OperationError> {
     let configuration = call.configuration;
     let Some(dn) = subject(call) else { return Ok(None) };
     let Some(context) = configuration.context_of(&dn) else {
@@ -277,6 +277,7 @@ fn ask(directory: &Directory, call: &mut Call<'_, '_>, place: usize) -> Result<O
     }
     call.controls.remove(call.origin.dropped_controls);
     Ok(Some(hooks.decide(&IncomingRequest {
+        directory,
         configuration,
         context,
         operation: call.kind(),

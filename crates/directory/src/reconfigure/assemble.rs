@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{ConfigError, SchemaKind, SchemaStatement, SettingError};
+use ironbark_config::{
+    ConfigError, SchemaKind, SchemaStatement, SettingError,
+    access::{AccessRule, AttributeTarget},
+    overlay::OverlayConfig,
+};
 use ironbark_ldap_proto::DecodeLimits;
+use ironbark_model::AttributeDescription;
 use ironbark_runtime::Clock;
 
 use crate::{
@@ -157,8 +162,28 @@ fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
             &context.settings.access
         };
         let all = own.iter().chain(&frontend.settings.access);
-        Rules::compile(&configuration.schema, all)
+        let secrets = secrets(configuration, context, &all);
+        Rules::compile(&configuration.schema, all, secrets)
     })
+}
+
+/// The attributes that overlays of a database keep for their entries, but for those that a rule names.
+fn secrets<'a>(
+    configuration: &Configuration,
+    context: &NamingContext,
+    rules: &(impl Iterator<Item = &'a AccessRule> + Clone),
+) -> Vec<AttributeDescription> {
+    let schema = &configuration.schema;
+    let names = context.settings.overlays.iter().flat_map(OverlayConfig::secrets);
+    let kept = names.filter_map(|name| schema.attribute_description(name.as_bytes()).ok());
+    let is_named = |secret: &AttributeDescription| {
+        let mut targets = rules.clone().flat_map(|rule| &rule.what.attributes);
+        targets.any(|target| match target {
+            AttributeTarget::Attribute(general) => schema.is_description_subtype(secret, general),
+            _ => false,
+        })
+    };
+    kept.filter(|secret| !is_named(secret)).collect()
 }
 
 /// The `restrictop` rules of all naming contexts: each context's own rules, or those of the frontend.

@@ -10,7 +10,7 @@ use ironbark_config::{
     },
 };
 use ironbark_ldap_proto::controls::{ControlKind, lookup};
-use ironbark_model::{CompiledFilter, Filter, Schema, matching::MatchingRule};
+use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema, matching::MatchingRule};
 
 use super::set::Program;
 
@@ -31,6 +31,8 @@ pub(crate) struct Rules {
     pub(crate) uses_request: bool,
     /// Whether some rule may distinguish between the values of an attribute.
     pub(crate) tells_values_apart: bool,
+    /// Attributes that only the entry itself may read; no rule is asked about them.
+    secrets: Vec<AttributeDescription>,
 }
 
 /// A question about an entry and a requester that is cheap to answer.
@@ -107,15 +109,19 @@ pub(crate) enum Dependence {
 const FILTER_DEPTH: usize = 100;
 
 impl Rules {
-    /// Compiles rules.
+    /// Compiles rules. `secrets` are attributes that no rule names, and that only the entry itself may read.
     ///
     /// # Errors
     /// An unknown control.
     pub(crate) fn compile<'a>(
         schema: &Schema,
         rules: impl Iterator<Item = &'a AccessRule>,
+        secrets: Vec<AttributeDescription>,
     ) -> Result<Arc<Self>, ConfigError> {
-        let mut compiled = Self::default();
+        let mut compiled = Self {
+            secrets,
+            ..Self::default()
+        };
         for rule in rules {
             compiled.add(schema, rule)?;
         }
@@ -132,13 +138,25 @@ impl Rules {
             uses_peer: false,
             uses_request: false,
             tells_values_apart: false,
+            secrets: Vec::new(),
         };
         &NONE
     }
 
-    /// Whether there are no rules.
+    /// Whether there are no rules, and everybody may read everything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.all.is_empty() && self.secrets.is_empty()
+    }
+
+    /// The attributes that only the entry itself may read.
+    pub(crate) fn secrets(&self) -> &[AttributeDescription] {
+        &self.secrets
+    }
+
+    /// Whether only the entry itself may read an attribute.
+    pub(crate) fn keeps(&self, schema: &Schema, attribute: &AttributeDescription) -> bool {
+        let mut secrets = self.secrets.iter();
+        secrets.any(|secret| schema.is_description_subtype(attribute, secret))
     }
 
     fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), ConfigError> {

@@ -5,10 +5,16 @@
 //! them may be behind, when they are not further behind than that. The database stores the position of each follower.
 //! It is written with a later commit of the writer (at the latest a second after the last one), and never runs ahead of
 //! the follower's work. Rows behind that position stay in the log.
+//!
+//! A follower that works apart has a thread of its own, which reads the log. Nothing waits for it, and rows that it has
+//! not taken stay up to the size of the log.
+
+mod work;
 
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
     thread::JoinHandle,
@@ -18,6 +24,7 @@ use std::{
 use ironbark_runtime::spawn_named;
 use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
 
+use self::work::Work;
 use super::lag::Lag;
 use crate::{
     Directory, NamingContext,
@@ -33,13 +40,16 @@ const BATCH: usize = 256;
 const GATHERED: usize = 1_024;
 /// How long the last positions wait for a commit.
 const IDLE: Duration = Duration::from_secs(1);
+/// How long the end waits for a follower that works apart.
+const LAST_WORK: Duration = Duration::from_secs(5);
 /// When a follower that failed to take changes is asked again, if no new ones come.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// The followers of one database, as its writer sees them.
 #[derive(Default)]
 pub(super) struct Followers {
-    link: Option<Link>,
+    /// The thread of those that writes wait for, and those of the ones that work apart.
+    links: Vec<Link>,
 }
 
 struct Link {
@@ -47,6 +57,8 @@ struct Link {
     queue: Option<SyncSender<Group>>,
     lag: Arc<Lag>,
     thread: Option<JoinHandle<()>>,
+    /// For a follower that works apart: tells it to end, and tells that it has ended.
+    apart: Option<(Arc<AtomicBool>, Receiver<()>)>,
     /// Changes that the followers have taken. The writer made them and frees them: on another thread, each block would
     /// cost the lock of the writer's part of the heap, for which both threads would wait.
     spent: Receiver<Vec<ChangeRecord>>,
@@ -66,6 +78,9 @@ struct Group {
     /// Writes that are concluded when the followers have taken the changes.
     ended: Vec<(Queued, Outcome)>,
 }
+
+/// A follower, and the name under which its position is stored.
+type Named = (Arc<dyn Follower>, String);
 
 /// The positions of the followers.
 type Places = Mutex<Vec<Place>>;
@@ -89,8 +104,8 @@ fn lock(places: &Places) -> MutexGuard<'_, Vec<Place>> {
 impl Followers {
     /// The followers of a database. There are no writes to it meanwhile.
     pub(super) fn of(directory: &Arc<Directory>, served: &Served, database: &Arc<Database>) -> Self {
-        match Link::start(directory, served, database) {
-            Ok(link) => Self { link },
+        match Link::start_all(directory, served, database) {
+            Ok(links) => Self { links },
             Err(error) => {
                 tracing::error!(target: "any", "following a database: {error}");
                 Self::default()
@@ -100,9 +115,10 @@ impl Followers {
 
     /// How long the writer may wait for the next write.
     pub(super) fn patience(&self) -> Duration {
-        match &self.link {
-            Some(link) if link.is_unsaved() => IDLE,
-            _ => Duration::MAX,
+        if self.links.iter().any(Link::is_unsaved) {
+            IDLE
+        } else {
+            Duration::MAX
         }
     }
 
@@ -111,15 +127,12 @@ impl Followers {
     /// # Errors
     /// The storage failed.
     pub(super) fn put_places(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreError> {
-        match &mut self.link {
-            Some(link) => link.put_places(transaction),
-            None => Ok(()),
-        }
+        self.links.iter_mut().try_for_each(|link| link.put_places(transaction))
     }
 
     /// The transaction was committed; `last` is the number of its last change.
     pub(super) fn committed(&mut self, last: Option<u64>) {
-        if let Some(link) = &mut self.link {
+        for link in &mut self.links {
             link.kept = link.written.drain(..).map(Some).collect();
             link.last = last.unwrap_or(link.last);
         }
@@ -133,10 +146,14 @@ impl Followers {
                 queued.task.refused(error);
             }
         }
-        let left = match &self.link {
-            Some(link) => link.hand_over(ended),
-            None => ended,
-        };
+        let mut left = ended;
+        for link in &self.links {
+            if link.apart.is_some() {
+                link.wake();
+            } else {
+                left = link.hand_over(left);
+            }
+        }
         for (queued, outcome) in left {
             queued.task.conclude(context, outcome);
         }
@@ -144,62 +161,66 @@ impl Followers {
 
     /// Writes their positions when there are no other writes.
     pub(super) fn keep(&mut self, database: &Database) {
-        let Some(link) = &mut self.link else { return };
-        link.free_spent();
-        if !link.is_changed() {
+        self.links.iter().for_each(Link::free_spent);
+        if !self.links.iter().any(Link::is_changed) {
             return;
         }
         let kept = database.write().and_then(|mut transaction| {
-            link.put_places(&mut transaction)?;
+            self.put_places(&mut transaction)?;
             transaction.commit()
         });
         match kept {
-            Ok(()) => link.kept = link.written.drain(..).map(Some).collect(),
+            Ok(()) => self.committed(None),
             Err(error) => tracing::error!(target: "any", "writing how far followers are: {error}"),
         }
     }
 
-    /// Rows of the log from this number on are still needed. Stuck followers do not count: they must not fill the disk.
+    /// Rows of the log from this number on are still needed. Stuck followers do not count, and neither do those that
+    /// work apart: they must not fill the disk.
     pub(super) fn keep_from(&self) -> u64 {
-        let Some(link) = &self.link else { return u64::MAX };
-        let places = lock(&link.places);
-        let needed = places.iter().zip(&link.kept).filter(|(place, _)| !place.is_stuck);
-        needed.map(|(_, kept)| kept.unwrap_or(0) + 1).min().unwrap_or(u64::MAX)
+        let waited_for = self.links.iter().filter(|link| link.apart.is_none());
+        waited_for.map(Link::keep_from).min().unwrap_or(u64::MAX)
     }
 
-    /// Number of the last change that all stuck followers have taken.
+    /// Number of the last change that has been taken by all followers which may lose changes.
     pub(super) fn stuck_behind(&self) -> Option<u64> {
-        let places = lock(&self.link.as_ref()?.places);
-        let stuck = places.iter().filter(|place| place.is_stuck);
-        stuck.map(|place| place.sequence).min()
+        self.links.iter().filter_map(Link::stuck_behind).min()
     }
 
-    /// Waits until they have taken all changes, and ends.
+    /// Waits until they have taken all changes, and ends. A follower that works apart only ends its present change.
     pub(super) fn end(mut self, database: &Database) {
-        let Some(link) = &mut self.link else { return };
-        // Without its queue the thread ends.
-        drop(link.queue.take());
-        if let Some(thread) = link.thread.take() {
-            // A thread that panicked has reported it.
-            let _ = thread.join();
-        }
+        self.links.iter_mut().for_each(Link::tell_end);
+        self.links.iter_mut().for_each(Link::end);
         self.keep(database);
     }
 }
 
 impl Link {
-    /// Reads the positions of the followers, and starts their thread. `None`: there are none.
+    /// Reads the positions of the followers, and starts their threads.
+    fn start_all(
+        directory: &Arc<Directory>,
+        served: &Served,
+        database: &Arc<Database>,
+    ) -> Result<Vec<Self>, StoreError> {
+        let followers = &served.context.overlays().followers;
+        let names = names_of(followers);
+        database.keep_followers(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let all = followers.iter().cloned().zip(names);
+        let (apart, waited_for): (Vec<_>, Vec<_>) = all.partition(|(follower, _)| follower.works_apart());
+        let groups = std::iter::once((waited_for, false)).chain(apart.into_iter().map(|one| (vec![one], true)));
+        groups
+            .filter(|(followers, _)| !followers.is_empty())
+            .map(|group| Self::start(directory, served, database, group))
+            .collect()
+    }
+
     fn start(
         directory: &Arc<Directory>,
         served: &Served,
         database: &Arc<Database>,
-    ) -> Result<Option<Self>, StoreError> {
-        let followers = served.context.overlays().followers.clone();
-        let names = names_of(&followers);
-        database.keep_followers(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
-        if followers.is_empty() {
-            return Ok(None);
-        }
+        (followers, is_apart): (Vec<Named>, bool),
+    ) -> Result<Self, StoreError> {
+        let (followers, names): (Vec<_>, Vec<_>) = followers.into_iter().unzip();
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
         let last = view.log_state()?.last;
@@ -221,8 +242,14 @@ impl Link {
         let places = Arc::new(Mutex::new(places));
         let most = followers.iter().map(|follower| follower.lag()).min();
         let lag = Arc::new(Lag::new(directory, most.unwrap_or_default()));
-        let (queue, groups) = sync_channel(if lag.is_allowed() { GATHERED } else { GROUPS });
-        let (back, spent) = channel();
+        let length = match lag.is_allowed() {
+            _ if is_apart => 1,
+            true => GATHERED,
+            false => GROUPS,
+        };
+        let (queue, groups) = sync_channel(length);
+        let ((back, spent), (ending, ended)) = (channel(), channel());
+        let ends = Arc::new(AtomicBool::new(false));
         let work = Work {
             directory: Arc::clone(directory),
             database: Arc::clone(database),
@@ -231,20 +258,74 @@ impl Link {
             places: Arc::clone(&places),
             lag: Arc::clone(&lag),
             back,
+            is_apart,
+            ends: Arc::clone(&ends),
         };
-        let thread = spawn_named("followers", move || work.run(&groups))
-            .map_err(|error| StoreError::Format(format!("starting a thread: {error}")))?;
-        Ok(Some(Self {
+        let run = move || {
+            // The receiver notices when this is dropped.
+            let _ending: Sender<()> = ending;
+            work.run(&groups);
+        };
+        let thread =
+            spawn_named("followers", run).map_err(|error| StoreError::Format(format!("starting a thread: {error}")))?;
+        Ok(Self {
             queue: Some(queue),
             lag,
             thread: Some(thread),
+            apart: is_apart.then_some((ends, ended)),
             spent,
             places,
             names,
             kept,
             written: Vec::new(),
             last,
-        }))
+        })
+    }
+
+    /// Lets a follower that works apart look for changes.
+    fn wake(&self) {
+        if let Some(queue) = &self.queue {
+            let group = Group {
+                records: Vec::new(),
+                ended: Vec::new(),
+            };
+            // If the queue is full, it is about to look anyway.
+            let _ = queue.try_send(group);
+        }
+    }
+
+    /// Its queue ends, and so will the thread.
+    fn tell_end(&mut self) {
+        if let Some((ends, _)) = &self.apart {
+            ends.store(true, Ordering::Relaxed);
+        }
+        drop(self.queue.take());
+    }
+
+    fn end(&mut self) {
+        if let Some((_, ended)) = &self.apart
+            && ended.recv_timeout(LAST_WORK) == Err(RecvTimeoutError::Timeout)
+        {
+            let name = self.names.join(", ");
+            tracing::warn!(target: "any", "{name}: it is still busy; its present change is delivered to it again later");
+            return;
+        }
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has reported it.
+            let _ = thread.join();
+        }
+    }
+
+    fn keep_from(&self) -> u64 {
+        let places = lock(&self.places);
+        let needed = places.iter().zip(&self.kept).filter(|(place, _)| !place.is_stuck);
+        needed.map(|(_, kept)| kept.unwrap_or(0) + 1).min().unwrap_or(u64::MAX)
+    }
+
+    fn stuck_behind(&self) -> Option<u64> {
+        let places = lock(&self.places);
+        let may_lose = places.iter().filter(|place| place.is_stuck || self.apart.is_some());
+        may_lose.map(|place| place.sequence).min()
     }
 
     /// Hands writes to the thread, and returns those that are to be concluded now.
@@ -320,209 +401,6 @@ fn names_of(followers: &[Arc<dyn Follower>]) -> Vec<String> {
     names
 }
 
-/// The work of the thread.
-struct Work {
-    directory: Arc<Directory>,
-    database: Arc<Database>,
-    context: Arc<NamingContext>,
-    followers: Vec<Arc<dyn Follower>>,
-    places: Arc<Places>,
-    lag: Arc<Lag>,
-    /// See [`Link::spent`].
-    back: Sender<Vec<ChangeRecord>>,
-}
-
-impl Work {
-    fn run(&self, groups: &Receiver<Group>) {
-        for (number, follower) in self.followers.iter().enumerate() {
-            self.resume(number, &**follower);
-        }
-        self.catch_up();
-        loop {
-            let is_stuck = lock(&self.places).iter().any(|place| place.is_stuck);
-            let received = if is_stuck {
-                groups.recv_timeout(RETRY)
-            } else {
-                groups.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            };
-            match received {
-                Ok(Group { mut records, ended }) => {
-                    let count = self.gather(&mut records, groups);
-                    self.follow(records);
-                    self.lag.taken(count);
-                    for (queued, outcome) in ended {
-                        queued.task.conclude(&self.context, outcome);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => self.catch_up(),
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-    }
-
-    /// Asks a follower how far it is ahead of its stored position.
-    fn resume(&self, number: usize, follower: &dyn Follower) {
-        while let Some((place, records)) = self.next_rows(number, follower) {
-            let taken = follower.resume(&place.notes, self.changes(&records));
-            let taken = taken.unwrap_or_else(|error| {
-                tracing::error!(target: "any", "{}: how far it was cannot be found out: {error}", follower.name());
-                0
-            });
-            let Some(last) = taken.checked_sub(1).and_then(|last| records.get(last)) else {
-                return;
-            };
-            let sequence = last.position.sequence;
-            self.set(number, Place { sequence, ..place });
-            if taken < records.len() {
-                return;
-            }
-        }
-    }
-
-    /// Hands all new rows to all followers.
-    fn catch_up(&self) {
-        for (number, follower) in self.followers.iter().enumerate() {
-            while self.hand_over(number, &**follower) {}
-        }
-    }
-
-    /// Waits for the changes of further groups, where followers may be behind: a commit of many changes costs each of
-    /// them less. Returns the number of groups.
-    fn gather(&self, records: &mut Vec<ChangeRecord>, groups: &Receiver<Group>) -> usize {
-        let mut count = 1;
-        if !self.lag.is_allowed() {
-            return count;
-        }
-        let begin = self.lag.now();
-        while records.len() < GATHERED
-            && let Ok(more) = groups.recv_timeout(self.lag.gathering(begin))
-        {
-            records.extend(more.records);
-            count += 1;
-        }
-        count
-    }
-
-    /// Hands changes to all followers. Those who are behind get them from the log.
-    fn follow(&self, records: Vec<ChangeRecord>) {
-        if records.is_empty() {
-            return;
-        }
-        for (number, follower) in self.followers.iter().enumerate() {
-            let Some(place) = self.place(number) else { continue };
-            if !place.is_new && is_next(&records, place.sequence) {
-                self.give(number, &**follower, place, &records);
-            } else {
-                while self.hand_over(number, &**follower) {}
-            }
-        }
-        // At the end the writer no longer takes them.
-        let _ = self.back.send(records);
-    }
-
-    /// Hands the next rows of the log to a follower; `false`: there are none, or it failed to take them.
-    fn hand_over(&self, number: usize, follower: &dyn Follower) -> bool {
-        match self.next_rows(number, follower) {
-            Some((place, records)) => self.give(number, follower, place, &records),
-            None => false,
-        }
-    }
-
-    /// The place of a follower, and the rows behind it. If there were other changes between, it hears of that first.
-    /// `None`: it could not.
-    fn next_rows(&self, number: usize, follower: &dyn Follower) -> Option<(Place, Vec<ChangeRecord>)> {
-        let place = self.place(number)?;
-        let (records, last) = match self.rows_behind(place.sequence) {
-            Ok(rows) => rows,
-            Err(error) => {
-                self.tell(follower, &error);
-                return None;
-            }
-        };
-        let next = records.first().map_or(last + 1, |record| record.position.sequence);
-        if !place.is_new && next <= place.sequence + 1 {
-            return Some((place, records));
-        }
-        if let Err(error) = follower.missed(self.changes(&[])) {
-            self.get_stuck(number, follower, place, &error);
-            return None;
-        }
-        let place = Place {
-            sequence: place.sequence.max(next - 1),
-            is_new: false,
-            ..place
-        };
-        self.set(number, place.clone());
-        Some((place, records))
-    }
-
-    /// Gives the next changes to a follower, which is at `place`; `false`: there are none, or it failed to take them.
-    fn give(&self, number: usize, follower: &dyn Follower, place: Place, records: &[ChangeRecord]) -> bool {
-        let Some(last) = records.last().map(|record| record.position.sequence) else {
-            return false;
-        };
-        match follower.take(self.changes(records)) {
-            Ok(notes) => {
-                let next = Place {
-                    sequence: last,
-                    notes,
-                    is_stuck: false,
-                    is_new: false,
-                };
-                self.set(number, next);
-                true
-            }
-            Err(error) => {
-                self.get_stuck(number, follower, place, &error);
-                false
-            }
-        }
-    }
-
-    fn get_stuck(&self, number: usize, follower: &dyn Follower, place: Place, error: &std::io::Error) {
-        if !place.is_stuck {
-            tracing::error!(
-                target: "any",
-                "{}: {error}; changes are kept for it, up to the size of the log, and it is asked again",
-                follower.name()
-            );
-        }
-        let is_stuck = true;
-        self.set(number, Place { is_stuck, ..place });
-    }
-
-    /// The next rows, and the number of the last change; the snapshot is released before they are handed over.
-    fn rows_behind(&self, sequence: u64) -> Result<(Vec<ChangeRecord>, u64), StoreError> {
-        let snapshot = self.database.snapshot()?;
-        let view = snapshot.view();
-        let records: Result<_, _> = view.changes(sequence + 1)?.take(BATCH).collect();
-        Ok((records?, view.log_state()?.last))
-    }
-
-    fn changes<'r>(&'r self, records: &'r [ChangeRecord]) -> Changes<'r> {
-        Changes {
-            directory: &self.directory,
-            suffix: suffix_of(&self.context),
-            records,
-        }
-    }
-
-    fn place(&self, number: usize) -> Option<Place> {
-        lock(&self.places).get(number).cloned()
-    }
-
-    fn set(&self, number: usize, place: Place) {
-        if let Some(known) = lock(&self.places).get_mut(number) {
-            *known = place;
-        }
-    }
-
-    fn tell(&self, follower: &dyn Follower, error: &StoreError) {
-        let suffix = suffix_of(&self.context);
-        tracing::error!(target: "any", "{suffix}: reading the log of changes for {}: {error}", follower.name());
-    }
-}
-
 /// Takes the change out of a write that made one. Its position stays: it says later whether there was a change.
 fn taken_from(outcome: &mut Outcome) -> Option<ChangeRecord> {
     let Outcome::Done(_, executed) = outcome else {
@@ -537,14 +415,14 @@ fn taken_from(outcome: &mut Outcome) -> Option<ChangeRecord> {
     (position.sequence != 0).then(|| std::mem::replace(&mut executed.record, rest))
 }
 
-/// Whether these are the changes behind number `sequence`, without gaps.
-fn is_next(records: &[ChangeRecord], sequence: u64) -> bool {
-    let numbers = records.iter().map(|record| record.position.sequence);
-    numbers.zip(sequence + 1..).all(|(number, next)| number == next)
-}
-
 fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", |suffix| suffix.pretty())
+}
+
+/// The followers of a database without a log.
+fn prompt(context: &NamingContext) -> impl Iterator<Item = &Arc<dyn Follower>> {
+    let followers = context.overlays().followers.iter();
+    followers.filter(|follower| !follower.works_apart())
 }
 
 /// Hands changes to the followers of a database without a log: one with entries in memory, or with none. A follower
@@ -560,7 +438,7 @@ pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, records:
         suffix: suffix_of(context),
         records,
     };
-    for follower in &context.overlays().followers {
+    for follower in prompt(context) {
         if let Err(error) = follower.take(changes) {
             tracing::error!(target: "any", "{}: {error}; a change is not in it", follower.name());
         }
@@ -574,7 +452,7 @@ pub(crate) fn announce(directory: &Arc<Directory>, context: &NamingContext, reco
         suffix: suffix_of(context),
         records,
     };
-    for follower in &context.overlays().followers {
+    for follower in prompt(context) {
         if let Err(error) = follower.announce(changes) {
             tracing::error!(target: "any", "{}: {error}; a change cannot be announced", follower.name());
         }

@@ -275,7 +275,7 @@ impl Automember {
             return Ok(());
         }
         let change = Modification::internal(&self.schema, kind, &self.member, vec![value.to_vec()]);
-        let Some(refusal) = execution.modify_as_part(group, vec![change])? else {
+        let Some(refusal) = execution.modify_as_server(group, vec![change])? else {
             return Ok(());
         };
         let (name, code, text) = (group.pretty(), refusal.result_code.0, refusal.diagnostic_message);

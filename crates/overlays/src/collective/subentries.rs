@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::SettingError;
-use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
+use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, Origin};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema,
     filter::Assertion,
@@ -219,6 +219,19 @@ impl Derive for Subentries {
             found.replace(&self.known.subentries, names);
         }
         Ok(())
+    }
+
+    fn origins(&self, entry: &DerivingEntry<'_>, attribute: &AttributeDescription) -> Result<Vec<Origin>, StoreError> {
+        let dn = entry.dn()?;
+        let gives = |subentry: &&Subentry| {
+            let holds = subentry.attributes.iter().any(|(held, _)| held == attribute);
+            holds && self.applies(subentry, &entry.record, &dn)
+        };
+        let origin = |subentry: &Subentry| Origin {
+            definition: subentry.dn.pretty().to_owned(),
+            holder: None,
+        };
+        Ok(self.all.iter().filter(gives).map(origin).collect())
     }
 
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {

@@ -52,6 +52,7 @@ pub(super) struct Definitions {
 
 /// A definition.
 pub(super) struct Definition {
+    pub(super) id: EntryId,
     /// The entry whose subtree it is for: its superior.
     pub(super) base: EntryId,
     /// What it gives, and how.
@@ -77,6 +78,7 @@ pub(super) enum Source {
 
 /// A template.
 pub(super) struct Template {
+    pub(super) id: EntryId,
     /// Of each attribute that its definition gives, in that order.
     given: Vec<Given>,
     pub(super) priority: u64,
@@ -239,7 +241,7 @@ impl Known {
     /// `None`: it is no definition, or one that gives nothing.
     fn definition(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<Definition>, StoreError> {
         let schema = &self.schema;
-        let base = record.parent();
+        let (id, base) = (record.id, record.parent());
         let texts = |attribute| -> Result<Vec<String>, StoreError> {
             let values = stored(record, attribute)?;
             Ok(values
@@ -258,13 +260,23 @@ impl Known {
                 }
             }
             let source = Source::Computed(expressions, self.priority(record)?);
-            return Ok(Some(Definition { base, gives, source }));
+            return Ok(Some(Definition {
+                id,
+                base,
+                gives,
+                source,
+            }));
         }
         let texts = texts(&self.attribute)?;
         let gives = texts.iter().filter_map(|text| CosAttribute::parse(schema, text));
         let gives: Vec<CosAttribute> = gives.collect();
         let source = self.source(view, record, &gives)?;
-        Ok(source.map(|source| Definition { base, gives, source }))
+        Ok(source.map(|source| Definition {
+            id,
+            base,
+            gives,
+            source,
+        }))
     }
 
     fn source(
@@ -336,6 +348,7 @@ impl Known {
             });
         }
         Ok(Template {
+            id: record.id,
             given: all,
             priority: self.priority(record)?,
         })

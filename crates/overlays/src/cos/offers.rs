@@ -1,18 +1,23 @@
 //! What definitions give to an entry.
 
-use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
+use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, Origin};
 use ironbark_model::AttributeDescription;
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, RecordAttribute, Scope, StoreError, Wanted};
+use ironbark_store::{
+    Derived, DerivedCandidates, EntryId, FilterItem, Purpose, RecordAttribute, Scope, StoreError, Wanted,
+};
 
 use super::{
     attribute::CosAttribute,
-    definition::{Definition, Definitions, LAST, Source, grade, named},
+    definition::{Definition, Definitions, LAST, Source, Template, grade, named},
 };
 use crate::values::stored;
 
 /// Values that one template has for an entry.
 struct Offer<'d> {
     how: &'d CosAttribute,
+    definition: EntryId,
+    /// The entry that holds the values; `None`: they are made.
+    holder: Option<EntryId>,
     priority: u64,
     values: Vec<Vec<u8>>,
 }
@@ -27,13 +32,23 @@ impl Definition {
         offers: &mut Vec<Offer<'d>>,
     ) -> Result<(), StoreError> {
         let attribute = &how.description;
-        let mut push = |priority, values: Vec<Vec<u8>>| {
+        let definition = self.id;
+        let mut push = |holder, priority, values: Vec<Vec<u8>>| {
             if !values.is_empty() {
-                offers.push(Offer { how, priority, values });
+                offers.push(Offer {
+                    how,
+                    definition,
+                    holder,
+                    priority,
+                    values,
+                });
             }
         };
+        let push_template = |push: &mut dyn FnMut(_, _, _), template: &Template| {
+            push(Some(template.id), template.priority, template.of(attribute).to_vec());
+        };
         match &self.source {
-            Source::Pointer(template) => push(template.priority, template.of(attribute).to_vec()),
+            Source::Pointer(template) => push_template(&mut push, template),
             Source::Classic {
                 specifier,
                 templates,
@@ -44,11 +59,11 @@ impl Definition {
                 for value in entry.values(specifier, purpose)? {
                     if let Some(template) = templates.get(&*grade(entry.look.view.schema(), specifier, &value)) {
                         is_found = true;
-                        push(template.priority, template.of(attribute).to_vec());
+                        push_template(&mut push, template);
                     }
                 }
                 if let Some(template) = fallback.as_ref().filter(|_| !is_found) {
-                    push(template.priority, template.of(attribute).to_vec());
+                    push_template(&mut push, template);
                 }
             }
             Source::Indirect(specifier) => {
@@ -65,14 +80,14 @@ impl Definition {
                         found.retain(|value| readable.has(attribute, Some(value)));
                         found
                     });
-                    push(LAST, found.unwrap_or_default());
+                    push(Some(record.id), LAST, found.unwrap_or_default());
                 }
             }
             Source::Computed(expressions, priority) => {
                 let dn = entry.dn()?;
                 for expression in expressions.iter().filter(|expression| expression.gives == *how) {
                     let held = |of: &AttributeDescription| entry.values(of, purpose);
-                    push(*priority, expression.values(&dn, entry.look.view.schema(), held)?);
+                    push(None, *priority, expression.values(&dn, entry.look.view.schema(), held)?);
                 }
             }
         }
@@ -108,6 +123,26 @@ impl Definitions {
         // Of equal ones the definition that was added first.
         offers.sort_by_key(|offer| offer.priority);
         Ok(offers)
+    }
+
+    /// Those of them that count: the best, and those that are merged with it.
+    fn counting<'d>(
+        &'d self,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<Offer<'d>>, StoreError> {
+        let mut offers = self.offers(entry, attribute, wanted)?;
+        if offers.first().is_some_and(|best| best.how.merges) && !self.is_single(attribute) {
+            offers.retain(|offer| offer.how.merges);
+        } else {
+            offers.truncate(1);
+        }
+        Ok(offers)
+    }
+
+    fn is_single(&self, attribute: &AttributeDescription) -> bool {
+        self.known.schema.attribute_type(attribute.attribute_type).single_value
     }
 
     /// Whether a definition is for an entry: that is in its subtree, and its classes allow the attribute, if they must.
@@ -171,9 +206,8 @@ impl Definitions {
             }
             Source::Indirect(..) | Source::Computed(..) => return Ok(None),
         };
-        let is_single = self.known.schema.attribute_type(attribute.attribute_type).single_value;
         match template {
-            Some(template) if is_single && template.of(attribute).len() > 1 => Ok(None),
+            Some(template) if self.is_single(attribute) && template.of(attribute).len() > 1 => Ok(None),
             Some(template) if !template.of(attribute).is_empty() => {
                 let mut normals = template.normals_of(attribute).iter();
                 Ok(Some(normals.any(|given| given == normal)))
@@ -190,20 +224,15 @@ impl Derive for Definitions {
 
     fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
         for attribute in self.attributes.iter().filter(|attribute| wanted.has(attribute)) {
-            let mut offers = self.offers(entry, attribute, wanted)?.into_iter();
+            let mut offers = self.counting(entry, attribute, wanted)?.into_iter();
             let Some(best) = offers.next() else { continue };
             let mut values = best.values;
-            let is_single = self.known.schema.attribute_type(attribute.attribute_type).single_value;
-            if best.how.merges && !is_single {
-                for more in offers.filter(|offer| offer.how.merges) {
-                    for value in more.values {
-                        if !values.contains(&value) {
-                            values.push(value);
-                        }
-                    }
+            for value in offers.flat_map(|more| more.values) {
+                if !values.contains(&value) {
+                    values.push(value);
                 }
             }
-            if is_single {
+            if self.is_single(attribute) {
                 values.truncate(1);
             }
             if best.how.wins {
@@ -223,6 +252,24 @@ impl Derive for Definitions {
         purpose: Purpose,
     ) -> Result<Option<bool>, StoreError> {
         self.have(entry, attribute, normal, purpose)
+    }
+
+    fn origins(&self, entry: &DerivingEntry<'_>, attribute: &AttributeDescription) -> Result<Vec<Origin>, StoreError> {
+        let wanted = Wanted {
+            purpose: Purpose::Show,
+            new_name: None,
+            attributes: &|_| true,
+            operational: &|_| true,
+        };
+        let name = |id| Ok::<_, StoreError>(entry.look.view.dn(id)?.pretty().to_owned());
+        let offers = self.counting(entry, attribute, &wanted)?.into_iter();
+        let origin = |offer: Offer<'_>| {
+            Ok(Origin {
+                definition: name(offer.definition)?,
+                holder: offer.holder.map(name).transpose()?,
+            })
+        };
+        offers.map(origin).collect()
     }
 
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {

@@ -15,13 +15,14 @@
 //!            list       effects
 //!            sections   byte, of which follow: 1 request, 2 requested changes, 4 cookie, 8 buried
 //! effect     byte       1 2: kind (0 add, 1 modify, 2 rename, 3 delete); 4 internal, 8 silent, 16 with the values that
-//!                       are gone, 32 with entryUUID
+//!                       are gone, 32 with entryUUID, 64 with attributes that a follower wants
 //!            16 bytes   entryUUID
 //!            dn         name
 //!            0 add:     list of attributes
 //!            1 modify:  list of changes
 //!            2 rename:  dn new name, list of changes
 //!            3 delete:  if marked with 16, list of attributes
+//!            list of attributes, not empty, if marked with 64
 //! request    varint connection, varint operation, peer name, list of controls (text OID, byte critical)
 //! peer name  varint n: n % 4 = 0: n / 4 bytes; 1: n / 4 bytes, and a text that stands before them with a colon
 //! requested  list of: byte 1 add: dn, list of attributes
@@ -68,6 +69,7 @@ const INTERNAL: u8 = 4;
 const SILENT: u8 = 8;
 const WITH_GONE: u8 = 16;
 const WITH_UUID: u8 = 32;
+const WITH_KEPT: u8 = 64;
 
 const HAS_REQUEST: u8 = 1;
 const HAS_REQUESTED: u8 = 2;

@@ -40,7 +40,11 @@ fn of_effect(recorded: &RecordedEffect) -> usize {
         Gone::Entry(attributes) => of_attributes(attributes),
     };
     // A rename has two names of about the same length.
-    size_of::<RecordedEffect>() + 2 * piece(recorded.effect.dn().len()) + changes + gone
+    size_of::<RecordedEffect>()
+        + 2 * piece(recorded.effect.dn().len())
+        + changes
+        + gone
+        + of_attributes(&recorded.before.kept)
 }
 
 fn of_change(change: &ValueChange) -> usize {

@@ -14,7 +14,7 @@ use super::{
     range, scope,
 };
 use crate::{
-    DerivedCandidates, EntryGuards, EntryId, StoreError, View,
+    DerivedCandidates, EntryGuards, EntryId, Purpose, StoreError, View,
     posting::{IdSet, list},
     scope::Scope,
 };
@@ -445,6 +445,7 @@ impl Planner<'_, '_> {
             kind,
             attribute: description.attribute_type,
             outcome,
+            is_derived: self.view.deriving_of(description, Purpose::Match).is_some(),
         };
         let same = |old: &&mut Term| old.kind == kind && old.attribute == term.attribute && old.outcome == outcome;
         if self.terms.iter_mut().find(same).is_none() && self.terms.len() < super::MAX_TERMS {

@@ -45,7 +45,7 @@ impl WriteTransaction<'_> {
         if self.logged.keeps_before() {
             self.note_before(Before {
                 entry_uuid: uuid_among(attributes),
-                gone: Gone::Unknown,
+                ..Before::default()
             });
         }
         Ok(id)
@@ -238,6 +238,7 @@ impl WriteTransaction<'_> {
         Ok(Before {
             entry_uuid: self.uuid_of(image),
             gone: Gone::Entry(attributes),
+            kept: Vec::new(),
         })
     }
 

@@ -561,6 +561,7 @@ pub(super) fn before_changes(entry_uuid: [u8; 16], count: usize) -> Before {
     Before {
         entry_uuid,
         gone: Gone::Values(Vec::with_capacity(count)),
+        kept: Vec::new(),
     }
 }
 

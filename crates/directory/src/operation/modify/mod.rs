@@ -333,12 +333,12 @@ impl Execution<'_, '_> {
         run_internal(self, dn, modifications, Audience::Nobody)
     }
 
-    /// As [`Self::modify_before_others`], with the timestamps of the operation: the entry counts as changed, also for
-    /// consumers.
+    /// Changes an entry as a request of the rootdn would: timestamps change, and the other overlays see it. The schema
+    /// is checked, access is not. Returns the reason if it would be refused.
     ///
     /// # Errors
     /// The storage failed, or an overlay refused.
-    pub fn modify_as_part(
+    pub fn modify_as_server(
         &mut self,
         dn: &Dn,
         mut modifications: Vec<Modification>,

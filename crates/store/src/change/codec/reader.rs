@@ -3,7 +3,7 @@
 use super::{
     DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
+    PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -228,7 +228,7 @@ impl<'r> Reader<'r> {
         Some((changes, if with_gone { Gone::Values(gone) } else { Gone::Unknown }))
     }
     fn effect(&mut self) -> Option<RecordedEffect> {
-        let flags = self.flags(3 | INTERNAL | SILENT | WITH_GONE | WITH_UUID)?;
+        let flags = self.flags(3 | INTERNAL | SILENT | WITH_GONE | WITH_UUID | WITH_KEPT)?;
         let with_gone = flags & WITH_GONE != 0;
         let entry_uuid = if flags & WITH_UUID == 0 { [0; 16] } else { self.array()? };
         let dn = self.name()?;
@@ -250,13 +250,18 @@ impl<'r> Reader<'r> {
             3 => (Effect::Delete { dn }, Gone::Unknown),
             _ => return None,
         };
+        let kept = if flags & WITH_KEPT == 0 {
+            Vec::new()
+        } else {
+            self.filled_list(Self::attribute)?
+        };
         Some(RecordedEffect {
             effect,
             marks: Marks {
                 internal: flags & INTERNAL != 0,
                 silent: flags & SILENT != 0,
             },
-            before: Before { entry_uuid, gone },
+            before: Before { entry_uuid, gone, kept },
         })
     }
     fn request(&mut self) -> Option<RequestFacts> {

@@ -49,13 +49,13 @@ fn effects() -> impl Strategy<Value = RecordedEffect> {
         (text(), attributes()).prop_map(|(dn, attributes)| (Effect::Delete { dn }, Gone::Entry(attributes))),
         text().prop_map(|dn| (Effect::Delete { dn }, Gone::Unknown)),
     ];
-    (effect, any::<[u8; 16]>(), any::<[bool; 2]>()).prop_map(|((effect, gone), entry_uuid, [internal, silent])| {
-        RecordedEffect {
+    (effect, any::<[u8; 16]>(), any::<[bool; 2]>(), attributes()).prop_map(
+        |((effect, gone), entry_uuid, [internal, silent], kept)| RecordedEffect {
             effect,
             marks: Marks { internal, silent },
-            before: Before { entry_uuid, gone },
-        }
-    })
+            before: Before { entry_uuid, gone, kept },
+        },
+    )
 }
 
 fn requested() -> impl Strategy<Value = RequestedChange> {
@@ -194,6 +194,7 @@ fn the_encoding_is_as_documented() {
             before: Before {
                 entry_uuid: [9; 16],
                 gone: Gone::Values(vec![vec![b"y".to_vec()]]),
+                kept: vec![("sn".into(), vec![b"z".to_vec()])],
             },
         }],
         requested: vec![RequestedChange::AsApplied(0)],
@@ -209,9 +210,9 @@ fn the_encoding_is_as_documented() {
         &b"\x03\xf6\x01\x02\x03\x04\x05\x06\x07\x08\x81\x2c"[..],
         &csn_bytes,
         b"\x03\x01\x04u\x00",
-        b"\x01\x35",
+        b"\x01\x75",
         &[9; 16],
-        b"\x10dc=a\x01\x03\x08cn\x01\x04x\x01\x04y",
+        b"\x10dc=a\x01\x03\x08cn\x01\x04x\x01\x04y\x01\x08sn\x01\x04z",
         b"\x07\x07\x01\x04p\x01\x0c1.2\x01\x01\x05\x00\x01",
         &csn_bytes,
     ];
@@ -258,6 +259,7 @@ fn modification(number: u64) -> ChangeRecord {
             before: Before {
                 entry_uuid: [9; 16],
                 gone: Gone::Values(gone),
+                kept: Vec::new(),
             },
         }],
         requested: vec![RequestedChange::Modify {

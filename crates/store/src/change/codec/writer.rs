@@ -3,7 +3,7 @@
 use super::{
     DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
     HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_TEXT, WITH_UUID,
+    PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -210,6 +210,7 @@ impl<'w> Writer<'w> {
             (marks.silent, SILENT),
             (before.gone.is_of(effect), WITH_GONE),
             (with_uuid, WITH_UUID),
+            (!before.kept.is_empty(), WITH_KEPT),
         ]);
         self.out.push(kind | head);
         if with_uuid {
@@ -226,6 +227,9 @@ impl<'w> Writer<'w> {
                 self.changes(changes, gone);
             }
             (Effect::Delete { .. }, _) => {}
+        }
+        if !before.kept.is_empty() {
+            self.attributes(&before.kept);
         }
     }
 
