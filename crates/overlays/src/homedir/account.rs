@@ -118,7 +118,7 @@ fn states((anew, number): (&Anew<'_>, usize), recorded: &RecordedEffect, names: 
                     continue;
                 };
                 *former = gone.first().cloned();
-                let (last, _) = touched.last().unwrap_or((first, gone));
+                let (last, _) = touched.next_back().unwrap_or((first, gone));
                 // Not every change by an overlay comes with the attributes that it leaves.
                 if after.is_none() && !matches!(last, ValueChange::Delete { .. }) {
                     *after = last.values().first().cloned();
