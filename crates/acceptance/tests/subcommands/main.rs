@@ -90,6 +90,34 @@ fn a_search_is_explained() {
 }
 
 #[test]
+fn a_computed_value_is_explained_by_its_definition() {
+    let config = Server::people_config("", "index title eq\noverlay cos");
+    let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    let template = "objectClass: extensibleObject\nobjectClass: cosTemplate\ncn: all\nroomNumber: 7";
+    let definition = "objectClass: cosPointerDefinition\ncn: rooms\ncosTemplateDn: cn=all,dc=example,dc=com\n\
+                      cosAttribute: roomNumber";
+    let more = format!(
+        "{PEOPLE}\ndn: cn=all,dc=example,dc=com\n{template}\n\ndn: cn=rooms,dc=example,dc=com\n{definition}\n\n\
+         dn: cn=x,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: x\nsn: x\n"
+    );
+    server.slapadd(&more).unwrap();
+    let config = server.config_path();
+    let config = config.to_str().unwrap();
+    let explain = |filter: &str| succeed(&["explain", "-f", config, "-b", "dc=example,dc=com", filter]);
+    let text = explain("(&(roomNumber=7)(sn=x))");
+    assert!(text.contains("entries found: 1\n"), "{text}");
+    let origin = "computed values of cn=x,dc=example,dc=com:\n  roomNumber: 7\n    by overlay cos\n    \
+                  definition cn=rooms,dc=example,dc=com, values of cn=all,dc=example,dc=com\n";
+    assert!(text.contains(origin), "{text}");
+    let text = explain("(roomNumber=7)");
+    assert!(
+        text.contains("roomNumber equality") || text.contains("scan of all entries"),
+        "{text}"
+    );
+    assert!(!text.contains("entries found: 0"), "{text}");
+}
+
+#[test]
 fn a_backup_is_restored_and_overwrites_nothing() {
     let mut server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();
