@@ -61,6 +61,10 @@ pub enum SettingError {
     /// The statement needs a part of OpenLDAP that this server does not have. The text names it, in the singular.
     #[error("{0} is not built yet")]
     MissingPart(String),
+    /// The statement names a part of OpenLDAP that this server will not have. The text names it, and what serves in its
+    /// place.
+    #[error("{0}")]
+    RefusedPart(String),
     /// The system does not give what the setting needs: a file, an address, a thread.
     #[error("{0}")]
     Unavailable(String),
@@ -154,6 +158,7 @@ impl SettingError {
             Self::Misplaced(text) => Self::Misplaced(longer(text)),
             Self::UnknownPart(text) => Self::UnknownPart(longer(text)),
             Self::MissingPart(text) => Self::MissingPart(longer(text)),
+            Self::RefusedPart(text) => Self::RefusedPart(longer(text)),
             Self::Unavailable(text) => Self::Unavailable(longer(text)),
         }
     }
@@ -165,6 +170,7 @@ impl SettingError {
             | Self::Misplaced(_)
             | Self::UnknownPart(_)
             | Self::MissingPart(_)
+            | Self::RefusedPart(_)
             | Self::Unavailable(_) => ResultCode::OTHER,
         }
     }

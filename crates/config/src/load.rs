@@ -402,7 +402,7 @@ impl Loading {
                 self.notice(line, format!("{name}: {reason}"), NoticeKind::BuiltIn);
                 Ok(())
             }
-            _ => Err(SettingError::MissingPart(format!("\"{name}\""))),
+            _ => Err(part.absent(format!("\"{name}\""))),
         }
     }
 
@@ -514,7 +514,7 @@ fn database_kind(registry: &Registry, name: &str) -> Result<&'static DatabaseDes
     registry
         .database(name)
         .ok_or_else(|| match registry.parts().database(name) {
-            Some(_) => SettingError::MissingPart(format!("\"{name}\"")),
+            Some(part) => part.absent(format!("\"{name}\"")),
             None => SettingError::UnknownPart(format!("database type \"{name}\"")),
         })
 }

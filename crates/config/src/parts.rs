@@ -1,6 +1,8 @@
 //! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and which of them are
 //! supported here.
 
+use crate::SettingError;
+
 /// One part.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
@@ -32,6 +34,12 @@ pub enum PartKind {
     Module,
     /// Another module that is not built.
     MissingModule,
+    /// A database type that will not be built; what serves in its place.
+    RefusedDatabase(&'static str),
+    /// An overlay that will not be built; what serves in its place.
+    RefusedOverlay(&'static str),
+    /// Another module that will not be built; what serves in its place.
+    RefusedModule(&'static str),
 }
 
 /// Every part that there is: those of [`OTHERS`], and the overlays and types of databases that are built.
@@ -64,9 +72,8 @@ impl Parts {
 
     /// A database type by the name in `database`.
     pub fn database(&self, name: &str) -> Option<&Part> {
-        self.iter().find(|part| {
-            matches!(part.kind, PartKind::Database | PartKind::MissingDatabase) && part.name.eq_ignore_ascii_case(name)
-        })
+        self.iter()
+            .find(|part| part.kind.is_database() && part.name.eq_ignore_ascii_case(name))
     }
 
     /// An overlay by the name in `overlay`.
@@ -74,7 +81,7 @@ impl Parts {
         let is_overlay = |kind| {
             matches!(
                 kind,
-                PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::MissingOverlay
+                PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::MissingOverlay | PartKind::RefusedOverlay(_)
             )
         };
         self.iter()
@@ -86,13 +93,32 @@ impl Parts {
         let name = module_name(argument);
         self.iter().find(|part| {
             part.modules.contains(&name.as_str())
-                || match part.kind {
-                    PartKind::Database | PartKind::MissingDatabase => {
-                        name.strip_prefix("back-").is_some_and(|name| name == part.name)
-                    }
-                    _ => name == part.name,
+                || if part.kind.is_database() {
+                    name.strip_prefix("back-").is_some_and(|name| name == part.name)
+                } else {
+                    name == part.name
                 }
         })
+    }
+}
+
+impl PartKind {
+    fn is_database(self) -> bool {
+        matches!(self, Self::Database | Self::MissingDatabase | Self::RefusedDatabase(_))
+    }
+}
+
+impl Part {
+    /// The error of a statement that names the part, which is not built, by this text.
+    pub(crate) fn absent(&self, named: String) -> SettingError {
+        match self.kind {
+            PartKind::RefusedDatabase(instead)
+            | PartKind::RefusedOverlay(instead)
+            | PartKind::RefusedModule(instead) => {
+                SettingError::RefusedPart(format!("{named} will not be built: {instead}"))
+            }
+            _ => SettingError::MissingPart(named),
+        }
     }
 }
 
@@ -100,7 +126,12 @@ impl Parts {
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
         PartKind::Database | PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords | PartKind::Module => true,
-        PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule => false,
+        PartKind::MissingDatabase
+        | PartKind::MissingOverlay
+        | PartKind::MissingModule
+        | PartKind::RefusedDatabase(_)
+        | PartKind::RefusedOverlay(_)
+        | PartKind::RefusedModule(_) => false,
     }
 }
 
@@ -120,6 +151,30 @@ const fn missing_database(name: &'static str) -> Part {
         name,
         modules: &[],
         kind: PartKind::MissingDatabase,
+    }
+}
+
+const fn refused_database(name: &'static str, instead: &'static str) -> Part {
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::RefusedDatabase(instead),
+    }
+}
+
+const fn refused_overlay(name: &'static str, instead: &'static str) -> Part {
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::RefusedOverlay(instead),
+    }
+}
+
+const fn refused_module(name: &'static str, instead: &'static str) -> Part {
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::RefusedModule(instead),
     }
 }
 
@@ -158,17 +213,20 @@ const fn missing_module(name: &'static str) -> Part {
 /// Every part but overlays and types of databases that are built. A test holds that those are not among them.
 const OTHERS: &[Part] = &[
     missing_database("asyncmeta"),
-    missing_database("dnssrv"),
+    refused_database("dnssrv", "name the servers with `referral`, or in referral entries"),
     missing_database("ldap"),
-    missing_database("ldbm"),
+    refused_database(
+        "ldbm",
+        "export with the old server's slapcat, and slapadd into `database mdb`",
+    ),
     missing_database("meta"),
-    missing_database("ndb"),
+    refused_database("ndb", "`database mdb` holds the entries, and replication copies them"),
     missing_database("passwd"),
-    missing_database("perl"),
+    refused_database("perl", "`database sock` lets a program in any language answer"),
     missing_database("relay"),
-    missing_database("shell"),
-    missing_database("sql"),
-    missing_database("wt"),
+    refused_database("shell", "`database sock` lets a program in any language answer"),
+    refused_database("sql", "`database sock` lets a program answer from tables"),
+    refused_database("wt", "export with slapcat, and slapadd into `database mdb`"),
     Part {
         name: "deref",
         modules: &[],
@@ -183,12 +241,18 @@ const OTHERS: &[Part] = &[
     missing_overlay("alias"),
     missing_overlay("chain"),
     missing_overlay("datamorph"),
-    missing_overlay("dupent"),
-    missing_overlay("lastmod"),
-    missing_overlay("nssov"),
+    refused_overlay("dupent", "clients take entries with several values apart themselves"),
+    refused_overlay(
+        "lastmod",
+        "a search for modifyTimestamp, or a consumer (syncrepl), sees the last changes",
+    ),
+    refused_overlay("nssov", "sssd, or nslcd, does this on each client"),
     missing_overlay("pbind"),
     missing_overlay("pcache"),
-    missing_overlay("rbac"),
+    refused_overlay(
+        "rbac",
+        "roles (overlay roles) and groups in groups (overlay nestgroup) serve for this",
+    ),
     missing_overlay("remoteauth"),
     missing_overlay("rwm"),
     missing_overlay("trace"),
@@ -205,6 +269,15 @@ const OTHERS: &[Part] = &[
     missing_module("lloadd"),
     missing_module("pw-kerberos"),
     missing_module("pw-radius"),
-    missing_module("check-password"),
-    missing_module("compmatch"),
+    refused_module(
+        "check-password",
+        "overlay ppolicy has rules of its own, and those of ppm",
+    ),
+    refused_module("compmatch", "the matching rules for certificates are built in"),
+    refused_module("dsaschema", "schema files are read by `include`"),
+    refused_module("kinit", "k5start, or another service of the system, renews tickets"),
+    refused_module(
+        "samba4",
+        "Samba keeps the directory of a domain itself; `syncrepl` with `type=dirSync` follows it",
+    ),
 ];

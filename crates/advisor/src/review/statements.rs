@@ -119,7 +119,9 @@ fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
                 old::wrong_form(statement).map_or((Class::Wrong, of_section), |instead| (Class::Old, instead))
             }
             SettingError::Misplaced(_) | SettingError::Unavailable(_) => (Class::Wrong, of_section),
-            SettingError::UnknownPart(_) | SettingError::MissingPart(_) => (Class::Unknown, of_section),
+            SettingError::UnknownPart(_) | SettingError::MissingPart(_) | SettingError::RefusedPart(_) => {
+                (Class::Unknown, of_section)
+            }
         },
         ConfigError::Definition { .. } | ConfigError::Unreadable { .. } => (Class::Wrong, of_section),
     }

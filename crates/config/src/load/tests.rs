@@ -294,7 +294,19 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
             "<database> database type \"nonsense\" is not known",
         ),
         ("database", "<database> takes one <type> argument"),
-        ("backend sql", "<backend> \"sql\" is not built yet"),
+        (
+            "backend sql",
+            "<backend> \"sql\" will not be built: `database sock` lets a program answer from tables",
+        ),
+        (
+            "overlay rbac",
+            "<overlay> \"rbac\" will not be built: roles (overlay roles) and groups in groups (overlay nestgroup) serve \
+             for this",
+        ),
+        (
+            "moduleload nssov.la",
+            "<moduleload> module \"nssov.la\" (nssov) will not be built: sssd, or nslcd, does this on each client",
+        ),
         ("overlay rwm", "<overlay> \"rwm\" is not built yet"),
         ("overlay nonsense", "<overlay> overlay \"nonsense\" is not known"),
         (

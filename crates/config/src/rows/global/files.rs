@@ -135,7 +135,7 @@ fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<()
         .module(name)
         .ok_or_else(|| SettingError::UnknownPart(format!("module \"{name}\"")))?;
     if !parts::is_built(part) {
-        return Err(SettingError::MissingPart(format!("module \"{name}\" ({})", part.name)));
+        return Err(part.absent(format!("module \"{name}\" ({})", part.name)));
     }
     config.modules.push(words.join(" "));
     Ok(())
