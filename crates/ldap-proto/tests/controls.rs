@@ -14,11 +14,12 @@ use ironbark_ldap_proto::{
     Attribute, DecodeLimits, EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Operation, RawControl,
     Request, RequestMessage, ResponseMessage, SearchEntryWriter,
     controls::{
-        AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, DereferenceRequest, DereferenceResponse,
-        DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit, ListTarget, ManageDsaIt,
-        MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead, PreReadResponse, ProxiedAuthorization,
-        REGISTRY, RelaxRules, RequestControls, SearchOptions, SessionTracking, SortKey, SortKeys, SortResponse,
-        Subentries, TreeDelete, ValueRule, VirtualListView, VirtualListViewResponse, account_usability, find,
+        AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, Criticality, DereferenceRequest,
+        DereferenceResponse, DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit,
+        ListTarget, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
+        PreReadResponse, ProxiedAuthorization, REGISTRY, RelaxRules, RequestControls, SearchOptions, SessionTracking,
+        SortKey, SortKeys, SortResponse, Subentries, TreeDelete, ValueRule, VirtualListView, VirtualListViewResponse,
+        account_usability, find,
     },
     encode_result,
     extended::{cancel, password_modify, who_am_i},
@@ -245,8 +246,9 @@ fn inappropriate_controls_are_ignored_unless_critical() {
 fn value_rules_hold() {
     for row in REGISTRY.iter().map(|row| row.descriptor) {
         let operation = row.operations[0];
+        let is_critical = matches!(row.criticality, Criticality::MustBeTrue { .. });
         let refused = |value: Option<&'static [u8]>| {
-            sent(operation, &[&raw(row.oid, false, value)]).map_err(|fault| fault.diagnostic)
+            sent(operation, &[&raw(row.oid, is_critical, value)]).map_err(|fault| fault.diagnostic)
         };
         match row.value {
             ValueRule::Absent => {

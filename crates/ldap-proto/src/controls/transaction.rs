@@ -38,7 +38,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
         refusal: "txnSpec control must be marked critical",
     },
     value: ValueRule::Present,
-    advertised: true,
+    // As in slapd: the root DSE lists the extended operations.
+    advertised: false,
     texts: Texts {
         duplicate: "txnSpec control provided multiple times",
         absent: "no transaction identifier provided",

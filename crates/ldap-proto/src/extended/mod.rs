@@ -22,8 +22,8 @@ pub static REGISTRY: [Descriptor; 8] = [
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,
     cancel::DESCRIPTOR,
+    transaction::END_DESCRIPTOR,
+    transaction::START_DESCRIPTOR,
     refresh::DESCRIPTOR,
     replica_digest::DESCRIPTOR,
-    transaction::START_DESCRIPTOR,
-    transaction::END_DESCRIPTOR,
 ];
