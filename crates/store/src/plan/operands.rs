@@ -23,21 +23,24 @@ impl Planner<'_, '_> {
             Looked::Operands(operands) => self.combine(operands),
         }
     }
+    #[inline]
     pub(super) fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
         let mut operands = Operands::default();
         let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
         // Items that cost one look-up and often decide alone come first: `(&(objectClass=person)(uid=x))` looks at uid
         // only.
         children.sort_by_key(|&child| !self.is_plain_equality(child));
-        let mut later: SmallVec<[usize; 8]> = SmallVec::new();
+        let mut later: SmallVec<[usize; 2]> = SmallVec::new();
         let worth = self.derived_worth.take();
         for child in children {
             let answer = self.probe(child)?;
-            if matches!(answer, Answer::Later) {
-                later.push(child);
-            } else if let Some(few) = operands.add(child, answer) {
-                self.derived_worth = worth;
-                return Ok(Looked::Done(Answer::Set(few, false)));
+            match answer {
+                Answer::Later => later.push(child),
+                Answer::Set(few, _) if few.len() <= FEW => {
+                    self.derived_worth = worth;
+                    return Ok(Looked::Done(Answer::Set(few, false)));
+                }
+                answer => operands.add(child, answer),
             }
         }
         self.derived_worth = worth;
@@ -50,8 +53,9 @@ impl Planner<'_, '_> {
             self.derived_worth = Some(worth.min(smallest.saturating_mul(READ_FACTOR)));
             let answer = self.probe(child)?;
             self.derived_worth = Some(worth);
-            if let Some(few) = operands.add(child, answer) {
-                return Ok(Looked::Done(Answer::Set(few, false)));
+            match answer {
+                Answer::Set(few, _) if few.len() <= FEW => return Ok(Looked::Done(Answer::Set(few, false))),
+                answer => operands.add(child, answer),
             }
         }
         Ok(if operands.are_everything {
@@ -60,6 +64,7 @@ impl Planner<'_, '_> {
             Looked::Operands(operands)
         })
     }
+    #[inline]
     pub(super) fn combine_if_cheap(&mut self, operands: Operands) -> Result<Answer, StoreError> {
         match operands.smallest() {
             Some(count) if count > READ_AT_ONCE && !operands.are_lists() => Ok(Answer::Large(count)),
@@ -140,30 +145,32 @@ pub(super) enum Operand {
 }
 
 impl Operands {
-    /// Adds what is known of a node. Returns the set if it is so small that it decides.
-    pub(super) fn add(&mut self, node: usize, answer: Answer) -> Option<IdSet> {
+    /// Adds what is known of a node.
+    #[inline]
+    pub(super) fn add(&mut self, node: usize, answer: Answer) {
         match answer {
-            Answer::Everything => return None,
-            Answer::Set(set, _) if set.len() <= FEW => return Some(set),
+            Answer::Everything => return,
             Answer::Set(set, _) => self.others.push((set.len(), Operand::Set(set))),
             Answer::Lists(lists, _) => self.add_lists(lists),
             Answer::Large(count) => self.others.push((count, Operand::Node(node))),
             Answer::Unknown | Answer::Later => {}
         }
         self.are_everything = false;
-        None
     }
+    #[inline]
     pub(super) fn add_lists(&mut self, added: Conjunction) {
         match &mut self.lists {
             None => self.lists = Some(added),
             Some(lists) => lists.and(added),
         }
     }
+    #[inline]
     pub(super) fn smallest(&self) -> Option<u64> {
         let lists = self.lists.as_ref().map(Conjunction::estimate);
         self.others.iter().map(|operand| operand.0).chain(lists).min()
     }
     /// Whether the lists are enough: there is no other set yet, and none is worth reading.
+    #[inline]
     pub(super) fn are_lists(&self) -> bool {
         let Some(lists) = &self.lists else { return false };
         let is_wanted =

@@ -138,6 +138,7 @@ impl<'p, 't> Planner<'p, 't> {
 }
 
 impl Planner<'_, '_> {
+    #[inline]
     pub(super) fn node(&self, at: usize) -> Option<&Node> {
         self.filter.nodes.get(at)
     }
@@ -148,6 +149,7 @@ impl Planner<'_, '_> {
             _ => at + 1,
         }
     }
+    #[inline]
     pub(super) fn children(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         let end = self.end(at);
         let mut next = at + 1;
@@ -160,6 +162,7 @@ impl Planner<'_, '_> {
         })
     }
     /// Equality with one look-up; not objectClass, whose lists are long.
+    #[inline]
     pub(super) fn is_plain_equality(&self, at: usize) -> bool {
         let Some(Node::Equality {
             slot,
