@@ -6,10 +6,10 @@ use crate::{
     DecodeLimits, IntermediateResponse, Request, RequestMessage, Response, ResponseMessage, SyncInfo,
     controls::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
-        DirSyncResponse, MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead,
-        PreReadResponse, ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking,
-        SortKeys, SortResponse, Subentries, SyncDone, SyncRequest, SyncState, ValueSort, VirtualListView,
-        VirtualListViewResponse,
+        DirSyncResponse, EntryChange, MatchedValues, PagedResults, PasswordPolicyResponse, PersistentSearch, PostRead,
+        PostReadResponse, PreRead, PreReadResponse, ProxiedAuthorization, RequestControl, RequestControls,
+        SearchOptions, SessionTracking, SortKeys, SortResponse, Subentries, SyncDone, SyncRequest, SyncState,
+        ValueSort, VirtualListView, VirtualListViewResponse,
     },
     extended::{
         cancel,
@@ -104,7 +104,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 27, value, &limits,
+    control_values!(choice % 29, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -119,8 +119,9 @@ pub fn control(data: &[u8]) {
         20 => ValueSort,
         21 => VirtualListView,
         23 => SyncRequest,
+        27 => PersistentSearch,
     );
-    match choice % 27 {
+    match choice % 29 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -134,6 +135,7 @@ pub fn control(data: &[u8]) {
         24 => sync_message(value),
         25 => _ = (SyncState::decode_value(value), SyncDone::decode_value(value)),
         26 => _ = DirSyncResponse::decode_value(value),
+        28 => _ = EntryChange::decode_value(value),
         _ => {}
     }
 }

@@ -35,6 +35,7 @@ mod nops;
 mod numsubordinates;
 mod otp;
 pub mod ppolicy;
+mod psearch;
 pub mod refint;
 mod retcode;
 mod roles;
@@ -102,6 +103,7 @@ pub static OVERLAYS: &[Row] = &[
     denyop::ROW,
     sock::ROW,
     syncprov::ROW,
+    psearch::ROW,
 ];
 
 /// What a configuration may name: the server, databases, those of other crates among them, and these overlays.

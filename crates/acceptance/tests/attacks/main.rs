@@ -22,6 +22,7 @@ mod strings;
 mod tools;
 mod turns;
 mod views;
+mod watchers;
 #[path = "../overload/wire.rs"]
 mod wire;
 mod wire_tls;

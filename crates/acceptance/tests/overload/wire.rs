@@ -57,14 +57,18 @@ pub(crate) fn search(id: u32, base: &str, scope: u8, filter: &[u8]) -> Vec<u8> {
 
 /// The same for the whole tree as a consumer that follows changes (RFC 4533).
 pub(crate) fn follow(id: u32) -> Vec<u8> {
+    staying(id, "1.3.6.1.4.1.4203.1.9.1.1", &element(0x30, &[0x0a, 1, 3]))
+}
+
+/// A search of the whole tree with a critical control.
+pub(crate) fn staying(id: u32, control: &str, value: &[u8]) -> Vec<u8> {
     let plain = search(id, BASE, 2, &everything());
     // Behind the header of the message, which has four octets of length or none.
     let start = if plain[1] < 0x80 { 2 } else { 6 };
-    let value = element(0x30, &[0x0a, 1, 3]);
     let control = [
-        element(0x04, b"1.3.6.1.4.1.4203.1.9.1.1"),
+        element(0x04, control.as_bytes()),
         vec![1, 1, 0xff],
-        element(0x04, &value),
+        element(0x04, value),
     ];
     let controls = element(0xa0, &element(0x30, &control.concat()));
     element(0x30, &[&plain[start..], &controls].concat())

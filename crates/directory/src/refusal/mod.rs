@@ -83,7 +83,7 @@ pub(crate) use {
     request::RequestRefusal,
     sasl::SaslRefusal,
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
-    sync::SyncRefusal,
+    sync::{NoticeRefusal, SyncRefusal},
     transaction::TransactionRefusal,
     write::WriteRefusal,
 };

@@ -4,14 +4,14 @@ use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::{Entry, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::Truth;
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
     alias,
     encode::{self, EncodeWith},
     run::{SearchRun, Walked},
-    target::{Base, MemoryWalk, StoredWalk, Target, Walk, in_scope},
+    target::{Base, StoredWalk, Target, Walk},
     work::Step,
 };
 use crate::{
@@ -42,33 +42,6 @@ impl SearchRun {
             Walk::Memory(walk) => self.walk_memory(context, walk, step),
             Walk::External(walk) => self.walk_external(context, walk, step),
         }
-    }
-
-    fn walk_memory(
-        &mut self,
-        context: &NamingContext,
-        walk: &mut MemoryWalk,
-        step: &mut Step<'_>,
-    ) -> Result<Walked, OperationError> {
-        while let Some(entry) = walk.entries.get(walk.position) {
-            if step.is_used_up() {
-                return Ok(Walked::SliceEnd);
-            }
-            if in_scope(&entry.dn, &walk.base, walk.scope) {
-                let before = step.out.len();
-                let considered = self.consider_memory(context, entry, step);
-                if step.is_exhausted() {
-                    step.out.truncate(before);
-                    return Ok(Walked::Exhausted);
-                }
-                if let Some(end) = considered? {
-                    return Ok(end);
-                }
-            }
-            step.slice.has_advanced = true;
-            walk.position += 1;
-        }
-        Ok(Walked::Through)
     }
 
     fn walk_stored(
@@ -362,76 +335,8 @@ impl SearchRun {
         record.is_subentry() == self.options.subentries.unwrap_or(false)
     }
 
-    /// Whether an entry in memory, whose scope was checked, answers the search.
-    pub(super) fn answers_in_memory(&self, context: &NamingContext, entry: &Entry, step: &mut Step<'_>) -> bool {
-        if self.options.subentries == Some(true) {
-            return false;
-        }
-        let budget = step.slice.budget;
-        let asker = Asker::of(self);
-        let requester = Requester {
-            subject: asker.subject(context).within(budget),
-            ..asker.requester(context)
-        };
-        let check = access::check(requester, Source::Memory(entry));
-        let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
-        let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
-        let schema = &self.configuration.schema;
-        let source = EntrySource::new(schema, &self.filter, entry)
-            .guarded(guard)
-            .within(Some(budget));
-        self.filter.evaluate(schema, &source, &mut step.scratch.normalized) == Truth::True
-    }
-
-    pub(super) fn consider_memory(
-        &mut self,
-        context: &NamingContext,
-        entry: &Entry,
-        step: &mut Step<'_>,
-    ) -> Result<Option<Walked>, OperationError> {
-        if !self.answers_in_memory(context, entry, step) {
-            return Ok(None);
-        }
-        let Step { scratch, slice, out } = step;
-        let budget = slice.budget;
-        let asker = Asker::of(self);
-        let configuration = &asker.configuration;
-        let requester = Requester {
-            subject: asker.subject(context).within(budget),
-            ..asker.requester(context)
-        };
-        let tree = context.backend.tree();
-        let refreshed = tree.and_then(|tree| tree.refreshed(configuration, entry, self.sent_now()));
-        let entry = refreshed.as_ref().unwrap_or(entry);
-        let source = Source::Memory(entry);
-        let check = access::check(requester, source);
-        let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
-            return Ok(None);
-        };
-        if budget.is_exhausted() || !self.meets_in_memory(entry, out)? {
-            return Ok(None);
-        }
-        if let Some(end) = self.no_more() {
-            return Ok(Some(end));
-        }
-        let parts = scratch.parts(context);
-        let with = EncodeWith {
-            answers: parts.answers,
-            work: parts.work,
-            budget: Some(budget),
-        };
-        encode::entry(self, &visible, with, out)?;
-        if !budget.is_exhausted() {
-            if self.origin.responses.is_some() {
-                self.tell_overlays(&visible, slice)?;
-            }
-            self.count_sent();
-        }
-        Ok(None)
-    }
-
     /// Ends the walk if the page or the size limit has no room for another entry. Called before an entry is sent.
-    fn no_more(&mut self) -> Option<Walked> {
+    pub(super) fn no_more(&mut self) -> Option<Walked> {
         if self.page_is_full() {
             return Some(Walked::Finish);
         }
@@ -555,7 +460,7 @@ impl Asker {
         }
     }
 
-    fn subject(&self, context: &NamingContext) -> Subject<'_> {
+    pub(super) fn subject(&self, context: &NamingContext) -> Subject<'_> {
         Subject::of_parts(&self.identity, &self.peer, self.strength, self.request).at(context)
     }
 

@@ -14,7 +14,7 @@ use super::{
     Selection, additions,
     arranging::Arranging,
     run::{Origins, SearchRun},
-    sync::{Sending, Sync},
+    sync::{Notices, Sending, Sync},
 };
 use crate::{
     Configuration, OperationError,
@@ -88,12 +88,14 @@ pub(super) fn entry(
     let sending = run.sync().and_then(Sync::sending);
     let sending = sending.or_else(|| run.tree_sync()?.sending());
     let state = sending.map(state_control);
+    let change = run.sync().and_then(Sync::notices).and_then(Notices::control);
     let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
     if let Some(control) = &dereferenced {
         controls.push(control);
     }
     controls.extend(added.iter().map(|control| &**control));
     controls.extend(state.as_ref().map(|state| state as &dyn EncodeControl));
+    controls.extend(change.as_ref().map(|change| change as &dyn EncodeControl));
     writer.finish(&controls);
     Ok(())
 }

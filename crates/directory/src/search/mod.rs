@@ -8,6 +8,7 @@ mod alias;
 mod arranging;
 mod base;
 mod consider;
+mod consider_memory;
 mod counting;
 mod deferred;
 mod dereference;

@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
-use ironbark_model::Dn;
+use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Scope;
 
 use super::{
@@ -162,11 +162,22 @@ fn begin_sync(
     place: (&Dn, Scope),
 ) -> Result<(), OperationError> {
     if context.backend.tree().is_some() {
+        if call.0.persistent_search.is_some_and(|control| control.critical) {
+            return Err(ControlRefusal::Unavailable.into());
+        }
         if let Some(sync) = TreeSync::asked_for(configuration, context, call, request, place.0)? {
             run.extras.get_or_insert_default().tree_sync = Some(sync);
         }
     } else if let Some(sync) = Sync::asked_for(configuration, context, call, request, place)? {
         run.extras.get_or_insert_default().sync = Some(sync);
+    }
+    // What an alias leads to has changes that no log of the base tells. Java's client asks to follow them.
+    run.options.deref_in_searching &= !run.tells_notices();
+    // Entries come as they are found, and changes as they are made.
+    if run.is_synchronizing()
+        && let Some(sorting) = run.extras.as_deref_mut().and_then(|extras| extras.sort.as_mut())
+    {
+        sorting.pass_over(ResultCode::UNWILLING_TO_PERFORM);
     }
     Ok(())
 }

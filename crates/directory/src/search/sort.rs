@@ -191,9 +191,14 @@ impl Sorting {
             },
             Some((code, attribute)) => SortResponse {
                 code: *code,
-                attribute: Some(attribute),
+                attribute: Some(&**attribute).filter(|name| !name.is_empty()),
             },
         }
+    }
+
+    /// Lets the entries come unsorted, for this reason.
+    pub(super) fn pass_over(&mut self, reason: ResultCode) {
+        (self.refused, self.place) = (Some((reason, Vec::new())), None);
     }
 
     /// Whether matches are collected. If an uncritical sort cannot be done, they are sent in their own order.

@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+pub mod staying;
+
 use std::{
     fmt::Write as _,
     ops::{Deref, DerefMut},

@@ -4,13 +4,13 @@
 use super::{
     AccountUsabilityRequest, AssertionControl, AuthorizationIdentityRequest, Control, ControlSet, DereferenceRequest,
     Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults,
-    PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RealAttributesOnly, RelaxRules,
-    SearchOptions, SessionTracking, SortKeys, Subentries, SyncRequest, TransactionSpecification, TreeDelete, ValueSort,
-    VirtualAttributesOnly, VirtualListView, account_usability, assertion, attribute_origins, authorization_identity,
-    dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, no_op_search,
-    paged_results, password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules, request::put,
-    search_options, server_side_sort, session_tracking, subentries, sync, transaction, tree_delete, value_sort,
-    virtual_list_view,
+    PasswordPolicyRequest, PermissiveModify, PersistentSearch, PostRead, PreRead, ProxiedAuthorization,
+    RealAttributesOnly, RelaxRules, SearchOptions, SessionTracking, SortKeys, Subentries, SyncRequest,
+    TransactionSpecification, TreeDelete, ValueSort, VirtualAttributesOnly, VirtualListView, account_usability,
+    assertion, attribute_origins, authorization_identity, dereference, domain_scope, dont_use_copy, lazy_commit,
+    manage_dsa_it, matched_values, no_op, no_op_search, paged_results, password_policy, permissive_modify,
+    persistent_search, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
+    session_tracking, subentries, sync, transaction, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
 
@@ -164,6 +164,8 @@ table! {
         VirtualListView, virtual_list_view: VirtualListView<'a>, virtual_list_view::DESCRIPTOR;
         /// RFC 4533, of overlay syncprov.
         SyncRequest, sync_request: SyncRequest<'a>, sync::DESCRIPTOR;
+        /// draft-ietf-ldapext-psearch, of overlay psearch.
+        PersistentSearch, persistent_search: PersistentSearch, persistent_search::DESCRIPTOR;
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
             .map(|row| row.descriptor.oid)
             .collect();
         // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch; authzid's, which slapd
-        // hides; and those of other servers.
+        // hides; and those of other servers, psearch's among them.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -208,6 +210,7 @@ mod tests {
             "2.16.840.1.113730.3.4.16",
             "2.16.840.1.113730.3.4.17",
             "2.16.840.1.113730.3.4.19",
+            "2.16.840.1.113730.3.4.3",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

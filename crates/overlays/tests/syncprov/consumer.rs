@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_directory::{Progress, SearchRun, Started};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest, SearchResultEntry, SyncInfo,
-    controls::{Control, EntryState, ManageDsaIt, SyncDone, SyncRequest, SyncState, find, sync},
+    controls::{
+        Control, EntryState, ManageDsaIt, SortKey, SortKeys, Subentries, SyncDone, SyncRequest, SyncState, find, sync,
+    },
     frame,
     message::encode_request,
 };
 
-use crate::harness::Client;
+use crate::harness::{Client, staying::Staying};
 
 /// Attributes that say something of the entry's place, or of the server.
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
@@ -41,11 +42,21 @@ pub(crate) enum Message {
     Done(u32, String),
 }
 
+/// What a consumer may ask for besides its content.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Besides {
+    SortedIfPossible,
+    /// Subentries, and nothing else.
+    Subentries,
+}
+
 #[derive(Default)]
 pub(crate) struct Consumer {
     pub(crate) entries: BTreeMap<[u8; 16], Held>,
     pub(crate) cookie: Option<Vec<u8>>,
     pub(crate) reload_hint: bool,
+    /// What it asks for besides.
+    pub(crate) besides: Option<Besides>,
     /// Server ID.
     pub(crate) sid: u16,
     /// Entries that the refresh has named so far.
@@ -57,7 +68,7 @@ pub(crate) struct Consumer {
     pub(crate) messages: Vec<Message>,
     /// The suffix, if all content is asked for: then each entry comes after its superior.
     suffix: Option<&'static str>,
-    run: Option<Box<SearchRun>>,
+    staying: Staying,
     /// The last message ID.
     pub(crate) number: i32,
 }
@@ -102,53 +113,44 @@ impl Consumer {
         let manage = Control::critical(ManageDsaIt);
         client.become_(content.identity);
         let mut pdu = Vec::new();
-        let controls: [&dyn EncodeControl; 2] = [&sync, &manage];
+        let mut controls: Vec<&dyn EncodeControl> = vec![&sync, &manage];
+        let keys = [SortKey {
+            attribute: b"sn",
+            ordering_rule: Some(b"caseIgnoreOrderingMatch"),
+            reverse: false,
+        }];
+        let sort = Control::optional(SortKeys(keys[..].into()));
+        let subentries = Control::critical(Subentries { visible: true });
+        match self.besides {
+            Some(Besides::SortedIfPossible) => controls.push(&sort),
+            Some(Besides::Subentries) => controls.push(&subentries),
+            None => {}
+        }
         encode_request(
             &mut pdu,
             MessageId::new(self.number).unwrap(),
             &Request::Search(request),
             &controls,
         );
-        let mut out = Vec::new();
-        let (worker, session) = client.parts();
-        match worker.start(session, &pdu, &mut out) {
-            Started::Answered => self.take(&out),
-            Started::Search(run) => {
-                self.take(&out);
-                self.run = Some(run);
-                self.go_on(client);
-            }
-            _ => panic!("a search is answered or goes on"),
-        }
+        let (staying, out) = Staying::begin(client, &pdu);
+        self.take(&out);
+        self.staying = staying;
     }
 
     /// Takes what has come since.
     pub(crate) fn go_on(&mut self, client: &mut Client) {
-        let Some(mut run) = self.run.take() else { return };
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        loop {
-            if run.is_waiting() && run.poll_ready(&mut cx).is_pending() {
-                self.run = Some(run);
-                return;
-            }
-            let mut out = Vec::new();
-            let (worker, session) = client.parts();
-            let progress = worker.step(session, &mut run, &mut out);
-            self.take(&out);
-            if progress == Progress::Done {
-                return;
-            }
-        }
+        let out = self.staying.go_on(client);
+        self.take(&out);
     }
 
     /// Whether it waits for changes.
     pub(crate) fn persists(&self) -> bool {
-        self.run.is_some()
+        self.staying.is_here()
     }
 
     /// Breaks the connection.
     pub(crate) fn leave(&mut self) {
-        self.run = None;
+        self.staying = Staying::default();
     }
 
     /// The result code and text, once there is one.

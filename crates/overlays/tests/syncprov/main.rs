@@ -14,7 +14,7 @@ mod consumer;
 mod harness;
 mod sequence;
 
-use consumer::{Consumer, Content, Message, found};
+use consumer::{Besides, Consumer, Content, Message, found};
 use harness::Site;
 use ironbark_ldap_proto::{
     Operation, Scope,
@@ -71,6 +71,41 @@ fn a_refresh_brings_what_has_changed_and_nothing_else() {
     let modified = entry(EntryState::Add, "cn=a,ou=p,dc=ex");
     assert_eq!(changed, [modified, Message::Gone(1), Message::Gone(1), done()]);
     assert_eq!(refreshed(&mut site, &mut consumer, ALL), [done()]);
+}
+
+#[test]
+fn a_sort_that_is_not_critical_keeps_no_entry_back() {
+    let mut site = site("");
+    let mut consumer = Consumer::default();
+    consumer.besides = Some(Besides::SortedIfPossible);
+    let all = refreshed(&mut site, &mut consumer, ALL);
+    assert_eq!(all.len(), 6, "five entries and the result: {all:?}");
+}
+
+#[test]
+fn who_asks_for_subentries_is_told_of_their_end() {
+    let mut site = site("");
+    let mut other = site.connect();
+    let mut consumer = Consumer::default();
+    consumer.besides = Some(Besides::Subentries);
+    let content = Content {
+        filter: "(sn=s)",
+        ..ALL
+    };
+    consumer.begin(&mut other, content, true);
+    site.become_("cn=root,dc=ex");
+    let name = "cn=s,dc=ex";
+    let subentry = "objectClass: subentry\nobjectClass: extensibleObject\nsubtreeSpecification: {}\nsn: s";
+    site.must_add(name, subentry);
+    consumer.go_on(&mut other);
+    consumer.messages.clear();
+    site.delete(name);
+    consumer.go_on(&mut other);
+    assert_eq!(consumer.messages, [entry(EntryState::Delete, name)]);
+    site.must_add(name, subentry);
+    site.modify(name, "replace: sn\nsn: other\n");
+    consumer.go_on(&mut other);
+    assert!(consumer.entries.is_empty());
 }
 
 /// slapd would ignore changes that come after a delete of a greater CSN, and cannot rename an entry to a name that it

@@ -39,7 +39,9 @@ impl SearchRun {
         out: &mut Vec<u8>,
     ) -> Result<bool, OperationError> {
         let id = self.message();
-        let Some(sync) = self.sync_mut() else { return Ok(true) };
+        let Some(sync) = self.sync_mut().filter(|sync| sync.notices.is_none()) else {
+            return Ok(true);
+        };
         if sync.meeting == Meeting::Note {
             sync.refresh.matched.insert(record.id);
             if let Some(csn) = record.entry_csn()?.filter(|csn| !sync.knows(*csn)) {
@@ -127,6 +129,10 @@ impl SearchRun {
     pub(super) fn end_refresh(&mut self, step: &mut Step<'_>) -> bool {
         let (id, own) = (self.message(), step.scratch.directory().server_id());
         let Some(sync) = self.sync_mut() else { return true };
+        if sync.notices.is_some() {
+            self.follow();
+            return false;
+        }
         sync.name_rest(id, step.out);
         let refresh = std::mem::take(&mut sync.refresh);
         let cookie = refresh.has_changes.then(|| sync.cookie(own, &refresh.vector, None));
@@ -144,15 +150,22 @@ impl SearchRun {
         for csn in refresh.vector.iter() {
             sync.known.merge(csn);
         }
-        sync.phase = Phase::Persist;
         sync.refresh.last = refresh.last;
-        let _: Result<(), ()> = sync.for_each_member(|sync| {
-            sync.follow_from(sync.refresh.last + 1);
-            Ok(())
-        });
+        self.follow();
+        false
+    }
+
+    /// Goes on with the changes behind the refresh.
+    fn follow(&mut self) {
+        if let Some(sync) = self.sync_mut() {
+            sync.phase = Phase::Persist;
+            let _: Result<(), ()> = sync.for_each_member(|sync| {
+                sync.follow_from(sync.refresh.last + 1);
+                Ok(())
+            });
+        }
         self.begin_persisting();
         self.show_places();
-        false
     }
 
     /// From here on, changes are sent as they come, without limits of size or time.

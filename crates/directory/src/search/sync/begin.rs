@@ -36,6 +36,9 @@ impl SearchRun {
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
+        if sync.notices.is_some() {
+            return self.begin_notices(step);
+        }
         if sync.is_glued() {
             let way = sync.choose_glued(step.scratch.directory());
             sync.go(way?);

@@ -1,4 +1,5 @@
-//! Content synchronization (RFC 4533): a search that sends what a consumer lacks, and then each change.
+//! Content synchronization (RFC 4533): a search that sends what a consumer lacks, and then each change. A persistent
+//! search (`notify.rs`) is one that has no state: it begins with everything or nothing.
 //!
 //! ```text
 //! Begin -> Collect -> Probe -> Gone -> Send -> End -> Persist     what has changed is read from the log
@@ -13,11 +14,13 @@
 
 mod advance;
 mod answer;
+mod asked;
 mod begin;
 mod below;
 mod former;
 mod glued;
 mod least;
+mod notify;
 mod persist;
 mod refresh;
 mod session;
@@ -28,25 +31,16 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use ironbark_ldap_proto::{
-    DerefAliases, SearchRequest,
-    controls::{EntryState, RequestControls},
-};
+use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 use rustc_hash::FxHashMap;
 
 use self::glued::Glued;
+pub(super) use self::notify::Notices;
 use super::work::Work;
-use crate::{
-    Configuration, NamingContext, OperationError,
-    backend::feed::Reader,
-    cookie::SyncCookie,
-    overlay::SyncProvider,
-    place::PLACE,
-    refusal::{ControlRefusal, SyncRefusal},
-};
+use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider};
 
 /// The state of a content synchronization.
 #[expect(
@@ -87,6 +81,8 @@ pub(crate) struct Sync {
     meeting: Meeting,
     /// The entry that is being sent.
     sending: Option<Sending>,
+    /// It is a persistent search: changes are told without a state of synchronization.
+    notices: Option<Notices>,
     persisting: Option<Persisting>,
     /// What the result tells: a cookie, and whether deletions were named.
     done: Option<(Option<String>, bool)>,
@@ -226,79 +222,16 @@ enum Stage {
 }
 
 impl Sync {
-    /// The synchronization that a request asks for, if the database can be synchronized.
-    ///
-    /// # Errors
-    /// `protocolError`: what comes with the control makes no sense. `unavailableCriticalExtension`: the control is
-    /// critical, and the database cannot be synchronized, or not sorted meanwhile.
-    pub(super) fn asked_for(
-        configuration: &Configuration,
-        context: &Arc<NamingContext>,
-        call: (&RequestControls<'_>, &[u8]),
-        request: &SearchRequest<'_>,
-        (base, scope): (&Dn, Scope),
-    ) -> Result<Option<Box<Self>>, OperationError> {
-        let (controls, pdu) = call;
-        let Some(control) = &controls.sync_request else {
-            return Ok(None);
-        };
-        if controls.paged_results.is_some() {
-            return Err(SyncRefusal::Paged.into());
-        }
-        let provider = context.overlays().provider.as_deref().copied();
-        let Some(provider) = provider.filter(|_| context.database().is_some()) else {
-            return if control.critical {
-                Err(ControlRefusal::Unavailable.into())
-            } else {
-                Ok(None)
-            };
-        };
-        let sorted = controls.server_side_sort.as_ref();
-        if sorted.is_some_and(|sorted| sorted.critical) || controls.virtual_list_view.is_some() {
-            return Err(ControlRefusal::Unavailable.into());
-        }
-        if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
-            return Err(SyncRefusal::Dereferences.into());
-        }
-        let is_of_nothing = match context.database() {
-            Some(database) if !control.value.persists => database.snapshot()?.view().entry_count()? == 0,
-            _ => false,
-        };
-        let glued = Glued::below(configuration, context, base, scope);
-        let cookie = control.value.cookie.and_then(SyncCookie::parse).unwrap_or_default();
-        Ok(Some(Box::new(Self {
-            context: Arc::clone(context),
-            base: base.clone(),
-            scope,
-            base_id: None,
-            is_subordinate: false,
-            glued,
-            persists: control.value.persists,
-            is_of_nothing,
-            reload_hint: control.value.reload_hint,
-            provider,
-            request: pdu.into(),
-            consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
-            sends_log: None,
-            known: cookie.csns,
-            has_everything: false,
-            asks_places: request
-                .attributes
-                .iter()
-                .any(|name| name.eq_ignore_ascii_case(PLACE.as_bytes())),
-            allowance: Work::default(),
-            phase: Phase::Begin,
-            refresh: Refresh::default(),
-            meeting: Meeting::Note,
-            sending: None,
-            persisting: None,
-            done: None,
-        })))
-    }
-
     /// Whether the base object may be missing: neither side has anything yet.
     pub(super) fn may_begin_empty(&self) -> bool {
-        self.known.is_empty() && (self.persists || self.is_of_nothing)
+        self.known.is_empty() && self.notices.is_none() && (self.persists || self.is_of_nothing)
+    }
+
+    /// Whether a walk over the content finds nothing where the base object is missing. A persistent search ends with
+    /// its base object when it has told the changes up to then.
+    fn may_miss_base(&self) -> bool {
+        let follows_notices = self.notices.is_some() && self.phase == Phase::Persist;
+        self.may_begin_empty() || self.is_subordinate || follows_notices
     }
 
     /// What goes with the entry that is being sent.

@@ -6,9 +6,9 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_model::Entry;
+use ironbark_model::{Dn, Entry};
 use ironbark_store::{
-    ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError,
+    ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError, View,
 };
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,7 @@ use crate::{
     access::{self, Source},
     backend::feed::Reader,
     place,
-    refusal::SyncRefusal,
+    refusal::{SearchRefusal, SyncRefusal},
     scratch::shared_entries::EffectPlace,
     search::{
         run::{SearchRun, Walked},
@@ -110,7 +110,11 @@ impl SearchRun {
                 }
                 return Ok(Walked::SliceEnd);
             };
-            let sent = self.send_change(&record, effects, step)?;
+            let sent = if self.tells_notices() {
+                self.notify_change(&record, effects, step)?
+            } else {
+                self.send_change(&record, effects, step)?
+            };
             if !matches!(sent, Walked::Through) {
                 return Ok(sent);
             }
@@ -128,7 +132,7 @@ impl SearchRun {
         let Some(vector) = sync.end_of_member() else {
             return true;
         };
-        if vector.iter().fold(false, |news, csn| sync.known.merge(csn) | news) {
+        if sync.notices.is_none() && vector.iter().fold(false, |news, csn| sync.known.merge(csn) | news) {
             let cookie = sync.cookie(own, &vector, None);
             self.send_cookie(&cookie, step.out);
         }
@@ -215,8 +219,7 @@ impl SearchRun {
         };
         let owes_cookie = std::mem::take(&mut persisting.owes_cookie);
         let is_alone = is_alone && !std::mem::take(&mut persisting.withholds_cookie);
-        (persisting.next, persisting.effects) = (record.position.sequence + 1, 0);
-        persisting.batch.pop_front();
+        persisting.go_behind(record);
         // It may know the change, but not all that came with it.
         let has_all = is_known && record.via == sync.consumer.1 && record.via != 0;
         let has_news = is_known && !has_all && csns.iter().any(|csn| !sync.known.covers(csn));
@@ -392,7 +395,7 @@ impl SearchRun {
     }
 
     /// Sends an entry as it is, if it belongs to the content.
-    fn send_now(&mut self, found: Option<EntryId>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+    pub(super) fn send_now(&mut self, found: Option<EntryId>, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         if let Some(id) = found
             && let Some(mut target) = self.content(Some(std::iter::once(id).collect()), step)?
         {
@@ -443,6 +446,14 @@ impl SearchRun {
     }
 }
 
+impl Persisting {
+    /// Goes on behind a change of which everything was sent.
+    pub(super) fn go_behind(&mut self, record: &ChangeRecord) {
+        (self.next, self.effects) = (record.position.sequence + 1, 0);
+        self.batch.pop_front();
+    }
+}
+
 /// What comes next.
 enum Next {
     Change(Arc<ChangeRecord>, usize),
@@ -489,6 +500,8 @@ impl Sync {
         match (view.locate(&self.base)?, self.base_id) {
             (Location::Entry(id), Some(known)) if id == known => {}
             (_, Some(0) | None) => {}
+            // The client is told first that it was deleted.
+            _ if self.notices.is_some() => {}
             _ => return Err(SyncRefusal::OtherBase.into()),
         }
         let Some(persisting) = &mut self.persisting else {
@@ -501,7 +514,10 @@ impl Sync {
         if persisting.next > state.last {
             persisting.is_drained = true;
             persisting.ahead.clear();
-            if !self.glued.is_empty() {
+            if self.notices.is_some() && !self.is_subordinate && is_missing(view, &self.base)? {
+                return Err(SearchRefusal::NoSuchBase.into());
+            }
+            if !self.glued.is_empty() || self.notices.is_some() {
                 return Ok(Next::Drained(None));
             }
             let vector = view.context_vector()?.unwrap_or_default();
@@ -510,12 +526,12 @@ impl Sync {
         }
         // The log must have every change that was not sent.
         if state.first.is_none_or(|first| first > persisting.next) {
-            return Err(SyncRefusal::StaleCookie.into());
+            return Err(self.falls_behind());
         }
         let changes = persisting.reader.changes(view, persisting.next)?;
         let in_order = |record: &&Arc<ChangeRecord>| record.position.sequence == persisting.next;
         let Some(first) = changes.first().filter(in_order) else {
-            return Err(SyncRefusal::StaleCookie.into());
+            return Err(self.falls_behind());
         };
         let first = Arc::clone(first);
         persisting.batch = changes.into();
@@ -523,7 +539,12 @@ impl Sync {
     }
 }
 
-fn find(snapshot: &HeldSnapshot, uuid: [u8; 16]) -> Result<Option<EntryId>, OperationError> {
+/// Whether the base object is not there. The root of all names is always there.
+fn is_missing(view: View<'_>, base: &Dn) -> Result<bool, StoreError> {
+    Ok(!base.is_root() && !matches!(view.locate(base)?, Location::Entry(_)))
+}
+
+pub(super) fn find(snapshot: &HeldSnapshot, uuid: [u8; 16]) -> Result<Option<EntryId>, OperationError> {
     match snapshot.view().entry_of_uuid(&uuid) {
         Ok(found) => Ok(found),
         // Its index is still being built.
@@ -533,7 +554,7 @@ fn find(snapshot: &HeldSnapshot, uuid: [u8; 16]) -> Result<Option<EntryId>, Oper
 }
 
 /// The entry, if the change is the last one of it.
-fn after(snapshot: &HeldSnapshot, id: EntryId, csn: Csn) -> Result<Option<Entry>, OperationError> {
+pub(super) fn after(snapshot: &HeldSnapshot, id: EntryId, csn: Csn) -> Result<Option<Entry>, OperationError> {
     let view = snapshot.view();
     let Some(record) = view.record(id)? else {
         return Ok(None);

@@ -182,7 +182,7 @@ impl SearchRun {
         let id = match found? {
             Location::Entry(id) => id,
             Location::Missing { ancestor: None } if sync.base.is_root() => 0,
-            Location::Missing { .. } if sync.may_begin_empty() || sync.is_subordinate => return Ok(None),
+            Location::Missing { .. } if sync.may_miss_base() => return Ok(None),
             Location::Missing { .. } => return Err(SearchRefusal::NoSuchBase.into()),
         };
         let mut target = Target::stored(context, id, sync.scope);

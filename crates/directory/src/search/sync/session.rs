@@ -93,7 +93,7 @@ impl SearchRun {
 
 impl Sync {
     fn follower(&self) -> Option<Follower<'_>> {
-        self.persists.then_some(Follower {
+        (self.persists && self.notices.is_none()).then_some(Follower {
             id: self.consumer,
             context: &self.context,
             base: self.base.pretty(),

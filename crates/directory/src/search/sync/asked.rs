@@ -1,0 +1,156 @@
+//! What a request asks for: content synchronization (RFC 4533), or a persistent search (draft-ietf-ldapext-psearch-03).
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{
+    DerefAliases, SearchRequest,
+    controls::{ControlKind, RequestControls, SyncRequest},
+};
+use ironbark_model::Dn;
+use ironbark_store::Scope;
+
+use super::{Glued, Meeting, Phase, Refresh, Sync, notify::Notices};
+use crate::{
+    Configuration, NamingContext, OperationError,
+    cookie::SyncCookie,
+    overlay::SyncProvider,
+    place::PLACE,
+    refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
+    search::work::Work,
+};
+
+impl Sync {
+    /// The synchronization or the persistent search that a request asks for, if the database can do it. Such a search
+    /// is not sorted.
+    ///
+    /// # Errors
+    /// `protocolError`: what comes with the control makes no sense. `unavailableCriticalExtension`: the control is
+    /// critical, and the database has no overlay for it, or what comes with it and is critical is not done meanwhile.
+    pub(in crate::search) fn asked_for(
+        configuration: &Configuration,
+        context: &Arc<NamingContext>,
+        (controls, pdu): (&RequestControls<'_>, &[u8]),
+        request: &SearchRequest<'_>,
+        (base, scope): (&Dn, Scope),
+    ) -> Result<Option<Box<Self>>, OperationError> {
+        let asked = match (&controls.sync_request, &controls.persistent_search) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => return Err(NoticeRefusal::Synchronizes.into()),
+            (Some(_), None) => content_asked_for(context, controls, request)?,
+            (None, Some(_)) => notices_asked_for(context, controls)?,
+        };
+        let Some(Asked {
+            provider,
+            sync,
+            notices,
+        }) = asked
+        else {
+            return Ok(None);
+        };
+        let sorted = controls.server_side_sort.as_ref();
+        if sorted.is_some_and(|sorted| sorted.critical) || controls.virtual_list_view.is_some() {
+            return Err(ControlRefusal::Unavailable.into());
+        }
+        let is_of_nothing = match context.database() {
+            Some(database) if !sync.persists => database.snapshot()?.view().entry_count()? == 0,
+            _ => false,
+        };
+        let glued = Glued::below(configuration, context, base, scope);
+        let cookie = sync.cookie.and_then(SyncCookie::parse).unwrap_or_default();
+        Ok(Some(Box::new(Self {
+            context: Arc::clone(context),
+            base: base.clone(),
+            scope,
+            base_id: None,
+            is_subordinate: false,
+            glued,
+            persists: sync.persists,
+            is_of_nothing,
+            reload_hint: sync.reload_hint,
+            provider,
+            request: pdu.into(),
+            consumer: (cookie.rid, cookie.sid.unwrap_or_default()),
+            sends_log: None,
+            known: cookie.csns,
+            has_everything: false,
+            asks_places: request
+                .attributes
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case(PLACE.as_bytes())),
+            allowance: Work::default(),
+            phase: Phase::Begin,
+            refresh: Refresh::default(),
+            meeting: Meeting::Note,
+            sending: None,
+            notices,
+            persisting: None,
+            done: None,
+        })))
+    }
+}
+
+/// What is asked for, and how the database provides it.
+struct Asked<'r> {
+    provider: SyncProvider,
+    sync: SyncRequest<'r>,
+    notices: Option<Notices>,
+}
+
+fn content_asked_for<'r>(
+    context: &NamingContext,
+    controls: &RequestControls<'r>,
+    request: &SearchRequest<'_>,
+) -> Result<Option<Asked<'r>>, OperationError> {
+    let Some(control) = &controls.sync_request else {
+        return Ok(None);
+    };
+    if controls.paged_results.is_some() {
+        return Err(SyncRefusal::Paged.into());
+    }
+    let provider = context.overlays().provider.as_deref().copied();
+    let Some(provider) = provider.filter(|_| context.database().is_some()) else {
+        return unavailable(control.critical);
+    };
+    // What aliases lead to has changes that no log of the base tells.
+    if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
+        return Err(SyncRefusal::Dereferences.into());
+    }
+    Ok(Some(Asked {
+        provider,
+        sync: control.value,
+        notices: None,
+    }))
+}
+
+fn notices_asked_for<'r>(
+    context: &NamingContext,
+    controls: &RequestControls<'_>,
+) -> Result<Option<Asked<'r>>, OperationError> {
+    let Some(control) = &controls.persistent_search else {
+        return Ok(None);
+    };
+    let is_offered = context.overlays().controls.contains(ControlKind::PersistentSearch);
+    if !is_offered || context.database().is_none() {
+        return unavailable(control.critical);
+    }
+    if controls.paged_results.is_some() {
+        return Err(NoticeRefusal::Paged.into());
+    }
+    Ok(Some(Asked {
+        provider: SyncProvider::default(),
+        sync: SyncRequest {
+            persists: true,
+            cookie: None,
+            reload_hint: false,
+        },
+        notices: Some(Notices::new(control.value)),
+    }))
+}
+
+/// What an uncritical control asks for is not done where it cannot be.
+fn unavailable<T>(is_critical: bool) -> Result<Option<T>, OperationError> {
+    if is_critical {
+        return Err(ControlRefusal::Unavailable.into());
+    }
+    Ok(None)
+}
