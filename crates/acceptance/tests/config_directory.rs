@@ -752,6 +752,40 @@ fn names_with_unknown_types_are_taken_from_a_directory_and_in_requests_as_by_sla
     });
 }
 
+/// Filters need not name the place of a value in an order; a compare has to. slapd takes any number for the right one
+/// (`{2}mdb`), and does not find `{-1}frontend` by its name.
+#[test]
+fn a_database_is_found_without_its_number_as_by_slapd() {
+    assert_same(|flavor| {
+        let text = template(flavor);
+        let mut server = Server::prepare(flavor, &format!("{text}overlay memberof\nlimits users size=7\n"))?;
+        server.slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")?;
+        server.launch()?;
+        let mut text = String::new();
+        for filter in [
+            "(olcDatabase=mdb)",
+            "(olcDatabase=MDB)",
+            "(olcDatabase={1}mdb)",
+            "(olcDatabase={1})",
+            "(olcDatabase={-1}frontend)",
+            "(olcOverlay=memberof)",
+            "(|(olcOverlay=memberof)(olcOverlay=unique)(olcOverlay=sssvlv))",
+            "(!(olcDatabase=mdb))",
+            "(olcLimits=users size=7)",
+            "(olcSuffix=dc=example,dc=com)",
+        ] {
+            let found = server.client("ldapsearch", &CONFIG, &["-LLL", "-b", "cn=config", filter, "1.1"], "")?;
+            let names = found.stdout.lines().filter(|line| line.contains("olcDatabase"));
+            writeln!(text, "{filter}: {:?}", names.collect::<Vec<_>>()).unwrap();
+        }
+        for assertion in ["olcDatabase:mdb", "olcDatabase:{1}mdb"] {
+            let compared = server.client("ldapcompare", &CONFIG, &["olcDatabase={1}mdb,cn=config", assertion], "")?;
+            writeln!(text, "{assertion}: {:?}", compared.code()).unwrap();
+        }
+        Ok(text)
+    });
+}
+
 #[test]
 fn a_server_whose_number_belongs_to_no_listener_does_not_start() {
     for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     AttributeDescription, Budget, Schema,
     budget::cost_of,
-    matching::{self, MatchingRule},
+    matching::{self, MatchingRule, behind_number},
 };
 
 impl std::ops::Not for Truth {
@@ -453,14 +453,21 @@ impl Values<'_, '_> {
         if self.is_own_rule(slot, rule) {
             match self.source.holds_normalized(slot, assertion) {
                 Some(true) => return true,
-                Some(false) if !dn_attributes => return false,
+                Some(false) if !dn_attributes && !self.is_ordered(slot) => return false,
                 _ => {}
             }
         }
-        let schema = self.schema;
+        let (schema, is_ordered) = (self.schema, self.is_ordered(slot));
         self.any(Some(slot), rule, dn_attributes, |value| {
             rule.matches(schema, value, assertion)
+                || is_ordered && behind_number(value).is_some_and(|value| rule.matches(schema, value, assertion))
         })
+    }
+
+    /// Whether values of the attribute have a place before them that an assertion need not name.
+    fn is_ordered(&self, slot: Slot) -> bool {
+        let asked = self.filter.slot(slot);
+        asked.is_some_and(|asked| self.schema.attribute_type(asked.attribute_type).is_ordered)
     }
 
     /// Whether some value equals one of the assertion values `parts`, which are sorted.
@@ -483,14 +490,16 @@ impl Values<'_, '_> {
                         None => are_known = false,
                     }
                 }
-                if are_known {
+                if are_known && !self.is_ordered(slot) {
                     return false;
                 }
             }
             None => {}
         }
+        let is_ordered = self.is_ordered(slot);
+        let is_part = |value: &[u8]| parts.binary_search_by(|part| filter.value(part).cmp(value)).is_ok();
         self.any(Some(slot), rule, false, |value| {
-            parts.binary_search_by(|part| filter.value(part).cmp(value)).is_ok()
+            is_part(value) || is_ordered && behind_number(value).is_some_and(is_part)
         })
     }
 

@@ -320,6 +320,26 @@ fn items_hold_by_their_rules() {
 }
 
 #[test]
+fn equality_with_an_ordered_value_need_not_name_its_place() {
+    let schema = schema();
+    let mut entry = entry();
+    let description = schema.attribute_description(b"orderedValue").unwrap();
+    assert!(entry.add_value(&schema, &description, b"{3}Some Value"));
+    for (text, is_true) in [
+        ("(orderedValue=some value)", true),
+        ("(orderedValue={3}some value)", true),
+        ("(orderedValue={2}some value)", false),
+        ("(orderedValue={3})", false),
+        ("(|(orderedValue=x)(orderedValue=some value)(orderedValue=y))", true),
+        ("(|(orderedValue=x)(orderedValue={4}some value))", false),
+        ("(orderedValue=some*)", false),
+        ("(cn={3}Babs Jensen)", false),
+    ] {
+        assert_eq!(evaluate(text, &entry) == Truth::True, is_true, "{text}");
+    }
+}
+
+#[test]
 fn connectives_follow_three_valued_logic() {
     use Truth::{False, True, Undefined};
     let entry = entry();

@@ -19,6 +19,7 @@ mod lists;
 mod names;
 mod object_identifiers;
 mod octets;
+mod ordered;
 mod others;
 mod phone_and_numeric;
 mod rule;
@@ -32,6 +33,7 @@ mod written;
 mod tests;
 
 pub(crate) use names::{UNIQUE_MEMBER_APPROXIMATE, UNIQUE_MEMBER_MATCH};
+pub(crate) use ordered::behind_number;
 pub use rule::{Evaluate, Expand, IN_CHAIN, MatchingRule, Normalize, NormalizePart, RuleKind, SubstringPart};
 
 /// The rows of all families.

@@ -73,6 +73,8 @@ pub struct AttributeType {
     pub hidden: bool,
     /// Part of the system schema.
     pub built_in: bool,
+    /// `X-ORDERED`: `{n}` before a value gives its place, and filters need not name it.
+    pub is_ordered: bool,
 }
 
 impl AttributeType {

@@ -157,6 +157,7 @@ fn empty() -> Schema {
                 unexpanded_definition: Box::default(),
                 hidden: true,
                 built_in: true,
+                is_ordered: false,
             },
             ObjectClass {
                 number: ClassNumber(u32::MAX),

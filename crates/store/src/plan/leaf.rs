@@ -118,13 +118,18 @@ impl Planner<'_, '_> {
         Leaf::Union(SmallVec::from_elem(list(index, &[], 0), 1), exact)
     }
 
+    /// Whether values match by what stands behind their `{n}`, which no index has.
+    fn is_ordered(&self, asked: &AttributeDescription) -> bool {
+        self.view.catalog.schema.attribute_type(asked.attribute_type).is_ordered
+    }
+
     fn equality(&self, asked: &AttributeDescription, rule: &MatchingRule, value: &Range<u32>) -> Leaf {
         let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
         let Some(index) = self.index(asked, &kinds).filter(|index| index.rule == Some(rule)) else {
             return Leaf::Unknown;
         };
         let normal = self.filter.value(value);
-        if rule.evaluate.is_some() {
+        if rule.evaluate.is_some() || self.is_ordered(asked) {
             // A function decides it that no index knows.
             return Leaf::Unknown;
         }
@@ -141,7 +146,7 @@ impl Planner<'_, '_> {
             return Leaf::Unknown;
         };
         let values = self.filter.part_values(values);
-        if values.len() > MOST_LISTS {
+        if values.len() > MOST_LISTS || self.is_ordered(asked) {
             return Leaf::Unknown;
         }
         Leaf::Union(values.map(|value| equality_list(index, value)).collect(), false)

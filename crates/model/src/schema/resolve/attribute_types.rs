@@ -219,6 +219,11 @@ fn build(
         unexpanded_definition: definition.print(&str::to_owned).into(),
         hidden: slot.pending.entry.hidden,
         built_in,
+        is_ordered: definition
+            .common
+            .extensions
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("X-ORDERED")),
     })
 }
 
