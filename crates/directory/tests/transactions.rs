@@ -133,6 +133,21 @@ fn it_is_forgotten_if_it_is_not_committed_or_a_bind_comes() {
 }
 
 #[test]
+fn a_bind_that_cannot_be_read_aborts_it_too() {
+    let mut site = Site::populated("");
+    start(&mut site);
+    // The choice of authentication is unknown.
+    let bind = b"\x30\x0c\x02\x01\x09\x60\x07\x02\x01\x03\x04\x00\x85\x00";
+    let (worker, session) = site.parts();
+    let mut out = Vec::new();
+    worker.start(session, bind, &mut out);
+    let answered = |oid: &str| out.windows(oid.len()).any(|octets| octets == oid.as_bytes());
+    assert!(answered(transaction::ABORTED_NOTICE), "the notice: {out:02x?}");
+    site.become_("cn=root,dc=ex");
+    assert_eq!(end(&mut site, true).code, 16_673, "there is none any more");
+}
+
+#[test]
 fn there_is_one_at_most_and_an_update_needs_it() {
     let mut site = Site::populated("");
     assert_eq!(add(&mut site, "x").brief(), (16_673, "invalid transaction identifier"));

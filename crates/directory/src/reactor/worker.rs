@@ -187,8 +187,7 @@ impl Worker {
         };
         session.next_operation += 1;
         if kind == Operation::Bind {
-            session.begin_bind();
-            transaction::abort(session, out);
+            begin_bind(session, out);
         }
         if message.id == MessageId::UNSOLICITED {
             encode_notice_of_disconnection(out, ResultCode::PROTOCOL_ERROR, "message ID is zero");
@@ -514,7 +513,7 @@ impl Worker {
         match error {
             DecodeError::Operation { id, operation, .. } if !fault.disconnect => {
                 if *operation == Operation::Bind {
-                    session.begin_bind();
+                    begin_bind(session, out);
                     session.negotiation = None;
                 }
                 respond::refusal(out, id.value(), *operation, &(*fault).into());
@@ -528,6 +527,12 @@ impl Worker {
             }
         }
     }
+}
+
+/// A bind has come, whether it can be read or not.
+fn begin_bind(session: &mut Session, out: &mut Vec<u8>) {
+    session.begin_bind();
+    transaction::abort(session, out);
 }
 
 impl Batch<'_> {
