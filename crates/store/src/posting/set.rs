@@ -9,6 +9,16 @@ use crate::EntryId;
 /// IDs that a short list holds before it becomes a bitmap.
 const SHORT: usize = 16;
 
+/// Length from which on a run is added as such.
+const LONG_RUN: u64 = 64;
+
+/// Adds ascending IDs. Posting lists are read in ascending order, so they usually belong at the end.
+fn add_ascending(ids: &mut RoaringTreemap, more: &[EntryId]) {
+    if ids.append(more.iter().copied()).is_err() {
+        ids.extend(more.iter().copied());
+    }
+}
+
 /// Entry IDs.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum IdSet {
@@ -80,7 +90,22 @@ impl IdSet {
     }
     /// Adds the IDs of a posting chunk. `None`: damaged.
     pub(crate) fn insert_chunk(&mut self, first: EntryId, value: &[u8]) -> Option<()> {
-        reader::visit(first, value, |from, to| self.insert_run(from, to))
+        if value.len() <= 8 * SHORT && !matches!(self, Self::Many(_)) {
+            return reader::visit(first, value, |from, to| self.insert_run(from, to));
+        }
+        // A bitmap takes many IDs together for a tenth of what they cost one by one.
+        let (ids, mut together) = (self.become_many(), Vec::with_capacity(value.len() + 1));
+        reader::visit(first, value, |from, to| {
+            if to - from < LONG_RUN {
+                together.extend(from..=to);
+            } else {
+                add_ascending(ids, &together);
+                together.clear();
+                ids.insert_range(from..=to);
+            }
+        })?;
+        add_ascending(ids, &together);
+        Some(())
     }
     /// The IDs as a bitmap.
     pub(crate) fn into_treemap(mut self) -> RoaringTreemap {
