@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod completions;
 mod init;
 
 use std::{fs, process::Command};

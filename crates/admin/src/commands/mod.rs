@@ -4,6 +4,7 @@ mod advise;
 mod backup;
 mod changes;
 mod compare_replicas;
+mod completions;
 mod config_file;
 mod explain;
 mod generate;
@@ -74,6 +75,8 @@ enum Command {
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
     Health(health::Health),
+    /// Print a script by which a shell completes the command line of ironbark
+    Completions(completions::Completions),
 }
 
 /// Runs a subcommand; `arguments` begin with the program's name.
@@ -107,6 +110,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Replica(replica) => replica.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
+        Command::Completions(completions) => completions.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

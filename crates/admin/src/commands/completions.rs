@@ -1,0 +1,26 @@
+//! `ironbark completions`: what a shell needs to complete our command lines.
+
+use std::io::Write as _;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::Ironbark;
+
+/// Options of `ironbark completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Ironbark::command(), "ironbark", &mut script);
+        std::io::stdout()
+            .write_all(&script)
+            .map_err(|error| format!("standard output: {error}"))
+    }
+}
