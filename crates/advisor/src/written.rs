@@ -6,8 +6,9 @@ use std::{
 };
 
 use ironbark_config::{
-    Configuration, Disk, Notice, Registry, Survey, Surveyed, SurveyedSection,
+    Configuration, DatabaseConfig, Disk, Notice, Registry, Survey, Surveyed, SurveyedSection,
     olc::{self, Folder, FolderError},
+    parts::Part,
 };
 use ironbark_model::schema::Source;
 
@@ -77,6 +78,39 @@ impl WrittenConfiguration {
             of_file.push(Entry { line, order, dn });
         }
         written
+    }
+
+    /// The databases, in order; the frontend, cn=config and cn=Monitor are not among them unless they are declared.
+    pub fn databases(&self) -> &[DatabaseConfig] {
+        &self.configuration.databases
+    }
+
+    /// Whether it is a configuration directory.
+    pub fn is_directory(&self) -> bool {
+        self.is_tree
+    }
+
+    /// The modules that it loads, in order: the name, and what they are here. `None`: nothing of this name is known.
+    pub fn modules(&self) -> impl Iterator<Item = (&str, Option<Part>)> {
+        let named = self.statements.iter().filter(|statement| statement.means("moduleload"));
+        named.filter_map(|statement| {
+            let argument = &**statement.line.arguments.first()?;
+            Some((argument, self.configuration.registry.parts().module(argument).copied()))
+        })
+    }
+
+    /// Statements that are obeyed, and statements that have no meaning here.
+    pub fn counts(&self) -> (usize, usize) {
+        let meaningless = self
+            .statements
+            .iter()
+            .filter(|one| one.why_meaningless().is_some())
+            .count();
+        let accepted = self
+            .statements
+            .iter()
+            .filter(|one| one.row.is_some() && one.refusal.is_none());
+        (accepted.count() - meaningless, meaningless)
     }
 
     fn new(survey: Survey, main: String, is_tree: bool) -> Self {

@@ -1,6 +1,7 @@
 //! The subcommands of our own.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
+mod check_migration;
 #[path = "../common/mod.rs"]
 mod common;
 mod completions;

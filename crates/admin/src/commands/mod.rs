@@ -3,6 +3,7 @@
 mod advise;
 mod backup;
 mod changes;
+mod check_migration;
 mod compare_replicas;
 mod completions;
 mod config_file;
@@ -65,6 +66,8 @@ enum Command {
     ConfigFile(config_file::ConfigFile),
     /// Copy a database while the server runs, and verify the copy
     Backup(backup::Backup),
+    /// Say whether an installation of OpenLDAP can be taken as it stands, what will differ, and how long it will take
+    CheckMigration(check_migration::CheckMigration),
     /// Show the log of changes of a database
     Changes(changes::Changes),
     /// Compare what servers hold that replicate each other
@@ -106,6 +109,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::ConfigFile(config_file) => config_file.run(),
         Command::Backup(backup) => backup.run(),
         Command::Changes(changes) => changes.run(),
+        Command::CheckMigration(check) => check.run(),
         Command::CompareReplicas(compare) => return compare.run(),
         Command::Replica(replica) => replica.run(),
         Command::Restore(restore) => restore.run(),

@@ -1,0 +1,173 @@
+//! Reads all data as slapadd would, and stores nothing.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    time::Duration,
+};
+
+use ironbark_runtime::Clock;
+
+/// Complaints that are shown; the others are counted.
+const SHOWN: usize = 10;
+/// Longest line of a complaint that is shown.
+const LONGEST: usize = 500;
+
+/// What reading the data has told.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// Entries in all.
+    pub(super) entries: u64,
+    /// Octets of LDIF.
+    pub(super) octets: u64,
+    /// Entries and lines that slapadd would refuse; the first of their complaints.
+    pub(super) refused: u64,
+    pub(super) complaints: Vec<String>,
+    pub(super) took: Duration,
+}
+
+/// Where data comes from.
+pub(super) enum Source<'s> {
+    File(&'s Path),
+    /// slapcat, and the suffix of a database.
+    Slapcat(&'s Path, &'s str),
+}
+
+/// Checks one source. `configuration` is the option and name of the configuration.
+///
+/// # Errors
+/// A program cannot be run, or failed; the file cannot be read.
+pub(super) fn check(
+    source: &Source<'_>,
+    configuration: (&str, &Path),
+    clock: &Clock,
+    checked: &mut Checked,
+) -> Result<(), String> {
+    let before = clock.monotonic();
+    let own = std::env::current_exe().map_err(|error| format!("the program itself: {error}"))?;
+    let mut slapadd = Command::new(own);
+    slapadd
+        .args(["slapadd", "-u", "-c", configuration.0])
+        .arg(configuration.1);
+    slapadd
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut slapadd = spawned(&mut slapadd, OsStr::new("slapadd"))?;
+    let sink = slapadd.stdin.take();
+    let complaints = slapadd.stderr.take();
+    let read = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| complaints.map_or_else(|| Ok((0, Vec::new())), collect));
+        let fed = feed(source, configuration, sink);
+        let collected = reader
+            .join()
+            .unwrap_or_else(|_| Err("slapadd cannot be read".to_owned()));
+        Ok::<_, String>((fed?, collected?))
+    });
+    let ended = slapadd.wait().map_err(|error| format!("slapadd: {error}"))?;
+    let ((octets, entries), (refused, complaints)) = read?;
+    if !ended.success() && refused == 0 {
+        return Err(format!("slapadd ended with {ended}"));
+    }
+    checked.octets += octets;
+    checked.entries += entries;
+    checked.refused += refused;
+    checked.complaints.extend(complaints);
+    checked.complaints.truncate(SHOWN);
+    checked.took += clock.monotonic().saturating_since(before);
+    Ok(())
+}
+
+fn spawned(command: &mut Command, name: &OsStr) -> Result<Child, String> {
+    command.spawn().map_err(|error| format!("{}: {error}", name.display()))
+}
+
+/// Gives slapadd the LDIF, and counts it: octets, entries.
+fn feed(source: &Source<'_>, configuration: (&str, &Path), sink: Option<ChildStdin>) -> Result<(u64, u64), String> {
+    match source {
+        Source::File(path) => {
+            let failed = |error: io::Error| format!("{}: {error}", path.display());
+            copy(BufReader::new(File::open(path).map_err(failed)?), sink).map_err(failed)
+        }
+        Source::Slapcat(program, suffix) => {
+            let mut slapcat = Command::new(program);
+            slapcat
+                .args(["-o", "ldif-wrap=no", configuration.0])
+                .arg(configuration.1);
+            slapcat.args(["-b", suffix]).stdin(Stdio::null()).stdout(Stdio::piped());
+            let mut slapcat = spawned(&mut slapcat, program.as_os_str())?;
+            let copied = match slapcat.stdout.take() {
+                Some(output) => copy(BufReader::new(output), sink),
+                None => Ok((0, 0)),
+            };
+            let ended = slapcat
+                .wait()
+                .map_err(|error| format!("{}: {error}", program.display()))?;
+            if !ended.success() {
+                return Err(format!("{} -b \"{suffix}\" ended with {ended}", program.display()));
+            }
+            copied.map_err(|error| format!("{}: {error}", program.display()))
+        }
+    }
+}
+
+/// Copies to the end of the input, also if slapadd has ended. Returns the numbers of octets and of entries.
+fn copy(mut input: impl BufRead, mut sink: Option<ChildStdin>) -> io::Result<(u64, u64)> {
+    const BEGIN: &[u8] = b"dn:";
+    let (mut octets, mut entries) = (0, 0);
+    // How much of an entry's begin the line has so far; `None`: it begins otherwise.
+    let mut seen = Some(0);
+    loop {
+        let read = input.fill_buf()?;
+        if read.is_empty() {
+            return Ok((octets, entries));
+        }
+        for octet in read {
+            seen = match seen {
+                _ if *octet == b'\n' => Some(0),
+                Some(place) if BEGIN.get(place) == Some(&octet.to_ascii_lowercase()) => {
+                    entries += u64::from(place + 1 == BEGIN.len());
+                    Some(place + 1)
+                }
+                _ => None,
+            };
+        }
+        if sink.as_mut().is_some_and(|sink| sink.write_all(read).is_err()) {
+            sink = None;
+        }
+        let length = read.len();
+        octets += length as u64;
+        input.consume(length);
+    }
+}
+
+/// The number of lines, and the first of them.
+fn collect(output: impl Read) -> Result<(u64, Vec<String>), String> {
+    let (mut count, mut first) = (0, Vec::new());
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.map_err(|error| format!("slapadd: {error}"))?;
+        count += 1;
+        if first.len() < SHOWN {
+            let line = String::from_utf8_lossy(&line);
+            first.push(line.trim_start_matches("slapadd: ").chars().take(LONGEST).collect());
+        }
+    }
+    Ok((count, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_counted_wherever_pieces_end() {
+        let ldif = "dn: a\ncn: dn: x\n\nDN:: b\n dn: folded\n\n# dn: no\ndn: c";
+        for capacity in 1..ldif.len() {
+            let input = BufReader::with_capacity(capacity, ldif.as_bytes());
+            assert_eq!(copy(input, None).unwrap(), (ldif.len() as u64, 3), "{capacity}");
+        }
+    }
+}
