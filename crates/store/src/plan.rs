@@ -24,7 +24,12 @@ pub use candidates::Candidates;
 use conjunction::{Ahead, Conjunction};
 pub(crate) use scope::candidates as scope_candidates;
 
-use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet, view::WalkedChains};
+use crate::{
+    EntryId, StoreError, View,
+    catalog::Catalog,
+    posting::{FewIds, IdSet},
+    view::WalkedChains,
+};
 
 /// The kind of a filter item, as slapd's candidate functions are divided.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -85,7 +90,7 @@ pub(crate) enum Source {
     /// One entry.
     One(EntryId),
     /// A few.
-    Short(SmallVec<[EntryId; 16]>),
+    Short(FewIds),
     /// Many.
     Many(Arc<RoaringTreemap>),
     /// The common IDs of lists, read only when needed, except for a batch that was read ahead.

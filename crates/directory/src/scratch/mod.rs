@@ -1,5 +1,6 @@
 //! State that a thread keeps from one operation to the next: memory, caches, the last snapshot.
 
+mod caches;
 pub(crate) mod dn_cache;
 pub(crate) mod shared_entries;
 
@@ -7,17 +8,19 @@ use std::{rc::Rc, sync::Arc};
 
 use ironbark_model::{Budget, Dn};
 use ironbark_store::{AnswerCache, HeldSnapshot, StoreError, View};
-use rustc_hash::FxHashMap;
 
 use crate::{
     Configuration, Directory, NamingContext,
     access::{DecisionCache, SubjectDecisions},
-    overlay::facts::{Facts, KnownFacts},
+    overlay::facts::Facts,
     request::context::RequestContext,
     statistics::Shard,
 };
 
-use self::shared_entries::SharedEntries;
+use self::{
+    caches::{AllCaches, Caches},
+    shared_entries::SharedEntries,
+};
 
 pub(crate) use self::dn_cache::DnCache;
 
@@ -37,7 +40,7 @@ pub(crate) struct Scratch {
     pub(crate) normalized: Vec<u8>,
     dn: String,
     pub(crate) base: LastBase,
-    caches: FxHashMap<u64, Caches>,
+    caches: AllCaches,
     standings: DecisionCache,
     /// Entries that several consumers are sent.
     pub(crate) shared: SharedEntries,
@@ -48,15 +51,6 @@ pub(crate) struct Scratch {
     /// The last snapshot, for the next request while nothing is committed. [`Worker::rest`] drops it: no snapshot
     /// outlives a wait.
     snapshot: Option<HeldSnapshot>,
-}
-
-/// The caches of a reactor for one database.
-#[derive(Default)]
-struct Caches {
-    names: DnCache,
-    answers: AnswerCache,
-    /// The facts of its overlays, and the version of the snapshot that they are of.
-    facts: Option<(Arc<KnownFacts>, u64, Arc<Facts>)>,
 }
 
 /// Parts of [`Scratch`].
@@ -90,7 +84,7 @@ impl Scratch {
             normalized: Vec::new(),
             dn: String::new(),
             base: LastBase::default(),
-            caches: FxHashMap::default(),
+            caches: AllCaches::default(),
             standings: DecisionCache::default(),
             shared: SharedEntries::default(),
             budget: Rc::new(Budget::new(0)),
@@ -134,7 +128,7 @@ impl Scratch {
             return Ok(Some(snapshot));
         }
         let snapshot = database.hold()?;
-        let cache = self.caches.entry(context.cache).or_default();
+        let cache = self.caches.of(context.cache);
         cache.names.refresh(snapshot.view())?;
         Ok(Some(snapshot))
     }
@@ -156,7 +150,7 @@ impl Scratch {
             return Ok(None);
         }
         let (of, version) = (&overlays.known_facts, view.version());
-        let cached = &mut self.caches.entry(context.cache).or_default().facts;
+        let cached = &mut self.caches.of(context.cache).facts;
         if let Some((known, seen, facts)) = cached
             && Arc::ptr_eq(known, of)
             && *seen == version
@@ -180,7 +174,7 @@ impl Scratch {
 
     /// The caches of a database, and working memory, borrowed separately.
     pub(crate) fn parts(&mut self, context: &NamingContext) -> Parts<'_> {
-        let Caches { names, answers, .. } = self.caches.entry(context.cache).or_default();
+        let Caches { names, answers, .. } = self.caches.of(context.cache);
         Parts {
             names,
             answers,

@@ -165,6 +165,8 @@ pub struct CompiledFilter {
     pub bytes: Vec<u8>,
     /// Whether some item asks all attributes that its rule applies to.
     pub asks_any_attribute: bool,
+    /// Whether some attribute has `X-ORDERED` values.
+    pub(super) asks_ordered: bool,
 }
 
 /// Which stored values may answer an item.
@@ -287,7 +289,7 @@ impl CompiledFilter {
         self.slots.clear();
         self.parts.clear();
         self.bytes.clear();
-        self.asks_any_attribute = false;
+        (self.asks_any_attribute, self.asks_ordered) = (false, false);
     }
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {
@@ -463,7 +465,8 @@ impl<'c> Compiler<'c> {
         if slots.len() >= MANY {
             self.numbers.insert(description.clone(), number);
         }
-        slots.push(description);
+        self.filter.asks_ordered |= self.schema.attribute_type(description.attribute_type).is_ordered;
+        self.filter.slots.push(description);
         Some(Slot(number))
     }
 }

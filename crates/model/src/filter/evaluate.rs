@@ -466,7 +466,7 @@ impl Values<'_, '_> {
 
     /// Whether values of the attribute have a place before them that an assertion need not name.
     fn is_ordered(&self, slot: Slot) -> bool {
-        let asked = self.filter.slot(slot);
+        let asked = self.filter.slot(slot).filter(|_| self.filter.asks_ordered);
         asked.is_some_and(|asked| self.schema.attribute_type(asked.attribute_type).is_ordered)
     }
 

@@ -17,7 +17,7 @@ pub struct Candidates<'t> {
 }
 
 enum Inner<'t> {
-    Short(smallvec::IntoIter<[EntryId; 16]>),
+    Short(smallvec::IntoIter<[EntryId; 4]>),
     Many {
         ids: std::sync::Arc<roaring::RoaringTreemap>,
         buffer: std::vec::IntoIter<EntryId>,

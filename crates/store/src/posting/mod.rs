@@ -9,4 +9,4 @@ mod reader;
 pub(crate) mod set;
 
 pub(crate) use cursor::{Cursor, ListName};
-pub(crate) use set::IdSet;
+pub(crate) use set::{FewIds, IdSet};

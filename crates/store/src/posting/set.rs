@@ -9,6 +9,10 @@ use crate::EntryId;
 /// IDs that a short list holds before it becomes a bitmap.
 const SHORT: usize = 16;
 
+/// A few ascending IDs. More than four take memory: a plan is moved more often than a filter has five to sixteen
+/// entries.
+pub(crate) type FewIds = SmallVec<[EntryId; 4]>;
+
 /// Length from which on a run is added as such.
 const LONG_RUN: u64 = 64;
 
@@ -28,7 +32,7 @@ pub(crate) enum IdSet {
     /// One: the usual answer of an equality index; takes no memory.
     One(EntryId),
     /// A few, ascending.
-    Short(SmallVec<[EntryId; SHORT]>),
+    Short(FewIds),
     /// Many.
     Many(RoaringTreemap),
 }
