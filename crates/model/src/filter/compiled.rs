@@ -165,8 +165,6 @@ pub struct CompiledFilter {
     pub bytes: Vec<u8>,
     /// Whether some item asks all attributes that its rule applies to.
     pub asks_any_attribute: bool,
-    /// Whether some attribute has `X-ORDERED` values.
-    pub(super) asks_ordered: bool,
 }
 
 /// Which stored values may answer an item.
@@ -289,7 +287,7 @@ impl CompiledFilter {
         self.slots.clear();
         self.parts.clear();
         self.bytes.clear();
-        (self.asks_any_attribute, self.asks_ordered) = (false, false);
+        self.asks_any_attribute = false;
     }
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {
@@ -465,8 +463,7 @@ impl<'c> Compiler<'c> {
         if slots.len() >= MANY {
             self.numbers.insert(description.clone(), number);
         }
-        self.filter.asks_ordered |= self.schema.attribute_type(description.attribute_type).is_ordered;
-        self.filter.slots.push(description);
+        slots.push(description);
         Some(Slot(number))
     }
 }

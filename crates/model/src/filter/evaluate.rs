@@ -8,11 +8,12 @@ use super::{
     compiled::{CompiledFilter, Guard, Node, Slot, Truth, ValueSource},
     forms::FormCache,
     item::rule_applies,
+    ordered::{behind_place, is_ordered},
 };
 use crate::{
     AttributeDescription, Budget, Schema,
     budget::cost_of,
-    matching::{self, MatchingRule, behind_number},
+    matching::{self, MatchingRule},
 };
 
 impl std::ops::Not for Truth {
@@ -457,17 +458,16 @@ impl Values<'_, '_> {
                 _ => {}
             }
         }
-        let (schema, is_ordered) = (self.schema, self.is_ordered(slot));
+        let (schema, filter) = (self.schema, self.filter);
         self.any(Some(slot), rule, dn_attributes, |value| {
             rule.matches(schema, value, assertion)
-                || is_ordered && behind_number(value).is_some_and(|value| rule.matches(schema, value, assertion))
+                || behind_place(schema, filter, slot, value).is_some_and(|value| rule.matches(schema, value, assertion))
         })
     }
 
     /// Whether values of the attribute have a place before them that an assertion need not name.
     fn is_ordered(&self, slot: Slot) -> bool {
-        let asked = self.filter.slot(slot).filter(|_| self.filter.asks_ordered);
-        asked.is_some_and(|asked| self.schema.attribute_type(asked.attribute_type).is_ordered)
+        is_ordered(self.schema, self.filter, slot)
     }
 
     /// Whether some value equals one of the assertion values `parts`, which are sorted.
@@ -496,10 +496,10 @@ impl Values<'_, '_> {
             }
             None => {}
         }
-        let is_ordered = self.is_ordered(slot);
+        let schema = self.schema;
         let is_part = |value: &[u8]| parts.binary_search_by(|part| filter.value(part).cmp(value)).is_ok();
         self.any(Some(slot), rule, false, |value| {
-            is_part(value) || is_ordered && behind_number(value).is_some_and(is_part)
+            is_part(value) || behind_place(schema, filter, slot, value).is_some_and(is_part)
         })
     }
 

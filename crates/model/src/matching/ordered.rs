@@ -1,8 +1,14 @@
 //! Values with a place before them: `{1}mdb` of types with `X-ORDERED` (draft-chu-ldap-xordered-00).
 
 /// What stands behind the `{n}` of a normal form. `None`: it has no such number.
+#[inline]
 pub(crate) fn behind_number(value: &[u8]) -> Option<&[u8]> {
-    let rest = value.strip_prefix(b"{")?;
+    number(value.strip_prefix(b"{")?)
+}
+
+/// The same behind `{`.
+#[cold]
+fn number(rest: &[u8]) -> Option<&[u8]> {
     let end = rest.iter().position(|byte| *byte == b'}')?;
     let (number, rest) = rest.split_at(end);
     let digits = number.strip_prefix(b"-").unwrap_or(number);

@@ -281,6 +281,9 @@ impl ValueSource for RecordSource<'_, '_> {
         self.visit_dn(dn, &wanted, visit);
     }
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool> {
+        if self.record.view.derived.is_none() && self.record.header.flags & FLAG_EXTERNAL == 0 {
+            return None;
+        }
         if let Some(asked) = self.description(slot)
             && let Some(derived) = self.record.view.deriving_of(asked, Purpose::Match)
         {
