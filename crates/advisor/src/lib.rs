@@ -7,6 +7,7 @@ mod error;
 mod finding;
 pub mod index;
 mod log;
+mod masked;
 mod review;
 mod written;
 

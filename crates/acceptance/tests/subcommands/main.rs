@@ -6,6 +6,7 @@ mod check_migration;
 mod common;
 mod completions;
 mod init;
+mod support_bundle;
 
 use std::{fs, process::Command};
 

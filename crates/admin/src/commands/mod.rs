@@ -26,6 +26,7 @@ pub(crate) mod slapmodify;
 pub(crate) mod slappasswd;
 pub(crate) mod slapschema;
 pub(crate) mod slaptest;
+mod support_bundle;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -78,6 +79,8 @@ enum Command {
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
     Health(health::Health),
+    /// Write what a helper needs to know of a server into one text file, without passwords
+    SupportBundle(support_bundle::SupportBundle),
     /// Print a script by which a shell completes the command line of ironbark
     Completions(completions::Completions),
 }
@@ -114,6 +117,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Replica(replica) => replica.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),
+        Command::SupportBundle(bundle) => bundle.run(),
         Command::Completions(completions) => completions.run(),
     };
     match result {

@@ -15,3 +15,4 @@ pub(crate) mod owner;
 pub(crate) mod progress;
 pub(crate) mod replicas;
 pub(crate) mod target;
+pub(crate) mod written;

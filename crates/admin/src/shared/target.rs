@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{chosen::Chosen, options::Options};
+use ironbark_advisor::WrittenConfiguration;
+
+use super::{chosen::Chosen, options::Options, written::written};
 
 /// A database of a configuration.
 #[derive(Clone, Debug, Args)]
@@ -33,6 +35,14 @@ impl Target {
     pub(crate) fn is_given(&self) -> bool {
         self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
     }
+    /// The configuration as it is written.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub(crate) fn written(&self) -> Result<WrittenConfiguration, String> {
+        written(self.config.as_deref(), self.config_directory.as_deref())
+    }
+
     /// The database, without those glued to it.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ mod indexes;
 mod old;
 mod passwords;
 mod protection;
-mod secrets;
+pub(crate) mod secrets;
 mod statements;
 
 use std::path::PathBuf;

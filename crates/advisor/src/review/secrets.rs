@@ -113,7 +113,7 @@ fn readable_files(written: &WrittenConfiguration, findings: &mut Findings) {
 }
 
 /// Whether a statement holds a secret.
-fn holds_secret(statement: &Surveyed) -> bool {
+pub(crate) fn holds_secret(statement: &Surveyed) -> bool {
     let has_credentials = || {
         let mut words = statement.line.arguments.iter();
         words.any(|word| word.to_ascii_lowercase().starts_with("credentials="))

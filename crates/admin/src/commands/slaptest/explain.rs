@@ -8,10 +8,10 @@ use std::{
     process::ExitCode,
 };
 
-use ironbark_advisor::{WrittenConfiguration, review};
-use ironbark_config::olc::Folder;
+use ironbark_advisor::review;
 
 use super::report;
+use crate::shared::written::written;
 
 /// The configuration loads, but something in it is unsafe. If it does not load, the status is 1, as for slaptest
 /// without `--explain`.
@@ -84,21 +84,7 @@ impl Explain {
         listeners: Option<&str>,
         is_quiet: bool,
     ) -> Result<ExitCode, String> {
-        let registry = ironbark_overlays::registry();
-        let of_file = |file: &Path| WrittenConfiguration::of_file(file, &registry).map_err(|error| error.to_string());
-        let written = match (file, folder) {
-            (Some(_), Some(_)) => return Err("--explain takes -f or -F, not both".to_owned()),
-            (Some(file), None) => of_file(file)?,
-            (None, Some(folder)) => WrittenConfiguration::of_folder(folder.to_owned(), &registry),
-            (None, None) => {
-                let usual = ironbark_server::usual_folder();
-                if Folder::new(&usual, &registry).holds_configuration() {
-                    WrittenConfiguration::of_folder(usual, &registry)
-                } else {
-                    of_file(&ironbark_server::usual_file())?
-                }
-            }
-        };
+        let written = written(file, folder)?;
         let findings = review(&written, listeners, &self.logs).map_err(|error| error.to_string())?;
         if !is_quiet {
             let text = match self.form {

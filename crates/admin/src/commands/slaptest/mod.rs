@@ -2,7 +2,7 @@
 //! the configuration.
 
 mod explain;
-mod report;
+pub(super) mod report;
 
 use std::{ffi::OsString, process::ExitCode};
 

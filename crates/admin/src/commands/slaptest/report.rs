@@ -6,7 +6,7 @@ use ironbark_advisor::{Class, Finding, Findings, Place};
 use serde_json::{Value, json};
 
 /// A line for each finding, and the summary.
-pub(super) fn text(findings: &Findings) -> String {
+pub(in crate::commands) fn text(findings: &Findings) -> String {
     let mut text = String::new();
     for finding in findings.iter() {
         // Writing to a string cannot fail.
