@@ -16,7 +16,9 @@ use crate::{
         password_modify::{self, PasswordModifyRequest},
         refresh::{self, RefreshRequest},
         replica_digest::{ReplicaDigest, ReplicaDigestRequest},
-        start_tls, who_am_i,
+        start_tls,
+        verify_credentials::{VerifyCredentialsRequest, VerifyCredentialsResponse},
+        who_am_i,
     },
     frame,
     response::sync_info,
@@ -45,6 +47,7 @@ pub fn ldap_message(data: &[u8]) {
             let _ = ReplicaDigestRequest::decode(request.value);
             let _ = cancel::decode_request(request.value);
             let _ = RefreshRequest::decode(request.value);
+            verify_credentials_request(request.value, &limits);
         }
         let mut out = Vec::new();
         message.encode(&mut out);
@@ -68,6 +71,7 @@ pub fn ldap_message(data: &[u8]) {
             let _ = password_modify::decode_generated_password(response.value.unwrap_or_default());
             let _ = refresh::decode_response(response.value.unwrap_or_default());
             let _ = ReplicaDigest::decode(response.value.unwrap_or_default());
+            verify_credentials_response(response.value.unwrap_or_default());
         }
         let mut out = Vec::new();
         message.encode(&mut out);
@@ -104,7 +108,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 29, value, &limits,
+    control_values!(choice % 31, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -119,9 +123,9 @@ pub fn control(data: &[u8]) {
         20 => ValueSort,
         21 => VirtualListView,
         23 => SyncRequest,
-        27 => PersistentSearch,
+        29 => PersistentSearch,
     );
-    match choice % 29 {
+    match choice % 31 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -135,7 +139,9 @@ pub fn control(data: &[u8]) {
         24 => sync_message(value),
         25 => _ = (SyncState::decode_value(value), SyncDone::decode_value(value)),
         26 => _ = DirSyncResponse::decode_value(value),
-        28 => _ = EntryChange::decode_value(value),
+        27 => verify_credentials_request(Some(value), &limits),
+        28 => verify_credentials_response(value),
+        30 => _ = EntryChange::decode_value(value),
         _ => {}
     }
 }
@@ -156,6 +162,24 @@ fn password_modify_request(value: &[u8]) {
         request.encode(&mut again);
         let again = PasswordModifyRequest::decode(Some(&again));
         assert_eq!(again, Ok(request), "a password modify request came back changed");
+    }
+}
+
+fn verify_credentials_request(value: Option<&[u8]>, limits: &DecodeLimits) {
+    if let Ok(request) = VerifyCredentialsRequest::decode(value, limits) {
+        let mut again = Vec::new();
+        request.encode(&mut again);
+        let again = VerifyCredentialsRequest::decode(Some(&again), limits);
+        assert_eq!(again, Ok(request), "a verify credentials request came back changed");
+    }
+}
+
+fn verify_credentials_response(value: &[u8]) {
+    if let Ok(response) = VerifyCredentialsResponse::decode(value) {
+        let mut again = Vec::new();
+        response.encode(&mut again);
+        let again = VerifyCredentialsResponse::decode(&again);
+        assert_eq!(again, Ok(response), "a verify credentials response came back changed");
     }
 }
 

@@ -21,6 +21,7 @@ mod site;
 mod strings;
 mod tools;
 mod turns;
+mod verifications;
 mod views;
 mod watchers;
 #[path = "../overload/wire.rs"]

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
     path::Path,
 };
@@ -9,6 +10,8 @@ use std::{
 use ironbark_testkit::{Credentials, Flavor, Listen, Server, Tool};
 
 use crate::site::{ANN, BASE, BOB, DATA, NOBODY, RULES, run, user};
+use crate::verifications;
+use crate::wire::{connect, read_message};
 
 const NOBODY_ID: u32 = 65_534;
 
@@ -255,10 +258,23 @@ fn handle_secrets(server: &Server) {
     }
 }
 
+/// The same by Verify Credentials.
+fn verify_secrets(server: &Server) {
+    let mut stream = connect(server);
+    for request in [
+        verifications::simple(1, ANN, b"VcSecret12"),
+        verifications::simple(2, ANN, b"AnnSecret3"),
+        verifications::sasl(None, "PLAIN", Some(b"\0ann\0VcSecret13")),
+    ] {
+        stream.write_all(&request).unwrap();
+        read_message(&mut stream).unwrap();
+    }
+}
+
 #[test]
 fn no_secret_is_logged_at_any_level() {
     let config = format!(
-        "{}{RULES}",
+        "moduleload vc\nsasl-secprops none\n{}{RULES}",
         Server::PEOPLE_CONFIG
             .replace("rootpw secret", "rootpw RootSecret1")
             .replace("database mdb", "database config\nrootpw ConfSecret2\ndatabase mdb")
@@ -267,9 +283,13 @@ fn no_secret_is_logged_at_any_level() {
     server.slapadd(&DATA.replace("annspass", "AnnSecret3")).unwrap();
     server.launch().unwrap();
     handle_secrets(&server);
+    verify_secrets(&server);
     server.stop().unwrap();
     let log = server.log();
-    assert!(log.contains("BIND dn=\"uid=ann"), "something is logged: {log}");
+    assert!(
+        log.contains("VERIFYCREDENTIALS BIND dn=\"uid=ann"),
+        "something is logged: {log}"
+    );
     let told: Vec<&str> = log
         .lines()
         .filter(|line| line.contains("Secret") || line.contains("U2VjcmV0"))

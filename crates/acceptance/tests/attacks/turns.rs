@@ -12,11 +12,12 @@ use ironbark_testkit::{Credentials, Flavor, Listen, Server};
 
 use crate::process::memory;
 use crate::site::{ANN, BOB, DATA, run, site_with, template, user};
+use crate::verifications;
 use crate::wire::{self, connect, element, read_message};
 
 /// A server that hashes slowly, in which Ann has a slow hash.
 fn slow_site() -> Server {
-    let server = site_with("password-hash {ARGON2}", "");
+    let server = site_with("moduleload vc\npassword-hash {ARGON2}", "");
     let changed = run(&server, &Credentials::ROOT, "ldappasswd", &["-s", "annspass", ANN], "");
     assert_eq!(changed.code(), Some(0), "{}", changed.stderr);
     server
@@ -57,6 +58,34 @@ fn who_changes_hundreds_of_passwords_waits_alone() {
         // When the connection ends, its requests end too.
         flood.shutdown(Shutdown::Both).unwrap();
         assert!(before_others < 400, "{before_others} of {CHANGES} went first");
+    });
+    assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
+}
+
+#[test]
+fn who_has_hundreds_of_passwords_verified_waits_alone() {
+    const GUESSES: u32 = 400;
+    let server = slow_site();
+    let mut flood = connect(&server);
+    let requests: Vec<u8> = (0..GUESSES)
+        .flat_map(|id| verifications::simple(id + 2, ANN, b"wrong"))
+        .collect();
+    flood.write_all(&requests).unwrap();
+    let answered = AtomicUsize::new(0);
+    let mut reading = flood.try_clone().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while let Some((_, tag, content)) = read_message(&mut reading) {
+                assert_eq!((tag, wire::result_code(&content)), (wire::EXTENDED_RESPONSE, 49));
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for _ in 0..3 {
+            assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
+        }
+        let before_others = answered.load(Ordering::Relaxed);
+        flood.shutdown(Shutdown::Both).unwrap();
+        assert!(before_others < 200, "{before_others} of {GUESSES} went first");
     });
     assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
 }

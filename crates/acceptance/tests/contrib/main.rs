@@ -9,5 +9,6 @@ mod authzid;
 mod automember;
 mod dna;
 mod smbk5pwd;
+mod verify_credentials;
 
 const BASE: &str = "dc=example,dc=com";

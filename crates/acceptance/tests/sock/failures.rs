@@ -205,3 +205,36 @@ s.close()
     assert_eq!(outcome.code(), Some(0), "{outcome:?}");
     program.notes_with("-- given up");
 }
+
+#[test]
+fn a_bind_beside_the_session_is_of_no_connection_that_the_program_knows() {
+    let config = config("extensions binddn connid").replace("database sock", "moduleload vc\ndatabase sock");
+    let server = Server::start(Flavor::Ironbark, &config).unwrap();
+    let replies = [("^BIND.*known", "RESULT\ncode: 0"), ("^BIND", "RESULT\ncode: 49")];
+    let program = Program::start(&server, &replies);
+    let script = r"
+import ldap, ldap.extop, os
+class Verify(ldap.extop.ExtendedRequest):
+    def __init__(self, name, password):
+        bind = b'\x04%c%s\x80%c%s' % (len(name), name, len(password), password)
+        self.requestName, self.value = '1.3.6.1.4.1.4203.666.6.5', b'\x30%c%s' % (len(bind), bind)
+    def encodedRequestValue(self): return self.value
+c = ldap.initialize(os.environ['LDAP_URL'])
+for password in b'known', b'guess':
+    try: print(c.extop_s(Verify(b'cn=a,o=second', password)))
+    except ldap.INVALID_CREDENTIALS: print('wrong')
+    print(repr(c.whoami_s()))
+c.simple_bind_s('cn=last,o=second', 'known')
+";
+    let outcome = server.python(script).unwrap().success().unwrap();
+    let right = r"(None, b'0\x05\x02\x01\x00\x04\x00')";
+    assert_eq!(outcome.stdout, format!("{right}\n''\nwrong\n''\n"));
+    let notes = program.notes_with("dn: cn=last,o=second\n");
+    let lines = notes.lines().filter(|line| line.starts_with("connid: "));
+    let connections: Vec<&str> = lines.take(3).collect();
+    let [first, second, own] = connections[..] else {
+        panic!("{notes}");
+    };
+    assert_eq!([first, second], [&format!("connid: {}", u64::MAX); 2]);
+    assert_ne!(own, first);
+}

@@ -47,6 +47,8 @@ pub struct Configuration {
     pub(crate) operation_rules: Vec<Arc<OperationRules>>,
     /// What the overlays of all databases add.
     pub(crate) of_overlays: OfOverlays,
+    /// Whether module vc is loaded, which brings Verify Credentials.
+    pub(crate) verifies_credentials: bool,
     /// `password-hash`, resolved.
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE, without SASL mechanisms; one entry.
@@ -104,11 +106,12 @@ impl Configuration {
     }
 
     /// The extended operation with this name. As in slapd, StartTLS is `None` unless TLS is configured. The operation
-    /// of an overlay is `None` unless the overlay is configured.
+    /// of an overlay or of a module is `None` unless that is configured.
     pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
         let has_tls = self.settings.tls.is_configured();
         lookup(name).filter(|row| match row.operation {
             ExtendedOperation::StartTls => has_tls,
+            ExtendedOperation::VerifyCredentials => self.verifies_credentials,
             ExtendedOperation::OfOverlay => self.of_overlays.extended.contains(&row.oid),
             _ => true,
         })

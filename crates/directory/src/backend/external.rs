@@ -45,7 +45,7 @@ pub struct ExternalRequest {
 pub struct ExternalAsker {
     /// Message ID of the request.
     pub message_id: i32,
-    /// `conn=` of the log.
+    /// `conn=` of the log; the greatest number for what is of no connection.
     pub connection: u64,
     /// Authorization identity; empty for anonymous.
     pub dn: String,
@@ -60,7 +60,11 @@ impl ExternalAsker {
     pub fn of(origin: &RequestContext) -> Self {
         Self {
             message_id: origin.message_id,
-            connection: origin.connection,
+            // A program that keeps books about connections must not take this bind for one of the connection's.
+            connection: match origin.verification {
+                Some(_) => u64::MAX,
+                None => origin.connection,
+            },
             dn: origin.identity.dn.pretty().to_owned(),
             peer: origin.peer.name.clone(),
             ssf: origin.strength.ssf,

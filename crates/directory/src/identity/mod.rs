@@ -3,4 +3,5 @@
 pub(crate) mod proxied;
 pub(crate) mod secrets;
 pub(crate) mod session;
+pub(crate) mod verification;
 pub(crate) mod verify;

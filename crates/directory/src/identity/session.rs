@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::verification::KeptNegotiation;
 use crate::{
     request::{
         identity::{Identity, Peer, Strength, TlsChannel},
@@ -34,6 +35,8 @@ pub struct Session {
     pub(crate) channel: Option<Arc<TlsChannel>>,
     /// A SASL negotiation that is not finished.
     pub(crate) negotiation: Option<Box<Negotiation>>,
+    /// The one of Verify Credentials, which is beside the connection's own.
+    pub(crate) verification: Option<KeptNegotiation>,
     /// The security layer that a bind has negotiated, until the connection uses it.
     layer: Option<Box<dyn SecurityLayer>>,
     /// Operations under way by message ID, for Abandon and Cancel.
@@ -59,6 +62,7 @@ impl Session {
             is_tls: false,
             channel: None,
             negotiation: None,
+            verification: None,
             layer: None,
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
@@ -109,9 +113,11 @@ impl Session {
     }
 
     /// A bind request has come. In any case, operations under way are abandoned, and the connection is anonymous until
-    /// a bind succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that continues it.
+    /// a bind succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that continues it; one of Verify
+    /// Credentials ends.
     pub(crate) fn begin_bind(&mut self) {
         self.stop_all();
+        self.verification = None;
         self.identity = Arc::default();
         self.restriction = Restriction::default();
     }

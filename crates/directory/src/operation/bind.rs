@@ -485,5 +485,6 @@ fn verified(directory: &Directory, origin: &RequestContext, dn: Dn, is_accepted:
         identity,
         negotiation: None,
         layer: None,
+        verification: origin.verification.clone(),
     }
 }

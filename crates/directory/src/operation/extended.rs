@@ -9,7 +9,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, ResultCode};
 
-use super::{overlay_operation, password_modify, replica_digest, transaction};
+use super::{overlay_operation, password_modify, replica_digest, transaction, verify_credentials};
 use crate::{
     Configuration, Directory, OperationError,
     backend::call::Call,
@@ -20,16 +20,18 @@ use crate::{
     },
     refusal::ExtendedRefusal,
     request::{context::RequestContext, stop::Cancellation},
+    scratch::Scratch,
 };
 
 /// Begins an extended operation.
 pub(crate) fn start(
-    directory: &Arc<Directory>,
+    scratch: &mut Scratch,
     session: &mut Session,
     call: &mut Call<'_, '_>,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
+    let directory = &Arc::clone(scratch.directory());
     let (configuration, origin) = (call.configuration, &mut *call.origin);
     let row = configuration.extended_operation(request.name);
     let row = row.ok_or(ExtendedRefusal::Unsupported)?;
@@ -60,6 +62,9 @@ pub(crate) fn start(
                 transaction::end(directory, session, origin, request.value, out)
             }
         }
+        ExtendedOperation::VerifyCredentials => {
+            verify_credentials::start(scratch, session, call, row, request.value, out)
+        }
         ExtendedOperation::OfOverlay => overlay_operation::start(directory, call, row, request.value),
     }
 }
@@ -78,7 +83,8 @@ pub(crate) fn subject(
         | ExtendedOperation::Cancel
         | ExtendedOperation::StartTls
         | ExtendedOperation::StartTransaction
-        | ExtendedOperation::EndTransaction => None,
+        | ExtendedOperation::EndTransaction
+        | ExtendedOperation::VerifyCredentials => None,
     }
 }
 
@@ -114,6 +120,7 @@ fn start_tls(
         session.searches.paged.clear();
     }
     session.is_tls = true;
+    session.verification = None;
     transaction::abort(session, out);
     succeed(directory, origin, None, out);
     Ok(Begun::StartTls)

@@ -30,4 +30,5 @@ mod sasl_turn;
 pub(crate) mod second_factor;
 pub(crate) mod submit;
 pub(crate) mod transaction;
+pub(crate) mod verify_credentials;
 pub(crate) mod write_checks;

@@ -119,6 +119,7 @@ fn submit(turn: Turn) -> Result<Begun, OperationError> {
             identity: answer.identity,
             negotiation: answer.negotiation,
             layer: answer.layer,
+            verification: origin.verification.clone(),
         });
     })
 }

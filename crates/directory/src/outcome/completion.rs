@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::{
-    request::{identity::Identity, stop::StopFlag},
+    request::{context::Verification, identity::Identity, stop::StopFlag},
     sasl::{Negotiation, SecurityLayer},
 };
 
@@ -42,4 +42,6 @@ pub struct Completion {
     pub(crate) negotiation: Option<Box<Negotiation>>,
     /// The layer that protects the connection from here on, after a bind.
     pub(crate) layer: Option<Box<dyn SecurityLayer>>,
+    /// The bind was beside the session: its identity and layer are not the connection's.
+    pub(crate) verification: Option<Arc<Verification>>,
 }

@@ -119,5 +119,6 @@ fn completion(
         identity,
         negotiation: None,
         layer: None,
+        verification: origin.verification.clone(),
     }
 }

@@ -228,7 +228,8 @@ fn extended(
         Some(ExtendedOperation::StartTransaction) => stats!(origin, "TXN START"),
         Some(ExtendedOperation::EndTransaction) => stats!(origin, "TXN END"),
         Some(ExtendedOperation::ReplicaDigest) => stats!(origin, "REPLICA DIGEST"),
-        Some(ExtendedOperation::OfOverlay) => {}
+        // The bind has lines of its own.
+        Some(ExtendedOperation::VerifyCredentials | ExtendedOperation::OfOverlay) => {}
         None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
     }
 }

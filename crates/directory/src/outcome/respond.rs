@@ -178,6 +178,7 @@ pub(crate) fn write_completion(
         identity,
         negotiation: None,
         layer: None,
+        verification: origin.verification.clone(),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
     operation::{
         abandon, bind,
         compare::{self, Compared},
-        extended, submit, transaction,
+        extended, submit, transaction, verify_credentials,
     },
     outcome::{
         completion::{Begun, Completion, Submitted},
@@ -184,6 +184,7 @@ impl Worker {
             tracked: None,
             responses: None,
             pdu: None,
+            verification: None,
         };
         session.next_operation += 1;
         if kind == Operation::Bind {
@@ -342,9 +343,7 @@ impl Worker {
                 respond::code(out, call.origin.message_id, Operation::Compare, code);
                 Ok(self.answered(call.origin, Outcome::new(Operation::Compare, code, "")))
             }
-            Request::Extended(request) => {
-                extended::start(&self.directory, session, call, request, out).map(Started::from)
-            }
+            Request::Extended(request) => extended::start(scratch, session, call, request, out).map(Started::from),
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
                 if let Some(control) = &call.controls.transaction {
                     let (identifier, kind) = (control.value.0, call.kind());
@@ -479,6 +478,14 @@ impl Worker {
     /// Ends an operation that ran elsewhere: appends its response, and updates the session.
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
         session.conclude(completion.message_id, &completion.stop);
+        if let Some(verification) = completion.verification {
+            let ended = verify_credentials::Ended {
+                response: completion.response,
+                identity: completion.identity,
+                negotiation: completion.negotiation,
+            };
+            return verify_credentials::finish(&self.directory, session, &verification, ended, out);
+        }
         if let Some(identity) = completion.identity {
             session.identity = identity;
         }

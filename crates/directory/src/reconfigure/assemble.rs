@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    ConfigError, SchemaKind, SchemaStatement, SettingError,
+    ConfigError, GlobalConfig, Registry, SchemaKind, SchemaStatement, SettingError,
     access::{AccessRule, AttributeTarget},
     overlay::OverlayConfig,
 };
@@ -102,6 +102,7 @@ fn configuration(
     // Of the root DSE, also without a database.
     of_overlays.has_search_hooks |= !frontend.overlays().searches.is_empty();
     let mut configuration = Configuration {
+        verifies_credentials: loads(&read.registry, &read.global, "vc"),
         registry: read.registry,
         clock,
         decode_limits: DecodeLimits {
@@ -131,6 +132,20 @@ fn configuration(
     configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
     Ok(configuration)
+}
+
+/// Whether a module is loaded.
+fn loads(registry: &Registry, settings: &GlobalConfig, module: &str) -> bool {
+    let mut arguments = settings
+        .modules
+        .iter()
+        .filter_map(|line| line.split_whitespace().next());
+    arguments.any(|argument| {
+        registry
+            .parts()
+            .module(argument)
+            .is_some_and(|part| part.name == module)
+    })
 }
 
 /// The additions of the overlays of all databases.

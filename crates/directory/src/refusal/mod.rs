@@ -60,6 +60,7 @@ mod sasl;
 mod search;
 mod sync;
 mod transaction;
+mod verification;
 mod write;
 
 pub(crate) use {
@@ -85,6 +86,7 @@ pub(crate) use {
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
     sync::{NoticeRefusal, SyncRefusal},
     transaction::TransactionRefusal,
+    verification::VerificationRefusal,
     write::WriteRefusal,
 };
 

@@ -56,7 +56,22 @@ pub struct RequestContext {
     pub(crate) responses: Option<Arc<Responses>>,
     /// The message as it came in, if an overlay that hears of its result may want it.
     pub(crate) pdu: Option<Arc<[u8]>>,
+    /// Of a bind beside the session of its connection: what it is for.
+    pub(crate) verification: Option<Arc<Verification>>,
 }
+
+/// A Verify Credentials operation whose bind is under way. Whatever that bind ends with, the connection keeps its
+/// identity.
+#[derive(Debug)]
+pub(crate) struct Verification {
+    /// The operation, whose answer has the bind's.
+    pub(crate) origin: RequestContext,
+    /// Names the SASL negotiation that the bind may leave unfinished.
+    pub(crate) cookie: Cookie,
+}
+
+/// Names the SASL negotiation of a connection that its next Verify Credentials request continues.
+pub(crate) type Cookie = [u8; 16];
 
 impl RequestContext {
     /// A request of the server itself, in the name of a rootdn. No connection has sent it.
@@ -93,6 +108,7 @@ impl RequestContext {
             tracked: None,
             responses: None,
             pdu: None,
+            verification: None,
         }
     }
 

@@ -253,7 +253,8 @@ impl Site {
         while !database.trim_log(&everything, 1_000).expect("trimmed").is_complete {}
     }
 
-    fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
+    /// As [`Site::open_globally`], with the overlays of a registry.
+    pub fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
         let factories = Factories {
             overlays,
             ..Factories::default()

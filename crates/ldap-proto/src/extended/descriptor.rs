@@ -17,6 +17,8 @@ pub enum ExtendedOperation {
     EndTransaction,
     /// Of this project: sums by which replicas are compared.
     ReplicaDigest,
+    /// OpenLDAP's: a bind beside the session. It exists only with module vc.
+    VerifyCredentials,
     /// An operation that its overlay executes. It exists only with the overlay.
     OfOverlay,
 }

@@ -7,6 +7,7 @@ pub mod refresh;
 pub mod replica_digest;
 pub mod start_tls;
 pub mod transaction;
+pub mod verify_credentials;
 pub mod who_am_i;
 
 pub use descriptor::{Descriptor, ExtendedOperation};
@@ -17,7 +18,7 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
 }
 
 /// All extended operations.
-pub static REGISTRY: [Descriptor; 8] = [
+pub static REGISTRY: [Descriptor; 9] = [
     start_tls::DESCRIPTOR,
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,
@@ -26,4 +27,5 @@ pub static REGISTRY: [Descriptor; 8] = [
     transaction::START_DESCRIPTOR,
     refresh::DESCRIPTOR,
     replica_digest::DESCRIPTOR,
+    verify_credentials::DESCRIPTOR,
 ];

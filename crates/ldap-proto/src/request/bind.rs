@@ -41,17 +41,7 @@ impl<'a> BindRequest<'a> {
     pub(crate) fn decode(mut content: Reader<'a>) -> Result<Self, Fault> {
         let version = content.integer()?;
         let name = content.octet_string()?;
-        let (identifier, mut choice) = content.nested_any()?;
-        let authentication = match identifier {
-            SIMPLE => Authentication::Simple(choice.remaining()),
-            SASL => Authentication::Sasl {
-                mechanism: choice.octet_string()?,
-                credentials: choice.optional(tags::OCTET_STRING)?,
-            },
-            // No protocol version has a choice whose tag number takes several octets.
-            _ if Tag::from_identifier(identifier).is_none() => return Err(Fault::malformed("decoding error")),
-            identifier => Authentication::Other { identifier },
-        };
+        let authentication = Authentication::read(&mut content)?;
         Ok(Self {
             version,
             name,
@@ -62,15 +52,35 @@ impl<'a> BindRequest<'a> {
     pub(crate) fn write_content(&self, writer: &mut Writer<'_>) {
         writer.integer(i64::from(self.version));
         writer.octet_string(self.name);
-        match self.authentication {
-            Authentication::Simple(password) => writer.element(SIMPLE, password),
-            Authentication::Sasl { mechanism, credentials } => writer.constructed(SASL, |writer| {
+        self.authentication.write(writer);
+    }
+}
+
+impl<'a> Authentication<'a> {
+    pub(crate) fn read(content: &mut Reader<'a>) -> Result<Self, Fault> {
+        let (identifier, mut choice) = content.nested_any()?;
+        Ok(match identifier {
+            SIMPLE => Self::Simple(choice.remaining()),
+            SASL => Self::Sasl {
+                mechanism: choice.octet_string()?,
+                credentials: choice.optional(tags::OCTET_STRING)?,
+            },
+            // No protocol version has a choice whose tag number takes several octets.
+            _ if Tag::from_identifier(identifier).is_none() => return Err(Fault::malformed("decoding error")),
+            identifier => Self::Other { identifier },
+        })
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        match *self {
+            Self::Simple(password) => writer.element(SIMPLE, password),
+            Self::Sasl { mechanism, credentials } => writer.constructed(SASL, |writer| {
                 writer.octet_string(mechanism);
                 if let Some(credentials) = credentials {
                     writer.octet_string(credentials);
                 }
             }),
-            Authentication::Other { identifier } => writer.element(identifier, &[]),
+            Self::Other { identifier } => writer.element(identifier, &[]),
         }
     }
 }

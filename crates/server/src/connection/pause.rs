@@ -1,4 +1,5 @@
-//! Binds that must wait because other binds from the same address failed (`bind-failure-limit`).
+//! Binds, and verifications of credentials, that must wait because others from the same address failed
+//! (`bind-failure-limit`).
 
 use std::{
     pin::Pin,
@@ -6,6 +7,7 @@ use std::{
 };
 
 use ironbark_directory::Patience;
+use ironbark_ldap_proto::extended::verify_credentials;
 use tokio::time::{Sleep, sleep};
 
 use super::Connection;
@@ -35,10 +37,11 @@ impl Pause {
 }
 
 impl Connection {
-    /// Whether a message is a bind that must wait. If so, its pause begins.
+    /// Whether a message checks credentials and must wait. If so, its pause begins.
     pub(super) fn must_wait(&mut self, message: &[u8]) -> bool {
         let limit = self.reactor.limits().bind_failures.zip(self.status.peer.address);
-        let Some((limit, address)) = limit.filter(|_| is_bind(message)) else {
+        let Some((limit, address)) = limit.filter(|_| is_bind(message) || verify_credentials::is_request(message))
+        else {
             return false;
         };
         if std::mem::take(&mut self.pause.is_over) {

@@ -90,7 +90,17 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<file> [<argument> ...]", "")
         .does(
             "Loads a module. Every module that is built is part of the program, so this line only checks that the \
-             module is one of them. The directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter.",
+             module is one of them. The directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter. \
+             Two modules change what the server does, without any other line. With ciboolean, Boolean values have any \
+             case. With vc there is the extended operation Verify Credentials (1.3.6.1.4.1.4203.666.6.5, \
+             `ldap_verify_credentials` of libldap), for services that check the passwords of their users: it is a \
+             bind beside the session, simple or by SASL, and its answer has the result and the controls of that bind. \
+             The bind is judged, counted, delayed and logged as any other; the connection keeps its identity, and \
+             waits for the answer before it begins something else. Anybody may ask; `require authc` and `restrict \
+             extended=1.3.6.1.4.1.4203.666.6.5` before the first database limit that. Unlike in slapd it never \
+             confirms an empty name or password, EXTERNAL or ANONYMOUS; a simple bind to a database with overlay \
+             denyop, sock, retcode or autoca, which decide about requests before they begin, is not verified \
+             (unwillingToPerform); and the root DSE lists the operation.",
         )
         .like(&["back_mdb.la", "{1}/usr/lib/ldap/pw-sha2.so"])
         .obeyed(Handler::Global {

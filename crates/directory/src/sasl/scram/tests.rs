@@ -41,6 +41,7 @@ fn origin(channel: Option<TlsChannel>) -> RequestContext {
         tracked: None,
         responses: None,
         pdu: None,
+        verification: None,
     }
 }
 
