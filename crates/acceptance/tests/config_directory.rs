@@ -752,6 +752,33 @@ fn names_with_unknown_types_are_taken_from_a_directory_and_in_requests_as_by_sla
     });
 }
 
+/// Debian's slaptest writes `olcDbMaxReaders: 0` for the default.
+#[test]
+fn a_directory_that_slapd_has_written_is_served_to_several_readers() {
+    let server = with_database(Flavor::OpenLdap);
+    let folder = server.layout().make_dir("slapd.d").unwrap().display().to_string();
+    let file = server.config_path().display().to_string();
+    slaptest(Flavor::OpenLdap, &["-f", &file, "-F", &folder])
+        .success()
+        .unwrap();
+    let database = std::fs::read_to_string(format!("{folder}/cn=config/olcDatabase={{1}}mdb.ldif")).unwrap();
+    assert!(database.contains("olcDbMaxReaders: 0"), "{database}");
+    let ours = Server::prepare(Flavor::Ironbark, &template(Flavor::Ironbark)).unwrap();
+    let copy = database.replace(
+        &server.layout().path().display().to_string(),
+        &ours.layout().path().display().to_string(),
+    );
+    std::fs::write(format!("{folder}/cn=config/olcDatabase={{1}}mdb.ldif"), copy).unwrap();
+    let mut ours = ours.from_directory(&folder);
+    ours.slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
+        .unwrap();
+    ours.launch().unwrap();
+    for _ in 0..3 {
+        let found = ours.search(&["-b", "dc=example,dc=com", "(dc=example)"]).unwrap();
+        assert_eq!(found.code(), Some(0), "{found:?}\n{}", ours.log());
+    }
+}
+
 /// Filters need not name the place of a value in an order; a compare has to. slapd takes any number for the right one
 /// (`{2}mdb`), and does not find `{-1}frontend` by its name.
 #[test]

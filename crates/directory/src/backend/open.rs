@@ -96,6 +96,10 @@ fn exceeds_memory(options: &DatabaseOptions) -> bool {
     memory_limit().is_some_and(|limit| length > limit / 2)
 }
 
+/// Slots for readers that a database has at least. LMDB has so many by default, and slapd writes 0 for that default into
+/// configuration directories. The threads of this server may need more than a few, and a slot costs 64 octets.
+const LEAST_READERS: u32 = 126;
+
 /// The store's options for a database with these settings.
 pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
     let mdb = &settings.mdb;
@@ -103,7 +107,7 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         directory: settings.directory.clone(),
         suffixes: settings.suffixes.clone(),
         max_size: mdb.max_size,
-        max_readers: mdb.max_readers,
+        max_readers: mdb.max_readers.max(LEAST_READERS),
         mode: mdb.mode,
         // slapd calls a map that is flushed later `mapasync`.
         no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),

@@ -41,7 +41,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<count>", "126")
         .at_next_start()
-        .does("Limits the threads and tools that read the database at the same time.")
+        .does(
+            "Limits the threads and tools that read the database at the same time. Less than 126 counts as 126: slapd \
+             writes 0 for its default.",
+        )
         .since("2.4")
         .like(&["256"])
         .obeyed(database_field!(mdb.max_readers)),
