@@ -326,7 +326,15 @@ impl<'t> Record<'t> {
     /// The values of exactly this description.
     pub fn values(&self, description: &AttributeDescription) -> Option<RecordAttribute<'t>> {
         let wanted = self.view.catalog.number(description)?;
-        self.attributes().find(|attribute| attribute.number == wanted)
+        let mut blocks = self.blocks;
+        let (number, form) = codec::take_wanted(&mut blocks, |number| number == wanted)?;
+        Some(RecordAttribute {
+            info: self.view.catalog.attribute(number)?,
+            number,
+            form,
+            id: self.id,
+            view: self.view,
+        })
     }
     /// The transaction in which it was read.
     pub fn view(&self) -> View<'t> {

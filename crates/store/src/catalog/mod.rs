@@ -17,6 +17,9 @@ pub(crate) use index::{Index, IndexKind, IndexState};
 
 use crate::{StoreError, record::codec, tables::Tables, varint};
 
+/// Up to so many numbers of a type are looked through for a description; then a map is quicker.
+const FEW_NUMBERS: usize = 4;
+
 /// One attribute description that entries of this database have.
 #[derive(Clone, Debug)]
 pub(crate) struct AttributeInfo {
@@ -233,7 +236,15 @@ impl Catalog {
     }
     /// The number of a description.
     pub(crate) fn number(&self, description: &AttributeDescription) -> Option<u16> {
-        self.numbers.get(description).copied()
+        let of_type = self.numbers_of_type(description.attribute_type);
+        if of_type.len() > FEW_NUMBERS {
+            return self.numbers.get(description).copied();
+        }
+        let is_it = |&number: &u16| {
+            self.attribute(number)
+                .is_some_and(|info| info.description == *description)
+        };
+        of_type.iter().copied().find(is_it)
     }
     /// The number of entryUUID, if an entry has had one.
     pub(crate) fn entry_uuid(&self) -> Option<u16> {
