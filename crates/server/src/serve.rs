@@ -23,7 +23,7 @@ use crate::{
     VERSION,
     config_tree::ConfigTree,
     configuration::load_configuration,
-    listener::{Inherited, Listeners, url::ListenerUrl},
+    listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
     monitor::{Attached, Facts, Monitor, RunningServer},
@@ -161,15 +161,7 @@ impl Running {
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
         let (threads, metrics_listener) = (global.threads, global.metrics_listener);
-        let facts = Facts {
-            listeners: listeners
-                .listeners
-                .iter()
-                .map(|one| (Arc::clone(&one.name), Arc::clone(&one.url)))
-                .collect(),
-            max_descriptors,
-            overlays: built_in_overlays(),
-        };
+        let facts = facts(&listeners, max_descriptors);
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
@@ -347,6 +339,16 @@ async fn accept_until_stopped(
                 return Ok(());
             }
         }
+    }
+}
+
+/// What cn=Monitor shows of the start.
+fn facts(listeners: &Listeners, max_descriptors: u64) -> Facts {
+    let names = |one: &Listener| (Arc::clone(&one.name), Arc::clone(&one.url));
+    Facts {
+        listeners: listeners.listeners.iter().map(names).collect(),
+        max_descriptors,
+        overlays: built_in_overlays(),
     }
 }
 

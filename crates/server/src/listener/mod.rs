@@ -86,8 +86,8 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds and listens on every URL, or takes its socket out of `inherited`. As in slapd, a URL with several addresses
-    /// is served if one of them can be bound.
+    /// Binds and listens on every URL, or takes its socket out of `inherited`. As in slapd, a URL with several
+    /// addresses is served if one of them can be bound.
     pub fn open(urls: &[ListenerUrl], family: AddressFamily, mut inherited: Inherited) -> Result<Self, ListenError> {
         if urls.is_empty() {
             return Err(ListenError::NoUrl);
