@@ -36,7 +36,7 @@ if [ "$(id -u)" != 0 ]; then
   exit 1
 fi
 
-target=$(cargo metadata --no-deps --format-version 1 --locked | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+target=$(scripts/packages/target.sh)
 cache=$target/package-tests
 mkdir -p "$cache"
 work=$(mktemp --directory --tmpdir="$cache" run.XXXXXX)
@@ -76,31 +76,41 @@ make_base() {
   fi
 }
 
-# Runs a scenario in a system, alone with its processes, its mounts and a loopback.
+# Runs a scenario in a system, alone with its processes, its mounts and a loopback. With a base system it sees that one,
+# and what it changes is in memory.
 in_system() {
-  local root=$1 scenario=$2
-  mkdir -p "$root/packages"
-  install scripts/packages/scenarios.sh "$root/scenarios.sh"
+  local root=$1 scenario=$2 base=${3:-}
+  mkdir -p "$root"
   # shellcheck disable=SC2016 # expanded by the inner shell
   PACKAGES=$work/packages unshare --mount --net --pid --uts --ipc --fork --kill-child /bin/bash -c '
     set -e
-    mount --bind "$1" "$1"
+    if [ -z "$3" ]; then
+      mount --bind "$1" "$1"
+    else
+      mkdir -p "$1.changes"
+      mount -t tmpfs none "$1.changes"
+      mkdir "$1.changes/upper" "$1.changes/work"
+      options=lowerdir=$3,upperdir=$1.changes/upper,workdir=$1.changes/work
+      # A container may have no overlays of its own.
+      mount -t overlay -o "$options" overlay "$1" 2>/dev/null || cp -a "$3/." "$1/"
+    fi
+    mkdir -p "$1/packages"
+    install scripts/packages/scenarios.sh "$1/scenarios.sh"
     mount -t proc none "$1/proc"
     mount -t tmpfs none "$1/run"
     mount -t tmpfs none "$1/tmp"
     [ ! -d "$PACKAGES" ] || mount --bind "$PACKAGES" "$1/packages"
     ip link set lo up
     exec chroot "$1" /scenarios.sh "$2"
-  ' in_system "$root" "$scenario"
+  ' in_system "$root" "$scenario" "$base"
 }
 
 run() {
   local base=$1 scenario=$2 start=$SECONDS
   printf '  %s\n' "$scenario"
-  cp -a --reflink=auto "$base" "$work/root"
-  in_system "$work/root" "$scenario"
+  in_system "$work/root" "$scenario" "$base"
   printf '    %s s\n' "$((SECONDS - start))"
-  rm -rf "$work/root"
+  rm -rf "$work/root" "$work/root.changes"
 }
 
 is_wanted() {

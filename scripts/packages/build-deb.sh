@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 
 arch=$(dpkg --print-architecture)
 binary= run= revision=1 compression=(-Zxz)
-target=$(cargo metadata --no-deps --format-version 1 --locked | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+target=$(scripts/packages/target.sh)
 out=$target/packages
 while [ $# -gt 0 ]; do
   case "$1" in

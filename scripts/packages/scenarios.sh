@@ -174,7 +174,12 @@ check_slapd_as_before() {
   expect "$(server_program)" /usr/sbin/slapd
   slapcat -o ldif-wrap=no -b "$SUFFIX" >/root/after.ldif 2>>"$LOG"
   if ! diff <(content /root/before.ldif) <(content /root/after.ldif) >>"$LOG"; then die 'the content differs'; fi
-  [ -n "$(as_nobody -b "$SUFFIX" '(uid=u3)' cn)" ] || die 'slapd does not answer'
+  # slapd detaches before it answers.
+  for _ in $(seq 50); do
+    [ -z "$(as_nobody -b "$SUFFIX" '(objectClass=*)' dc || true)" ] || return 0
+    sleep 0.1
+  done
+  die 'slapd does not answer'
 }
 
 fresh() {
@@ -306,11 +311,14 @@ interrupted() {
   # shellcheck disable=SC2046
   quietly dpkg --install /packages/1/ironbark_*.deb
   quietly dpkg --unpack /packages/1/ironbark-slapd_*.deb
-  local delay child seen=0
-  for delay in 0.05 0.1 0.15 0.2 0.25 0.3 0.35 0.4 0.5; do
+  local child condition seen=0
+  # With the mark alone, with the folder for the old database, without any database, and with a part of the new one. Each
+  # one comes later than the one before, so that a killed conversion has gone on until there.
+  for condition in '-e ironbark-conversion' '-d slapd-*' '! -e data.mdb' '-e data.mdb'; do
     setsid /usr/lib/ironbark/slapd-takeover convert >>"$LOG" 2>&1 </dev/null &
     child=$!
-    sleep "$delay"
+    # shellcheck disable=SC2086 # a condition of several words
+    (cd /var/lib/ldap && while kill -0 "$child" 2>/dev/null && ! [ $condition ]; do :; done)
     kill -9 -- "-$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
     if [ -e /var/lib/ldap/ironbark-conversion ]; then seen=$((seen + 1)); fi
