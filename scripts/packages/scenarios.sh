@@ -91,7 +91,7 @@ END
   # A password policy that has something to remember: a wrong password.
   expect_failure ldapwhoami -x -H ldap://127.0.0.1/ -D "uid=u1,ou=people,$SUFFIX" -w wrong
   quietly invoke-rc.d slapd stop
-  slapcat -o ldif-wrap=no -b "$SUFFIX" >/root/before.ldif
+  slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/before.ldif
   rm -f /tmp/*.ldif
 }
 
@@ -145,8 +145,8 @@ END
 # Everything that slapd had is there, and the overlays work.
 check_taken_over() {
   expect "$(server_program)" /usr/bin/ironbark
-  slapcat -o ldif-wrap=no -b "$SUFFIX" >/root/after.ldif 2>>"$LOG"
-  if ! diff <(content /root/before.ldif) <(content /root/after.ldif) >>"$LOG"; then die 'the content differs'; fi
+  slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/after.ldif 2>>"$LOG"
+  if ! diff <(content /srv/before.ldif) <(content /srv/after.ldif) >>"$LOG"; then die 'the content differs'; fi
   expect "$(as_nobody -b "$SUFFIX" '(uid=u3)' cn | grep '^cn:')" 'cn: Person 3'
   [ -n "$(as_nobody -b "$SUFFIX" '(uid=u3)' memberOf | grep '^memberOf: cn=g1,')" ] || die 'no memberOf'
   cat >/tmp/change.ldif <<END
@@ -172,8 +172,8 @@ END
 check_slapd_as_before() {
   quietly invoke-rc.d slapd start || true
   expect "$(server_program)" /usr/sbin/slapd
-  slapcat -o ldif-wrap=no -b "$SUFFIX" >/root/after.ldif 2>>"$LOG"
-  if ! diff <(content /root/before.ldif) <(content /root/after.ldif) >>"$LOG"; then die 'the content differs'; fi
+  slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/after.ldif 2>>"$LOG"
+  if ! diff <(content /srv/before.ldif) <(content /srv/after.ldif) >>"$LOG"; then die 'the content differs'; fi
   # slapd detaches before it answers.
   for _ in $(seq 50); do
     [ -z "$(as_nobody -b "$SUFFIX" '(objectClass=*)' dc || true)" ] || return 0
@@ -268,7 +268,7 @@ takeover_by_apt() {
   apt_install $(our_packages)
   [ -n "$(as_nobody -b "$SUFFIX" '(uid=u3)' cn)" ] || die 'no answer'
   end=$(date +%s%N)
-  echo "    $(((end - start) / 1000000)) ms for $(grep -c ^dn: /root/before.ldif) entries, from apt-get install to the first answer"
+  echo "    $(((end - start) / 1000000)) ms for $(grep -c ^dn: /srv/before.ldif) entries, from apt-get install to the first answer"
   check_taken_over
   # Purging what is left of slapd deletes /etc/ldap/slapd.d.
   quietly dpkg --purge slapd
@@ -403,10 +403,10 @@ back_without_a_slapd_before() {
 }
 
 go_back() {
-  slapcat -o ldif-wrap=no -b "$SUFFIX" >/root/before.ldif 2>>"$LOG"
-  quietly /usr/lib/ironbark/slapd-takeover back /root/back
+  slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/before.ldif 2>>"$LOG"
+  quietly /usr/lib/ironbark/slapd-takeover back /var/backups/back
   apt_install slapd
-  quietly /root/back/load
+  quietly /var/backups/back/load
   check_slapd_as_before
   quietly apt-get --yes purge ironbark-slapd ironbark
   check_slapd_as_before
