@@ -72,7 +72,7 @@ case "$PURPOSE" in
     ;;
 esac
 case "$PURPOSE" in
-  arm64) packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user) ;;
+  arm64) packages+=(gcc-aarch64-linux-gnu ldap-utils libc6-dev-arm64-cross qemu-user) ;;
   tarball) packages+=(musl-tools) ;;
 esac
 if [ "$PURPOSE" = gssapi ]; then

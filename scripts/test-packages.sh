@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 
 readonly SUITE=bookworm
 export ENTRIES=${ENTRIES:-400}
-readonly ON_EMPTY=(fresh manual lifecycle back_without_a_slapd_before)
+readonly ON_EMPTY=(fresh few_capabilities manual lifecycle back_without_a_slapd_before)
 readonly ON_SLAPD=(takeover_by_apt takeover_by_dpkg takeover_of_a_file takeover_with_contrib interrupted
   fails_and_goes_back refused back_after_takeover)
 

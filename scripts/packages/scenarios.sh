@@ -218,6 +218,32 @@ o:: $(printf 'Müller & Söhne' | base64)"
   ls /var/backups/dc=example,dc=net-*.ldapdb/data.mdb >>"$LOG"
 }
 
+# As the unit starts it: as root with no more than three capabilities, of which none is left later.
+few_capabilities() {
+  local pid
+  preseed
+  # shellcheck disable=SC2046
+  apt_install $(our_packages)
+  quietly invoke-rc.d ironbark-slapd stop
+  quietly /usr/lib/ironbark/slapd-service condition
+  quietly /usr/lib/ironbark/slapd-service prepare
+  setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+net_bind_service,+setgid,+setuid \
+    /usr/lib/ironbark/slapd-service foreground >>"$LOG" 2>&1 &
+  pid=$!
+  for _ in $(seq 100); do
+    [ -z "$(as_root -b cn=config -s base cn || true)" ] || break
+    sleep 0.1
+  done
+  expect "$(server_pid)" "$pid"
+  expect "$(sed -n 's/^CapEff:\t//p' "/proc/$pid/status")" 0000000000000000
+  printf 'dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 77\n' >/tmp/c.ldif
+  quietly ldapmodify -Q -Y EXTERNAL -H ldapi:/// -f /tmp/c.ldif
+  grep -q '^olcIdleTimeout: 77$' /etc/ldap/slapd.d/cn=config.ldif
+  kill "$pid"
+  wait "$pid"
+  [ ! -e /run/slapd/ldapi ] || die 'the socket is left'
+}
+
 manual() {
   preseed
   echo 'slapd slapd/no_configuration boolean true' | debconf-set-selections
