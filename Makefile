@@ -1,12 +1,12 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
 help: ## Print this menu
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 deps: ## Install what tests and benchmarks need (Debian packages, Rust components; make test does it too)
 	@scripts/deps.sh test
@@ -14,6 +14,24 @@ deps: ## Install what tests and benchmarks need (Debian packages, Rust component
 build: ## Build the release binary target/release/ironbark, with a compiler installed if there is none
 	@scripts/deps.sh build
 	$(CARGO) build --release --package ironbark-admin --bin ironbark
+
+deb: ## Build the Debian packages ironbark and ironbark-slapd into target/packages (docs/packages.md)
+	@scripts/deps.sh packages
+	@scripts/packages/build-deb.sh
+
+deb-arm64: ## Build the packages for arm64 with a cross compiler, and start the program under qemu
+	@scripts/deps.sh arm64
+	$(CARGO) build --locked --package ironbark-admin --bin ironbark
+	@scripts/packages/build-deb.sh --arch arm64 --run "$$(scripts/packages/target.sh)/debug/ironbark"
+	@scripts/packages/start-arm64.sh
+
+tarball: ## Build the tarball with the static program into target/packages
+	@scripts/deps.sh tarball
+	@scripts/packages/build-tarball.sh
+
+test-deb: ## Test the Debian packages in clean systems: install, upgrade, remove, take over a slapd, go back (needs root)
+	@scripts/deps.sh packages
+	@scripts/test-packages.sh
 
 demo: ## Say what will be done, build quickly, create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|test|gssapi] [--list]
+#   deps.sh [build|demo|test|gssapi|packages|arm64|tarball] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
 #   test     everything that the tests and benchmarks need (the default)
 #   gssapi   that and what the feature gssapi is built and tested with
+#   packages what Debian packages are built and tested with
+#   arm64    that, and a compiler and an emulator for arm64
+#   tarball  that of packages, and a C compiler for static programs
 #   --list   only names the packages that are missing
 #
 # Quick and silent when everything is there. Works as root, or with sudo. slapd, Postfix, sssd and their like are wanted as programs to
@@ -45,10 +48,32 @@ case "$PURPOSE" in
       valgrind            # its callgrind counts the instructions of the hot paths
     )
     ;;
+  packages | arm64 | tarball)
+    packages+=(
+      binutils            # readelf and strip
+      dpkg-dev            # with dpkg-deb, of which the packages are made
+      python3             # writes the manual pages
+    )
+    ;;
   *)
-    echo "usage: $0 [build|demo|test|gssapi] [--list]" >&2
+    echo "usage: $0 [build|demo|test|gssapi|packages|arm64|tarball] [--list]" >&2
     exit 2
     ;;
+esac
+case "$PURPOSE" in
+  test | gssapi | packages | arm64 | tarball)
+    packages+=(
+      apparmor            # checks its profile
+      iproute2            # sets up the loopback of a clean system
+      lintian             # checks the packages
+      mmdebstrap          # makes the clean system
+      systemd             # checks the units
+    )
+    ;;
+esac
+case "$PURPOSE" in
+  arm64) packages+=(gcc-aarch64-linux-gnu ldap-utils libc6-dev-arm64-cross qemu-user) ;;
+  tarball) packages+=(musl-tools) ;;
 esac
 if [ "$PURPOSE" = gssapi ]; then
   packages+=(
@@ -126,6 +151,10 @@ install_rust() {
     say "updating Rust $have"
     rustup update stable
   fi
+  case "$PURPOSE" in
+    arm64) rustup target add aarch64-unknown-linux-gnu ;;
+    tarball) rustup target add "$(uname -m)-unknown-linux-musl" ;;
+  esac
   [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ] || return 0
   local component
   for component in rustfmt clippy; do

@@ -8,6 +8,7 @@ mod clock;
 mod fair_pool;
 mod randomness;
 mod signals;
+mod supervisor;
 mod thread;
 
 pub mod process;
@@ -17,5 +18,6 @@ pub use clock::{Clock, ManualClock, MonotonicTime, WallTime};
 pub use fair_pool::{Claimant, FairPool, Shares, Task};
 pub use randomness::{Randomness, RandomnessError};
 pub use signals::{Signal, Signals, StopFlag};
+pub use supervisor::{Supervisor, SupervisorSettings};
 pub use thread::{available_cores, give_way, spawn_named};
 pub use uuid::Uuid;

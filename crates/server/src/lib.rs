@@ -19,6 +19,7 @@ mod pool;
 mod reactor;
 mod repeated_notice;
 mod replication;
+mod roll_call;
 mod root_dse;
 mod round;
 mod serve;

@@ -26,6 +26,7 @@ use crate::{
     listener::Listener,
     reactor::{Accepted, ReactorThread, World},
     repeated_notice::RepeatedNotice,
+    roll_call::RollCall,
     sources::Sources,
 };
 
@@ -60,6 +61,7 @@ pub(crate) struct Pool {
     sources: Arc<Sources>,
     /// While it is not 0, clients wait in the queues of the listening sockets.
     suspended: watch::Receiver<usize>,
+    roll: RollCall,
     /// When the log last reported that no more connections can be accepted.
     told: RepeatedNotice,
 }
@@ -70,13 +72,20 @@ impl Pool {
         let (stop, stopped) = watch::channel(false);
         let (changed, held) = (Arc::<Notify>::default(), Arc::<HeldMemory>::default());
         let (mut reactors, mut threads) = (Vec::new(), Vec::new());
-        for index in 0..count.max(1) {
+        let (roll, answers) = RollCall::new(count.max(1));
+        for (index, answer) in answers.into_iter().enumerate() {
             let counters = Arc::new(Counters {
                 current: AtomicUsize::new(0),
                 changed: Arc::clone(&changed),
             });
-            let (reactor, thread) =
-                ReactorThread::start(index, world.clone(), counters, Arc::clone(&held), stopped.clone())?;
+            let (reactor, thread) = ReactorThread::start(
+                index,
+                world.clone(),
+                counters,
+                Arc::clone(&held),
+                answer,
+                stopped.clone(),
+            )?;
             reactors.push(reactor);
             threads.push(thread);
         }
@@ -90,6 +99,7 @@ impl Pool {
             max_descriptors,
             sources: Arc::clone(&world.sources),
             suspended: world.suspended.clone(),
+            roll,
             told: RepeatedNotice::default(),
         })
     }
@@ -193,6 +203,11 @@ impl Pool {
     /// The addresses that connections come from.
     pub(crate) fn sources(&self) -> &Sources {
         &self.sources
+    }
+
+    /// Tells whether the reactors take turns.
+    pub(crate) fn roll(&self) -> &RollCall {
+        &self.roll
     }
 
     /// Number of reactors.

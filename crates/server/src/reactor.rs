@@ -26,6 +26,7 @@ use crate::{
     limits::Limits,
     listener::{address_name, host_name, proxy},
     pool::Counters,
+    roll_call::RollAnswer,
     round::Round,
     sources::{SourcePlace, Sources},
     tls::Tls,
@@ -118,6 +119,7 @@ impl ReactorThread {
         world: World,
         counters: Arc<Counters>,
         held: Arc<HeldMemory>,
+        answer: RollAnswer,
         stop: watch::Receiver<bool>,
     ) -> io::Result<(Self, JoinHandle<()>)> {
         let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
@@ -133,7 +135,7 @@ impl ReactorThread {
             let reactor = Rc::new(Reactor::new(world, shared, held, its_registry));
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
-            local.block_on(&runtime, reactor.run(incoming, stop, suspended));
+            local.block_on(&runtime, reactor.run(incoming, answer, stop, suspended));
             // This drops connections that have not ended by now.
             drop(local);
         })?;
@@ -194,6 +196,7 @@ impl Reactor {
     async fn run(
         self: Rc<Self>,
         mut incoming: mpsc::Receiver<Accepted>,
+        mut answer: RollAnswer,
         mut stop: watch::Receiver<bool>,
         mut suspended: watch::Receiver<usize>,
     ) {
@@ -215,6 +218,7 @@ impl Reactor {
                     }
                     None => break,
                 },
+                number = answer.called() => answer.answer(number),
                 // An error means that the pool is gone. The reactor then ends too.
                 _ = stop.wait_for(|stop| *stop) => break,
                 // An error means that nobody suspends any more: the server ends.

@@ -10,7 +10,7 @@ use ironbark_config::{
 use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service, SyncCookie};
 use ironbark_replication::StrictRefreshes;
 use ironbark_runtime::{
-    Clock, Randomness, Signal, Signals, available_cores,
+    Clock, Randomness, Signal, Signals, Supervisor, SupervisorSettings, available_cores,
     process::{self, Identity, Readiness, StateFile},
 };
 use ironbark_store::{
@@ -23,7 +23,7 @@ use crate::{
     VERSION,
     config_tree::ConfigTree,
     configuration::load_configuration,
-    listener::{Listeners, url::ListenerUrl},
+    listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
     monitor::{Attached, Facts, Monitor, RunningServer},
@@ -31,6 +31,7 @@ use crate::{
     pool::Pool,
     reactor::World,
     replication::Replication,
+    roll_call::tell,
     root_dse,
     server_id::OwnUrls,
     settings::ServerSettings,
@@ -69,6 +70,7 @@ struct Prepared {
     listeners: Listeners,
     identity: Identity,
     max_descriptors: u64,
+    supervisor: Supervisor,
 }
 
 impl Prepared {
@@ -78,13 +80,14 @@ impl Prepared {
         // A system that keeps the old limit serves fewer connections, but it works.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
-        let listeners = Listeners::open(&urls, options.family)?;
+        let listeners = Listeners::open(&urls, options.family, Inherited::take())?;
         let identity = Identity::look_up(options.user.as_deref(), options.group.as_deref())?;
         log.connect_syslog();
         Ok(Self {
             listeners,
             identity,
             max_descriptors,
+            supervisor: connect_supervisor(),
         })
     }
 
@@ -104,7 +107,8 @@ impl Prepared {
                 if let Err(error) = readiness.ready() {
                     tracing::error!(target: "any", "cannot detach: {error}");
                 }
-                running.until_stopped();
+                tell(running.supervisor.ready());
+                running.until_stopped(clock);
                 ExitCode::SUCCESS
             }
             Err(error) if is_detached => {
@@ -125,6 +129,7 @@ struct Running {
     pool: Arc<Pool>,
     directory: Arc<Service>,
     settings: ServerSettings,
+    supervisor: Supervisor,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -135,6 +140,7 @@ impl Running {
             listeners,
             identity,
             max_descriptors,
+            supervisor,
         } = prepared;
         // It is out of reach inside a chroot.
         let maps = Maps::open();
@@ -155,15 +161,7 @@ impl Running {
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
         let (threads, metrics_listener) = (global.threads, global.metrics_listener);
-        let facts = Facts {
-            listeners: listeners
-                .listeners
-                .iter()
-                .map(|one| (Arc::clone(&one.name), Arc::clone(&one.url)))
-                .collect(),
-            max_descriptors,
-            overlays: built_in_overlays(),
-        };
+        let facts = facts(&listeners, max_descriptors);
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
@@ -195,6 +193,7 @@ impl Running {
             pool,
             directory,
             settings,
+            supervisor,
             _state_files: state_files,
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
@@ -237,7 +236,7 @@ impl Running {
     }
 
     /// Serves until a signal stops it, and ends cleanly.
-    fn until_stopped(self) {
+    fn until_stopped(self, clock: &Clock) {
         let Self {
             runtime,
             signals,
@@ -245,18 +244,26 @@ impl Running {
             pool,
             directory,
             settings,
+            supervisor,
             _state_files,
         } = self;
         let metrics = settings.metrics.get();
+        let reload = || {
+            tell(supervisor.reloading(clock.monotonic()));
+            settings.reload();
+            tell(supervisor.ready());
+        };
         let serving = async {
             tokio::select! {
-                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, || settings.reload()) => ended,
+                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, reload) => ended,
+                never = pool.roll().keep_alive(&supervisor) => match never {},
                 never = renew_certificates(&settings.tls) => match never {},
             }
         };
         if let Err(error) = runtime.block_on(serving) {
             tracing::error!(target: "any", "daemon: {error}");
         }
+        tell(supervisor.stopping());
         settings
             .replication
             .get()
@@ -267,6 +274,15 @@ impl Running {
         directory.close();
         metrics.into_iter().for_each(Metrics::close);
     }
+}
+
+/// Before the root directory changes: the socket may be out of reach then. The variable may be left over from another
+/// service, so a supervisor that is not there is no reason not to serve.
+fn connect_supervisor() -> Supervisor {
+    Supervisor::connect(&SupervisorSettings::from_environment()).unwrap_or_else(|error| {
+        tracing::warn!(target: "any", "daemon: no connection to the supervisor: {error}");
+        Supervisor::default()
+    })
 }
 
 /// Checks every few seconds whether certificates or keys have been replaced.
@@ -323,6 +339,16 @@ async fn accept_until_stopped(
                 return Ok(());
             }
         }
+    }
+}
+
+/// What cn=Monitor shows of the start.
+fn facts(listeners: &Listeners, max_descriptors: u64) -> Facts {
+    let names = |one: &Listener| (Arc::clone(&one.name), Arc::clone(&one.url));
+    Facts {
+        listeners: listeners.listeners.iter().map(names).collect(),
+        max_descriptors,
+        overlays: built_in_overlays(),
     }
 }
 

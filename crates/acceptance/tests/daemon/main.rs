@@ -8,6 +8,7 @@
 )]
 
 mod server;
+mod supervisor;
 
 use std::{fs, net::Shutdown};
 

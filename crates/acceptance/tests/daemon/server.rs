@@ -248,5 +248,5 @@ pub(crate) fn write(stream: &mut impl Write, bytes: &[u8]) {
 }
 
 /// How long a test waits for expected events.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const SEARCH_DONE: u8 = 0x65;

@@ -1,6 +1,7 @@
 //! Listeners: the sockets of the `-h` URLs. All are bound before privileges are given up.
 
 pub(crate) mod host_name;
+mod inherited;
 pub(crate) mod proxy;
 pub mod url;
 
@@ -14,6 +15,7 @@ use std::{
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
+pub use self::inherited::Inherited;
 use self::url::{Endpoint, ListenerUrl, UrlError};
 
 /// Which kinds of IP addresses are listened on (`-4`, `-6`).
@@ -37,8 +39,10 @@ pub struct Listener {
     pub name: Arc<str>,
     /// The socket, non-blocking.
     pub socket: Socket,
-    /// Path of a local socket, to be removed at the end.
+    /// Path of a local socket.
     pub path: Option<PathBuf>,
+    /// The socket was passed to this process. Its file stays at the end.
+    pub is_inherited: bool,
     /// Whether connections begin with a TLS handshake.
     pub is_tls: bool,
     /// Whether connections begin with a proxy's header.
@@ -82,8 +86,9 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds and listens on every URL. As in slapd, a URL with several addresses is served if one of them can be bound.
-    pub fn open(urls: &[ListenerUrl], family: AddressFamily) -> Result<Self, ListenError> {
+    /// Binds and listens on every URL, or takes its socket out of `inherited`. As in slapd, a URL with several
+    /// addresses is served if one of them can be bound.
+    pub fn open(urls: &[ListenerUrl], family: AddressFamily, mut inherited: Inherited) -> Result<Self, ListenError> {
         if urls.is_empty() {
             return Err(ListenError::NoUrl);
         }
@@ -92,22 +97,31 @@ impl Listeners {
             match &url.endpoint {
                 Endpoint::Tcp { host, port } => open.open_tcp(url, host.as_deref(), *port, family)?,
                 Endpoint::Local { path } => {
-                    let socket = bind_local(path, url.permissions).map_err(|source| ListenError::Bind {
+                    let failed = |source| ListenError::Bind {
                         url: url.text.clone(),
                         address: path.display().to_string(),
                         source,
-                    })?;
+                    };
+                    let passed = inherited.at(path);
+                    let is_inherited = passed.is_some();
+                    let socket = match passed {
+                        Some(socket) => socket.set_nonblocking(true).map(|()| socket),
+                        None => bind_local(path, url.permissions),
+                    };
+                    let socket = socket.map_err(failed)?;
                     open.listeners.push(Listener {
                         url: url.text.as_str().into(),
                         name: format!("PATH={}", path.display()).into(),
                         socket,
                         path: Some(path.clone()),
+                        is_inherited,
                         is_tls: false,
                         is_proxied: false,
                     });
                 }
             }
         }
+        inherited.report_unused();
         Ok(open)
     }
 
@@ -135,6 +149,7 @@ impl Listeners {
                         name,
                         socket,
                         path: None,
+                        is_inherited: false,
                         is_tls: url.is_tls,
                         is_proxied: url.is_proxied,
                     });
@@ -159,7 +174,8 @@ impl Listeners {
 
 impl Drop for Listeners {
     fn drop(&mut self) {
-        for path in self.listeners.iter().filter_map(|listener| listener.path.as_deref()) {
+        let own = self.listeners.iter().filter(|listener| !listener.is_inherited);
+        for path in own.filter_map(|listener| listener.path.as_deref()) {
             // No harm is done if it has been removed already.
             let _ = fs::remove_file(path);
         }
@@ -246,7 +262,11 @@ mod tests {
     use super::*;
 
     fn open(text: &str) -> Result<Listeners, ListenError> {
-        Listeners::open(&ListenerUrl::parse_list(Some(text)).unwrap(), AddressFamily::Any)
+        Listeners::open(
+            &ListenerUrl::parse_list(Some(text)).unwrap(),
+            AddressFamily::Any,
+            Inherited::default(),
+        )
     }
 
     #[test]
@@ -266,7 +286,7 @@ mod tests {
     fn families_can_be_chosen() {
         let urls = ListenerUrl::parse_list(Some("ldap://127.0.0.1:0/")).unwrap();
         assert!(matches!(
-            Listeners::open(&urls, AddressFamily::V6),
+            Listeners::open(&urls, AddressFamily::V6, Inherited::default()),
             Err(ListenError::NoAddress { .. })
         ));
     }
