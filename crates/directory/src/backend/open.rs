@@ -96,8 +96,8 @@ fn exceeds_memory(options: &DatabaseOptions) -> bool {
     memory_limit().is_some_and(|limit| length > limit / 2)
 }
 
-/// Slots for readers that a database has at least. LMDB has so many by default, and slapd writes 0 for that default into
-/// configuration directories. The threads of this server may need more than a few, and a slot costs 64 octets.
+/// Slots for readers that a database has at least. LMDB has so many by default, and slapd writes 0 for that default
+/// into configuration directories. The threads of this server may need more than a few, and a slot costs 64 octets.
 const LEAST_READERS: u32 = 126;
 
 /// The store's options for a database with these settings.
