@@ -3,6 +3,7 @@
 use std::{
     fmt::Write,
     fs,
+    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
@@ -135,6 +136,23 @@ impl Ds389 {
         process.kill().map_err(TestkitError::io("cannot kill ns-slapd"))?;
         process.wait().map_err(TestkitError::io("cannot wait for ns-slapd"))?;
         Ok(())
+    }
+
+    /// Exports the database as LDIF to a new file. `options` are those of `db2ldif`. The server may run, unless `-r` is
+    /// among them.
+    pub fn export(&self, name: &str, options: &[&str]) -> Result<PathBuf, TestkitError> {
+        let file = self.layout.join(name);
+        let mut command = Command::new(installed("/usr/sbin/ns-slapd")?);
+        command.env_clear().env("LC_ALL", "C.UTF-8");
+        command.args(["db2ldif", "-D"]).arg(self.layout.path());
+        command.args(["-n", "userRoot"]).args(options).arg("-a").arg(&file);
+        command::run(&mut command, b"")?.success()?;
+        Ok(file)
+    }
+
+    /// A file of its configuration: `dse.ldif`, or the folder `schema`.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.layout.join(name)
     }
 
     /// Its `ldap://` URL.

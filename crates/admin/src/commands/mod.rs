@@ -10,6 +10,7 @@ mod config_file;
 mod explain;
 mod generate;
 mod health;
+mod import;
 mod init;
 mod load;
 mod replica;
@@ -57,6 +58,8 @@ enum Command {
     Load(Box<load::Load>),
     /// Make a secure new directory: configuration, database, administrator
     Init(init::Init),
+    /// Make a new directory of the exports of slapcat, 389 Directory Server or OpenDJ, and report what was changed
+    Import(import::Import),
     /// Write an LDIF data set of any size
     Generate(generate::Generate),
     /// Show how a search is answered: plan, candidates, time
@@ -106,6 +109,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             return load.run(std::iter::once("ironbark".to_owned()).chain(words).collect());
         }
         Command::Init(init) => init.run(),
+        Command::Import(import) => import.run(),
         Command::Generate(generate) => generate.run(),
         Command::Explain(explain) => explain.run(),
         Command::Advise(advise) => advise.run(),

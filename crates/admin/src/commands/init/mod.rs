@@ -41,8 +41,17 @@ pub(crate) struct Init {
     names: Vec<String>,
 }
 
+/// A new directory with folders, schema files and certificate, and without configuration.
+pub(super) struct Foundation {
+    /// Its absolute path.
+    pub(super) directory: PathBuf,
+    /// The password of the administrator, which is stored nowhere, and its hash.
+    pub(super) password: Vec<u8>,
+    pub(super) hash: String,
+}
+
 /// The schema files of a new directory.
-const SCHEMA: &[(&str, &str)] = &[
+pub(super) const SCHEMA: &[(&str, &str)] = &[
     ("core.schema", include_str!("../../../../../schema/core.schema")),
     ("cosine.schema", include_str!("../../../../../schema/cosine.schema")),
     (
@@ -58,25 +67,11 @@ const PASSWORD_LENGTH: usize = 20;
 impl Init {
     pub(super) fn run(&self) -> Result<(), String> {
         let suffix = Suffix::new(&self.suffix, self.organization.as_deref())?;
-        let tls = certificate::make(&self.names, &Clock::system())?;
-        let directory = make_directory(&self.directory)?;
-        for folder in ["data", "schema", "tls"] {
-            make_private(&directory.join(folder))?;
-        }
-        for (name, text) in SCHEMA {
-            write_private(&directory.join("schema").join(name), text.as_bytes())?;
-        }
-        let tls_files = [
-            ("ca.crt", tls.authority),
-            ("server.crt", tls.certificate),
-            ("server.key", tls.key),
-        ];
-        for (name, text) in tls_files {
-            write_private(&directory.join("tls").join(name), text.as_bytes())?;
-        }
-        let randomness = Randomness::system();
-        let password = slappasswd::generate(&randomness, PASSWORD_LENGTH)?;
-        let hash = hash(&password, &randomness)?;
+        let Foundation {
+            directory,
+            password,
+            hash,
+        } = lay_foundation(&self.directory, &self.names)?;
         let config = directory.join("slapd.conf");
         write_private(&config, configuration(&directory, &suffix, &hash)?.as_bytes())?;
         let ldif = directory.join("first.ldif");
@@ -96,6 +91,34 @@ impl Init {
         print!("{}", welcome(&directory, &suffix, &String::from_utf8_lossy(&password)));
         Ok(())
     }
+}
+
+/// Makes a directory that did not exist or was empty. `names` are further names of the server for its certificate.
+pub(super) fn lay_foundation(directory: &Path, names: &[String]) -> Result<Foundation, String> {
+    let tls = certificate::make(names, &Clock::system())?;
+    let directory = make_directory(directory)?;
+    for folder in ["data", "schema", "tls"] {
+        make_private(&directory.join(folder))?;
+    }
+    for (name, text) in SCHEMA {
+        write_private(&directory.join("schema").join(name), text.as_bytes())?;
+    }
+    let tls_files = [
+        ("ca.crt", tls.authority),
+        ("server.crt", tls.certificate),
+        ("server.key", tls.key),
+    ];
+    for (name, text) in tls_files {
+        write_private(&directory.join("tls").join(name), text.as_bytes())?;
+    }
+    let randomness = Randomness::system();
+    let password = slappasswd::generate(&randomness, PASSWORD_LENGTH)?;
+    let hash = hash(&password, &randomness)?;
+    Ok(Foundation {
+        directory,
+        password,
+        hash,
+    })
 }
 
 /// The schema of the new directory.
@@ -121,7 +144,7 @@ fn make_directory(path: &Path) -> Result<PathBuf, String> {
     path.canonicalize().map_err(failed)
 }
 
-fn make_private(path: &Path) -> Result<(), String> {
+pub(super) fn make_private(path: &Path) -> Result<(), String> {
     DirBuilder::new()
         .mode(0o700)
         .create(path)
@@ -132,6 +155,14 @@ fn write_private(path: &Path, content: &[u8]) -> Result<(), String> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(content))
         .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes a file that may exist already, and that only its owner may read.
+pub(super) fn replace_private(path: &Path, content: &[u8]) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {error}", path.display())),
+        _ => write_private(path, content),
+    }
 }
 
 fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, String> {
