@@ -442,7 +442,7 @@ tarball() {
   tar -C /opt -xzf /packages/ironbark-*.tar.gz
   local program
   program=$(echo /opt/ironbark-*/bin/ironbark)
-  if ldd "$program" >>"$LOG" 2>&1; then die 'it is not static'; fi
+  ldd "$program" 2>&1 | grep -q 'statically linked\|not a dynamic' || die 'it is not static'
   PATH=$(dirname "$program"):$PATH
   ironbark init /srv/directory --suffix "$SUFFIX" >/tmp/init
   ironbark slapd -f /srv/directory/slapd.conf -h ldap://127.0.0.1:3890/ >>"$LOG" 2>&1
