@@ -5,6 +5,7 @@ mod backup;
 mod changes;
 mod compare_replicas;
 mod config_file;
+mod container;
 mod explain;
 mod generate;
 mod health;
@@ -62,6 +63,8 @@ enum Command {
     Advise(advise::Advise),
     /// Write a configuration directory as a slapd.conf file
     ConfigFile(config_file::ConfigFile),
+    /// Run as the entry point of a container: make the directory that environment variables describe, and serve it
+    Container(container::Container),
     /// Copy a database while the server runs, and verify the copy
     Backup(backup::Backup),
     /// Show the log of changes of a database
@@ -101,6 +104,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Explain(explain) => explain.run(),
         Command::Advise(advise) => advise.run(),
         Command::ConfigFile(config_file) => config_file.run(),
+        Command::Container(container) => container.run(),
         Command::Backup(backup) => backup.run(),
         Command::Changes(changes) => changes.run(),
         Command::CompareReplicas(compare) => return compare.run(),
