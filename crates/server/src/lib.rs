@@ -29,6 +29,7 @@ mod sources;
 mod tls;
 
 pub use configuration::{Loaded, load_configuration, new_stamps, stamp, usual_file, usual_folder};
+pub use metrics::ask_whether_ready;
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};

@@ -1,5 +1,6 @@
 //! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it, or a check of the files.
 
+use core::net::SocketAddr;
 use std::{path::Path, time::Duration};
 
 use clap::Args;
@@ -19,6 +20,15 @@ pub(crate) struct Health {
     /// The server: ldap://host:port/ or ldapi://%2Fpath/
     #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
     url: String,
+    /// Ask `/readyz` of the metrics listener at this address instead
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:9330",
+        conflicts_with_all = ["url", "deep"]
+    )]
+    ready: Option<SocketAddr>,
     /// Longest wait in seconds
     #[arg(long, default_value_t = 5)]
     timeout: u64,
@@ -33,6 +43,12 @@ impl Health {
     pub(super) fn run(&self) -> Result<(), String> {
         if self.deep {
             return self.check_files();
+        }
+        if let Some(address) = self.ready {
+            let wait = Duration::from_secs(self.timeout.max(1));
+            ironbark_server::ask_whether_ready(address, wait).map_err(|error| format!("{address}: {error}"))?;
+            println!("{address}: ready");
+            return Ok(());
         }
         if self.target.is_given() {
             return Err("-f, -F, -n and -b are for --deep".to_owned());

@@ -7,6 +7,7 @@ mod check_migration;
 mod compare_replicas;
 mod completions;
 mod config_file;
+mod container;
 mod explain;
 mod generate;
 mod health;
@@ -68,6 +69,8 @@ enum Command {
     Advise(advise::Advise),
     /// Write a configuration directory as a slapd.conf file
     ConfigFile(config_file::ConfigFile),
+    /// Run as the entry point of a container: make the directory that environment variables describe, and serve it
+    Container(container::Container),
     /// Copy a database while the server runs, and verify the copy
     Backup(backup::Backup),
     /// Say whether an installation of OpenLDAP can be taken as it stands, what will differ, and how long it will take
@@ -114,6 +117,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Explain(explain) => explain.run(),
         Command::Advise(advise) => advise.run(),
         Command::ConfigFile(config_file) => config_file.run(),
+        Command::Container(container) => container.run(),
         Command::Backup(backup) => backup.run(),
         Command::Changes(changes) => changes.run(),
         Command::CheckMigration(check) => check.run(),

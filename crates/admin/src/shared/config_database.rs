@@ -10,7 +10,7 @@ use ironbark_config::{
     ConfigError,
     olc::{self, AttributeChange, AttributeChangeKind, ChangeError, Folder, Tree},
 };
-use ironbark_ldif::{Change, FileResolver, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
+use ironbark_ldif::{Change, FileResolver, LdifError, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
 use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
 use ironbark_overlays::registry;
 use ironbark_server::{new_stamps, stamp, usual_folder};
@@ -73,7 +73,7 @@ enum Refusal {
 /// # Errors
 /// The message for the user.
 pub(crate) fn change(options: &Options, load: &LoadOptions, modifies: bool) -> Result<bool, String> {
-    let mut changes = Changes::open(options, modifies)?;
+    let changes = Changes::open(options, modifies)?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),
         Some(path) => Box::new(BufReader::new(
@@ -84,40 +84,58 @@ pub(crate) fn change(options: &Options, load: &LoadOptions, modifies: bool) -> R
     if modifies {
         reader = reader.with_modify_by_default();
     }
-    let mut is_clean = true;
-    loop {
-        let record = match reader.read() {
-            Ok(Some(record)) => record,
-            Ok(None) => break,
-            Err(error) if options.keep_going == 0 || matches!(error.kind, LdifErrorKind::Read(_)) => {
-                return Err(format!("{}: {error}", options.program));
-            }
-            Err(error) => {
-                eprintln!("{}: {error}", options.program);
-                is_clean &= !modifies;
+    changes.all(load.first_line, modifies, &mut || reader.read())
+}
+
+/// Applies records to an existing configuration directory, which `options` name.
+///
+/// # Errors
+/// The message for the user; nothing is written then.
+pub(crate) fn apply(options: &Options, next: &mut NextRecord<'_>) -> Result<bool, String> {
+    Changes::open(options, true)?.all(0, true, next)
+}
+
+/// Gives the next record of LDIF; `None` at the end.
+pub(crate) type NextRecord<'r> = dyn FnMut() -> Result<Option<Record>, LdifError> + 'r;
+
+impl Changes<'_> {
+    fn all(mut self, first_line: u64, modifies: bool, next: &mut NextRecord<'_>) -> Result<bool, String> {
+        let options = self.options;
+        let mut is_clean = true;
+        loop {
+            let record = match next() {
+                Ok(Some(record)) => record,
+                Ok(None) => break,
+                Err(error) if options.keep_going == 0 || matches!(error.kind, LdifErrorKind::Read(_)) => {
+                    return Err(format!("{}: {error}", options.program));
+                }
+                Err(error) => {
+                    eprintln!("{}: {error}", options.program);
+                    is_clean &= !modifies;
+                    continue;
+                }
+            };
+            if record.line < first_line {
                 continue;
             }
-        };
-        if record.line < load.first_line {
-            continue;
-        }
-        let line = record.line;
-        if let Err(refusal) = changes.record(&record) {
-            let dn = String::from_utf8_lossy(&record.dn).into_owned();
-            let (text, counts) = match refusal {
-                Refusal::Record(text) => (text, modifies),
-                Refusal::Change(text) => (text, true),
-            };
-            let text = format!("{}: dn=\"{dn}\" (line={line}): {text}", options.program);
-            if options.keep_going == 0 {
-                return Err(text);
+            let line = record.line;
+            if let Err(refusal) = self.record(&record) {
+                let dn = String::from_utf8_lossy(&record.dn).into_owned();
+                let (text, counts) = match refusal {
+                    Refusal::Record(text) => (text, modifies),
+                    Refusal::Change(text) => (text, true),
+                };
+                let text = format!("{}: dn=\"{dn}\" (line={line}): {text}", options.program);
+                if options.keep_going == 0 {
+                    return Err(text);
+                }
+                eprintln!("{text}");
+                is_clean &= !counts;
             }
-            eprintln!("{text}");
-            is_clean &= !counts;
         }
+        self.finish()?;
+        Ok(is_clean)
     }
-    changes.finish()?;
-    Ok(is_clean)
 }
 
 impl<'o> Changes<'o> {

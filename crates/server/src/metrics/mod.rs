@@ -3,12 +3,14 @@
 //! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
 //! their bodies are not read. It reads counters without stopping other threads.
 
+mod ask;
 mod conflicts;
 mod consumers;
 mod page;
 mod sessions;
 mod text;
 
+pub use ask::ask_whether_ready;
 use std::{
     convert::Infallible,
     io,

@@ -10,15 +10,15 @@ use rcgen::{
 const YEARS: i32 = 10;
 
 /// The parts that clients and the server need, as PEM.
-pub(super) struct Made {
-    pub(super) authority: String,
-    pub(super) certificate: String,
-    pub(super) key: String,
+pub(in crate::commands) struct Made {
+    pub(in crate::commands) authority: String,
+    pub(in crate::commands) certificate: String,
+    pub(in crate::commands) key: String,
 }
 
 /// Makes a certificate for these names and the machine's own. The authority's key is not stored, so that nobody can
 /// sign with it again.
-pub(super) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
+pub(in crate::commands) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
     if let Some(name) = names.iter().find(|name| !is_host(name)) {
         return Err(format!("--name {name:?} is neither a host's name nor an address"));
     }

@@ -1,6 +1,6 @@
 //! `ironbark init`: a new directory with safe settings, an administrator, and the first entries.
 
-mod certificate;
+pub(super) mod certificate;
 mod configuration;
 mod suffix;
 
@@ -22,7 +22,8 @@ use ironbark_model::{
 };
 use ironbark_runtime::{Clock, Randomness};
 
-use self::{configuration::configuration, suffix::Suffix};
+use self::configuration::configuration;
+pub(super) use self::suffix::Suffix;
 use super::{slapadd, slappasswd};
 
 /// Options of `ironbark init`.
@@ -165,7 +166,11 @@ pub(super) fn replace_private(path: &Path, content: &[u8]) -> Result<(), String>
     }
 }
 
-fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, String> {
+/// A hash of a password under the scheme of new directories.
+///
+/// # Errors
+/// The system has no randomness, or too little memory.
+pub(super) fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, String> {
     let mut failure = None;
     let hashed = password::hash(Scheme::Argon2, secret, &mut |salt| {
         if let Err(error) = randomness.fill(salt) {

@@ -25,14 +25,14 @@ fn pair(name: &str, value: &str) -> (String, String) {
 }
 
 /// The suffix and its entry.
-pub(super) struct Suffix {
+pub(in crate::commands) struct Suffix {
     pub(super) dn: String,
     class: &'static str,
     attributes: Vec<(String, String)>,
 }
 
 impl Suffix {
-    pub(super) fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
+    pub(in crate::commands) fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
         let schema = schema()?;
         let wrong = || format!("{text}: a suffix begins with dc, o, ou, c or l");
         let dn = Dn::parse(&schema, text.as_bytes()).map_err(|_| format!("{text}: no DN"))?;
@@ -71,35 +71,43 @@ impl Suffix {
         format!("cn=default,ou=policies,{}", self.dn)
     }
 
-    /// The suffix entry, the containers below it and the password policy, as LDIF.
-    pub(super) fn entries(&self) -> Vec<u8> {
-        let writer = Writer::default();
-        let mut out = Vec::new();
-        let mut entry = |dn: &str, classes: &[&str], attributes: &[(String, String)]| {
-            writer.dn(&mut out, dn.as_bytes());
-            for class in classes {
-                writer.attribute(&mut out, b"objectClass", class.as_bytes());
-            }
-            for (name, value) in attributes {
-                writer.attribute(&mut out, name.as_bytes(), value.as_bytes());
-            }
-            out.push(b'\n');
-        };
+    /// The entry of the suffix, as LDIF.
+    pub(in crate::commands) fn root_entry(&self) -> Vec<u8> {
         let is_domain = self.attributes.iter().any(|(name, _)| name == "dc");
         let classes: &[&str] = if is_domain {
             &["dcObject", self.class]
         } else {
             &[self.class]
         };
-        entry(&self.dn, classes, &self.attributes);
-        for name in ["people", "groups", "policies"] {
-            let dn = format!("ou={name},{}", self.dn);
-            entry(&dn, &["organizationalUnit"], &[pair("ou", name)]);
-        }
-        let policy: Vec<_> = POLICY.iter().map(|&(name, value)| pair(name, value)).collect();
-        entry(&self.policy(), &["device", "pwdPolicy", "pwdPolicyChecker"], &policy);
+        let mut out = Vec::new();
+        entry(&mut out, &self.dn, classes, &self.attributes);
         out
     }
+
+    /// The suffix entry, the containers below it and the password policy, as LDIF.
+    pub(super) fn entries(&self) -> Vec<u8> {
+        let mut out = self.root_entry();
+        for name in ["people", "groups", "policies"] {
+            let dn = format!("ou={name},{}", self.dn);
+            entry(&mut out, &dn, &["organizationalUnit"], &[pair("ou", name)]);
+        }
+        let policy: Vec<_> = POLICY.iter().map(|&(name, value)| pair(name, value)).collect();
+        let classes = ["device", "pwdPolicy", "pwdPolicyChecker"];
+        entry(&mut out, &self.policy(), &classes, &policy);
+        out
+    }
+}
+
+fn entry(out: &mut Vec<u8>, dn: &str, classes: &[&str], attributes: &[(String, String)]) {
+    let writer = Writer::default();
+    writer.dn(out, dn.as_bytes());
+    for class in classes {
+        writer.attribute(out, b"objectClass", class.as_bytes());
+    }
+    for (name, value) in attributes {
+        writer.attribute(out, name.as_bytes(), value.as_bytes());
+    }
+    out.push(b'\n');
 }
 
 #[cfg(test)]

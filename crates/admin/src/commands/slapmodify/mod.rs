@@ -28,7 +28,8 @@ use ironbark_runtime::{Clock, Randomness};
 use self::waiting::{Sent, Waiting};
 use crate::shared::{
     chosen::Chosen,
-    config_database, context_csn,
+    config_database::{self, NextRecord},
+    context_csn,
     load_options::LoadOptions,
     options::{Grammar, Options, Told},
     owner,
@@ -92,10 +93,24 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             Box::new(BufReader::with_capacity(1 << 18, file))
         }
     };
+    let mut reader = Reader::new(input, FileResolver::default());
+    apply(options, settings, &chosen, &mut || reader.read())
+}
+
+/// Applies records to the chosen databases. False if some were skipped.
+///
+/// # Errors
+/// The message for the user; it names the line.
+pub(crate) fn apply(
+    options: &Options,
+    settings: &LoadOptions,
+    chosen: &Chosen,
+    next: &mut NextRecord<'_>,
+) -> Result<bool, String> {
     let server_id = settings.server_id;
     let directory = Service::open(OpenOptions {
         bare: false,
-        configuration: for_tool(&chosen, options),
+        configuration: for_tool(chosen, options),
         clock: Clock::system(),
         randomness: Randomness::system(),
         factories: Factories {
@@ -105,7 +120,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             ..Factories::default()
         },
     });
-    for database in chosen.databases().map(|(_, database)| database).chain(logs_of(&chosen)) {
+    for database in chosen.databases().map(|(_, database)| database).chain(logs_of(chosen)) {
         owner::adopt_database(database, "slapmodify");
     }
     let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
@@ -115,7 +130,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     }
     let mut changes = Changes {
         options,
-        chosen: &chosen,
+        chosen,
         worker: directory.worker(),
         session,
         request: Vec::new(),
@@ -124,14 +139,14 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         database: None,
         clean: true,
     };
-    let result = changes.all(Reader::new(input, FileResolver::default()), settings.first_line);
+    let result = changes.all(next, settings.first_line);
     drop(changes);
     directory.close();
     // A process may open a file only once, so it is closed before the CSNs are written.
     drop(directory);
     let clean = result?;
     if settings.writes_context_csn && !options.dry_run {
-        let written = context_csn::collect(&chosen).and_then(|csns| context_csn::write(&chosen, csns));
+        let written = context_csn::collect(chosen).and_then(|csns| context_csn::write(chosen, csns));
         written.map_err(|error| format!("slapmodify: could not update contextCSN: {error}"))?;
     }
     Ok(clean)
@@ -226,9 +241,9 @@ fn records_at_once(options: &Options) -> usize {
 type Refused = String;
 
 impl Changes<'_> {
-    fn all(&mut self, mut reader: Reader<'_, FileResolver>, first_line: u64) -> Result<bool, String> {
+    fn all(&mut self, next: &mut NextRecord<'_>, first_line: u64) -> Result<bool, String> {
         loop {
-            let refused = match reader.read() {
+            let refused = match next() {
                 Ok(None) => {
                     self.settle_all()?;
                     return Ok(self.clean);

@@ -1,0 +1,202 @@
+//! A start of a container, from its variables to the server.
+
+use std::{fs, path::Path};
+
+use ironbark_runtime::{
+    StopFlag,
+    process::{drop_privileges, full_host_name, host_name},
+};
+use rustix::process::{getgid, getuid};
+
+use super::{
+    environment::{self, Given, Read},
+    first_start, later_start, launch,
+    layout::{Layout, failed},
+    settings::{self, Settings},
+    state::{Facts, State},
+    variables::Image,
+};
+
+/// A start after its variables were read.
+pub(super) struct Start {
+    pub(super) image: Image,
+    pub(super) given: Given,
+    pub(super) facts: Facts,
+    pub(super) settings: Settings,
+    pub(super) layout: Layout,
+    pub(super) stop: StopFlag,
+}
+
+/// Prepares the directory and becomes the server. Returns why there is none.
+pub(super) fn run() -> String {
+    match prepare() {
+        Ok(start) => launch::become_server(&start),
+        Err(error) => error,
+    }
+}
+
+fn prepare() -> Result<Start, String> {
+    // As process 1 of a container, a process without a handler gets no signals.
+    let stop = StopFlag::install().map_err(|error| error.to_string())?;
+    let Read {
+        mut given,
+        image,
+        warnings,
+    } = environment::read(std::env::vars_os(), &|path| {
+        fs::read(path).map_err(|error| error.to_string())
+    })?;
+    for warning in warnings {
+        warn(&warning);
+    }
+    settings::complete(image, &mut given)?;
+    let layout = Layout::choose(image, given.value("IRONBARK_DATA"));
+    let keeps = given.is_set("KEEP_EXISTING_CONFIG", false)? && layout.is_used() && !layout.beginning.exists();
+    if keeps {
+        settings::without_passwords(image, &mut given);
+    }
+    let (facts, settings) = facts(image, &given, &layout)?;
+    let root = getuid().is_root();
+    if root && settings.user.is_none() {
+        warn("the server runs as root; give the container a user, such as 10001");
+    } else if root {
+        let dropped = drop_privileges(settings.user.as_deref(), settings.group.as_deref());
+        dropped.map_err(|error| error.to_string())?;
+    }
+    let start = Start {
+        image,
+        given,
+        facts: Facts {
+            uid: getuid().as_raw(),
+            gid: getgid().as_raw(),
+            ..facts
+        },
+        settings,
+        layout,
+        stop,
+    };
+    if keeps {
+        return Ok(start);
+    }
+    check_files(&start)?;
+    check_scripts(Path::new("/docker-entrypoint-initdb.d"))?;
+    match State::read(&start.layout.state)? {
+        Some(state) => later_start::apply(&start, &state)?,
+        None if start.layout.is_used() && !start.layout.beginning.exists() => return Err(foreign(&start.layout)),
+        None => first_start::make(&start)?,
+    }
+    if start.stop.is_set() {
+        return Err("stopped by a signal".to_owned());
+    }
+    Ok(start)
+}
+
+/// A line for the administrator.
+pub(super) fn warn(text: &str) {
+    eprintln!("ironbark container: warning: {text}");
+}
+
+/// A line that says what was done.
+pub(super) fn tell(text: &str) {
+    eprintln!("ironbark container: {text}");
+}
+
+fn facts(image: Image, given: &Given, layout: &Layout) -> Result<(Facts, Settings), String> {
+    let wanted = Settings::new(
+        image,
+        given,
+        &Facts {
+            has_parameters: true,
+            ..Facts::default()
+        },
+    )?;
+    let exists = |path: &str| Path::new(path).exists();
+    let tls = wanted.tls.as_ref();
+    let lacks = tls.is_some_and(|tls| tls.may_be_made && !exists(&tls.certificate) && !exists(&tls.key));
+    let made = layout.tls.to_str().ok_or("the name of the data folder is not UTF-8")?;
+    let facts = Facts {
+        number: number(&wanted, given)?,
+        has_made_certificate: lacks,
+        made_certificate: made.to_owned(),
+        has_parameters: tls.and_then(|tls| tls.parameters.as_deref()).is_some_and(exists),
+        ..Facts::default()
+    };
+    let settings = Settings::new(image, given, &facts)?;
+    Ok((facts, settings))
+}
+
+/// The place of this host among those of replication, from 1.
+fn number(settings: &Settings, given: &Given) -> Result<Option<u16>, String> {
+    let Some(replication) = settings.replication.as_ref().filter(|one| !one.is_consumer) else {
+        return Ok(None);
+    };
+    let own = match given.value("HOSTNAME") {
+        Some(name) => vec![name.to_owned()],
+        None => vec![host_name(), full_host_name()],
+    };
+    let is_own = |url: &String| {
+        let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+        let host = host.split(['/', ':']).next().unwrap_or_default();
+        let first = host.split('.').next().unwrap_or_default();
+        own.iter()
+            .any(|own| own.eq_ignore_ascii_case(host) || own.eq_ignore_ascii_case(first))
+    };
+    let found = (1..).zip(&replication.hosts).find(|(_, url)| is_own(url));
+    let none = || {
+        format!(
+            "this host ({}) is none of the hosts of replication: {}",
+            own.join(", "),
+            replication.hosts.join(" ")
+        )
+    };
+    found.map(|(number, _)| Some(number)).ok_or_else(none)
+}
+
+/// Files that the server will need, named before anything is made.
+fn check_files(start: &Start) -> Result<(), String> {
+    let Some(tls) = &start.settings.tls else { return Ok(()) };
+    if start.facts.has_made_certificate {
+        return Ok(());
+    }
+    let files = [
+        Some(&tls.certificate),
+        Some(&tls.key),
+        tls.authority.as_ref(),
+        tls.parameters.as_ref(),
+    ];
+    let wrong = files.into_iter().flatten().filter_map(|path| {
+        let path = Path::new(path);
+        fs::File::open(path).err().map(|error| failed(path)(error))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
+}
+
+/// Scripts may protect something, so they are not passed over in silence.
+fn check_scripts(folder: &Path) -> Result<(), String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    match names.find(|name| name.as_encoded_bytes().ends_with(b".sh")) {
+        Some(name) => Err(format!(
+            "{}/{}: there is no shell to run it; LDIF files in LDAP_CUSTOM_LDIF_DIR can change entries and cn=config",
+            folder.display(),
+            name.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+fn foreign(layout: &Layout) -> String {
+    format!(
+        "{} and {} hold a directory that no container of ours has made.\nOne of OpenLDAP's comes over by slapcat: \
+         write `slapcat -n 1` (bitnami: -n 2) in the old image, and start with an empty volume and \
+         IRONBARK_IMPORT=FILE (docs/container.md).\nOne of ours is served as it is with KEEP_EXISTING_CONFIG=true.",
+        layout.config.display(),
+        layout.database.display()
+    )
+}

@@ -1,0 +1,33 @@
+//! The other side of `/readyz`: the probe of a container.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// The most of an answer that is read.
+const ANSWER_OCTETS: u64 = 4096;
+
+/// Succeeds if the metrics listener at an address says that clients are served. `wait` is the longest wait for each
+/// step.
+///
+/// # Errors
+/// The reason: nobody answers, or the server is not ready.
+pub fn ask_whether_ready(address: SocketAddr, wait: Duration) -> Result<(), String> {
+    let ask = || -> io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&address, wait)?;
+        stream.set_read_timeout(Some(wait))?;
+        stream.set_write_timeout(Some(wait))?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.take(ANSWER_OCTETS).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| error.to_string())?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    match head.split(' ').nth(1) {
+        Some("200") => Ok(()),
+        status => Err(format!("not ready: {} {}", status.unwrap_or_default(), body.trim())),
+    }
+}
