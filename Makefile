@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb image test-chart demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -45,6 +45,12 @@ soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and 
 MINUTES ?= 60
 fuzz: deps ## Fuzz every parser, and operations beside a model, for an hour in all (MINUTES=...); scripts/fuzz.sh has the settings
 	@scripts/fuzz.sh $(MINUTES)
+
+image: ## Build the container image target/ironbark-image.tar with buildah (needs buildah and musl-tools)
+	@scripts/image.sh
+
+test-chart: ## Lint and render the Helm chart and check it against the types of Kubernetes (needs Go and the network)
+	@scripts/test-chart.sh
 
 deny: ## Check licences, bans, sources and advisories of all dependencies with cargo-deny (needs the network)
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny

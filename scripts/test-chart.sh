@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Lints the Helm chart, renders it with several values, and decodes the result strictly into the types of Kubernetes.
+# Outside of CI: the first run builds helm from the Go module proxy, which takes minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+chart=packaging/chart/ironbark
+tools=${TOOLS:-$PWD/target/chart-tools}
+command -v go >/dev/null || { echo 'test-chart.sh: Go is needed' >&2; exit 2; }
+mkdir -p "$tools"
+[ -x "$tools/helm" ] || GOBIN=$tools go install helm.sh/helm/v3/cmd/helm@v3.17.3
+(cd scripts/chart-check && go build -o "$tools/chart-check" .)
+
+"$tools/helm" lint --quiet --strict "$chart" --set adminPassword=x
+
+# $1: the kinds that must be there, with their numbers; the rest: values.
+renders() {
+  local wanted=$1 found
+  shift
+  "$tools/helm" template release "$chart" --kube-version 1.30.0 "$@" >"$tools/rendered.yaml"
+  found=$("$tools/chart-check" <"$tools/rendered.yaml" | sed 's|.*/||' | sort | uniq -c | awk '{printf "%s%s=%s", s, $2, $1; s=" "}')
+  [ "$found" = "$wanted" ] || { echo "test-chart.sh: $*: $found instead of $wanted" >&2; exit 1; }
+}
+has() { grep -qF -- "$1" "$tools/rendered.yaml" || { echo "test-chart.sh: missing: $1" >&2; exit 1; }; }
+lacks() { ! grep -qF -- "$1" "$tools/rendered.yaml" || { echo "test-chart.sh: must not be there: $1" >&2; exit 1; }; }
+
+renders 'Secret=1 Service=2 StatefulSet=1' --set adminPassword=x
+has 'readOnlyRootFilesystem: true'
+has 'value: "dc=example,dc=org"'
+lacks IRONBARK_REPLICATION
+renders 'Service=2 StatefulSet=1' --set existingSecret=mine,ldapDomain=o=acme,persistence.enabled=false
+has 'secretName: mine'
+has 'value: "o=acme"'
+has 'emptyDir: {}'
+renders 'ConfigMap=2 NetworkPolicy=1 PodDisruptionBudget=1 Secret=1 Service=4 StatefulSet=2' \
+  --set 'adminPassword=x,replicaCount=3,readOnlyReplicaCount=2,configAdmin.enabled=true,configAdmin.password=y' \
+  --set 'tls.enabled=true,tls.require=true,tls.secretName=cert,networkPolicy.enabled=true,persistence.storageClass=-' \
+  --set 'customLdifFiles.a\.ldif=dn: dc=x,customSchemaFiles.b\.ldif=dn: cn=x,env.LDAP_CONFIGURE_PPOLICY=yes'
+has 'ldap://release-ironbark-2.release-ironbark-headless.default.svc.cluster.local:1389'
+has 'value: consumer'
+has 'storageClassName: ""'
+renders 'PodDisruptionBudget=1 Secret=1 Service=4 StatefulSet=2' --set adminPassword=x,readOnlyReplicaCount=1
+has LDAP_ENABLE_SYNCPROV
+for wrong in '' 'adminPassword=x,tls.enabled=true' 'adminPassword=x,configAdmin.enabled=true'; do
+  if "$tools/helm" template release "$chart" --kube-version 1.30.0 --set "$wrong" >/dev/null 2>&1; then
+    echo "test-chart.sh: rendered without what is needed: $wrong" >&2
+    exit 1
+  fi
+done
+echo 'chart: ok'
