@@ -53,10 +53,10 @@ find "$tree" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
 export STORAGE_DRIVER=vfs BUILDAH_ISOLATION=chroot
 build=(buildah --root "$work/storage" --runroot "$work/run")
 container=$("${build[@]}" from scratch)
-"${build[@]}" copy --quiet --chown 10001:0 "$container" "$tree/data" /data >/dev/null
-for part in ironbark schema etc; do
-  "${build[@]}" copy --quiet --chown 0:0 "$container" "$tree/$part" "/$part" >/dev/null
-done
+# An archive keeps owners and the rights of /data, which a copied folder would lose.
+tar --create --sort=name --numeric-owner --owner=0 --group=0 -C "$tree" --file "$work/root.tar" ironbark schema etc
+tar --append --numeric-owner --owner=10001 --group=0 -C "$tree" --file "$work/root.tar" data
+"${build[@]}" add --quiet "$container" "$work/root.tar" / >/dev/null
 "${build[@]}" config --user 10001:0 --port 1389 --port 1636 --port 9330 --volume /data --workingdir /data \
   --entrypoint '["/ironbark","container"]' --stop-signal SIGTERM \
   --label org.opencontainers.image.title=ironbark --label "org.opencontainers.image.version=$version" \
