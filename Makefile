@@ -46,7 +46,8 @@ MINUTES ?= 60
 fuzz: deps ## Fuzz every parser, and operations beside a model, for an hour in all (MINUTES=...); scripts/fuzz.sh has the settings
 	@scripts/fuzz.sh $(MINUTES)
 
-image: ## Build the container image target/ironbark-image.tar with buildah (needs buildah and musl-tools)
+image: ## Build the container image target/ironbark-image.tar with buildah, without a daemon (docs/container.md)
+	@scripts/deps.sh image
 	@scripts/image.sh
 
 test-chart: ## Lint and render the Helm chart and check it against the types of Kubernetes (needs Go and the network)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|test|gssapi|packages|arm64|tarball] [--list]
+#   deps.sh [build|demo|test|gssapi|packages|arm64|tarball|image] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
@@ -10,6 +10,7 @@
 #   packages what Debian packages are built and tested with
 #   arm64    that, and a compiler and an emulator for arm64
 #   tarball  that of packages, and a C compiler for static programs
+#   image    what a container image is built with
 #   --list   only names the packages that are missing
 #
 # Quick and silent when everything is there. Works as root, or with sudo. slapd, Postfix, sssd and their like are wanted as programs to
@@ -55,8 +56,15 @@ case "$PURPOSE" in
       python3             # writes the manual pages
     )
     ;;
+  image)
+    packages+=(
+      binutils            # strip
+      buildah             # makes an image without a daemon
+      musl-tools          # a C compiler for static programs
+    )
+    ;;
   *)
-    echo "usage: $0 [build|demo|test|gssapi|packages|arm64|tarball] [--list]" >&2
+    echo "usage: $0 [build|demo|test|gssapi|packages|arm64|tarball|image] [--list]" >&2
     exit 2
     ;;
 esac
@@ -153,7 +161,7 @@ install_rust() {
   fi
   case "$PURPOSE" in
     arm64) rustup target add aarch64-unknown-linux-gnu ;;
-    tarball) rustup target add "$(uname -m)-unknown-linux-musl" ;;
+    tarball | image) rustup target add "$(uname -m)-unknown-linux-musl" ;;
   esac
   [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ] || return 0
   local component
