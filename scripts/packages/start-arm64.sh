@@ -15,12 +15,12 @@ stop() {
 trap stop EXIT
 
 dpkg-deb --extract "$package" "$work/system"
-run() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$work/system/usr/bin/ironbark" "$@"; }
-run --version
-run init "$work/directory" --suffix dc=example,dc=org >/dev/null
+program=(qemu-aarch64 -L /usr/aarch64-linux-gnu "$work/system/usr/bin/ironbark")
+"${program[@]}" --version
+"${program[@]}" init "$work/directory" --suffix dc=example,dc=org >/dev/null
 socket=$work/ldapi
 url=ldapi://$(echo "$socket" | sed 's|/|%2F|g')/
-run slapd -d 0 -s 0 -f "$work/directory/slapd.conf" -h "$url" &
+"${program[@]}" slapd -d 0 -s 0 -f "$work/directory/slapd.conf" -h "$url" &
 server=$!
 for _ in $(seq 100); do
   if found=$(ldapsearch -LLL -x -H "$url" -s base -b '' namingContexts 2>/dev/null); then break; fi
