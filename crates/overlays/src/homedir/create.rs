@@ -68,6 +68,7 @@ fn fill(account: &Account, skeleton: &Path, place: &Place<'_>, own: &CStr) -> Re
         return Err(Trouble::Lasting(text));
     }
     if let Some(target) = copy.targets.first() {
+        remove::mark(target.as_fd(), own);
         ids.give(target, mode & 0o7777).map_err(trouble)?;
     }
     let own = OsStr::from_bytes(own.to_bytes());

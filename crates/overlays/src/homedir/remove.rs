@@ -3,13 +3,13 @@
 use std::{
     ffi::CStr,
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::OsStrExt,
     },
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, FileType, OFlags, Stat},
+    fs::{AtFlags, Dir, FileType, OFlags, Stat, XattrFlags},
     io::Errno,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
     let Some((directory, stat)) = belonging(&place, account.uid, &home)? else {
         return Ok(());
     };
-    if is_newer(&directory, times) {
+    if is_newer(&directory, times) && is_of_later(&place, own)? {
         let text = format!("{home} was made after its account was deleted, and stays");
         return Err(Trouble::Lasting(text));
     }
@@ -116,6 +116,31 @@ fn is_newer(directory: &OwnedFd, times: Times) -> bool {
     found.stx_mask & wanted.bits() != 0 && micros > times.change && micros < times.begin
 }
 
+/// The attribute of a file that says which change has made a home directory.
+const MADE_BY: &CStr = c"user.ironbark.made";
+
+/// Notes in a new home directory which change it is of. Not every file system can.
+pub(super) fn mark(directory: BorrowedFd<'_>, own: &CStr) {
+    let _ = rustix::fs::fsetxattr(directory, MADE_BY, own.to_bytes(), XattrFlags::empty());
+}
+
+/// Whether a directory was not made by a change before this one. A change is made late if the overlay lags, so the time
+/// at which a directory was made does not tell alone. The account's user can change the note; it matters only for a
+/// directory that [`is_newer`].
+fn is_of_later(place: &Place<'_>, own: &str) -> Result<bool, Trouble> {
+    let name = c_name(place.name.as_bytes())?;
+    let Ok(directory) = open_to_read(place.directory.as_fd(), &name) else {
+        return Ok(true);
+    };
+    let mut noted = [0; 128];
+    let length = directory
+        .fd()
+        .and_then(|directory| rustix::fs::fgetxattr(directory, MADE_BY, &mut noted[..]));
+    let noted = length.ok().and_then(|length| noted.get(..length));
+    // Stamps have one width, so the later one is the greater text.
+    Ok(noted.is_none_or(|noted| noted > own.as_bytes()))
+}
+
 /// Deletes what an attempt to make a directory has left at a name of our own.
 ///
 /// # Errors
@@ -141,5 +166,30 @@ impl Visitor for Delete {
     fn leave(&mut self, node: &Node<'_>) -> Result<(), Trouble> {
         let _ = rustix::fs::unlinkat(node.directory, node.name, AtFlags::REMOVEDIR);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, fs::File};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_an_earlier_change_made_late_is_not_of_a_later_account() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("home")).unwrap();
+        let place = Place {
+            directory: File::open(folder.path()).unwrap().into(),
+            name: OsStr::new("home"),
+        };
+        let [earlier, later] = [5, 7].map(|second| format!("own20260101000000.00000{second}Z#000000#001#000000-0"));
+        assert!(is_of_later(&place, &later).unwrap(), "nothing tells that it is not");
+        let made = File::open(folder.path().join("home")).unwrap();
+        mark(made.as_fd(), &std::ffi::CString::new(earlier.clone()).unwrap());
+        assert!(!is_of_later(&place, &later).unwrap());
+        assert!(!is_of_later(&place, &earlier).unwrap());
+        mark(made.as_fd(), &std::ffi::CString::new(later).unwrap());
+        assert!(is_of_later(&place, &earlier).unwrap());
     }
 }
