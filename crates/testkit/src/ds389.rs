@@ -128,6 +128,13 @@ impl Ds389 {
         })
     }
 
+    /// Ends the process, and starts another. 389 takes in roles and definitions of Class of Service after the answer to
+    /// the change, and may keep values for an entry that were asked for meanwhile. A new process has them all at once.
+    pub fn restart(&mut self) -> Result<(), TestkitError> {
+        self.kill()?;
+        self.launch()
+    }
+
     /// Kills the process, and waits for its end.
     pub fn kill(&mut self) -> Result<(), TestkitError> {
         let Some(mut process) = self.process.take() else {
