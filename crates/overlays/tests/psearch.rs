@@ -120,6 +120,13 @@ fn lines(mut out: &[u8]) -> Vec<String> {
                     .collect();
                 format!("{kind} {}{was} {}", String::from_utf8_lossy(entry.dn), values.join(","))
             }
+            Response::SearchReference(urls) => {
+                let urls: Vec<_> = urls
+                    .iter()
+                    .map(|url| String::from_utf8_lossy(url).into_owned())
+                    .collect();
+                format!("reference {}", urls.join(","))
+            }
             Response::Done(_, result) => format!("result {}", result.code.0),
             other => panic!("{other:?}"),
         };
@@ -282,6 +289,23 @@ fn subentries_are_told_to_who_asks_for_them() {
     site.delete("cn=s,dc=ex");
     assert_eq!(plain.news(), [""; 0]);
     assert_eq!(of_subentries.news(), ["Delete cn=s,dc=ex s"]);
+}
+
+#[test]
+fn referrals_are_told_as_entries_to_who_manages_them_and_else_as_references_while_they_are_there() {
+    let mut site = site("");
+    let (mut plain, _) = Watcher::of(&site, &EVERYTHING);
+    let as_entries = Control::critical(ManageDsaIt);
+    let (mut manager, _) = Watcher::with(&site, &EVERYTHING, &[&as_entries], DerefAliases::Never);
+    site.must_add(
+        "cn=r,dc=ex",
+        "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other.example/cn=r\nsn: s",
+    );
+    assert_eq!(plain.news(), ["reference ldap://other.example/cn=r??sub"]);
+    assert_eq!(manager.news(), ["Add cn=r,dc=ex s"]);
+    site.delete_with("cn=r,dc=ex", &[&as_entries]);
+    assert_eq!(plain.news(), [""; 0]);
+    assert_eq!(manager.news(), ["Delete cn=r,dc=ex s"]);
 }
 
 #[test]

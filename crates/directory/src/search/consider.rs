@@ -4,7 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::Truth;
+use ironbark_model::{Budget, Truth};
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
@@ -469,6 +469,14 @@ impl Asker {
             configuration: &self.configuration,
             context,
             subject: self.subject(context),
+        }
+    }
+
+    /// The requester, whose rules take their steps from `budget`.
+    pub(super) fn requester_within<'a>(&'a self, context: &'a NamingContext, budget: &'a Budget) -> Requester<'a> {
+        Requester {
+            subject: self.subject(context).within(budget),
+            ..self.requester(context)
         }
     }
 

@@ -12,11 +12,13 @@ use super::{
 };
 use crate::{
     NamingContext, OperationError,
-    access::{self, Answerable, Requester, Source},
+    access::{self, Answerable, Source},
 };
 
 /// OID of the class of subentries (RFC 3672 §2.4).
 const SUBENTRY: &[u8] = b"2.5.17.0";
+/// OID of the class of referral objects (RFC 3296 §2.2).
+const REFERRAL: &[u8] = b"2.16.840.1.113730.3.2.6";
 
 impl SearchRun {
     pub(super) fn walk_memory(
@@ -48,15 +50,24 @@ impl SearchRun {
 
     /// Whether an entry in memory is a subentry.
     pub(super) fn is_subentry(&self, entry: &Entry) -> bool {
-        let configuration = &self.configuration;
-        let classes = entry.attribute(&configuration.well_known.object_class);
-        let is_named = |class: &ObjectClass| {
-            let schema = &configuration.schema;
-            let subentry = schema.find_object_class(SUBENTRY);
-            subentry.is_some_and(|subentry| schema.superclasses(class.number).contains(&subentry.number))
+        self.has_class(entry, SUBENTRY)
+    }
+
+    /// Whether an entry in memory is a referral object.
+    pub(super) fn is_referral(&self, entry: &Entry) -> bool {
+        self.has_class(entry, REFERRAL)
+    }
+
+    /// Whether a class of an entry in memory is the class with an OID, or below it.
+    fn has_class(&self, entry: &Entry, oid: &[u8]) -> bool {
+        let schema = &self.configuration.schema;
+        let Some(wanted) = schema.find_object_class(oid) else {
+            return false;
         };
+        let is_below = |class: &ObjectClass| schema.superclasses(class.number).contains(&wanted.number);
+        let classes = entry.attribute(&self.configuration.well_known.object_class);
         let mut values = classes.into_iter().flat_map(|classes| &classes.values);
-        values.any(|name| configuration.schema.find_object_class(name).is_some_and(is_named))
+        values.any(|name| schema.find_object_class(name).is_some_and(is_below))
     }
 
     /// Whether an entry in memory, whose scope was checked, answers the search.
@@ -67,11 +78,7 @@ impl SearchRun {
         }
         let budget = step.slice.budget;
         let asker = Asker::of(self);
-        let requester = Requester {
-            subject: asker.subject(context).within(budget),
-            ..asker.requester(context)
-        };
-        let check = access::check(requester, Source::Memory(entry));
+        let check = access::check(asker.requester_within(context, budget), Source::Memory(entry));
         let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
         let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
         let schema = &self.configuration.schema;
@@ -94,10 +101,7 @@ impl SearchRun {
         let budget = slice.budget;
         let asker = Asker::of(self);
         let configuration = &asker.configuration;
-        let requester = Requester {
-            subject: asker.subject(context).within(budget),
-            ..asker.requester(context)
-        };
+        let requester = asker.requester_within(context, budget);
         let tree = context.backend.tree();
         let refreshed = tree.and_then(|tree| tree.refreshed(configuration, entry, self.sent_now()));
         let entry = refreshed.as_ref().unwrap_or(entry);

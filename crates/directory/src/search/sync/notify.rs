@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::{ChangeType, Control, EntryChange, PersistentSearch};
-use ironbark_model::Entry;
+use ironbark_model::{Budget, Entry};
 use ironbark_store::{ChangeRecord, Effect, RecordedEffect, Scope};
 
 use super::{
@@ -169,7 +169,10 @@ impl SearchRun {
             ChangeType::Add | ChangeType::Modify => None,
         };
         let previous_dn = before.as_ref().filter(|_| change == ChangeType::ModDn);
-        let previous_dn = previous_dn.and_then(|before| self.name_that_was_visible(before));
+        let previous_dn = previous_dn.and_then(|before| self.name_that_was_visible(before, step.slice.budget));
+        if step.is_exhausted() {
+            return Ok(Walked::Exhausted);
+        }
         if let Some(sync) = self.sync_mut() {
             sync.notify_with(Some((change, previous_dn)));
         }
@@ -191,7 +194,9 @@ impl SearchRun {
         };
         // Who does not ask for subentries gets one only as the base object.
         let is_of_kind = self.options.subentries.is_some() || sync.scope == Scope::Base || !self.is_subentry(entry);
-        if !is_of_kind || !in_scope(&entry.dn, &sync.base, sync.scope) {
+        // A referral to what is gone would lead nowhere.
+        let is_reference = !self.options.manage_dsa_it && self.is_referral(entry);
+        if !is_of_kind || is_reference || !in_scope(&entry.dn, &sync.base, sync.scope) {
             return Ok(Walked::Through);
         }
         let (context, before) = (Arc::clone(&sync.context), step.out.len());
@@ -204,11 +209,11 @@ impl SearchRun {
     }
 
     /// The name of an entry as it was, if the client could see the entry by it.
-    fn name_that_was_visible(&self, before: &Entry) -> Option<Box<str>> {
+    fn name_that_was_visible(&self, before: &Entry, budget: &Budget) -> Option<Box<str>> {
         let context = Arc::clone(&self.sync()?.context);
         let source = Source::Memory(before);
         let asker = Asker::of(self);
-        let check = access::check(asker.requester(&context), source);
+        let check = access::check(asker.requester_within(&context, budget), source);
         let name = before.dn.pretty();
         access::visible(check.as_ref(), source, name).map(|_| name.into())
     }
