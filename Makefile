@@ -50,7 +50,7 @@ image: ## Build the container image target/ironbark-image.tar with buildah, with
 	@scripts/deps.sh image
 	@scripts/image.sh
 
-test-chart: ## Lint and render the Helm chart and check it against the types of Kubernetes (needs Go and the network)
+test-chart: ## Lint and render the Helm chart and check it against the schemas of Kubernetes (needs Go, Python and the network)
 	@scripts/test-chart.sh
 
 deny: ## Check licences, bans, sources and advisories of all dependencies with cargo-deny (needs the network)
