@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb image test-chart demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -32,6 +32,10 @@ tarball: ## Build the tarball with the static program into target/packages
 test-deb: ## Test the Debian packages in clean systems: install, upgrade, remove, take over a slapd, go back (needs root)
 	@scripts/deps.sh packages
 	@scripts/test-packages.sh
+
+test-systemd: deb ## Test the service of the packages in a container with systemd: sandbox, watchdog, socket (needs root)
+	@scripts/deps.sh systemd
+	@scripts/test-systemd.sh
 
 demo: ## Say what will be done, build quickly, create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|test|gssapi|packages|arm64|tarball|image] [--list]
+#   deps.sh [build|demo|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
 #   test     everything that the tests and benchmarks need (the default)
 #   gssapi   that and what the feature gssapi is built and tested with
 #   packages what Debian packages are built and tested with
-#   arm64    that, and a compiler and an emulator for arm64
+#   systemd  that, and a container for systemd
+#   arm64    that of packages, a compiler and an emulator for arm64
 #   tarball  that of packages, and a C compiler for static programs
 #   image    what a container image is built with
 #   --list   only names the packages that are missing
@@ -49,7 +50,7 @@ case "$PURPOSE" in
       valgrind            # its callgrind counts the instructions of the hot paths
     )
     ;;
-  packages | arm64 | tarball)
+  packages | systemd | arm64 | tarball)
     packages+=(
       binutils            # readelf and strip
       dpkg-dev            # with dpkg-deb, of which the packages are made
@@ -64,12 +65,12 @@ case "$PURPOSE" in
     )
     ;;
   *)
-    echo "usage: $0 [build|demo|test|gssapi|packages|arm64|tarball|image] [--list]" >&2
+    echo "usage: $0 [build|demo|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
     exit 2
     ;;
 esac
 case "$PURPOSE" in
-  test | gssapi | packages | arm64 | tarball)
+  test | gssapi | packages | systemd | arm64 | tarball)
     packages+=(
       apparmor            # checks its profile
       iproute2            # sets up the loopback of a clean system
@@ -81,6 +82,7 @@ case "$PURPOSE" in
 esac
 case "$PURPOSE" in
   arm64) packages+=(gcc-aarch64-linux-gnu ldap-utils libc6-dev-arm64-cross qemu-user) ;;
+  systemd) packages+=(systemd-container) ;;
   tarball) packages+=(musl-tools) ;;
 esac
 if [ "$PURPOSE" = gssapi ]; then

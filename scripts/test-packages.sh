@@ -42,25 +42,16 @@ mkdir -p "$cache"
 work=$(mktemp --directory --tmpdir="$cache" run.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# The sources of Debian that this machine has.
-sources() {
-  if [ -e /etc/apt/sources.list.d/debian.sources ]; then
-    cat /etc/apt/sources.list.d/debian.sources
-  else
-    grep -h '^deb .*debian' /etc/apt/sources.list
-  fi
-}
-
 # A base system with the packages of Debian in apt's cache, and another one with a filled slapd.
 make_base() {
   local include=adduser,debconf,init-system-helpers,iproute2,ldap-utils,libsasl2-modules,procps
   local key
-  key=$(echo "$SUITE $include" | cat - <(sources) | sha256sum | cut -c 1-16)
+  key=$(echo "$SUITE $include" | cat - <(scripts/packages/sources.sh) | sha256sum | cut -c 1-16)
   base=$cache/base-$key
   if [ ! -d "$base" ]; then
     echo 'making the base system'
     rm -rf "$cache"/base-* "$cache"/slapd-*
-    sources | mmdebstrap --quiet --variant=minbase --skip=cleanup/apt --include="$include" \
+    scripts/packages/sources.sh | mmdebstrap --quiet --variant=minbase --skip=cleanup/apt --include="$include" \
       --customize-hook='chroot "$1" apt-get --quiet --yes --no-install-recommends --download-only install slapd slapd-contrib' \
       "$SUITE" "$work/base" - >"$work/base.log" 2>&1 || { cat "$work/base.log"; exit 1; }
     mv "$work/base" "$base"
