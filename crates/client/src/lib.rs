@@ -23,6 +23,7 @@ mod pending;
 mod reply;
 mod sasl;
 mod search;
+pub mod stream;
 mod tls;
 
 pub use client::Client;

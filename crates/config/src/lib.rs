@@ -10,6 +10,7 @@
 
 pub mod access;
 mod class;
+pub mod cluster;
 pub mod connection;
 pub mod database;
 pub mod entry_files;

@@ -42,6 +42,7 @@ pub use appraisal::{
 };
 pub use backend::{
     bind_failures::{BindFailures, Patience},
+    commit_log::{Append, Closed, CommitLog, Received, Turn},
     complete::complete_entries,
     configuration::Configuration,
     conflicts::{Conflict, ConflictKind, ConflictSide, DatabaseConflicts, KeptConflict},
@@ -55,6 +56,7 @@ pub use backend::{
     open,
     received::received_entry,
     root_dse::RootDseAddition,
+    seat::Seat,
     sync_sessions::{SyncConsumer, SyncPlace, SyncSession},
     tree_change::TreeChange,
     tree_replica::{TreeLogged, TreeReplica},

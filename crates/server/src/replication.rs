@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ironbark_cluster::Nodes;
 use ironbark_config::syncrepl::Syncrepl;
 use ironbark_directory::{CookiePlace, LogPlace, NamingContext, Service, SyncCookie};
 use ironbark_model::Dn;
@@ -12,6 +13,7 @@ use ironbark_store::Database;
 pub(crate) struct Replication {
     directory: Arc<Service>,
     consumers: Consumers,
+    nodes: Nodes,
 }
 
 impl Replication {
@@ -20,12 +22,14 @@ impl Replication {
         Self {
             consumers: Consumers::new(Arc::clone(&directory), cookies, strict),
             directory,
+            nodes: Nodes::default(),
         }
     }
 
-    /// Lets the consumers run that the configuration in force has.
+    /// Lets the consumers run, and follows the logs of clusters, that the configuration in force has.
     pub(crate) fn configure(&self) {
         let configuration = self.directory.configuration();
+        self.nodes.run(&configuration);
         self.consumers.run(lines(&configuration, self.directory.server_id()));
     }
 
@@ -57,8 +61,9 @@ impl Replication {
         suffixes.collect()
     }
 
-    /// Ends all consumers.
+    /// Ends all consumers, and leaves the clusters.
     pub(crate) fn close(&self) {
+        self.nodes.close();
         self.consumers.close();
     }
 }

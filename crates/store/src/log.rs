@@ -3,12 +3,15 @@
 //! Invariants: `changes` has every change from the number in `log-first` to the last. The vectors of its rows never go
 //! down.
 
+mod batch;
 mod positions;
 pub(crate) mod recent;
 pub(crate) mod row;
 mod trim;
 pub(crate) mod uncovered;
 
+pub(crate) use batch::BatchWriter;
+pub use batch::{Batch, LogPlace};
 pub use trim::{LogLimits, TrimStep};
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Bound};
@@ -19,7 +22,7 @@ use row::{NumberedRow, read_row};
 
 use crate::{
     ChangeRecord, EntryId, Location, StoreError, View,
-    change::codec::Shared,
+    change::{Position, codec::Shared},
     csn::{ContextVector, Csn},
     tables::{LogTables, MetaRow, Tables},
     varint,
@@ -197,6 +200,28 @@ impl<'v> View<'v> {
             last: number(MetaRow::Sequence)?,
             bytes: number(MetaRow::LogBytes)?,
             generation: number(MetaRow::Generation)?,
+        })
+    }
+
+    /// The state of a database that follows the log of a cluster.
+    ///
+    /// # Errors
+    /// The storage failed, or is damaged.
+    pub fn log_place(&self) -> Result<LogPlace, StoreError> {
+        let number = |row| self.tables().number(self.txn, row);
+        let row = match self.tables().meta(self.txn, MetaRow::Chain)? {
+            None if number(MetaRow::NextEntry)? > 1 => self.tables().meta(self.txn, MetaRow::Identifier)?,
+            chain => chain,
+        };
+        let chain = row.map_or(Ok([0; 16]), |bytes| {
+            bytes.try_into().map_err(|_| damaged("the chain in `meta`"))
+        })?;
+        Ok(LogPlace {
+            position: Position {
+                generation: number(MetaRow::Generation)?,
+                sequence: number(MetaRow::Sequence)?,
+            },
+            chain,
         })
     }
 

@@ -236,6 +236,8 @@ pub(crate) enum MetaRow {
     Uncovered,
     /// See [`crate::View::derived_version`].
     DerivedVersion,
+    /// See [`crate::LogPlace::chain`]. Absent: zeros.
+    Chain,
 }
 
 impl MetaRow {
@@ -261,6 +263,7 @@ impl MetaRow {
             Self::Moves => b"moves",
             Self::Uncovered => b"uncovered",
             Self::DerivedVersion => b"derived",
+            Self::Chain => b"chain",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Connecting as the settings say: reach a server, secure the connection, bind.
 
 mod authenticate;
-mod socket;
+pub(crate) mod socket;
 mod start_tls;
 
 use ironbark_model::ldap_url::{LdapUrl, Scheme};

@@ -18,16 +18,16 @@ use tokio::{
 use crate::{Error, Keepalive, SocketSettings};
 
 /// A connection, with or without TLS.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A socket, and its own address if it has one: `IP=192.0.2.1:40000`, as slapd names it.
-pub(super) type Opened = (Box<dyn Stream>, Option<String>);
+pub(crate) type Opened = (Box<dyn Stream>, Option<String>);
 
 /// Where a server is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Address {
+pub(crate) enum Address {
     Tcp { host: String, port: u16 },
     Unix(PathBuf),
 }
@@ -52,14 +52,14 @@ impl Address {
         }
     }
 
-    pub(super) fn late(&self, timeout: Duration) -> Error {
+    pub(crate) fn late(&self, timeout: Duration) -> Error {
         Error::ConnectTimeout {
             address: self.to_string(),
             timeout,
         }
     }
 
-    fn failed(&self, error: &io::Error) -> Error {
+    pub(crate) fn failed(&self, error: &io::Error) -> Error {
         Error::Connect {
             address: self.to_string(),
             reason: error.to_string(),
@@ -82,7 +82,7 @@ impl fmt::Display for Address {
 ///
 /// # Errors
 /// [`Error::Connect`] or [`Error::ConnectTimeout`], for the last address.
-pub(super) async fn open(address: &Address, settings: &SocketSettings, limit: Duration) -> Result<Opened, Error> {
+pub(crate) async fn open(address: &Address, settings: &SocketSettings, limit: Duration) -> Result<Opened, Error> {
     match address {
         Address::Unix(path) => open_unix(address, path, limit).await,
         Address::Tcp { host, port } => {

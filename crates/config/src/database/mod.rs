@@ -13,6 +13,7 @@ use ironbark_model::{Dn, Schema, schema::Source};
 use crate::{
     access::{AccessRule, OperationRule},
     class::ConfigClass,
+    cluster::ClusterConfig,
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
     setting::Setting,
@@ -216,6 +217,8 @@ pub struct DatabaseConfig {
     pub(crate) kind_settings: Option<KindSettings>,
     /// `syncrepl`, in order.
     pub syncrepl: Vec<Syncrepl>,
+    /// `cluster`.
+    pub cluster: Option<ClusterConfig>,
     /// `multiprovider`.
     pub multi_provider: bool,
     /// Whether it is glued into a database that keeps its changes for others: so must this one. The directory finds
@@ -245,6 +248,7 @@ impl DatabaseConfig {
         is_set
             || self.is_provided_by_superior
             || !self.syncrepl.is_empty()
+            || self.cluster.is_some()
             || self.overlays.iter().any(OverlayConfig::keeps_changes)
     }
 
@@ -317,6 +321,7 @@ impl DatabaseConfig {
             mdb: MdbConfig::default(),
             kind_settings: None,
             syncrepl: Vec::new(),
+            cluster: None,
             multi_provider: false,
             is_provided_by_superior: false,
             update_dn: None,

@@ -2,6 +2,7 @@
 
 pub(crate) mod bind_failures;
 pub(crate) mod call;
+pub(crate) mod commit_log;
 pub(crate) mod complete;
 pub(crate) mod configuration;
 pub(crate) mod conflicts;
@@ -19,6 +20,7 @@ pub(crate) mod queue;
 pub(crate) mod received;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
+pub(crate) mod seat;
 pub(crate) mod sync_sessions;
 pub(crate) mod tree_attributes;
 pub(crate) mod tree_change;

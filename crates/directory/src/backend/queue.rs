@@ -17,6 +17,7 @@ use ironbark_store::WriteTransaction;
 use tokio::sync::Notify;
 
 use super::{
+    commit_log::LogSlot,
     configuration::Configuration,
     feed::Feed,
     fence::Fence,
@@ -133,6 +134,8 @@ pub struct WriterHandle {
     feed: Arc<Feed>,
     /// What it is about to commit.
     fence: Arc<Fence>,
+    /// The log of the cluster, if the database is part of one.
+    log: Arc<LogSlot>,
 }
 
 /// A command to a writer.
@@ -140,6 +143,8 @@ pub struct WriterHandle {
 pub(crate) enum WriterCommand {
     /// Execute this write.
     Task(Queued),
+    /// Apply what the log of the cluster has brought.
+    Received,
     /// Wait, then continue under another configuration.
     Pause(Pause),
     /// End after everything that came before.
@@ -234,7 +239,19 @@ impl WriterHandle {
             closed: Arc::new(RwLock::new(Some(QueueRefusal::ShuttingDown))),
             feed: Arc::default(),
             fence: Arc::default(),
+            log: Arc::default(),
         }
+    }
+
+    /// The log of the cluster.
+    pub(crate) fn log(&self) -> &LogSlot {
+        &self.log
+    }
+
+    /// The log of the cluster has brought something.
+    pub(crate) fn received(&self) {
+        // A writer that has ended applies nothing.
+        let _ = self.queue.send(WriterCommand::Received);
     }
 
     /// The changes under way.
@@ -268,7 +285,9 @@ impl WriterHandle {
             .send(WriterCommand::Task(queued))
             .map_err(|SendError(order)| match order {
                 WriterCommand::Task(queued) => (QueueRefusal::ShuttingDown.into(), Some(queued.task)),
-                WriterCommand::Pause(_) | WriterCommand::Close => (QueueRefusal::ShuttingDown.into(), None),
+                WriterCommand::Pause(_) | WriterCommand::Close | WriterCommand::Received => {
+                    (QueueRefusal::ShuttingDown.into(), None)
+                }
             })
     }
 
@@ -343,6 +362,7 @@ pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
         closed: Arc::default(),
         feed: Arc::default(),
         fence: Arc::default(),
+        log: Arc::default(),
     };
     (handle, orders)
 }

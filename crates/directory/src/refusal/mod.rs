@@ -42,6 +42,7 @@ mod add;
 mod admission;
 mod attribute;
 mod bind;
+mod cluster;
 mod compare;
 mod control;
 mod delete;
@@ -68,6 +69,7 @@ pub(crate) use {
     admission::AdmissionRefusal,
     attribute::AttributeRefusal,
     bind::BindRefusal,
+    cluster::ClusterRefusal,
     compare::CompareRefusal,
     control::ControlRefusal,
     delete::DeleteRefusal,

@@ -13,7 +13,15 @@ use std::{
 
 use ironbark_store::{ChangeRecord, ContextVector, Database, LogMode, WriteTransaction};
 
-use super::{context, flusher::Flusher, followers::Followers, indexing::Indexing, timers::Timers, trimming::Trimming};
+use super::{
+    clustered::{self, Appender, NotAppended},
+    context,
+    flusher::Flusher,
+    followers::Followers,
+    indexing::Indexing,
+    timers::Timers,
+    trimming::Trimming,
+};
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
@@ -22,11 +30,11 @@ use crate::{
         written::Refusal,
     },
     overlay::Pipeline,
-    refusal::Failure,
+    refusal::{ClusterRefusal, Failure},
 };
 
 /// The served configuration, the database, and its followers.
-type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
+pub(super) type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
 
 /// Maximum number of operations in one commit, so that the first does not wait too long.
 const GROUP_LIMIT: usize = 1_024;
@@ -84,15 +92,16 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                     flusher.go_over_to(&next);
                     timers = Timers::of(&next, directory, Some(&timers));
                     served = next;
-                    indexing = Indexing::default();
-                    if let Some(database) = served.context.database() {
-                        indexing.define(directory, &served, database);
-                    }
+                    indexing = defined(directory, &served);
                 }
                 trimming = Trimming::default();
                 followers = begin(directory, &served);
             }
-            Some(WriterCommand::Task(_)) | None => {
+            next => {
+                if matches!(next, Some(WriterCommand::Received)) {
+                    clustered::take_received(directory, &mut (&served, &database, &mut followers));
+                    flusher.written(0);
+                }
                 if indexing.step(directory, &served, &database, is_busy)
                     | trimming.step(directory, &served, &database, &followers, is_busy)
                 {
@@ -101,6 +110,15 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             }
         }
     }
+}
+
+/// The indexing of what is served from now on.
+fn defined(directory: &Arc<Directory>, served: &Served) -> Indexing {
+    let mut indexing = Indexing::default();
+    if let Some(database) = served.context.database() {
+        indexing.define(directory, served, database);
+    }
+    indexing
 }
 
 /// Before the first write under a configuration.
@@ -188,7 +206,16 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queue
         if let Some(writer) = writer {
             writer.fence().set(directory.last_drawn());
         }
-        let outcomes = commit_some((served, database, &mut *followers), waiting.as_slice());
+        let group = waiting.as_slice();
+        let outcomes = if served.context.settings.cluster.is_some() {
+            clustered::commit(directory, &mut (served, database, &mut *followers), group)
+        } else {
+            match commit_some((served, database, &mut *followers), group, None) {
+                Committed::Ended(outcomes) => outcomes,
+                // There is no log.
+                Committed::Overtaken => return,
+            }
+        };
         if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
             writer.feed().call();
         }
@@ -205,14 +232,21 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queue
 /// The transaction of such a refused write is dropped, and the writes before it are executed again. Later writes have
 /// not been executed yet, so each write is executed at most twice, whatever stands in the same group. It is executed
 /// once more for each refusal among those before it that happens only the second time.
-fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec<Outcome> {
+///
+/// With an `appender` all this holds if the log of the cluster has taken the changes.
+pub(super) fn commit_some(
+    (served, database, followers): Site<'_>,
+    group: &[Queued],
+    appender: Option<&Appender<'_>>,
+) -> Committed {
     let (mut part, mut refused) = (group, None);
     loop {
-        match attempt((served, database, &mut *followers), part) {
+        match attempt((served, database, &mut *followers), part, appender) {
             Attempt::Ended(mut outcomes) => {
                 outcomes.extend(refused);
-                return outcomes;
+                return Committed::Ended(outcomes);
             }
+            Attempt::Overtaken => return Committed::Overtaken,
             Attempt::GivenUp { before, outcome } => {
                 part = before;
                 refused = Some(*outcome);
@@ -221,9 +255,19 @@ fn commit_some((served, database, followers): Site<'_>, group: &[Queued]) -> Vec
     }
 }
 
+/// What has become of a group.
+pub(super) enum Committed {
+    /// The outcomes of its first writes, one at least.
+    Ended(Vec<Outcome>),
+    /// Nothing is committed: the log of the cluster has other changes, behind which it must be executed again.
+    Overtaken,
+}
+
 enum Attempt<'g> {
     /// The outcomes of all writes.
     Ended(Vec<Outcome>),
+    /// As [`Committed::Overtaken`].
+    Overtaken,
     /// The write after these was refused, or comes again, after an effect: nothing is committed.
     GivenUp {
         before: &'g [Queued],
@@ -231,7 +275,11 @@ enum Attempt<'g> {
     },
 }
 
-fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> Attempt<'g> {
+fn attempt<'g>(
+    (served, database, followers): Site<'_>,
+    group: &'g [Queued],
+    appender: Option<&Appender<'_>>,
+) -> Attempt<'g> {
     if group.is_empty() {
         return Attempt::Ended(Vec::new());
     }
@@ -247,6 +295,9 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
         Err(error) => return refuse_all(error.into()),
     };
     transaction.log(log_mode(&served.context));
+    if appender.is_some() {
+        transaction.gather();
+    }
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
     for Queued { task, .. } in group {
@@ -268,25 +319,55 @@ fn attempt<'g>((served, database, followers): Site<'_>, group: &'g [Queued]) -> 
             }
         }
     }
+    match close(
+        (served, database, followers),
+        transaction,
+        (changed, &outcomes),
+        appender,
+    ) {
+        Ok(()) => Attempt::Ended(outcomes),
+        Err(NotAppended::Overtaken) => Attempt::Overtaken,
+        Err(NotAppended::Refused(error)) => refuse_all(error),
+    }
+}
+
+/// Commits what was executed, if there is something: `changed`.
+fn close(
+    (served, database, followers): Site<'_>,
+    mut transaction: WriteTransaction<'_>,
+    (changed, outcomes): (bool, &[Outcome]),
+    appender: Option<&Appender<'_>>,
+) -> Result<(), NotAppended> {
+    let refused = |error: OperationError| Err(NotAppended::Refused(error));
     if !changed {
-        return Attempt::Ended(outcomes);
+        let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
+        return match appender.filter(|_| outcomes.iter().any(is_refusal)) {
+            Some(appender) => appender.confirm(),
+            None => Ok(()),
+        };
     }
-    if let Err(error) = write_files(served, &transaction, &outcomes) {
-        return refuse_all(error);
+    if let Err(error) = write_files(served, &transaction, outcomes) {
+        return refused(error);
     }
-    let committed = followers
-        .put_places(&mut transaction)
-        .and_then(|()| transaction.commit());
-    if let Err(error) = committed {
-        write_files_back(served, database, &outcomes);
-        return refuse_all(error.into());
+    if let Err(error) = followers.put_places(&mut transaction) {
+        write_files_back(served, database, outcomes);
+        return refused(error.into());
+    }
+    let is_appended = appender.map_or(Ok(false), |appender| appender.append(&mut transaction))?;
+    if let Err(error) = transaction.commit() {
+        write_files_back(served, database, outcomes);
+        return refused(if is_appended {
+            ClusterRefusal::NotHere.into()
+        } else {
+            error.into()
+        });
     }
     let last = outcomes.iter().rev().find_map(sequence_of);
     followers.committed(last);
     if let (Some(last), Some(writer)) = (last, served.context.backend.own_writer()) {
         writer.feed().committed(last);
     }
-    Attempt::Ended(outcomes)
+    Ok(())
 }
 
 /// What becomes of a write that was not made.
@@ -299,7 +380,7 @@ fn outcome_of(task: &dyn WriteTask, refusal: Refusal) -> Outcome {
 }
 
 /// The parts of the changes of a database that are logged.
-fn log_mode(context: &NamingContext) -> LogMode {
+pub(super) fn log_mode(context: &NamingContext) -> LogMode {
     if context.settings.keeps_changes() {
         LogMode::RowsAndContext
     } else if context.keeps_log() {

@@ -25,6 +25,8 @@ pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &
             WriterCommand::Task(queued) => serve(directory, governor, queued),
             // It has no configuration of its own.
             WriterCommand::Pause(pause) => drop(pause),
+            // No tree has a log.
+            WriterCommand::Received => {}
             WriterCommand::Close => break,
         }
         let (now, configuration) = trees(&directory.configuration());

@@ -40,7 +40,7 @@ const MOMENT: i64 = 10_000_000;
 /// Octets of the records of a usual row.
 const USUAL: usize = 1000;
 /// The content of a block is at most this many times as long as the block.
-const MAX_EXPANSION: usize = 255;
+pub(super) const MAX_EXPANSION: usize = 255;
 
 /// The last row of the log while changes are added to it.
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl OpenRow {
 }
 
 /// Appends the records as an LZ4 block; `false`: they would not be shorter.
-fn compress(records: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn compress(records: &[u8], out: &mut Vec<u8>) -> bool {
     if records.len() < COMPRESSED {
         return false;
     }

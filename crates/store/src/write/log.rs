@@ -11,7 +11,7 @@ use crate::{
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{follower_key, recent, row::OpenRow, uncovered::Uncovered},
+    log::{BatchWriter, follower_key, recent, row::OpenRow, uncovered::Uncovered},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -68,6 +68,8 @@ pub(super) struct Logged {
     /// Effects that no record contains yet.
     unrecorded: usize,
     before: Before,
+    /// The changes, if they go into the log of a cluster.
+    pub(super) batch: Option<BatchWriter>,
 }
 
 impl Logged {
@@ -406,6 +408,9 @@ impl WriteTransaction<'_> {
             self.put_row()?;
         }
         let logged = &mut self.logged;
+        if let Some(batch) = &mut logged.batch {
+            batch.push(record);
+        }
         logged.sequence = Some(record.position.sequence);
         logged.last = Some(record.csn);
         if std::mem::take(&mut logged.moves) {

@@ -4,6 +4,7 @@ pub(crate) use apply::{image_flags, name_in, pretty_in};
 pub use log::{Applied, LogMode};
 
 mod apply;
+mod cluster;
 pub(crate) mod index;
 mod load;
 mod log;

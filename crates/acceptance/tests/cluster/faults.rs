@@ -1,0 +1,143 @@
+//! Nodes and members of etcd that end, hang, and come back.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use ironbark_testkit::{Credentials, Etcd, Server, wait};
+use nix::sys::signal::Signal;
+
+use crate::{TOP, assert_equal, count, node, nodes, person};
+
+/// Adds people until it is told to end. Returns the names of those whose addition was acknowledged.
+fn add_until(server: &Server, name: &str, ends: &AtomicBool) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        if ends.load(Ordering::Relaxed) {
+            break;
+        }
+        let uid = format!("{name}{number:04}");
+        let outcome = server.ldapadd(&person(&uid)).unwrap();
+        if outcome.code() == Some(0) {
+            acknowledged.push(uid);
+        }
+    }
+    acknowledged
+}
+
+fn has(server: &Server, uid: &str) -> bool {
+    count(server, uid) == 1
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_a_node_is_killed_among_writes() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 3);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    let ends = AtomicBool::new(false);
+    let mut third = all.pop().unwrap();
+    let acknowledged = thread::scope(|scope| {
+        let writers: Vec<_> = all
+            .iter()
+            .zip(["a", "b"])
+            .map(|(server, name)| scope.spawn(|| add_until(server, name, &ends)))
+            .collect();
+        for round in 0..3 {
+            let people: String = (0..10).map(|number| person(&format!("c{round}-{number}"))).collect();
+            third.ldapadd(&people).unwrap().success().unwrap();
+            third.kill().unwrap();
+            third.launch().unwrap();
+        }
+        ends.store(true, Ordering::Relaxed);
+        writers
+            .into_iter()
+            .flat_map(|writer| writer.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    all.push(third);
+    assert_equal(&all);
+    assert_eq!(count(&all[0], "c"), 30);
+    assert!(!acknowledged.is_empty());
+    for uid in acknowledged {
+        assert!(has(&all[2], &uid), "{uid}");
+    }
+}
+
+#[test]
+fn a_node_that_was_away_takes_what_it_has_missed() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    all[1].stop().unwrap();
+    for number in 0..5 {
+        let people: String = (0..40).map(|one| person(&format!("p{number}-{one}"))).collect();
+        all[0].ldapadd(&people).unwrap().success().unwrap();
+    }
+    all[1].launch().unwrap();
+    assert_equal(&all);
+}
+
+#[test]
+fn without_etcd_nodes_answer_searches_and_refuse_writes_until_it_is_back() {
+    let mut etcd = Etcd::start(1).unwrap();
+    let all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    etcd.signal(0, Signal::SIGSTOP).unwrap();
+    let hung = all[0].ldapadd(&person("hung")).unwrap();
+    assert_eq!(hung.code(), Some(52), "{}", hung.stderr);
+    assert!(hung.stderr.contains("outcome unknown"), "{}", hung.stderr);
+    assert_eq!(count(&all[0], "p"), 0);
+    etcd.signal(0, Signal::SIGCONT).unwrap();
+    etcd.kill(0).unwrap();
+    let gone = all[1].ldapadd(&person("gone")).unwrap();
+    assert_eq!(gone.code(), Some(51), "{}", gone.stderr);
+    let root = all[1].client("ldapwhoami", &Credentials::ROOT, &[], "").unwrap();
+    root.success().unwrap();
+    etcd.launch(0).unwrap();
+    etcd.wait_for_answer().unwrap();
+    let back = wait::until(|| (all[1].ldapadd(&person("back")).ok()?.code() == Some(0)).then_some(()));
+    assert!(back.is_some());
+    assert_equal(&all);
+    assert_eq!(count(&all[0], "gone"), 0, "it was refused for certain");
+}
+
+#[test]
+fn writes_go_on_when_the_leader_of_etcd_is_killed() {
+    let mut etcd = Etcd::start(3).unwrap();
+    let all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    for member in 0..3 {
+        etcd.kill(member).unwrap();
+        let name = format!("m{member}");
+        let outcome = all[member % 2].ldapadd(&person(&name)).unwrap();
+        assert_eq!(outcome.code(), Some(0), "{}", outcome.stderr);
+        etcd.launch(member).unwrap();
+        etcd.wait_for_answer().unwrap();
+    }
+    assert_equal(&all);
+    assert_eq!(count(&all[1], "m"), 3);
+}
+
+#[test]
+fn a_node_that_hangs_does_not_hold_up_the_others() {
+    let etcd = Etcd::start(1).unwrap();
+    let all = [node(&etcd, ""), node(&etcd, "")];
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    let ends = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let hangs = scope.spawn(|| add_until(&all[1], "b", &ends));
+        assert!(wait::until(|| (count(&all[0], "b") > 3).then_some(())).is_some());
+        all[1].signal(Signal::SIGSTOP).unwrap();
+        let people: String = (0..20).map(|number| person(&format!("a{number}"))).collect();
+        all[0].ldapadd(&people).unwrap().success().unwrap();
+        all[1].signal(Signal::SIGCONT).unwrap();
+        ends.store(true, Ordering::Relaxed);
+        for uid in hangs.join().unwrap() {
+            assert!(wait::until(|| has(&all[0], &uid).then_some(())).is_some(), "{uid}");
+        }
+    });
+    assert_equal(&all);
+}

@@ -1,0 +1,69 @@
+//! A cluster over etcd: several servers, one directory. The etcd is Debian's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+mod faults;
+mod joining;
+mod writes;
+
+use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};
+
+const TOP: &str = "\
+dn: dc=example,dc=com
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: Example
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+ou: people
+";
+
+/// The configuration of each node.
+fn configuration(etcd: &Etcd, lines: &str) -> String {
+    Server::people_config("", &format!("cluster {} timeout=3\n{lines}", etcd.urls()))
+}
+
+fn node(etcd: &Etcd, lines: &str) -> Server {
+    Server::start(Flavor::Ironbark, &configuration(etcd, lines)).unwrap()
+}
+
+fn nodes(etcd: &Etcd, count: usize) -> Vec<Server> {
+    (0..count).map(|_| node(etcd, "")).collect()
+}
+
+/// Everything that a node has, operational attributes included.
+fn content(server: &Server) -> String {
+    let arguments = ["-b", "dc=example,dc=com", "*", "+"];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    NormalizedLdif::new(&found.stdout).sorted().to_string()
+}
+
+/// Waits until all nodes have the same, which is not nothing.
+fn assert_equal(servers: &[Server]) {
+    let same = || {
+        let all: Vec<_> = servers.iter().map(content).collect();
+        (!all[0].is_empty() && all.windows(2).all(|pair| pair[0] == pair[1])).then_some(())
+    };
+    if wait::until(same).is_none() {
+        let all: Vec<_> = servers.iter().map(content).collect();
+        panic!("{}", all.join("\n========\n"));
+    }
+}
+
+fn person(uid: &str) -> String {
+    format!("dn: uid={uid},ou=people,dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: {uid}\ncn: {uid}\nsn: x\n\n")
+}
+
+/// Number of people whose uid begins so.
+fn count(server: &Server, uid: &str) -> usize {
+    let filter = format!("(uid={uid}*)");
+    let arguments = ["-b", "dc=example,dc=com", &filter, "1.1"];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    found.stdout.matches("dn: ").count()
+}

@@ -1,0 +1,195 @@
+//! Appending to the log.
+
+use std::sync::Arc;
+
+use ironbark_directory::{Append, Seat};
+use ironbark_runtime::Clock;
+use tokio::{
+    sync::mpsc::UnboundedReceiver,
+    time::{Duration, sleep},
+};
+
+use crate::{
+    deliver::deliver,
+    entry::{self, Content, PART},
+    etcd::{
+        Etcd, Failure,
+        json::{Compare, KeyValue, Octets, Operation, RangeRequest, Txn},
+    },
+    keys::Keys,
+    log::{Order, ServerId, Shared},
+    place,
+};
+
+/// Batches that come with a refusal.
+const WITH_REFUSAL: i64 = 16;
+/// The wait before a batch is sent again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// The part of a session that appends.
+pub(crate) struct Appender {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) seat: Seat,
+    pub(crate) etcd: Etcd,
+    pub(crate) clock: Clock,
+}
+
+/// What has become of one attempt.
+enum Attempt {
+    Ended(Append),
+    Again(Failure),
+}
+
+impl Appender {
+    /// Serves until the log is taken from the writer.
+    pub(crate) async fn serve(mut self, mut orders: UnboundedReceiver<Order>) {
+        while let Some(order) = orders.recv().await {
+            let end = self.append(&order).await;
+            // The writer may have given up.
+            let _ = order.reply.send(end);
+        }
+    }
+
+    /// Appends until it is known what has become of it, or time is up. An attempt may be repeated: the log takes a
+    /// batch once.
+    async fn append(&mut self, order: &Order) -> Append {
+        let begun = self.clock.monotonic();
+        let mut was_sent = false;
+        loop {
+            let attempt = if order.batch.is_empty() {
+                self.confirm(order).await
+            } else {
+                self.attempt(order, was_sent).await
+            };
+            let failure = match attempt {
+                Attempt::Ended(end) => return end,
+                Attempt::Again(failure) => failure,
+            };
+            was_sent |= failure.was_sent;
+            let waited = self.clock.monotonic().saturating_since(begun);
+            if waited + AGAIN > order.patience {
+                tracing::warn!(target: "any", "cluster: appending change {}: {failure}", order.last);
+                return if was_sent { Append::Unknown } else { Append::Away };
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    async fn attempt(&mut self, order: &Order, was_sent: bool) -> Attempt {
+        let absent = self.shared.take_absent();
+        let mut value = entry::encode(order.place.chain, Content::Whole(&order.batch));
+        if order.batch.len() > PART {
+            match self.put_parts(order).await {
+                Ok(content) => value = entry::encode(order.place.chain, content),
+                // Parts alone are no change.
+                Err(failure) => {
+                    return Attempt::Again(Failure {
+                        was_sent: false,
+                        ..failure
+                    });
+                }
+            }
+        }
+        let (keys, first) = (&self.keys, order.place.position.sequence + 1);
+        let behind = order.place.behind(&order.batch, order.last);
+        let (own, log) = (keys.want(self.shared.id), keys.batch(first));
+        let mut success = vec![
+            Operation::put(&log, Octets(value)),
+            Operation::put(&keys.tail, &place::text(&behind)),
+            Operation::delete(&own),
+            Operation::Range(RangeRequest::by_age(&keys.want)),
+        ];
+        success.extend(absent.iter().map(|server| Operation::delete(&keys.want(*server))));
+        let txn = Txn {
+            compare: vec![Compare::value(&keys.tail, &place::text(&order.place))],
+            success,
+            failure: vec![
+                Operation::Range(RangeRequest::from(&log, &keys.log, WITH_REFUSAL)),
+                Operation::put(&own, ""),
+                Operation::Range(RangeRequest::by_age(&keys.want)),
+            ],
+        };
+        let answer = match self.etcd.txn(&txn).await {
+            Ok(answer) => answer,
+            Err(failure) => return Attempt::Again(failure),
+        };
+        if answer.succeeded {
+            self.shared.come_before(self.servers(answer.range(0), None));
+            return Attempt::Ended(Append::Committed);
+        }
+        let batches = answer.range(0).to_vec();
+        self.shared
+            .come_before(self.servers(answer.range(1), Some(self.shared.id)));
+        Attempt::Ended(self.refused(order, &batches, was_sent).await)
+    }
+
+    /// Whether the place is still the end of the log.
+    async fn confirm(&mut self, order: &Order) -> Attempt {
+        let keys = &self.keys;
+        let next = keys.batch(order.place.position.sequence + 1);
+        let txn = Txn {
+            compare: vec![Compare::value(&keys.tail, &place::text(&order.place))],
+            success: Vec::new(),
+            failure: vec![Operation::Range(RangeRequest::from(&next, &keys.log, WITH_REFUSAL))],
+        };
+        match self.etcd.txn(&txn).await {
+            Ok(answer) if answer.succeeded => Attempt::Ended(Append::Committed),
+            Ok(answer) => {
+                let batches = answer.range(0).to_vec();
+                Attempt::Ended(self.refused(order, &batches, false).await)
+            }
+            Err(failure) => Attempt::Again(failure),
+        }
+    }
+
+    /// Another batch is behind the place, or an earlier attempt of the same one.
+    async fn refused(&mut self, order: &Order, batches: &[KeyValue], was_sent: bool) -> Append {
+        let first = self.keys.batch(order.place.position.sequence + 1);
+        let own = entry::mark(&order.batch);
+        let at_place = batches.first().filter(|pair| pair.key.0 == first.as_bytes());
+        let found = at_place.and_then(|pair| match entry::read(&pair.value.0)?.1 {
+            Content::Whole(batch) => entry::mark(batch),
+            Content::Parts(mark, _) => Some(mark),
+        });
+        if found.is_some() && found == own {
+            return Append::Committed;
+        }
+        for pair in batches {
+            // What does not come here comes by the watch.
+            if deliver(&self.keys, &self.shared, &mut self.etcd, pair).await.is_err() {
+                break;
+            }
+        }
+        self.seat.call();
+        if at_place.is_some() {
+            return Append::Overtaken;
+        }
+        // The end of the log is elsewhere, and the log does not tell how it came there.
+        if was_sent { Append::Unknown } else { Append::Away }
+    }
+
+    async fn put_parts(&mut self, order: &Order) -> Result<Content<'static>, Failure> {
+        let mark = entry::mark(&order.batch).unwrap_or_default();
+        let base = self.keys.parts(order.place.position.sequence + 1, mark);
+        let mut count = 0;
+        for part in order.batch.chunks(PART) {
+            let txn = Txn {
+                success: vec![Operation::put(&format!("{base}{count:04x}"), part)],
+                ..Txn::default()
+            };
+            self.etcd.txn(&txn).await?;
+            count += 1;
+        }
+        Ok(Content::Parts(mark, count))
+    }
+
+    /// The servers that wait, before `last`.
+    fn servers(&self, keys: &[KeyValue], last: Option<ServerId>) -> Vec<ServerId> {
+        let servers = keys.iter().filter_map(|pair| self.keys.server(&pair.key.0));
+        servers
+            .take_while(|server| Some(*server) != last)
+            .filter(|server| *server != self.shared.id)
+            .collect()
+    }
+}

@@ -1,0 +1,213 @@
+//! etcd's JSON gateway: transactions, ranges and watches over HTTP/1.1.
+//!
+//! A client of gRPC would take more to build and to load than the rest of this crate; about a hundred requests a second
+//! do not need it.
+
+mod http;
+pub(crate) mod json;
+
+use std::{sync::Arc, time::Duration};
+
+use ironbark_config::cluster::ClusterConfig;
+use serde::{Serialize, de::DeserializeOwned};
+
+use self::{
+    http::{Connection, Lines},
+    json::{
+        Authenticate, Authenticated, Problem, RangeRequest, RangeResponse, Txn, TxnResponse, WatchCreate, WatchRequest,
+        Watched,
+    },
+};
+
+/// How long one attempt may take, before another member of etcd is asked.
+const ATTEMPT: Duration = Duration::from_secs(2);
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Whether etcd may have received the request.
+    pub(crate) was_sent: bool,
+    /// What happened.
+    pub(crate) why: String,
+}
+
+impl Failure {
+    fn sent(why: impl Into<String>) -> Self {
+        Self {
+            was_sent: true,
+            why: why.into(),
+        }
+    }
+
+    fn unsent(why: impl Into<String>) -> Self {
+        Self {
+            was_sent: false,
+            why: why.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+/// A client of etcd, with one connection. After a failure the next request goes to the next member.
+pub(crate) struct Etcd {
+    config: Arc<ClusterConfig>,
+    member: usize,
+    connection: Option<Connection>,
+    token: Option<String>,
+    attempt: Duration,
+}
+
+impl Etcd {
+    pub(crate) fn new(config: Arc<ClusterConfig>) -> Self {
+        Self {
+            config,
+            member: 0,
+            connection: None,
+            token: None,
+            attempt: ATTEMPT,
+        }
+    }
+
+    /// Asks another member after this time.
+    pub(crate) fn with_attempts_of(self, attempt: Duration) -> Self {
+        Self { attempt, ..self }
+    }
+
+    /// The member that is asked.
+    pub(crate) fn member(&self) -> String {
+        let endpoints = &self.config.endpoints;
+        endpoints
+            .get(self.member % endpoints.len().max(1))
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+
+    /// Executes a transaction.
+    pub(crate) async fn txn(&mut self, txn: &Txn) -> Result<TxnResponse, Failure> {
+        self.call("/v3/kv/txn", txn).await
+    }
+
+    /// Reads keys.
+    pub(crate) async fn range(&mut self, range: &RangeRequest) -> Result<RangeResponse, Failure> {
+        self.call("/v3/kv/range", range).await
+    }
+
+    /// Watches keys. The watch has a connection of its own.
+    pub(crate) async fn watch(&mut self, create_request: WatchCreate) -> Result<Watch, Failure> {
+        self.ready().await?;
+        let Some(connection) = self.connection.take() else {
+            return Err(Failure::unsent("no connection"));
+        };
+        let request = body(&WatchRequest { create_request })?;
+        let lines = within(
+            self.attempt,
+            connection.stream("/v3/watch", request, self.token.as_deref()),
+        )
+        .await;
+        match lines {
+            Ok(lines) => Ok(Watch { lines }),
+            Err(failure) => {
+                self.member += 1;
+                Err(failure)
+            }
+        }
+    }
+
+    /// One request. A failure ends the connection.
+    async fn call<A: DeserializeOwned>(&mut self, path: &str, request: &impl Serialize) -> Result<A, Failure> {
+        let request = body(request)?;
+        self.ready().await?;
+        let answer = self.exchange(path, request).await;
+        if answer.is_err() {
+            self.connection = None;
+            self.token = None;
+            self.member += 1;
+        }
+        answer
+    }
+
+    async fn exchange<A: DeserializeOwned>(&mut self, path: &str, request: Vec<u8>) -> Result<A, Failure> {
+        let Some(connection) = &mut self.connection else {
+            return Err(Failure::unsent("no connection"));
+        };
+        let (status, answer) = within(self.attempt, connection.request(path, request, self.token.as_deref())).await?;
+        if status != 200 {
+            let problem: Problem = serde_json::from_slice(&answer).unwrap_or_default();
+            return Err(Failure::sent(format!("etcd says {status}: {}", problem.text())));
+        }
+        serde_json::from_slice(&answer).map_err(|error| Failure::sent(format!("malformed answer of etcd: {error}")))
+    }
+
+    /// Connects and authenticates, if that is not done.
+    async fn ready(&mut self) -> Result<(), Failure> {
+        if self.connection.as_ref().is_some_and(Connection::is_open) {
+            return Ok(());
+        }
+        let connected = self.connect().await;
+        if connected.is_err() {
+            self.connection = None;
+            self.member += 1;
+        }
+        connected.map_err(|failure| Failure::unsent(failure.why))
+    }
+
+    async fn connect(&mut self) -> Result<(), Failure> {
+        self.token = None;
+        let config = Arc::clone(&self.config);
+        let index = self.member % config.endpoints.len().max(1);
+        let endpoint = config
+            .endpoints
+            .get(index)
+            .ok_or_else(|| Failure::unsent("no member is named"))?;
+        let connection = within(self.attempt, Connection::open(endpoint, &config.tls)).await?;
+        self.connection = Some(connection);
+        if let Some((user, password)) = &config.user {
+            let request = body(&Authenticate {
+                name: user,
+                password: &String::from_utf8_lossy(&password.0),
+            })?;
+            let answer: Authenticated = self.exchange("/v3/auth/authenticate", request).await?;
+            self.token = Some(answer.token);
+        }
+        Ok(())
+    }
+}
+
+/// A watch. Dropping it ends it.
+pub(crate) struct Watch {
+    lines: Lines,
+}
+
+impl Watch {
+    /// What it says next, whenever that is.
+    pub(crate) async fn next(&mut self) -> Result<Watched, Failure> {
+        let line = self.lines.next().await?;
+        let message: json::WatchMessage = serde_json::from_slice(&line)
+            .map_err(|error| Failure::sent(format!("malformed answer of etcd: {error}")))?;
+        match message {
+            json::WatchMessage {
+                result: Some(watched), ..
+            } => Ok(watched),
+            json::WatchMessage { error, .. } => {
+                let problem = error.unwrap_or_default();
+                Err(Failure::sent(format!("the watch has ended: {}", problem.text())))
+            }
+        }
+    }
+}
+
+fn body(request: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(request).map_err(|error| Failure::unsent(error.to_string()))
+}
+
+async fn within<T>(attempt: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    match tokio::time::timeout(attempt, work).await {
+        Ok(done) => done,
+        Err(_) => Err(Failure::sent("etcd does not answer")),
+    }
+}

@@ -1,0 +1,65 @@
+//! The names of the keys of one database.
+
+use crate::log::ServerId;
+
+/// The names of the keys of one database.
+pub(crate) struct Keys {
+    base: String,
+    /// The end of the log.
+    pub(crate) tail: String,
+    /// What the names of batches begin with.
+    pub(crate) log: String,
+    /// What the names of waiting servers begin with.
+    pub(crate) want: String,
+}
+
+impl Keys {
+    /// The keys of the database with this suffix, normalized.
+    pub(crate) fn of(prefix: &str, suffix: &str) -> Self {
+        let base = format!("{prefix}/{suffix}");
+        Self {
+            tail: format!("{base}/tail"),
+            log: format!("{base}/log/"),
+            want: format!("{base}/want/"),
+            base,
+        }
+    }
+
+    /// The batch whose first change has this number.
+    pub(crate) fn batch(&self, first: u64) -> String {
+        format!("{}{first:016x}", self.log)
+    }
+
+    /// What the names of the parts of a batch begin with.
+    pub(crate) fn parts(&self, first: u64, mark: [u8; 16]) -> String {
+        format!("{}/part/{first:016x}/{:032x}/", self.base, u128::from_be_bytes(mark))
+    }
+
+    /// A waiting server.
+    pub(crate) fn want(&self, server: ServerId) -> String {
+        format!("{}{:016x}", self.want, u64::from_be_bytes(server))
+    }
+
+    /// The server of such a key.
+    pub(crate) fn server(&self, key: &[u8]) -> Option<ServerId> {
+        let digits = std::str::from_utf8(key.strip_prefix(self.want.as_bytes())?).ok()?;
+        Some(u64::from_str_radix(digits, 16).ok()?.to_be_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_numbers_and_tell_their_server() {
+        let keys = Keys::of("/p", "dc=x");
+        assert_eq!(keys.tail, "/p/dc=x/tail");
+        assert!(keys.batch(9) < keys.batch(10) && keys.batch(255) < keys.batch(256));
+        let want = keys.want([0, 0, 0, 0, 0, 0, 1, 255]);
+        assert_eq!(want, "/p/dc=x/want/00000000000001ff");
+        assert_eq!(keys.server(want.as_bytes()), Some([0, 0, 0, 0, 0, 0, 1, 255]));
+        assert_eq!(keys.server(b"/p/dc=x/want/x"), None);
+        assert_eq!(keys.parts(1, [0; 16]), format!("/p/dc=x/part/{:016x}/{:032x}/", 1, 0));
+    }
+}

@@ -1,0 +1,25 @@
+//! Databases of a cluster: their changes are in a log in etcd, which all servers of the cluster append to and apply.
+//!
+//! Keys in etcd, below `<prefix>/<normalized suffix>`:
+//!
+//! | key | value |
+//! |---|---|
+//! | `/tail` | the place behind the last batch: generation, number, chain, in hexadecimal |
+//! | `/log/<number of the first change, 16 digits>` | a batch ([`entry`]) |
+//! | `/part/<the same>/<mark>/<n>` | a part of a batch that is too long for one value |
+//! | `/want/<server>` | this server waits for its turn |
+//!
+//! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
+//! decided by that comparison alone; turns are for speed.
+
+mod append;
+mod deliver;
+mod entry;
+mod etcd;
+mod keys;
+mod log;
+mod nodes;
+mod place;
+mod session;
+
+pub use nodes::Nodes;

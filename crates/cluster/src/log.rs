@@ -1,0 +1,291 @@
+//! What is known of a log, shared by the writer of the database, which asks, and the session, which reads and appends.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{SyncSender, sync_channel},
+    },
+    time::Duration,
+};
+
+use ironbark_directory::{Append, Closed, CommitLog, Received, Turn};
+use ironbark_runtime::Clock;
+use ironbark_store::LogPlace;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// How long the writer waits for a server whose turn it is, and which does not append.
+const TURN: Duration = Duration::from_millis(100);
+/// Octets of batches that may wait for the writer.
+const WAITING: usize = 64 << 20;
+/// How much longer the writer waits for the session than the session for etcd.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A server, by random octets of its own.
+pub(crate) type ServerId = [u8; 8];
+
+/// What the writer asks of the session.
+pub(crate) struct Order {
+    pub(crate) place: LogPlace,
+    /// What is appended; empty: nothing, the place is confirmed.
+    pub(crate) batch: Vec<u8>,
+    /// Number of its last change.
+    pub(crate) last: u64,
+    pub(crate) patience: Duration,
+    pub(crate) reply: SyncSender<Append>,
+}
+
+/// A batch that waits for the writer.
+struct Waiting {
+    /// The chain for which it was made.
+    chain: [u8; 16],
+    received: Arc<Received>,
+}
+
+/// What is known of the log.
+#[derive(Default)]
+struct State {
+    /// The random number of the log; `None`: not read yet.
+    generation: Option<u64>,
+    /// Whether the log was read up to now.
+    is_joined: bool,
+    /// Why the database cannot follow.
+    closed: Option<Closed>,
+    /// Where the database is.
+    place: LogPlace,
+    /// Number of the last change that the log is known to have.
+    last: u64,
+    /// Batches by the number of their first change.
+    waiting: BTreeMap<u64, Waiting>,
+    octets: usize,
+    /// Servers whose turn comes before ours.
+    ahead: Vec<ServerId>,
+    /// Servers that did not use their turn.
+    absent: Vec<ServerId>,
+}
+
+/// The log of a database.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Told when the state has changed, to the writer.
+    changed: Condvar,
+    /// The same, to the session, when there is room again.
+    pub(crate) room: tokio::sync::Notify,
+    pub(crate) id: ServerId,
+    marks: AtomicU64,
+    patience: Duration,
+    clock: Clock,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(id: ServerId, patience: Duration, place: LogPlace) -> Self {
+        let state = State {
+            place,
+            ..State::default()
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            room: tokio::sync::Notify::new(),
+            id,
+            marks: AtomicU64::new(0),
+            patience,
+            clock: Clock::system(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change of it is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the database is.
+    pub(crate) fn place(&self) -> LogPlace {
+        self.state().place
+    }
+
+    /// The log was read, up to a place.
+    pub(crate) fn joined(&self, tail: &LogPlace) {
+        let mut state = self.state();
+        state.generation = Some(tail.position.generation);
+        state.is_joined = true;
+        state.last = state.last.max(tail.position.sequence);
+        state.closed = None;
+        self.changed.notify_all();
+    }
+
+    /// The database cannot follow the log.
+    pub(crate) fn close(&self, why: Closed) {
+        let mut state = self.state();
+        state.closed = Some(why);
+        state.waiting.clear();
+        state.octets = 0;
+        self.changed.notify_all();
+    }
+
+    /// A batch of the log. `chain` is that of the place for which it was made.
+    pub(crate) fn received(&self, chain: [u8; 16], received: Received) {
+        let first = received.batch.first().sequence;
+        let server = received.batch.mark.first_chunk::<8>().copied();
+        let mut state = self.state();
+        state.last = state.last.max(received.behind.position.sequence);
+        state.ahead.retain(|one| Some(*one) != server);
+        if first > state.place.position.sequence && !state.waiting.contains_key(&first) {
+            state.octets += received.octets;
+            let received = Arc::new(received);
+            state.waiting.insert(first, Waiting { chain, received });
+        }
+        self.changed.notify_all();
+    }
+
+    /// Whether no more batches should be read for now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.state().octets > WAITING
+    }
+
+    /// These servers come before this one.
+    pub(crate) fn come_before(&self, servers: Vec<ServerId>) {
+        self.state().ahead = servers;
+    }
+
+    /// Servers that did not use their turn, once.
+    pub(crate) fn take_absent(&self) -> Vec<ServerId> {
+        std::mem::take(&mut self.state().absent)
+    }
+}
+
+/// The log as the writer sees it.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) orders: UnboundedSender<Order>,
+}
+
+impl Log {
+    fn order(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append {
+        let (reply, answer) = sync_channel(1);
+        let order = Order {
+            place,
+            batch: batch.to_vec(),
+            last,
+            patience,
+            reply,
+        };
+        if self.orders.send(order).is_err() {
+            return Append::Away;
+        }
+        // The session has had the order: without its word nobody knows.
+        answer.recv_timeout(patience + GRACE).unwrap_or(Append::Unknown)
+    }
+}
+
+impl CommitLog for Log {
+    fn generation(&self) -> Option<u64> {
+        self.shared.state().generation
+    }
+
+    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
+        let mut state = self.shared.state();
+        let state = &mut *state;
+        state.place = place;
+        let next = place.position.sequence + 1;
+        let later = state.waiting.split_off(&next);
+        let done = std::mem::replace(&mut state.waiting, later);
+        let done: usize = done.values().map(|waiting| waiting.received.octets).sum();
+        state.octets -= done;
+        if done > 0 {
+            self.shared.room.notify_one();
+        }
+        let waiting = state.waiting.get(&next)?;
+        if waiting.chain != place.chain {
+            if state.closed.replace(Closed::Diverged).is_none() {
+                tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
+            }
+            return None;
+        }
+        Some(Arc::clone(&waiting.received))
+    }
+
+    fn turn(&self, place: LogPlace, patience: Duration) -> Turn {
+        let shared = &*self.shared;
+        let next = place.position.sequence + 1;
+        let mut state = shared.state();
+        let (mut left, mut of_others) = (patience, TURN);
+        loop {
+            if let Some(closed) = state.closed {
+                return Turn::Closed(closed);
+            }
+            let is_new = place.position.generation == 0 && state.generation.is_some();
+            if is_new || state.is_joined && state.waiting.contains_key(&next) {
+                return Turn::Behind;
+            }
+            let is_newest = state.is_joined && state.last <= place.position.sequence;
+            if is_newest && of_others.is_zero() {
+                let gone = std::mem::take(&mut state.ahead);
+                state.absent.extend(gone);
+            }
+            if is_newest && state.ahead.is_empty() {
+                return Turn::Mine;
+            }
+            if left.is_zero() {
+                return Turn::Closed(if state.is_joined {
+                    Closed::Late
+                } else {
+                    Closed::NotJoined
+                });
+            }
+            let step = if is_newest { left.min(of_others) } else { left };
+            let before = shared.clock.monotonic();
+            state = shared
+                .changed
+                .wait_timeout(state, step)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+            let waited = shared.clock.monotonic().saturating_since(before);
+            left = left.saturating_sub(waited);
+            if is_newest {
+                of_others = of_others.saturating_sub(waited);
+            }
+        }
+    }
+
+    fn append(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append {
+        self.order(place, batch, last, patience)
+    }
+
+    fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
+        self.order(place, &[], place.position.sequence, patience)
+    }
+
+    fn mark(&self) -> [u8; 16] {
+        let number = self.shared.marks.fetch_add(1, Ordering::Relaxed);
+        let mut mark = [0; 16];
+        for (octet, value) in mark
+            .iter_mut()
+            .zip(self.shared.id.iter().copied().chain(number.to_be_bytes()))
+        {
+            *octet = value;
+        }
+        mark
+    }
+
+    fn patience(&self) -> Duration {
+        self.shared.patience
+    }
+
+    fn failed(&self, place: LogPlace, why: &str) {
+        tracing::error!(
+            target: "any",
+            "cluster: change {} cannot be applied: {why}",
+            place.position.sequence + 1
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! All databases of the server that are part of a cluster, on one thread.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+};
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_directory::{Configuration, NamingContext, Seat};
+use ironbark_runtime::spawn_named;
+use ironbark_store::{LogPlace, StoreError};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::watch,
+    task::{AbortHandle, LocalSet, spawn_local},
+};
+
+use crate::session::Session;
+
+/// A database of a cluster.
+#[derive(Clone)]
+struct Member {
+    config: Arc<ClusterConfig>,
+    seat: Seat,
+    context: Arc<NamingContext>,
+}
+
+/// What is to run, by suffix. `None`: the server ends.
+type Wanted = Option<BTreeMap<String, Member>>;
+
+/// The clusters of this server. They are served by one thread, which is there once there is one; dropping this ends it.
+pub struct Nodes {
+    wanted: watch::Sender<Wanted>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self {
+            wanted: watch::Sender::new(Some(BTreeMap::new())),
+            thread: Mutex::default(),
+        }
+    }
+}
+
+impl Nodes {
+    /// Follows exactly the logs that a configuration names. One whose settings are as they were goes on.
+    pub fn run(&self, configuration: &Configuration) {
+        let members = configuration.contexts.iter().filter_map(|context| {
+            let config = Arc::new(context.settings.cluster.clone()?);
+            let suffix = context.suffixes().first()?;
+            let seat = Seat::of(context)?;
+            let name = String::from_utf8_lossy(suffix.normalized()).into_owned();
+            let context = Arc::clone(context);
+            Some((name, Member { config, seat, context }))
+        });
+        let wanted: BTreeMap<_, _> = members.collect();
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() && wanted.is_empty() {
+            return;
+        }
+        self.wanted.send_replace(Some(wanted));
+        if thread.is_none() {
+            match self.start() {
+                Ok(started) => *thread = Some(started),
+                Err(error) => tracing::error!(target: "any", "cluster: cannot start: {error}"),
+            }
+        }
+    }
+
+    fn start(&self) -> io::Result<JoinHandle<()>> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+        let told = self.wanted.subscribe();
+        let hall = Hall::default();
+        spawn_named("cluster", move || hall.serve(&runtime, told))
+    }
+
+    /// Ends all, and the thread.
+    pub fn close(&self) {
+        self.wanted.send_replace(None);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic was logged before.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The thread's side.
+#[derive(Default)]
+struct Hall {
+    running: BTreeMap<String, (Arc<ClusterConfig>, AbortHandle)>,
+}
+
+impl Hall {
+    fn serve(mut self, runtime: &Runtime, mut told: watch::Receiver<Wanted>) {
+        let sessions = LocalSet::new();
+        sessions.block_on(runtime, async {
+            loop {
+                let wanted = told.borrow_and_update().clone();
+                let Some(wanted) = wanted else { return };
+                self.become_(&wanted);
+                drop(wanted);
+                if told.changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn become_(&mut self, wanted: &BTreeMap<String, Member>) {
+        self.running.retain(|suffix, (config, task)| {
+            let stays = wanted.get(suffix).is_some_and(|member| member.config == *config);
+            if !stays {
+                task.abort();
+            }
+            stays
+        });
+        for (suffix, member) in wanted {
+            if self.running.contains_key(suffix) {
+                continue;
+            }
+            match session(suffix, member) {
+                Ok(session) => {
+                    let task = spawn_local(session.run()).abort_handle();
+                    self.running.insert(suffix.clone(), (Arc::clone(&member.config), task));
+                }
+                Err(error) => tracing::error!(target: "any", "cluster: {suffix}: {error}"),
+            }
+        }
+    }
+}
+
+fn session(suffix: &str, member: &Member) -> Result<Session, StoreError> {
+    let state = member
+        .context
+        .database()
+        .map(|database| -> Result<LogPlace, StoreError> {
+            let snapshot = database.snapshot()?;
+            let view = snapshot.view();
+            view.log_place()
+        });
+    let place = state.transpose()?.unwrap_or_default();
+    let mut id = [0; 8];
+    getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+    Ok(Session::new(
+        suffix,
+        Arc::clone(&member.config),
+        (id, place),
+        member.seat.clone(),
+    ))
+}

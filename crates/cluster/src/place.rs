@@ -1,0 +1,47 @@
+//! The value of `/tail`.
+
+use ironbark_store::{LogPlace, change::Position};
+
+/// A place as text: three words in hexadecimal.
+pub(crate) fn text(place: &LogPlace) -> String {
+    let LogPlace { position, chain } = place;
+    format!(
+        "{:016x} {:016x} {:032x}",
+        position.generation,
+        position.sequence,
+        u128::from_be_bytes(*chain)
+    )
+}
+
+/// Reads it. `None`: malformed.
+pub(crate) fn read(text: &[u8]) -> Option<LogPlace> {
+    let text = std::str::from_utf8(text).ok()?;
+    let mut words = text.split(' ');
+    let generation = u64::from_str_radix(words.next()?, 16).ok()?;
+    let sequence = u64::from_str_radix(words.next()?, 16).ok()?;
+    let chain = u128::from_str_radix(words.next()?, 16).ok()?.to_be_bytes();
+    words.next().is_none().then_some(LogPlace {
+        position: Position { generation, sequence },
+        chain,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back_from_its_text() {
+        let place = LogPlace {
+            position: Position {
+                generation: u64::MAX,
+                sequence: 12,
+            },
+            chain: [7; 16],
+        };
+        assert_eq!(read(text(&place).as_bytes()), Some(place));
+        for wrong in ["", "1 2", "1 2 3 4", "x 1 2", "1 2 \u{e4}"] {
+            assert_eq!(read(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! One database and its log: reads what is there, watches what comes, and appends what the writer has made.
+
+use std::{sync::Arc, time::Duration};
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_directory::{Closed, Seat};
+use ironbark_runtime::Clock;
+use ironbark_store::LogPlace;
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    time::sleep,
+};
+
+use crate::{
+    append::Appender,
+    deliver::{Stop, deliver, malformed},
+    etcd::{
+        Etcd, Failure, Watch,
+        json::{Compare, Number, Octets, Operation, RangeRequest, Txn, WatchCreate, behind},
+    },
+    keys::Keys,
+    log::{Log, Order, ServerId, Shared},
+    place,
+};
+
+/// Keys of the log that are read at once.
+const PAGE: i64 = 64;
+/// How often a batch is sent while its write waits. A member of etcd without a leader says nothing for long.
+const TRIES: u32 = 8;
+/// The first and the longest wait before etcd is tried again.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// A session.
+pub(crate) struct Session {
+    suffix: String,
+    keys: Arc<Keys>,
+    config: Arc<ClusterConfig>,
+    shared: Arc<Shared>,
+    seat: Seat,
+}
+
+impl Session {
+    /// A session for a database that is at `place`.
+    pub(crate) fn new(suffix: &str, config: Arc<ClusterConfig>, (id, place): (ServerId, LogPlace), seat: Seat) -> Self {
+        Self {
+            suffix: suffix.to_owned(),
+            keys: Arc::new(Keys::of(&config.prefix, suffix)),
+            shared: Arc::new(Shared::new(id, config.timeout, place)),
+            config,
+            seat,
+        }
+    }
+
+    /// Serves until it is dropped.
+    pub(crate) async fn run(self) {
+        let (orders, receiver): (UnboundedSender<Order>, UnboundedReceiver<Order>) = unbounded_channel();
+        self.seat.take_log(Some(Box::new(Log {
+            shared: Arc::clone(&self.shared),
+            orders,
+        })));
+        let leaves = Leave(self.seat.clone());
+        let appender = Appender {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            seat: self.seat.clone(),
+            etcd: Etcd::new(Arc::clone(&self.config)).with_attempts_of(self.config.timeout / TRIES),
+            clock: Clock::system(),
+        };
+        tokio::join!(self.follow_for_ever(), appender.serve(receiver));
+        drop(leaves);
+    }
+
+    async fn follow_for_ever(&self) {
+        let (mut wait, mut said) = (AGAIN.0, String::new());
+        let (mut etcd, clock) = (Etcd::new(Arc::clone(&self.config)), Clock::system());
+        loop {
+            let begun = clock.monotonic();
+            let Err(stop) = self.follow(&mut etcd).await;
+            let text = match stop {
+                Stop::Failure(failure) => format!("{}: {failure}", etcd.member()),
+                Stop::Closed(closed, why) => {
+                    self.shared.close(closed);
+                    why
+                }
+            };
+            if text != said {
+                tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
+                said = text;
+            }
+            if clock.monotonic().saturating_since(begun) > AGAIN.1 {
+                wait = AGAIN.0;
+            }
+            sleep(wait).await;
+            wait = (wait * 2).min(AGAIN.1);
+        }
+    }
+
+    /// Reads the log, and then what comes.
+    async fn follow(&self, etcd: &mut Etcd) -> Result<std::convert::Infallible, Stop> {
+        let (tail, revision) = self.tail(etcd).await?;
+        self.read(etcd, &tail).await?;
+        let mut watch = etcd
+            .watch(WatchCreate {
+                key: Octets::from(&self.keys.log),
+                range_end: behind(&self.keys.log),
+                start_revision: Number(revision + 1),
+                progress_notify: true,
+            })
+            .await?;
+        self.shared.joined(&tail);
+        self.seat.call();
+        tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.suffix, tail.position.sequence);
+        let mut parts = Etcd::new(Arc::clone(&self.config));
+        loop {
+            self.take_next(&mut watch, &mut parts).await?;
+        }
+    }
+
+    async fn take_next(&self, watch: &mut Watch, parts: &mut Etcd) -> Result<(), Stop> {
+        while self.shared.is_full() {
+            self.shared.room.notified().await;
+        }
+        let watched = watch.next().await?;
+        if watched.canceled {
+            let why = format!("the watch has ended: {}", watched.cancel_reason);
+            return Err(Failure { was_sent: true, why }.into());
+        }
+        let mut any = false;
+        for event in watched.events.iter().filter(|event| event.kind != "DELETE") {
+            deliver(&self.keys, &self.shared, parts, &event.kv).await?;
+            any = true;
+        }
+        if any {
+            self.seat.call();
+        }
+        Ok(())
+    }
+
+    /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this
+    /// database.
+    async fn tail(&self, etcd: &mut Etcd) -> Result<(LogPlace, i64), Stop> {
+        let found = etcd.range(&RangeRequest::one(&self.keys.tail)).await?;
+        if let Some(pair) = found.kvs.first() {
+            let tail = place::read(&pair.value.0)
+                .ok_or_else(|| Stop::Closed(Closed::Diverged, format!("{} is malformed", self.keys.tail)))?;
+            return Ok((tail, found.header.revision.0));
+        }
+        let mut begin = self.shared.place();
+        if begin.position.generation == 0 {
+            let mut octets = [0; 8];
+            getrandom::fill(&mut octets).map_err(|error| Failure {
+                was_sent: false,
+                why: error.to_string(),
+            })?;
+            begin.position.generation = u64::from_be_bytes(octets).max(1);
+        }
+        let txn = Txn {
+            compare: vec![Compare::absent(&self.keys.tail)],
+            success: vec![Operation::put(&self.keys.tail, &place::text(&begin))],
+            failure: vec![],
+        };
+        if etcd.txn(&txn).await?.succeeded {
+            tracing::info!(target: "any", "cluster: {}: a new log begins with this database", self.suffix);
+        }
+        // Another server may have begun it.
+        Box::pin(self.tail(etcd)).await
+    }
+
+    /// Reads the batches that the database lacks.
+    async fn read(&self, etcd: &mut Etcd, tail: &LogPlace) -> Result<(), Stop> {
+        let place = self.shared.place();
+        Self::check(&place, tail)?;
+        let mut next = place.position.sequence + 1;
+        while next <= tail.position.sequence {
+            while self.shared.is_full() {
+                self.seat.call();
+                self.shared.room.notified().await;
+            }
+            let page = RangeRequest::from(&self.keys.batch(next), &self.keys.log, PAGE);
+            let page = etcd.range(&page).await?;
+            let Some(last) = page.kvs.last() else {
+                return Err(too_old(next));
+            };
+            if next == place.position.sequence + 1
+                && page
+                    .kvs
+                    .first()
+                    .is_some_and(|pair| pair.key.0 != self.keys.batch(next).as_bytes())
+            {
+                return Err(too_old(next));
+            }
+            let last = last
+                .key
+                .0
+                .strip_prefix(self.keys.log.as_bytes())
+                .map(<[u8]>::to_vec)
+                .unwrap_or_default();
+            for pair in &page.kvs {
+                deliver(&self.keys, &self.shared, etcd, pair).await?;
+            }
+            let last = std::str::from_utf8(&last)
+                .ok()
+                .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            next = last.ok_or_else(|| malformed(&self.keys.log))?.max(next) + 1;
+            if !page.more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the database can be a part of this log's history, as far as the end of the log says.
+    fn check(place: &LogPlace, tail: &LogPlace) -> Result<(), Stop> {
+        let diverged = |why: &str| Err(Stop::Closed(Closed::Diverged, why.to_owned()));
+        let (mine, theirs) = (place.position, tail.position);
+        if mine.generation != theirs.generation && mine.generation != 0 {
+            return diverged("the database belongs to another log: it was restored or filled apart from the cluster");
+        }
+        if mine.sequence > theirs.sequence {
+            return diverged("the log is shorter than the database: etcd has lost changes");
+        }
+        if mine.sequence == theirs.sequence && place.chain != tail.chain {
+            if place.chain == [0; 16] {
+                return Err(too_old(0));
+            }
+            return diverged("database and log have different changes");
+        }
+        Ok(())
+    }
+}
+
+fn too_old(next: u64) -> Stop {
+    let why = format!("the log no longer has change {next}: the database needs a copy of another server's");
+    Stop::Closed(Closed::TooOld, why)
+}
+
+/// Takes the log from the writer when the session ends.
+struct Leave(Seat);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.0.take_log(None);
+    }
+}

@@ -1,0 +1,119 @@
+//! The log of a cluster, as the writer of a database sees it. The log itself is elsewhere (crate `cluster`).
+//!
+//! A change counts when the log has its batch, and a batch is taken only if it was made for the state behind all
+//! earlier batches. So whoever appends has applied all that came before: several servers may write, in turns, and none
+//! needs to be a leader. Turns are for speed alone.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwapOption;
+use ironbark_store::{Batch, LogPlace};
+
+use crate::refusal::ClusterRefusal;
+
+/// The log of a naming context.
+pub trait CommitLog: Send + Sync + fmt::Debug {
+    /// The random number of the log. `None`: the log was not read yet.
+    fn generation(&self) -> Option<u64>;
+
+    /// Says what state the database is in, and returns the next batch behind it, if it was received.
+    fn next(&self, place: LogPlace) -> Option<Arc<Received>>;
+
+    /// Waits until this server may append behind `place`, `patience` at most.
+    fn turn(&self, place: LogPlace, patience: Duration) -> Turn;
+
+    /// Appends a batch behind `place`, and waits for the end, `patience` at most. `last` is the number of its last
+    /// change.
+    fn append(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append;
+
+    /// Asks a majority whether `place` is still the end of the log: [`Append::Committed`] if it is.
+    fn confirm(&self, place: LogPlace, patience: Duration) -> Append;
+
+    /// A mark that no other batch has.
+    fn mark(&self) -> [u8; 16];
+
+    /// How long a write may wait for the log.
+    fn patience(&self) -> Duration;
+
+    /// The database cannot take the batch behind `place`: it stays as it is until [`CommitLog::next`] is asked again.
+    fn failed(&self, place: LogPlace, why: &str);
+}
+
+/// A batch of the log, and the place behind it.
+#[derive(Debug)]
+pub struct Received {
+    /// Its changes.
+    pub batch: Batch,
+    /// The place behind it.
+    pub behind: LogPlace,
+    /// Its size in bytes.
+    pub octets: usize,
+}
+
+/// The answer to who wants to append.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// It may.
+    Mine,
+    /// A batch was received that must be applied first.
+    Behind,
+    /// Nobody may append here.
+    Closed(Closed),
+}
+
+/// Why nothing is appended here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Closed {
+    /// The log was not reached yet, or this server has not yet read it.
+    NotJoined,
+    /// The database is not a part of the log's history: another database, or the log has lost changes.
+    Diverged,
+    /// The log no longer has what the database lacks.
+    TooOld,
+    /// It takes too long.
+    Late,
+}
+
+/// What has become of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Append {
+    /// The log has it.
+    Committed,
+    /// The log does not have it and never will: another batch is at its place.
+    Overtaken,
+    /// The log was not reached. It does not have the batch, and never will.
+    Away,
+    /// The log may have it, or get it yet.
+    Unknown,
+}
+
+impl From<Closed> for ClusterRefusal {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::NotJoined => Self::NotJoined,
+            Closed::Diverged => Self::Diverged,
+            Closed::TooOld => Self::TooOld,
+            Closed::Late => Self::Late,
+        }
+    }
+}
+
+/// The log of a database while it is followed.
+#[derive(Default)]
+pub(crate) struct LogSlot(ArcSwapOption<Box<dyn CommitLog>>);
+
+impl LogSlot {
+    pub(crate) fn get(&self) -> Option<Arc<Box<dyn CommitLog>>> {
+        self.0.load_full()
+    }
+
+    pub(crate) fn set(&self, log: Option<Box<dyn CommitLog>>) {
+        self.0.store(log.map(Arc::new));
+    }
+}
+
+impl fmt::Debug for LogSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogSlot")
+    }
+}

@@ -1,0 +1,242 @@
+//! Writes to a database of a cluster: what others have appended to the log is applied, then a group is executed, its
+//! batch appended to the log, and committed here.
+//!
+//! Invariants: nothing is committed here that the log does not have. What the log has is applied whole, batch by batch,
+//! in its order. Until the log has answered, the changes are in LMDB's open transaction, which no reader sees.
+
+use std::{sync::Arc, time::Duration};
+
+use ironbark_store::{Applied, ChangeRecord, LogPlace, StoreError, WriteTransaction};
+
+use super::stored::{Committed, Site, commit_some, log_mode};
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        commit_log::{Append, CommitLog, Received, Turn},
+        in_memory::Governor,
+        queue::{Outcome, Queued, Served, WriteTask},
+        written::{Executed, Refusal, Success},
+    },
+    refusal::{ClusterRefusal, Failure, WriteRefusal},
+    stamp::Ahead,
+};
+
+/// Octets of batches that are applied in one transaction.
+const APPLIED_TOGETHER: usize = 4 << 20;
+
+/// Appends the batch of a group behind the place where it was executed.
+pub(super) struct Appender<'l> {
+    log: &'l dyn CommitLog,
+    place: LogPlace,
+    /// How long it may take.
+    patience: Duration,
+}
+
+/// What was not appended.
+pub(super) enum NotAppended {
+    /// Another batch is at its place: the group must be executed again behind that.
+    Overtaken,
+    /// The group is refused.
+    Refused(OperationError),
+}
+
+impl Appender<'_> {
+    /// Appends the changes of a transaction. Returns whether there were any: then they count.
+    pub(super) fn append(&self, transaction: &mut WriteTransaction<'_>) -> Result<bool, NotAppended> {
+        let Some((batch, last)) = transaction.batch(self.log.mark()) else {
+            return Ok(false);
+        };
+        match self.log.append(self.place, &batch, last, self.patience) {
+            Append::Committed => {
+                let chain = self.place.behind(&batch, last).chain;
+                let put = transaction.put_chain(chain);
+                put.map_err(|_| NotAppended::Refused(ClusterRefusal::NotHere.into()))?;
+                Ok(true)
+            }
+            Append::Overtaken => Err(NotAppended::Overtaken),
+            Append::Away => Err(NotAppended::Refused(ClusterRefusal::Late.into())),
+            Append::Unknown => Err(NotAppended::Refused(ClusterRefusal::Unknown.into())),
+        }
+    }
+
+    /// Makes sure that nothing came before a refusal: what another server has written may have made it wrong.
+    pub(super) fn confirm(&self) -> Result<(), NotAppended> {
+        match self.log.confirm(self.place, self.patience) {
+            Append::Committed => Ok(()),
+            Append::Overtaken => Err(NotAppended::Overtaken),
+            Append::Away | Append::Unknown => Err(NotAppended::Refused(ClusterRefusal::Late.into())),
+        }
+    }
+}
+
+/// Commits the writes of a group as [`commit_some`] does, when the log has them.
+pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Queued]) -> Vec<Outcome> {
+    let refuse_all = |error: OperationError| {
+        let refuse = |queued: &Queued| {
+            queued.task.refused(&error);
+            Outcome::Refused(error.clone())
+        };
+        group.iter().map(refuse).collect()
+    };
+    let Some(log) = site
+        .0
+        .context
+        .backend
+        .own_writer()
+        .and_then(|writer| writer.log().get())
+    else {
+        return refuse_all(ClusterRefusal::NotJoined.into());
+    };
+    let begun = directory.monotonic_micros();
+    loop {
+        let waited = Duration::from_micros(directory.monotonic_micros().saturating_sub(begun));
+        let patience = log.patience().saturating_sub(waited);
+        if patience.is_zero() {
+            return refuse_all(ClusterRefusal::Late.into());
+        }
+        let place = match catch_up(directory, site, &**log) {
+            Ok(place) => place,
+            Err(error) => return refuse_all(error),
+        };
+        match log.turn(place, patience) {
+            Turn::Mine => {}
+            Turn::Behind => continue,
+            Turn::Closed(closed) => return refuse_all(ClusterRefusal::from(closed).into()),
+        }
+        let appender = Appender {
+            log: &**log,
+            place,
+            patience,
+        };
+        if let Committed::Ended(outcomes) = commit_some((site.0, site.1, &mut *site.2), group, Some(&appender)) {
+            return outcomes;
+        }
+    }
+}
+
+/// Applies what the log has brought, if the database is part of a cluster.
+pub(super) fn take_received(directory: &Arc<Directory>, site: &mut Site<'_>) {
+    let Some(writer) = site.0.context.backend.own_writer() else {
+        return;
+    };
+    if let Some(log) = writer.log().get() {
+        // The log keeps what could not be applied, and has said so.
+        let _ = catch_up(directory, site, &**log);
+    }
+}
+
+/// Applies what the log has brought, and says where the database is then.
+fn catch_up(directory: &Arc<Directory>, site: &mut Site<'_>, log: &dyn CommitLog) -> Result<LogPlace, OperationError> {
+    let mut place = join(site, log)?;
+    loop {
+        let (mut received, mut behind, mut octets) = (Vec::new(), place, 0);
+        while octets < APPLIED_TOGETHER
+            && let Some(next) = log.next(behind)
+        {
+            behind = next.behind;
+            octets += next.octets;
+            received.push(next);
+        }
+        if received.is_empty() {
+            return Ok(place);
+        }
+        let writer = site.0.context.backend.own_writer();
+        if let Some(writer) = writer {
+            writer.fence().set(directory.last_drawn());
+        }
+        let applied = apply(directory, site, &received, behind);
+        if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
+            writer.feed().call();
+        }
+        if let Err(error) = applied {
+            log.failed(place, &error.diagnostic_message);
+            return Err(ClusterRefusal::CannotFollow.into());
+        }
+        place = behind;
+    }
+}
+
+/// The place of the database. One without changes takes the number of the log.
+fn join((_, database, _): &mut Site<'_>, log: &dyn CommitLog) -> Result<LogPlace, StoreError> {
+    let place = database.snapshot()?.view().log_place()?;
+    let Some(generation) = log.generation().filter(|_| place.position.generation == 0) else {
+        return Ok(place);
+    };
+    let mut transaction = database.write()?;
+    transaction.join_log(generation)?;
+    let place = transaction.view().log_place()?;
+    transaction.commit()?;
+    Ok(place)
+}
+
+fn apply(
+    directory: &Arc<Directory>,
+    (served, database, followers): &mut Site<'_>,
+    received: &[Arc<Received>],
+    behind: LogPlace,
+) -> Result<(), OperationError> {
+    let mut transaction = database.write()?;
+    transaction.log(log_mode(&served.context));
+    let mut ended = Vec::new();
+    for record in received.iter().flat_map(|one| &one.batch.records) {
+        if directory.observe_csn(record.csn) == Ahead::TooFar {
+            return Err(WriteRefusal::TooFarAhead.into());
+        }
+        if transaction.apply(record)? == Applied::Now {
+            ended.push(Foreign::ended(record));
+        }
+    }
+    transaction.put_chain(behind.chain)?;
+    followers.put_places(&mut transaction)?;
+    transaction.commit()?;
+    let last = behind.position.sequence;
+    followers.committed(Some(last));
+    if let Some(writer) = served.context.backend.own_writer() {
+        writer.feed().committed(last);
+    }
+    followers.conclude(&served.context, ended);
+    Ok(())
+}
+
+/// A change that another server has made. Followers get it like a write of this one.
+struct Foreign;
+
+impl Foreign {
+    fn ended(record: &ChangeRecord) -> (Queued, Outcome) {
+        let executed = Executed {
+            record: record.clone(),
+            lifts_restriction: false,
+            has_notes: false,
+        };
+        (
+            Queued::of_server(Box::new(Self)),
+            Outcome::Done(Success::default(), executed),
+        )
+    }
+}
+
+impl WriteTask for Foreign {
+    fn octets(&self) -> usize {
+        0
+    }
+
+    fn taken(&mut self, _: u64) {}
+
+    fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        Err(OperationError::from(Failure::Unexpected).into())
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, _: Outcome) {}
+
+    fn answer(self: Box<Self>, _: OperationError) {}
+}
