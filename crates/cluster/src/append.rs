@@ -46,6 +46,9 @@ impl Appender {
     pub(crate) async fn serve(mut self, mut orders: UnboundedReceiver<Order>) {
         while let Some(order) = orders.recv().await {
             let end = self.append(&order).await;
+            if !order.batch.is_empty() {
+                self.shared.count(end);
+            }
             // The writer may have given up.
             let _ = order.reply.send(end);
         }
@@ -66,6 +69,7 @@ impl Appender {
                 Attempt::Ended(end) => return end,
                 Attempt::Again(failure) => failure,
             };
+            self.shared.count_failure();
             was_sent |= failure.was_sent;
             let waited = self.clock.monotonic().saturating_since(begun);
             if waited + AGAIN > order.patience {

@@ -35,10 +35,7 @@ pub(crate) fn malformed(key: &str) -> Stop {
 pub(crate) async fn deliver(keys: &Keys, shared: &Shared, etcd: &mut Etcd, pair: &KeyValue) -> Result<(), Stop> {
     let key = String::from_utf8_lossy(&pair.key.0);
     let (chain, content) = entry::read(&pair.value.0).ok_or_else(|| malformed(&key))?;
-    let first = key
-        .strip_prefix(&keys.log)
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    let first = first.ok_or_else(|| malformed(&key))?;
+    let first = keys.number(&pair.key.0).ok_or_else(|| malformed(&key))?;
     let gathered;
     let octets = match content {
         Content::Whole(octets) => octets,

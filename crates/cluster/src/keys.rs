@@ -9,6 +9,8 @@ pub(crate) struct Keys {
     pub(crate) tail: String,
     /// What the names of batches begin with.
     pub(crate) log: String,
+    /// Says how many changes are no longer in the log.
+    pub(crate) cut: String,
     /// What the names of waiting servers begin with.
     pub(crate) want: String,
 }
@@ -19,6 +21,7 @@ impl Keys {
         let base = format!("{prefix}/{suffix}");
         Self {
             tail: format!("{base}/tail"),
+            cut: format!("{base}/cut"),
             log: format!("{base}/log/"),
             want: format!("{base}/want/"),
             base,
@@ -28,6 +31,20 @@ impl Keys {
     /// The batch whose first change has this number.
     pub(crate) fn batch(&self, first: u64) -> String {
         format!("{}{first:016x}", self.log)
+    }
+
+    /// The number in the name of a batch.
+    pub(crate) fn number(&self, key: &[u8]) -> Option<u64> {
+        let digits = std::str::from_utf8(key.strip_prefix(self.log.as_bytes())?).ok()?;
+        u64::from_str_radix(digits, 16).ok()
+    }
+
+    /// What the names of the parts of the batches before a number begin with, and what comes behind them.
+    pub(crate) fn parts_before(&self, first: u64) -> (String, String) {
+        (
+            format!("{}/part/", self.base),
+            format!("{}/part/{first:016x}/", self.base),
+        )
     }
 
     /// What the names of the parts of a batch begin with.

@@ -8,6 +8,7 @@
 //! | `/log/<number of the first change, 16 digits>` | a batch ([`entry`]) |
 //! | `/part/<the same>/<mark>/<n>` | a part of a batch that is too long for one value |
 //! | `/want/<server>` | this server waits for its turn |
+//! | `/cut` | how many changes were deleted from the log, in decimal |
 //!
 //! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
 //! decided by that comparison alone; turns are for speed.
@@ -21,5 +22,8 @@ mod log;
 mod nodes;
 mod place;
 mod session;
+mod status;
+mod trim;
 
 pub use nodes::Nodes;
+pub use status::Status;

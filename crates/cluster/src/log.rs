@@ -16,6 +16,8 @@ use ironbark_runtime::Clock;
 use ironbark_store::LogPlace;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::Status;
+
 /// How long the writer waits for a server whose turn it is, and which does not append.
 const TURN: Duration = Duration::from_millis(100);
 /// Octets of batches that may wait for the writer.
@@ -64,6 +66,19 @@ struct State {
     ahead: Vec<ServerId>,
     /// Servers that did not use their turn.
     absent: Vec<ServerId>,
+    /// Whether the database has once had all of the log.
+    was_complete: bool,
+    appended: u64,
+    overtaken: u64,
+    failures: u64,
+}
+
+impl State {
+    fn close(&mut self, why: Closed) {
+        self.closed = Some(why);
+        self.waiting.clear();
+        self.octets = 0;
+    }
 }
 
 /// The log of a database.
@@ -124,10 +139,8 @@ impl Shared {
 
     /// The database cannot follow the log.
     pub(crate) fn close(&self, why: Closed) {
-        let mut state = self.state();
-        state.closed = Some(why);
-        state.waiting.clear();
-        state.octets = 0;
+        self.state().close(why);
+        self.room.notify_one();
         self.changed.notify_all();
     }
 
@@ -144,6 +157,42 @@ impl Shared {
             state.waiting.insert(first, Waiting { chain, received });
         }
         self.changed.notify_all();
+    }
+
+    /// What is known, for those who watch.
+    pub(crate) fn status(&self, suffix: &str) -> Status {
+        let state = self.state();
+        Status {
+            suffix: suffix.to_owned(),
+            is_ready: state.was_complete && state.closed.is_none(),
+            closed: state.closed,
+            position: state.place.position.sequence,
+            end: state.last.max(state.place.position.sequence),
+            appended: state.appended,
+            overtaken: state.overtaken,
+            failures: state.failures,
+        }
+    }
+
+    /// Counts the end of an append.
+    pub(crate) fn count(&self, end: Append) {
+        let mut state = self.state();
+        match end {
+            Append::Committed => state.appended += 1,
+            Append::Overtaken => state.overtaken += 1,
+            Append::Away | Append::Unknown => {}
+        }
+    }
+
+    /// Counts an attempt that etcd did not answer.
+    pub(crate) fn count_failure(&self) {
+        self.state().failures += 1;
+    }
+
+    /// Whether the log was read, and is followed.
+    pub(crate) fn is_joined(&self) -> bool {
+        let state = self.state();
+        state.is_joined && state.closed.is_none()
     }
 
     /// Whether no more batches should be read for now.
@@ -204,11 +253,12 @@ impl CommitLog for Log {
         if done > 0 {
             self.shared.room.notify_one();
         }
+        state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
         let waiting = state.waiting.get(&next)?;
         if waiting.chain != place.chain {
-            if state.closed.replace(Closed::Diverged).is_none() {
-                tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
-            }
+            tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
+            state.close(Closed::Diverged);
+            self.shared.room.notify_one();
             return None;
         }
         Some(Arc::clone(&waiting.received))

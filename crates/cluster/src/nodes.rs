@@ -17,7 +17,7 @@ use tokio::{
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::session::Session;
+use crate::{Status, log::Shared, session::Session};
 
 /// A database of a cluster.
 #[derive(Clone)]
@@ -30,9 +30,13 @@ struct Member {
 /// What is to run, by suffix. `None`: the server ends.
 type Wanted = Option<BTreeMap<String, Member>>;
 
+/// What is known of the logs, by suffix.
+type Shown = Arc<Mutex<BTreeMap<String, Arc<Shared>>>>;
+
 /// The clusters of this server. They are served by one thread, which is there once there is one; dropping this ends it.
 pub struct Nodes {
     wanted: watch::Sender<Wanted>,
+    shown: Shown,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -40,6 +44,7 @@ impl Default for Nodes {
     fn default() -> Self {
         Self {
             wanted: watch::Sender::new(Some(BTreeMap::new())),
+            shown: Shown::default(),
             thread: Mutex::default(),
         }
     }
@@ -73,8 +78,17 @@ impl Nodes {
     fn start(&self) -> io::Result<JoinHandle<()>> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let told = self.wanted.subscribe();
-        let hall = Hall::default();
+        let hall = Hall {
+            running: BTreeMap::new(),
+            shown: Arc::clone(&self.shown),
+        };
         spawn_named("cluster", move || hall.serve(&runtime, told))
+    }
+
+    /// The state of each database of a cluster. One that has not begun is not among them.
+    pub fn status(&self) -> Vec<Status> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.iter().map(|(suffix, shared)| shared.status(suffix)).collect()
     }
 
     /// Ends all, and the thread.
@@ -95,9 +109,9 @@ impl Drop for Nodes {
 }
 
 /// The thread's side.
-#[derive(Default)]
 struct Hall {
     running: BTreeMap<String, (Arc<ClusterConfig>, AbortHandle)>,
+    shown: Shown,
 }
 
 impl Hall {
@@ -124,12 +138,15 @@ impl Hall {
             }
             stays
         });
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.retain(|suffix, _| self.running.contains_key(suffix));
         for (suffix, member) in wanted {
             if self.running.contains_key(suffix) {
                 continue;
             }
             match session(suffix, member) {
                 Ok(session) => {
+                    shown.insert(suffix.clone(), session.shared());
                     let task = spawn_local(session.run()).abort_handle();
                     self.running.insert(suffix.clone(), (Arc::clone(&member.config), task));
                 }

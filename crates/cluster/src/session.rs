@@ -13,14 +13,15 @@ use tokio::{
 
 use crate::{
     append::Appender,
-    deliver::{Stop, deliver, malformed},
+    deliver::{Stop, deliver},
     etcd::{
         Etcd, Failure, Watch,
-        json::{Compare, Number, Octets, Operation, RangeRequest, Txn, WatchCreate, behind},
+        json::{Compare, KeyValue, Number, Octets, Operation, RangeRequest, Txn, WatchCreate, behind},
     },
     keys::Keys,
     log::{Log, Order, ServerId, Shared},
     place,
+    trim::Trimmer,
 };
 
 /// Keys of the log that are read at once.
@@ -51,6 +52,11 @@ impl Session {
         }
     }
 
+    /// What is known of the log.
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     /// Serves until it is dropped.
     pub(crate) async fn run(self) {
         let (orders, receiver): (UnboundedSender<Order>, UnboundedReceiver<Order>) = unbounded_channel();
@@ -66,7 +72,13 @@ impl Session {
             etcd: Etcd::new(Arc::clone(&self.config)).with_attempts_of(self.config.timeout / TRIES),
             clock: Clock::system(),
         };
-        tokio::join!(self.follow_for_ever(), appender.serve(receiver));
+        let trimmer = Trimmer {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            config: Arc::clone(&self.config),
+            suffix: self.suffix.clone(),
+        };
+        tokio::join!(self.follow_for_ever(), appender.serve(receiver), trimmer.serve());
         drop(leaves);
     }
 
@@ -178,30 +190,16 @@ impl Session {
             }
             let page = RangeRequest::from(&self.keys.batch(next), &self.keys.log, PAGE);
             let page = etcd.range(&page).await?;
-            let Some(last) = page.kvs.last() else {
+            let number = |pair: Option<&KeyValue>| pair.and_then(|pair| self.keys.number(&pair.key.0));
+            let (first, last) = (number(page.kvs.first()), number(page.kvs.last()));
+            let is_next = next > place.position.sequence + 1 || first == Some(next);
+            let Some(last) = last.filter(|_| is_next) else {
                 return Err(too_old(next));
             };
-            if next == place.position.sequence + 1
-                && page
-                    .kvs
-                    .first()
-                    .is_some_and(|pair| pair.key.0 != self.keys.batch(next).as_bytes())
-            {
-                return Err(too_old(next));
-            }
-            let last = last
-                .key
-                .0
-                .strip_prefix(self.keys.log.as_bytes())
-                .map(<[u8]>::to_vec)
-                .unwrap_or_default();
             for pair in &page.kvs {
                 deliver(&self.keys, &self.shared, etcd, pair).await?;
             }
-            let last = std::str::from_utf8(&last)
-                .ok()
-                .and_then(|digits| u64::from_str_radix(digits, 16).ok());
-            next = last.ok_or_else(|| malformed(&self.keys.log))?.max(next) + 1;
+            next = last + 1;
             if !page.more {
                 break;
             }

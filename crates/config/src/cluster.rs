@@ -16,6 +16,8 @@ use crate::{
 const PREFIX: &str = "/ironbark";
 /// How long a write waits for the log.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// A quarter of etcd's usual quota, in bytes.
+const ROOM: u64 = 512 << 20;
 /// The longest `timeout`.
 const MOST_SECONDS: u32 = 3600;
 
@@ -30,6 +32,8 @@ pub struct ClusterConfig {
     pub user: Option<(String, Secret)>,
     /// `timeout`: how long a write waits for the log.
     pub timeout: Duration,
+    /// `room`, in bytes: when etcd takes more, the older half of the log is deleted.
+    pub room: u64,
     /// `tls_cert`, `tls_key`, `tls_cacert` and the like.
     pub tls: TlsSettings,
     /// The line in the form of cn=config, as it was written. It has the password.
@@ -69,6 +73,7 @@ impl ClusterConfig {
             prefix: PREFIX.to_owned(),
             user: None,
             timeout: TIMEOUT,
+            room: ROOM,
             tls: TlsSettings::default(),
             text: Secret::default(),
         };
@@ -84,6 +89,7 @@ impl ClusterConfig {
                 "prefix" => line.prefix = prefix(value)?,
                 "user" => user = Some(value.to_owned()),
                 "password" => password = Some(Secret(value.as_bytes().to_vec())),
+                "room" => line.room = room(value)?,
                 "timeout" => line.timeout = timeout(value)?,
                 _ if known.starts_with("tls_") && connection.set(keyword, value)? => {}
                 _ => return Err(format!("unable to parse \"{keyword}\"").into()),
@@ -160,6 +166,13 @@ fn timeout(value: &str) -> Result<Duration, SettingError> {
     let seconds = parse_u32(value).filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
     let seconds = seconds.ok_or_else(|| format!("timeout: \"{value}\" is not 1 to {MOST_SECONDS} seconds"))?;
     Ok(Duration::from_secs(seconds.into()))
+}
+
+/// MiB.
+fn room(value: &str) -> Result<u64, SettingError> {
+    let size = parse_u32(value).filter(|size| *size > 0);
+    let size = size.ok_or_else(|| format!("room: \"{value}\" is not a number of MiB"))?;
+    Ok(u64::from(size) << 20)
 }
 
 #[cfg(test)]

@@ -61,6 +61,27 @@ impl Replication {
         suffixes.collect()
     }
 
+    /// The databases that are part of clusters.
+    pub(crate) fn clusters(&self) -> Vec<ironbark_cluster::Status> {
+        self.nodes.status()
+    }
+
+    /// Databases of clusters that do not have what their clusters have: the first suffix of each.
+    pub(crate) fn behind_clusters(&self) -> Vec<String> {
+        let (configuration, status) = (self.directory.configuration(), self.clusters());
+        let is_ready = |suffix: &Dn| {
+            let its = |status: &&ironbark_cluster::Status| status.suffix.as_bytes() == suffix.normalized();
+            status.iter().find(its).is_some_and(|status| status.is_ready)
+        };
+        let of_clusters = configuration
+            .contexts
+            .iter()
+            .filter(|context| context.settings.cluster.is_some());
+        let suffixes = of_clusters.filter_map(|context| context.suffixes().first());
+        let behind = suffixes.filter(|suffix| !is_ready(suffix));
+        behind.map(|suffix| suffix.pretty().to_owned()).collect()
+    }
+
     /// Ends all consumers, and leaves the clusters.
     pub(crate) fn close(&self) {
         self.nodes.close();

@@ -5,10 +5,10 @@ use std::{
     thread,
 };
 
-use ironbark_testkit::{Credentials, Etcd, Server, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
 use nix::sys::signal::Signal;
 
-use crate::{TOP, assert_equal, count, node, nodes, person};
+use crate::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
 
 /// Adds people until it is told to end. Returns the names of those whose addition was acknowledged.
 fn add_until(server: &Server, name: &str, ends: &AtomicBool) -> Vec<String> {
@@ -140,4 +140,36 @@ fn a_node_that_hangs_does_not_hold_up_the_others() {
         }
     });
     assert_equal(&all);
+}
+
+#[test]
+fn the_log_in_etcd_stays_in_its_room_and_who_was_away_too_long_is_told() {
+    let etcd = Etcd::start(1).unwrap();
+    let config = configuration(&etcd, "").replace("timeout=3", "timeout=3 room=1");
+    let mut all: Vec<_> = (0..3)
+        .map(|_| Server::start(Flavor::Ironbark, &config).unwrap())
+        .collect();
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    all[2].stop().unwrap();
+    let mut digits = random_letters(300_000);
+    for number in 0..12 {
+        digits.rotate_left(1);
+        let text = String::from_utf8(digits.clone()).unwrap();
+        let long = format!("{}\ndescription: {text}\n", person(&format!("p{number}")).trim_end());
+        all[number % 2].ldapadd(&long).unwrap().success().unwrap();
+    }
+    let begun = wait::until(|| {
+        all[..2]
+            .iter()
+            .any(|one| one.log().contains("begins behind change"))
+            .then_some(())
+    });
+    assert!(begun.is_some());
+    all[0].ldapadd(&person("later")).unwrap().success().unwrap();
+    assert_equal(&all[..2]);
+    all[2].launch().unwrap();
+    all[2].wait_for_log("needs a copy").unwrap();
+    let refused = all[2].ldapadd(&person("refused")).unwrap();
+    assert_eq!(refused.code(), Some(52), "{}", refused.stderr);
 }

@@ -67,3 +67,13 @@ fn count(server: &Server, uid: &str) -> usize {
     let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
     found.stdout.matches("dn: ").count()
 }
+
+/// Letters that no compression makes much shorter.
+fn random_letters(count: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        b'a' + u8::try_from((state >> 40) % 26).unwrap()
+    };
+    (0..count).map(|_| next()).collect()
+}

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Etcd, wait};
 
-use crate::{TOP, assert_equal, count, node, nodes, person};
+use crate::{TOP, assert_equal, count, node, nodes, person, random_letters};
 
 #[test]
 fn every_node_takes_writes_and_all_have_the_same_entries() {
@@ -111,16 +111,9 @@ fn a_batch_that_is_longer_than_a_value_of_etcd_comes_whole() {
     let etcd = Etcd::start(1).unwrap();
     let all = nodes(&etcd, 2);
     all[0].ldapadd(TOP).unwrap().success().unwrap();
-    // Random digits: it does not become short.
-    let mut state = 1_u64;
-    let digits: String = (0..1_500_000)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            char::from(b'a' + u8::try_from((state >> 40) % 26).unwrap())
-        })
-        .collect();
-    let long = format!("{}description: {digits}\n", person("long").trim_end().to_owned() + "\n");
+    let letters = String::from_utf8(random_letters(1_500_000)).unwrap();
+    let long = format!("{}\ndescription: {letters}\n", person("long").trim_end());
     all[1].ldapadd(&long).unwrap().success().unwrap();
     assert_equal(&all);
-    assert!(crate::content(&all[0]).contains(&digits));
+    assert!(crate::content(&all[0]).contains(&letters));
 }

@@ -61,9 +61,20 @@ pub(crate) struct Authenticated {
 pub(crate) struct Problem {
     error: String,
     message: String,
+    /// The code of gRPC.
+    code: u8,
 }
 
+/// Codes of gRPC with which nothing was done: invalid argument, permission denied, resource exhausted, failed
+/// precondition, out of range, unauthenticated.
+const REFUSALS: [u8; 6] = [3, 7, 8, 9, 11, 16];
+
 impl Problem {
+    /// Whether nothing was done.
+    pub(crate) fn is_refusal(&self) -> bool {
+        REFUSALS.contains(&self.code)
+    }
+
     pub(crate) fn text(&self) -> &str {
         if self.message.is_empty() {
             &self.error
@@ -71,6 +82,29 @@ impl Problem {
             &self.message
         }
     }
+}
+
+#[derive(Serialize)]
+pub(crate) struct Nothing {}
+
+/// An answer that says no more.
+#[derive(Deserialize)]
+pub(crate) struct Answered {}
+
+#[derive(Serialize)]
+pub(crate) struct Compaction {
+    pub(crate) revision: Number,
+    pub(crate) physical: bool,
+}
+
+/// The state of a member.
+#[derive(Deserialize, Clone, Copy, Debug, Default)]
+#[serde(default)]
+pub(crate) struct Status {
+    pub(crate) header: Header,
+    /// Octets of its file that are in use.
+    #[serde(rename = "dbSizeInUse")]
+    pub(crate) in_use: Number,
 }
 
 #[derive(Deserialize, Clone, Copy, Debug, Default)]
@@ -170,7 +204,7 @@ pub(crate) struct Compare {
 
 impl Compare {
     /// The key has this value.
-    pub(crate) fn value(key: &str, value: &str) -> Self {
+    pub(crate) fn value(key: &str, value: &(impl AsRef<[u8]> + ?Sized)) -> Self {
         Self {
             key: key.into(),
             result: "EQUAL",
@@ -199,7 +233,11 @@ pub(crate) enum Operation {
     #[serde(rename = "request_range")]
     Range(RangeRequest),
     #[serde(rename = "request_delete_range")]
-    Delete { key: Octets },
+    Delete {
+        key: Octets,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        range_end: Option<Octets>,
+    },
 }
 
 impl Operation {
@@ -211,7 +249,18 @@ impl Operation {
     }
 
     pub(crate) fn delete(key: &str) -> Self {
-        Self::Delete { key: key.into() }
+        Self::Delete {
+            key: key.into(),
+            range_end: None,
+        }
+    }
+
+    /// Deletes the keys from `first` on that come before `end`.
+    pub(crate) fn delete_range(first: &str, end: &str) -> Self {
+        Self::Delete {
+            key: first.into(),
+            range_end: Some(end.into()),
+        }
     }
 }
 

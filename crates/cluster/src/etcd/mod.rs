@@ -14,8 +14,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::{
     http::{Connection, Lines},
     json::{
-        Authenticate, Authenticated, Problem, RangeRequest, RangeResponse, Txn, TxnResponse, WatchCreate, WatchRequest,
-        Watched,
+        Answered, Authenticate, Authenticated, Compaction, Nothing, Number, Problem, RangeRequest, RangeResponse,
+        Status, Txn, TxnResponse, WatchCreate, WatchRequest, Watched,
     },
 };
 
@@ -97,6 +97,21 @@ impl Etcd {
         self.call("/v3/kv/range", range).await
     }
 
+    /// How much room the member takes.
+    pub(crate) async fn status(&mut self) -> Result<Status, Failure> {
+        self.call("/v3/maintenance/status", &Nothing {}).await
+    }
+
+    /// Forgets what keys were before a revision. Returns when the room is free.
+    pub(crate) async fn compact(&mut self, revision: i64) -> Result<(), Failure> {
+        let request = Compaction {
+            revision: Number(revision),
+            physical: true,
+        };
+        let done: Result<Answered, Failure> = self.call("/v3/kv/compaction", &request).await;
+        done.map(|_| ())
+    }
+
     /// Watches keys. The watch has a connection of its own.
     pub(crate) async fn watch(&mut self, create_request: WatchCreate) -> Result<Watch, Failure> {
         self.ready().await?;
@@ -138,7 +153,10 @@ impl Etcd {
         let (status, answer) = within(self.attempt, connection.request(path, request, self.token.as_deref())).await?;
         if status != 200 {
             let problem: Problem = serde_json::from_slice(&answer).unwrap_or_default();
-            return Err(Failure::sent(format!("etcd says {status}: {}", problem.text())));
+            return Err(Failure {
+                was_sent: !problem.is_refusal(),
+                why: format!("etcd says {status}: {}", problem.text()),
+            });
         }
         serde_json::from_slice(&answer).map_err(|error| Failure::sent(format!("malformed answer of etcd: {error}")))
     }

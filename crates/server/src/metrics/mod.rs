@@ -4,6 +4,7 @@
 //! their bodies are not read. It reads counters without stopping other threads.
 
 mod ask;
+mod clusters;
 mod conflicts;
 mod consumers;
 mod page;
@@ -120,8 +121,10 @@ impl Source {
             return Some("not ok\n".to_owned());
         }
         let unfilled = self.replication.unfilled().into_iter();
-        let reasons = unfilled.map(|suffix| format!("not ok: the first refresh of {suffix} is not complete\n"));
-        Some(reasons.collect()).filter(|reasons: &String| !reasons.is_empty())
+        let unfilled = unfilled.map(|suffix| format!("not ok: the first refresh of {suffix} is not complete\n"));
+        let behind = self.replication.behind_clusters().into_iter();
+        let behind = behind.map(|suffix| format!("not ok: {suffix} does not have what its cluster has\n"));
+        Some(unfilled.chain(behind).collect()).filter(|reasons: &String| !reasons.is_empty())
     }
 }
 

@@ -6,7 +6,7 @@ use ironbark_runtime::process;
 use ironbark_store::{DatabaseStat, IndexProgress};
 
 use super::{
-    Source, conflicts, consumers, sessions,
+    Source, clusters, conflicts, consumers, sessions,
     text::{Page, seconds},
 };
 
@@ -26,6 +26,7 @@ pub(super) fn render(source: &Source) -> String {
     databases(&mut page, source);
     index_builds(&mut page, source);
     consumers::add(&mut page, &source.replication.status());
+    clusters::add(&mut page, &source.replication.clusters());
     sessions::add(&mut page, source.directory.sync_sessions());
     conflicts::add(&mut page, &source.directory);
     process_figures(&mut page, source);

@@ -167,7 +167,8 @@ pub(crate) const ROWS: &[Setting] = &[
             "Makes the database one of several equal copies on other servers. A change counts when a majority of etcd \
              has it, and any of the servers takes writes. The URLs are those of etcd's members. Keywords: `prefix` (what \
              the names of keys in etcd begin with, `/ironbark`), `user` and `password` of etcd, `timeout` (seconds that a \
-             write waits for etcd, 5), and those of TLS as in `syncrepl`: `tls_cacert`, `tls_cert`, `tls_key`, \
+             write waits for etcd, 5), `room` (MiB that etcd may take before the older half of the log is deleted from \
+             it, 512), and those of TLS as in `syncrepl`: `tls_cacert`, `tls_cert`, `tls_key`, \
              `tls_reqcert` and so on. docs/cluster.md tells the rest.",
         )
         .since(OWN)
