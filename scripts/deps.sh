@@ -34,6 +34,7 @@ case "$PURPOSE" in
     packages+=(
       389-ds-base         # a provider with a change log
       build-essential     # fuzzing has C++
+      etcd-client etcd-server # the log of a cluster
       default-jdk-headless # JNDI, the LDAP client of Java
       ldap-utils          # ldapsearch and its family
       libsasl2-modules    # SASL mechanisms of the clients

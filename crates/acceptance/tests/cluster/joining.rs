@@ -1,10 +1,16 @@
 //! Which databases may be part of a cluster.
 
-use std::fs;
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+};
 
 use ironbark_testkit::{Etcd, Flavor, Server, wait};
 
 use crate::{TOP, assert_equal, configuration, content, count, node, nodes, person};
+
+const TAIL: &str = "/ironbark/dc=example,dc=com/tail";
 
 /// A node whose database was filled by slapadd.
 fn filled(etcd: &Etcd, uid: &str) -> Server {
@@ -67,13 +73,12 @@ fn a_log_that_is_shorter_than_the_database_stops_writes() {
     let etcd = Etcd::start(1).unwrap();
     let mut all = nodes(&etcd, 1);
     all[0].ldapadd(TOP).unwrap().success().unwrap();
-    let tail = "/ironbark/dc=example,dc=com/tail";
-    let saved = etcd.etcdctl(&["get", "--print-value-only", tail]).unwrap().stdout;
+    let saved = etcd.etcdctl(&["get", "--print-value-only", TAIL]).unwrap().stdout;
     all[0].ldapadd(&person("ann")).unwrap().success().unwrap();
     let before = content(&all[0]);
     all[0].stop().unwrap();
     // An etcd that was restored from an old backup.
-    etcd.etcdctl(&["put", tail, saved.trim_end()])
+    etcd.etcdctl(&["put", TAIL, saved.trim_end()])
         .unwrap()
         .success()
         .unwrap();
@@ -81,4 +86,68 @@ fn a_log_that_is_shorter_than_the_database_stops_writes() {
     all[0].wait_for_log("shorter than the database").unwrap();
     assert!(refusal(&all[0]).contains("differ"));
     assert_eq!(content(&all[0]), before);
+}
+
+#[test]
+fn a_value_that_cannot_be_read_stops_the_copy_there_and_is_named() {
+    let etcd = Etcd::start(1).unwrap();
+    let all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    let key = "/ironbark/dc=example,dc=com/log/0000000000000003";
+    etcd.etcdctl(&["put", key, "not a batch"]).unwrap().success().unwrap();
+    for server in &all {
+        server.wait_for_log(&format!("{key}: malformed")).unwrap();
+        assert!(refusal(server).contains("differ"));
+        assert_eq!(count(server, "p"), 0);
+    }
+    etcd.etcdctl(&["del", key]).unwrap().success().unwrap();
+    let goes_on = wait::until(|| (all[0].ldapadd(&person("later")).ok()?.code() == Some(0)).then_some(()));
+    assert!(goes_on.is_some(), "{}", all[0].log());
+    assert_equal(&all);
+}
+
+#[test]
+fn a_node_is_ready_when_it_has_what_its_cluster_has() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut first = filled(&etcd, "ann");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config =
+        configuration(&etcd, "").replacen("pidfile", &format!("metrics-listener 127.0.0.1:{port}\npidfile"), 1);
+    let mut copy = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    fs::copy(first.layout().join("db/data.mdb"), copy.layout().join("db/data.mdb")).unwrap();
+    first.launch().unwrap();
+    first.ldapadd(&person("bob")).unwrap().success().unwrap();
+    copy.launch().unwrap();
+    let is_ready = || get(port, "/readyz").starts_with("HTTP/1.1 200 ").then_some(());
+    assert!(wait::until(is_ready).is_some(), "{}", get(port, "/readyz"));
+    let page = get(port, "/metrics");
+    let expected = "ironbark_cluster_position{suffix=\"dc=example,dc=com\"} 1\n";
+    assert!(page.contains(expected), "{page}");
+    copy.stop().unwrap();
+    // An etcd that was restored from an old backup.
+    let tail = etcd.etcdctl(&["get", "--print-value-only", TAIL]).unwrap().stdout;
+    let generation = tail.split(' ').next().unwrap();
+    etcd.etcdctl(&["put", TAIL, &format!("{generation} 0 0")])
+        .unwrap()
+        .success()
+        .unwrap();
+    copy.launch().unwrap();
+    copy.wait_for_log("shorter than the database").unwrap();
+    let page = get(port, "/readyz");
+    assert!(page.starts_with("HTTP/1.1 503 "), "{page}");
+    assert!(
+        page.ends_with("not ok: dc=example,dc=com does not have what its cluster has\n"),
+        "{page}"
+    );
+}
+
+fn get(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream
+        .write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
+        .unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    page
 }

@@ -8,6 +8,7 @@
 
 mod faults;
 mod joining;
+mod outside;
 mod writes;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};
@@ -76,4 +77,22 @@ fn random_letters(count: usize) -> Vec<u8> {
         b'a' + u8::try_from((state >> 40) % 26).unwrap()
     };
     (0..count).map(|_| next()).collect()
+}
+
+/// Waits until a copy has the entries of a node.
+fn assert_same_people(copy: &Server, node: &Server) {
+    let people = |server: &Server| {
+        let arguments = [
+            "-b",
+            "dc=example,dc=com",
+            "(objectClass=*)",
+            "*",
+            "entryUUID",
+            "entryCSN",
+        ];
+        let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+        NormalizedLdif::new(&found.stdout).sorted().to_string()
+    };
+    let same = wait::until(|| (people(copy) == people(node)).then_some(()));
+    assert!(same.is_some(), "{}\n========\n{}", people(copy), people(node));
 }
