@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
@@ -10,7 +11,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Layout, Outcome, TestkitError, binary::installed, command, server::free_port, wait};
+use crate::{Authority, Layout, Outcome, TestkitError, binary::installed, command, server::free_port, wait};
 
 /// Some members of one etcd, on loopback ports, with their files in a directory of their own. Dropping it ends its own
 /// processes.
@@ -19,16 +20,32 @@ pub struct Etcd {
     layout: Layout,
     /// Port for clients, port for members, process.
     members: Vec<(u16, u16, Option<Child>)>,
+    /// Whether clients use TLS.
+    is_secure: bool,
 }
 
 impl Etcd {
     /// Starts an etcd of this many members, and waits until it answers.
     pub fn start(members: usize) -> Result<Self, TestkitError> {
+        Self::begin(members, None)
+    }
+
+    /// Starts an etcd of one member, which is reached by TLS alone.
+    pub fn start_secure(authority: &mut Authority) -> Result<Self, TestkitError> {
+        Self::begin(1, Some(authority))
+    }
+
+    fn begin(members: usize, authority: Option<&mut Authority>) -> Result<Self, TestkitError> {
         let ports = (0..members).map(|_| Ok((free_port()?, free_port()?, None)));
         let mut etcd = Self {
             layout: Layout::new()?,
             members: ports.collect::<Result<_, TestkitError>>()?,
+            is_secure: authority.is_some(),
         };
+        if let Some(authority) = authority {
+            authority.server()?.write(&etcd.layout, "server")?;
+            etcd.layout.write("ca.crt", authority.certificate())?;
+        }
         for member in 0..members {
             etcd.launch(member)?;
         }
@@ -38,8 +55,18 @@ impl Etcd {
 
     /// The URLs of all members, separated by commas.
     pub fn urls(&self) -> String {
-        let urls = self.members.iter().map(|(port, ..)| format!("http://127.0.0.1:{port}"));
+        let urls = self.members.iter().map(|(port, ..)| self.client_url(*port));
         urls.collect::<Vec<_>>().join(",")
+    }
+
+    fn client_url(&self, port: u16) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{port}")
+    }
+
+    /// The file with the authority of an etcd with TLS.
+    pub fn authority(&self) -> PathBuf {
+        self.layout.join("ca.crt")
     }
 
     /// Starts a member, new or with what it has.
@@ -55,7 +82,9 @@ impl Etcd {
             .append(true)
             .open(self.layout.join(&format!("m{member}.log")))
             .map_err(TestkitError::io("cannot write the output"))?;
-        let Some((client, peer, process)) = self.members.get_mut(member) else {
+        let client = self.members.get(member).map(|(port, ..)| self.client_url(*port));
+        let (certificate, key) = (self.layout.join("server.crt"), self.layout.join("server.key"));
+        let (Some(client), Some((_, peer, process))) = (client, self.members.get_mut(member)) else {
             return Err(TestkitError::io("no such member")(std::io::ErrorKind::NotFound.into()));
         };
         let mut etcd = Command::new(installed("/usr/bin/etcd")?);
@@ -63,12 +92,7 @@ impl Etcd {
             .args(["--name", &format!("m{member}")])
             .arg("--data-dir")
             .arg(data);
-        etcd.args([
-            "--listen-client-urls",
-            &url(*client),
-            "--advertise-client-urls",
-            &url(*client),
-        ]);
+        etcd.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
         etcd.args([
             "--listen-peer-urls",
             &url(*peer),
@@ -76,6 +100,9 @@ impl Etcd {
             &url(*peer),
         ]);
         etcd.args(["--initial-cluster", &all.join(",")]);
+        if self.is_secure {
+            etcd.arg("--cert-file").arg(certificate).arg("--key-file").arg(key);
+        }
         // Elections take a second at most.
         etcd.args(["--heartbeat-interval", "50", "--election-timeout", "500"]);
         etcd.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
@@ -99,6 +126,9 @@ impl Etcd {
         let mut etcdctl = Command::new(installed("/usr/bin/etcdctl")?);
         etcdctl.env_clear().env("ETCDCTL_API", "3");
         etcdctl.args(["--endpoints", &self.urls(), "--command-timeout", "1s"]);
+        if self.is_secure {
+            etcdctl.arg("--cacert").arg(self.authority());
+        }
         command::run(etcdctl.args(arguments), b"")
     }
 

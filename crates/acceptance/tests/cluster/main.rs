@@ -9,6 +9,7 @@
 mod faults;
 mod joining;
 mod outside;
+mod secure;
 mod writes;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};
