@@ -9,6 +9,7 @@
 mod faults;
 mod joining;
 mod outside;
+mod reads;
 mod secure;
 mod writes;
 

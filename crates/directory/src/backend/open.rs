@@ -111,7 +111,8 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         mode: mdb.mode,
         // slapd calls a map that is flushed later `mapasync`.
         no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
-        no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),
+        // What a crash of the machine takes is in the log of the cluster.
+        no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC) || settings.cluster.is_some(),
         no_read_ahead: mdb.flags.contains(EnvironmentFlags::NO_READ_AHEAD),
         indexes: indexes(settings),
         read_only: false,

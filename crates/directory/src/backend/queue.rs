@@ -45,6 +45,11 @@ pub(crate) trait WriteTask: Send {
     /// again, if the group has to start over.
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal>;
 
+    /// Whether it only counts if the database has all that the log of its cluster has.
+    fn reads_newest(&self) -> bool {
+        false
+    }
+
     /// The database that holds its target in `configuration`.
     ///
     /// # Errors

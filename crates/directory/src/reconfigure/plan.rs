@@ -26,6 +26,7 @@ use crate::{
         queue,
     },
     overlay::{Overlay, Pipeline},
+    write::newest::newest,
 };
 
 /// Makes all parts that the new configuration has and the current one lacks. New databases go into `made`.
@@ -64,6 +65,10 @@ pub(super) fn plan(
         if settings.kind.has_suffix() && !settings.kind.is_external() {
             // Those of the frontend stand before those of each database.
             overlays.extend_from_slice(global);
+        }
+        if settings.cluster.is_some() {
+            // It acts first.
+            overlays.push(newest());
         }
         planned.push(Planned {
             number,

@@ -9,6 +9,7 @@ pub(crate) mod followers;
 mod indexing;
 pub(crate) mod job;
 mod lag;
+pub(crate) mod newest;
 mod replay;
 pub(crate) mod request;
 mod stored;

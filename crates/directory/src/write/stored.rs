@@ -319,6 +319,9 @@ fn attempt<'g>(
             }
         }
     }
+    let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
+    let confirms = outcomes.iter().any(is_refusal) || group.iter().any(|queued| queued.task.reads_newest());
+    let appender = appender.filter(|_| changed || confirms);
     match close(
         (served, database, followers),
         transaction,
@@ -331,7 +334,8 @@ fn attempt<'g>(
     }
 }
 
-/// Commits what was executed, if there is something: `changed`.
+/// Commits what was executed, if there is something: `changed`. With an appender and no change, it makes sure that what
+/// was read is not old.
 fn close(
     (served, database, followers): Site<'_>,
     mut transaction: WriteTransaction<'_>,
@@ -340,11 +344,7 @@ fn close(
 ) -> Result<(), NotAppended> {
     let refused = |error: OperationError| Err(NotAppended::Refused(error));
     if !changed {
-        let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
-        return match appender.filter(|_| outcomes.iter().any(is_refusal)) {
-            Some(appender) => appender.confirm(),
-            None => Ok(()),
-        };
+        return appender.map_or(Ok(()), Appender::confirm);
     }
     if let Err(error) = write_files(served, &transaction, outcomes) {
         return refused(error);

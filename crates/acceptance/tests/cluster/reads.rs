@@ -1,0 +1,49 @@
+//! Reads that must not be old (RFC 6171).
+
+use ironbark_testkit::{Credentials, Etcd, Outcome, Server, wait};
+
+use crate::{TOP, assert_equal, nodes, person};
+
+fn newest(server: &Server, filter: &str) -> Outcome {
+    let arguments = ["-E", "!dontUseCopy", "-b", "dc=example,dc=com", filter, "1.1"];
+    server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap()
+}
+
+#[test]
+fn a_read_that_must_not_be_old_sees_every_acknowledged_write() {
+    let etcd = Etcd::start(1).unwrap();
+    let all = nodes(&etcd, 3);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    for number in 0..30 {
+        all[number % 3]
+            .ldapadd(&person(&format!("p{number}")))
+            .unwrap()
+            .success()
+            .unwrap();
+        let found = newest(&all[(number + 1) % 3], &format!("(uid=p{number})"));
+        assert_eq!(
+            found.stdout.matches("dn: ").count(),
+            1,
+            "{} {}",
+            found.stdout,
+            found.stderr
+        );
+    }
+}
+
+#[test]
+fn without_etcd_such_a_read_is_refused_and_others_are_answered() {
+    let mut etcd = Etcd::start(1).unwrap();
+    let all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    etcd.kill(0).unwrap();
+    let refused = newest(&all[1], "(objectClass=*)");
+    assert_eq!(refused.code(), Some(51), "{}", refused.stderr);
+    assert!(refused.stderr.contains("does not answer"), "{}", refused.stderr);
+    assert_eq!(crate::count(&all[1], "p"), 0);
+    etcd.launch(0).unwrap();
+    etcd.wait_for_answer().unwrap();
+    let answered = wait::until(|| (newest(&all[1], "(objectClass=*)").code() == Some(0)).then_some(()));
+    assert!(answered.is_some());
+}

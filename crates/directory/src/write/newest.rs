@@ -1,0 +1,111 @@
+//! Reads of a database of a cluster that must not be old: those with the control *don't use copy* (RFC 6171).
+//!
+//! Such a request is held. Its place in the writer's queue makes sure that the database has all that the log had when
+//! the request came: what is missing is applied, and a majority of etcd confirms that there is no more. All that wait
+//! share one confirmation.
+//!
+//! Nothing is read meanwhile, so nothing is told but that the log answers. As a write, it takes room in the queue.
+
+use std::sync::Arc;
+
+use ironbark_store::{ChangeRecord, WriteTransaction};
+use tokio::sync::oneshot;
+
+use crate::{
+    Configuration, NamingContext, OperationError,
+    backend::{
+        in_memory::Governor,
+        queue::{Outcome, Served, WriteTask},
+        written::{Executed, Refusal, Success},
+    },
+    outcome::given::Answer,
+    overlay::{Decision, IncomingRequest, Overlay, RequestHooks},
+    refusal::WriteRefusal,
+    result::OperationResult,
+};
+
+/// Octets that such a request counts for in the queue.
+const OCTETS: usize = 256;
+
+/// Holds reads that must not be old.
+struct Newest;
+
+/// What acts in a database of a cluster before its overlays.
+pub(crate) fn newest() -> Arc<Overlay> {
+    Arc::new(Overlay {
+        requests: Some(Arc::new(Newest)),
+        ..Overlay::new("cluster")
+    })
+}
+
+impl RequestHooks for Newest {
+    fn decide(&self, request: &IncomingRequest<'_>) -> Decision {
+        let Some(writer) = request
+            .context
+            .backend
+            .own_writer()
+            .filter(|_| request.controls.dont_use_copy.is_some())
+        else {
+            return Decision::Continue;
+        };
+        let (reply, decided) = oneshot::channel();
+        match writer.submit(Box::new(Wait { reply })) {
+            Ok(()) => Decision::Elsewhere(decided),
+            Err((error, _)) => refusal(error),
+        }
+    }
+}
+
+fn refusal(error: OperationError) -> Decision {
+    Decision::Answer(Box::new(Answer::from(OperationResult::from(error))))
+}
+
+/// A place in the writer's queue.
+struct Wait {
+    reply: oneshot::Sender<Decision>,
+}
+
+impl WriteTask for Wait {
+    fn octets(&self) -> usize {
+        OCTETS
+    }
+
+    fn taken(&mut self, _: u64) {}
+
+    fn reads_newest(&self) -> bool {
+        true
+    }
+
+    fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        let executed = Executed {
+            record: ChangeRecord::default(),
+            lifts_restriction: false,
+            has_notes: false,
+        };
+        Ok((Success::default(), executed))
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
+        let decision = match outcome {
+            Outcome::Done(..) | Outcome::Returned(_) => Decision::Continue,
+            Outcome::Refused(error) => refusal(error),
+        };
+        // The client may be gone.
+        let _ = self.reply.send(decision);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        // As above.
+        let _ = self.reply.send(refusal(error));
+    }
+}
