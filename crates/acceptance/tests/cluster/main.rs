@@ -7,6 +7,7 @@
 )]
 
 mod faults;
+mod history;
 mod joining;
 mod outside;
 mod reads;
