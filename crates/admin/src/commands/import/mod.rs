@@ -76,6 +76,9 @@ impl Import {
             .or_else(|| survey.marks.source())
             .or_else(|| entries.as_deref().and_then(source_of))
             .ok_or("the data does not show what has written it: give --from slapcat, 389 or opendj")?;
+        if let (Some(path), Some(entries)) = (&self.config, &entries) {
+            check_configuration(source, entries).map_err(|text| format!("{}: {text}", path.display()))?;
+        }
         let settings = settings_of(source, entries.as_deref())?;
         let suffixes = self.suffixes(&survey, &settings);
         let candidates = Candidates::read(&self.schema)?;
@@ -267,6 +270,24 @@ fn source_of(entries: &[ConfigEntry]) -> Option<Source> {
             None
         }
     })
+}
+
+/// Whether this is a configuration of the source: settings that are not found would be lost without a word.
+fn check_configuration(source: Source, entries: &[ConfigEntry]) -> Result<(), String> {
+    let server = source.server();
+    match source_of(entries) {
+        _ if source == Source::Slapcat => Ok(()),
+        Some(found) if found != source => {
+            let found = found.server();
+            Err(format!(
+                "this is a configuration of {found}, and the data is of {server}"
+            ))
+        }
+        _ if entries.iter().any(|entry| entry.dn == "cn=config") => Ok(()),
+        _ => Err(format!(
+            "there is no entry cn=config: it is no configuration of {server}"
+        )),
+    }
 }
 
 fn settings_of(source: Source, entries: Option<&[ConfigEntry]>) -> Result<Settings, String> {
