@@ -308,6 +308,9 @@ takeover_by_dpkg() {
   /usr/lib/ironbark/slapd-takeover check >/tmp/verdict 2>>"$LOG"
   grep -q '^GO: ' /tmp/verdict || die 'no GO'
   grep -q "^Data  *$(grep -c ^dn: /srv/before.ldif) entries .* 0 refused" /tmp/verdict || die "$(cat /tmp/verdict)"
+  # A database that slapd has open is known as one of slapd.
+  quietly /usr/lib/ironbark/slapd-takeover export
+  expect "$(grep -c ^dn: /var/lib/ironbark-slapd/exports/1.ldif)" "$(grep -c ^dn: /srv/before.ldif)"
   quietly dpkg --install /packages/1/ironbark-slapd_*.deb
   check_taken_over
 }
