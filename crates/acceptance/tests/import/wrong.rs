@@ -51,6 +51,11 @@ fn a_mistake_is_named_with_its_place_and_leaves_nothing_behind() {
             "--config is for 389 and OpenDJ",
         ),
         (
+            &["--from", "389", "--suffix", "example.com"],
+            ENTRY,
+            "--suffix example.com: the data has no entry there; it has \"dc=example,dc=com\"",
+        ),
+        (
             &["--from", "389", "--config", other],
             ENTRY,
             "other.ldif: there is no entry cn=config: it is no configuration of 389 Directory Server",

@@ -80,7 +80,7 @@ impl Import {
             check_configuration(source, entries).map_err(|text| format!("{}: {text}", path.display()))?;
         }
         let settings = settings_of(source, entries.as_deref())?;
-        let suffixes = self.suffixes(&survey, &settings);
+        let suffixes = self.suffixes(&survey, &settings)?;
         let candidates = Candidates::read(&self.schema)?;
         let foundation = init::lay_foundation(&self.output, &[])?;
         self.build(source, &survey, settings, &suffixes, &candidates, &foundation)
@@ -91,10 +91,7 @@ impl Import {
     }
 
     /// Suffixes as asked for, configured, or found.
-    fn suffixes(&self, survey: &Survey, settings: &Settings) -> Vec<String> {
-        if let Some(suffix) = &self.suffix {
-            return vec![suffix.clone()];
-        }
+    fn suffixes(&self, survey: &Survey, settings: &Settings) -> Result<Vec<String>, String> {
         let has_data = |suffix: &String| {
             survey
                 .suffixes
@@ -107,6 +104,16 @@ impl Import {
                 .iter()
                 .any(|found| is_within(&plain(suffix), &plain(found)))
         };
+        if let Some(suffix) = &self.suffix {
+            return if has_data(suffix) || is_below(suffix) {
+                Ok(vec![suffix.clone()])
+            } else {
+                let found = survey.suffixes.join("\" and \"");
+                Err(format!(
+                    "--suffix {suffix}: the data has no entry there; it has \"{found}\""
+                ))
+            };
+        }
         let configured = settings.bases.iter().map(|base| base.suffix.clone());
         let mut suffixes: Vec<String> = configured
             .filter(|suffix| has_data(suffix) || is_below(suffix))
@@ -116,7 +123,7 @@ impl Import {
                 suffixes.push(found.clone());
             }
         }
-        suffixes
+        Ok(suffixes)
     }
 
     fn build(
