@@ -305,6 +305,12 @@ takeover_by_apt() {
 takeover_by_dpkg() {
   quietly invoke-rc.d slapd start
   quietly dpkg --install /packages/1/ironbark_*.deb
+  /usr/lib/ironbark/slapd-takeover check >/tmp/verdict 2>>"$LOG"
+  grep -q '^GO: ' /tmp/verdict || die 'no GO'
+  grep -q "^Data  *$(grep -c ^dn: /srv/before.ldif) entries .* 0 refused" /tmp/verdict || die "$(cat /tmp/verdict)"
+  # A database that slapd has open is known as one of slapd.
+  quietly /usr/lib/ironbark/slapd-takeover export
+  expect "$(grep -c ^dn: /var/lib/ironbark-slapd/exports/1.ldif)" "$(grep -c ^dn: /srv/before.ldif)"
   quietly dpkg --install /packages/1/ironbark-slapd_*.deb
   check_taken_over
 }
@@ -396,8 +402,15 @@ olcDbURI: ldap://127.0.0.1:1
 END
   quietly ldapmodify -Q -Y EXTERNAL -H ldapi:/// -f /tmp/c.ldif
   quietly dpkg --install /packages/1/ironbark_*.deb
+  if /usr/lib/ironbark/slapd-takeover check >/tmp/verdict 2>>"$LOG"; then die 'the check says GO'; fi
+  grep -q '^NO-GO: 2 things' /tmp/verdict || die "$(cat /tmp/verdict)"
+  # There is nothing to go back from: slapd goes on, and nothing is made.
+  expect_failure /usr/lib/ironbark/slapd-takeover back /var/backups/back
+  [ ! -e /var/backups/back ] || die 'a folder is left behind'
+  is_running || die 'a refused way back has stopped slapd'
   expect_failure dpkg --install /packages/1/ironbark-slapd_*.deb
   grep -q 'Ironbark does not obey /etc/ldap/slapd.d' "$LOG" || die 'the reason is not told'
+  grep -q '^NO-GO: 2 things' "$LOG" || die 'not all reasons are told'
   expect "$(dpkg-query --show --showformat '${db:Status-Status}' slapd)" installed
   check_slapd_as_before
   # apt has removed slapd before; it can be installed again.
@@ -430,9 +443,19 @@ back_without_a_slapd_before() {
 
 go_back() {
   slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/before.ldif 2>>"$LOG"
+  mkdir /tmp/mine
+  expect_failure /usr/lib/ironbark/slapd-takeover back /tmp/mine
+  expect_failure setpriv --reuid=nobody --clear-groups /usr/lib/ironbark/slapd-takeover back /tmp/of-nobody
+  [ ! -e /tmp/of-nobody ] || die 'a folder is left behind'
+  is_running || die 'a refused way back has stopped the server'
   quietly /usr/lib/ironbark/slapd-takeover back /var/backups/back
+  # Without slapd there is nothing to load into.
+  expect_failure /var/backups/back/load
   apt_install slapd
   quietly /var/backups/back/load
+  check_slapd_as_before
+  # Loaded again, the exports would replace what has been written since then.
+  expect_failure /var/backups/back/load
   check_slapd_as_before
   quietly apt-get --yes purge ironbark-slapd ironbark
   check_slapd_as_before

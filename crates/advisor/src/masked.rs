@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_config::{Fate, Handler, Surveyed, SurveyedSection};
 
-use crate::{review::secrets::holds_secret, written::WrittenConfiguration};
+use crate::{Class, Findings, review::secrets::holds_secret, written::WrittenConfiguration};
 
 /// What stands for a secret.
 const MASK: &str = "***";
@@ -39,6 +39,34 @@ impl WrittenConfiguration {
         }
         let _ = writeln!(text, "# and {definitions} definitions of schema");
         text
+    }
+}
+
+impl Findings {
+    /// The findings without the values that errors quote: nobody knows what they hold, as with statements that are not
+    /// understood. A password that stands in the wrong place of a line would be quoted.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mut masked = Self::default();
+        for finding in self.iter() {
+            let mut finding = finding.clone();
+            if finding.class == Class::Wrong {
+                finding.reason = without_quoted(&finding.reason);
+            }
+            masked.add(finding);
+        }
+        masked
+    }
+}
+
+/// A text with a mask from its first quotation mark to the last one: a value may have some, too.
+fn without_quoted(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('"') else {
+        return text.to_owned();
+    };
+    match rest.rsplit_once('"') {
+        Some((_, after)) => format!("{before}\"{MASK}\"{after}"),
+        None => format!("{before}\"{MASK}"),
     }
 }
 
@@ -112,6 +140,18 @@ fn hash(text: &str, at: usize) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_quotes_is_not_shown() {
+        for (reason, expected) in [
+            ("unable to parse \"geheim\"", "unable to parse \"***\""),
+            ("not \"a\"b\"c\", but d", "not \"***\", but d"),
+            ("unable to parse \"a b", "unable to parse \"***"),
+            ("needs a suffix", "needs a suffix"),
+        ] {
+            assert_eq!(without_quoted(reason), expected);
+        }
+    }
 
     #[test]
     fn nothing_that_looks_like_a_secret_is_left() {

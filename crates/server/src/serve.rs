@@ -1,9 +1,11 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{convert::Infallible, error::Error, io, net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible, error::Error, io, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Duration,
+};
 
 use ironbark_config::{
-    DatabaseConfig, GlobalConfig,
+    DatabaseConfig,
     kinds::{CONFIG, MONITOR},
     parts::PartKind,
 };
@@ -44,8 +46,9 @@ use crate::{
 /// 2. the process detaches, unless `-d` was given (no thread may exist before);
 /// 3. `-r`, `-u` and `-g` are carried out;
 /// 4. the configuration is read, so that its paths are those inside the chroot;
-/// 5. `pidfile` and `argsfile` are written, the log's thread is started, databases are opened, reactors are started;
-/// 6. the caller is told: exit status 0 means that the server listens. 1 means that it does not, and stderr has the
+/// 5. the log's thread is started, databases are opened, reactors are started;
+/// 6. `pidfile` and `argsfile` are written, because a start that fails must not take them from a server that runs;
+/// 7. the caller is told: exit status 0 means that the server listens. 1 means that it does not, and stderr has the
 ///    reason.
 pub fn serve(options: &ServeOptions) -> ExitCode {
     let clock = Clock::system();
@@ -131,7 +134,7 @@ struct Running {
     settings: ServerSettings,
     supervisor: Supervisor,
     /// Removed when the server has ended.
-    _state_files: Vec<StateFile>,
+    state_files: Vec<StateFile>,
 }
 
 impl Running {
@@ -153,7 +156,7 @@ impl Running {
         for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
-        let state_files = state_files(global, options)?;
+        let (pid_file, arguments_file) = (global.pid_file.clone(), global.args_file.clone());
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
         expect_the_worst(log, maps)?;
@@ -186,7 +189,7 @@ impl Running {
             suspended: strict.watch(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
-        let running = Self {
+        let mut running = Self {
             runtime,
             signals,
             listeners,
@@ -194,10 +197,11 @@ impl Running {
             directory,
             settings,
             supervisor,
-            _state_files: state_files,
+            state_files: Vec::new(),
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
         running.show_metrics(metrics_listener, clock, max_descriptors, replication)?;
+        running.state_files = state_files(pid_file.as_deref(), arguments_file.as_deref(), options)?;
         Ok(running)
     }
 
@@ -245,7 +249,7 @@ impl Running {
             directory,
             settings,
             supervisor,
-            _state_files,
+            state_files,
         } = self;
         let metrics = settings.metrics.get();
         let reload = || {
@@ -273,6 +277,7 @@ impl Running {
         pool.shut_down();
         directory.close();
         metrics.into_iter().for_each(Metrics::close);
+        drop(state_files);
     }
 }
 
@@ -420,14 +425,18 @@ fn give_up_privileges(identity: &Identity, options: &ServeOptions) -> Result<(),
 }
 
 /// Writes `pidfile` and `argsfile`.
-fn state_files(global: &GlobalConfig, options: &ServeOptions) -> Result<Vec<StateFile>, Failure> {
+fn state_files(
+    pid: Option<&Path>,
+    arguments: Option<&Path>,
+    options: &ServeOptions,
+) -> Result<Vec<StateFile>, Failure> {
     let mut files = Vec::new();
-    if let Some(path) = &global.pid_file {
+    if let Some(path) = pid {
         let file =
             StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
         files.push(file);
     }
-    if let Some(path) = &global.args_file {
+    if let Some(path) = arguments {
         let file = StateFile::arguments(path, options.arguments.iter().cloned())
             .map_err(|error| format!("unable to open args file {}: {error}", path.display()))?;
         files.push(file);

@@ -554,6 +554,25 @@ fn a_foreign_or_newer_file_is_refused() {
 }
 
 #[test]
+fn a_file_of_another_lmdb_is_said_to_be_of_another_program() {
+    use std::os::unix::fs::FileExt;
+    let directory = tempfile::tempdir().unwrap();
+    drop(Database::open(options(directory.path()), schema()).unwrap());
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("data.mdb"))
+        .unwrap();
+    // The version stands behind the header of the page and the mark, in both of the first pages.
+    for page in [0, 4_096] {
+        file.write_all_at(&99_u32.to_ne_bytes(), page + 16 + 4).unwrap();
+    }
+    let Err(StoreError::Format(text)) = Database::open(options(directory.path()), schema()) else {
+        panic!("it is opened");
+    };
+    assert!(text.contains("another program made this LMDB file"), "{text}");
+}
+
+#[test]
 fn files_get_the_wanted_mode() {
     use std::os::unix::fs::PermissionsExt;
     let store = store_with(|options| options.mode = 0o640);

@@ -84,3 +84,14 @@ fn files_are_loaded_in_order_and_schemas_before_them() {
         "no default tree beside files: {names}"
     );
 }
+
+#[test]
+fn a_folder_that_does_not_exist_is_named() {
+    let mut container = Container::bitnami(&[("LDAP_CUSTOM_LDIF_DIR", "/none/ldifs")]);
+    container.start();
+    let log = container.log();
+    assert!(
+        log.contains("warning: LDAP_CUSTOM_LDIF_DIR=/none/ldifs does not exist"),
+        "{log}"
+    );
+}

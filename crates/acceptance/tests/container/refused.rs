@@ -28,11 +28,19 @@ fn every_mistake_is_named_and_nothing_is_made() {
                 ("LDAP_TLS_CERT_FILE", "/none/c"),
                 ("LDAP_TLS_KEY_FILE", "/none/k"),
             ],
-            "/none/c: No such file",
+            "LDAP_TLS_CERT_FILE=/none/c: No such file",
         ),
         (
             vec![("LDAP_ADMIN_PASSWORD_FILE", "/none/password")],
             "LDAP_ADMIN_PASSWORD_FILE=/none/password: No such file",
+        ),
+        (
+            vec![("LDAP_ROOT", "example.org")],
+            "LDAP_ROOT=example.org: a name such as dc=example,dc=org is expected",
+        ),
+        (
+            vec![("LDAP_LOGLEVEL", "chatty")],
+            "LDAP_LOGLEVEL=chatty: unrecognized log level",
         ),
         (vec![("LDAP_PASSWORD_HASH", "{NONE}")], "NONE"),
         (

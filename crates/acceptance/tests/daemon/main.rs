@@ -46,6 +46,25 @@ fn a_bad_configuration_is_refused_with_file_and_line() {
 }
 
 #[test]
+fn a_start_that_fails_leaves_the_pid_file_of_another_server_alone() {
+    let place = Place::new("");
+    let pid = place.path("pid").display().to_string();
+    let database = place.path("db");
+    fs::create_dir(&database).unwrap();
+    fs::write(database.join("data.mdb"), [7; 8192]).unwrap();
+    let settings = format!(
+        "pidfile {pid}\ndatabase mdb\nsuffix cn=x\ndirectory {}\n",
+        database.display()
+    );
+    fs::write(place.path("slapd.conf"), settings).unwrap();
+    fs::write(&pid, "12345\n").unwrap();
+    let output = run(&mut place.slapd(&place.local_url()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("data.mdb"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&pid).unwrap(), "12345\n");
+}
+
+#[test]
 fn what_cannot_be_listened_on_is_refused() {
     let place = Place::new("");
     for (urls, reason) in [

@@ -214,3 +214,44 @@ fn backends_become_databases_and_plugins_overlays() {
         "| replication agreement with b.example.com | `syncrepl`",
     ]);
 }
+
+#[test]
+fn what_a_conflict_of_replication_has_left_is_named_and_kept() {
+    const LOSER: &str = "nsuniqueid=66446001-1dd211b2-adecd9b2-d9e7ca9a+uid=ann,dc=example,dc=com";
+    let layout = Layout::new().unwrap();
+    let of = "nsUniqueId: 80ec968e-e9e411f1-a52daa54-e2f6f67";
+    let ldif = format!(
+        "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n{of}0\n\n\
+         dn: uid=ann,dc=example,dc=com\nobjectClass: account\nuid: ann\n{of}1\n\n\
+         dn: {LOSER}\nobjectClass: account\nuid: ann\ndescription: the other ann\n\
+         nsds5ReplConflict: namingConflict (ADD) uid=ann,dc=example,dc=com\n{of}2\n\n\
+         dn: cn=below,{LOSER}\nobjectClass: device\ncn: below\n{of}3\n\n\
+         dn: ou=glue,dc=example,dc=com\nobjectClass: organizationalUnit\nou: glue\n\
+         nsds5ReplConflict: deletedEntryHasChildren\n{of}4\n\n\
+         dn: cn=child,ou=glue,dc=example,dc=com\nobjectClass: device\ncn: child\n{of}5\n"
+    );
+    let file = layout.write("conflicts.ldif", ldif).unwrap();
+    let imported = Imported::new(&["--schema", SCHEMA, text(&file)]);
+    let names = imported.search(&["-b", "dc=example,dc=com", "1.1"]);
+    for name in ["uid=ann,dc", "ou=glue,dc", "cn=child,ou=glue,dc"] {
+        assert!(names.contains(&format!("dn: {name}=example")), "{name}: {names}");
+    }
+    assert!(!names.contains("nsuniqueid") && !names.contains("below"), "{names}");
+    imported.reports(&[
+        "| 2 | entries with `nsuniqueid=` in their names | left out; see left-out.ldif",
+        &format!("`{LOSER}`; `cn=below,{LOSER}`"),
+        "| 1 | `nsds5ReplConflict` | left out; see left-out.ldif. The entry is loaded",
+        "`ou=glue,dc=example,dc=com`",
+    ]);
+    let left_out = fs::read_to_string(imported.folder.join("left-out.ldif")).unwrap();
+    let left_out = left_out.replace("\n ", "");
+    for part in [
+        &format!("dn: {LOSER}\n"),
+        "description: the other ann\n",
+        "nsds5ReplConflict: namingConflict (ADD) uid=ann,dc=example,dc=com\n",
+        &format!("dn: cn=below,{LOSER}\n"),
+        "dn: ou=glue,dc=example,dc=com\nnsds5ReplConflict: deletedEntryHasChildren\n",
+    ] {
+        assert!(left_out.contains(part), "{part}: {left_out}");
+    }
+}

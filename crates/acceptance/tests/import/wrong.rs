@@ -21,6 +21,15 @@ fn a_mistake_is_named_with_its_place_and_leaves_nothing_behind() {
     let layout = Layout::new().unwrap();
     let broken = format!("{ENTRY}\ndn: ou=x,dc=example,dc=com\nobjectClass organizationalUnit\n");
     let change = format!("{ENTRY}\ndn: ou=x,dc=example,dc=com\nchangetype: delete\n");
+    let [other, opendj] = [
+        ("other.ldif", ENTRY),
+        (
+            "opendj.ldif",
+            "dn: cn=config\nobjectClass: ds-cfg-root-config\ncn: config\n",
+        ),
+    ]
+    .map(|(name, content)| layout.write(name, content).unwrap().display().to_string());
+    let (other, opendj) = (other.as_str(), opendj.as_str());
     for (arguments, data, text) in [
         (
             &["--from", "389"][..],
@@ -40,6 +49,26 @@ fn a_mistake_is_named_with_its_place_and_leaves_nothing_behind() {
             &["--from", "slapcat", "--config", "/dev/null"],
             ENTRY,
             "--config is for 389 and OpenDJ",
+        ),
+        (
+            &["--from", "389", "--suffix", "example.com"],
+            ENTRY,
+            "--suffix example.com: the data has no entry there; it has \"dc=example,dc=com\"",
+        ),
+        (
+            &["--from", "389", "--config", other],
+            ENTRY,
+            "other.ldif: there is no entry cn=config: it is no configuration of 389 Directory Server",
+        ),
+        (
+            &["--from", "389", "--schema", other],
+            ENTRY,
+            "other.ldif: there are no attributeTypes and no objectClasses in it",
+        ),
+        (
+            &["--from", "389", "--config", opendj],
+            ENTRY,
+            "opendj.ldif: this is a configuration of OpenDJ, and the data is of 389 Directory Server",
         ),
     ] {
         let (status, said) = refusal(&layout, arguments, data);

@@ -85,3 +85,55 @@ fn what_stands_in_the_way_is_named_with_its_place() {
     let nowhere = ironbark(&["check-migration", "/nonexistent"]);
     assert!(!nowhere.status.success() && nowhere.stdout.is_empty());
 }
+
+#[test]
+fn each_database_is_checked_with_its_own_data() {
+    let server = Server::prepare(Flavor::OpenLdap, &Server::people_config("threads 4\n", "")).unwrap();
+    let second = server.layout().make_dir("second").unwrap();
+    let config = std::fs::read_to_string(server.config_path()).unwrap();
+    let config = format!(
+        "{config}\ndatabase mdb\nsuffix dc=second\ndirectory {}\n",
+        second.display()
+    );
+    let file = server.layout().write("two.conf", config).unwrap().display().to_string();
+    let of_second =
+        "dn: dc=second\nobjectClass: domain\ndc: second\n\ndn: cn=x,dc=second\nobjectClass: device\ncn: x\n";
+    let databases = [
+        ("first.ldif", "dc=example,dc=com", PEOPLE),
+        ("second.ldif", "dc=second", of_second),
+    ];
+    for (name, suffix, data) in databases {
+        let data = server.layout().write(name, data).unwrap().display().to_string();
+        Tool::Add
+            .run(Flavor::OpenLdap, &["-f", &file, "-b", suffix, "-l", &data], "")
+            .unwrap()
+            .success()
+            .unwrap();
+    }
+    let entries = PEOPLE.matches("dn: ").count() + 2;
+    let in_all = format!("Data       {entries} entries (");
+    let (text, goes) = page(&ironbark(&["check-migration", &file, "--slapcat", "/usr/sbin/slapcat"]));
+    assert!(goes && text.contains(&in_all) && text.contains(", 0 refused"), "{text}");
+    let path = |name: &str| server.layout().join(name).display().to_string();
+    let files = ["second.ldif", "first.ldif"].map(path);
+    let [second, first] = &files;
+    let (text, goes) = page(&ironbark(&[
+        "check-migration",
+        &file,
+        "--ldif",
+        second,
+        "--ldif",
+        first,
+    ]));
+    assert!(goes && text.contains(&in_all) && text.contains(", 0 refused"), "{text}");
+    let elsewhere = server.layout().write(
+        "elsewhere.ldif",
+        "dn: dc=elsewhere\nobjectClass: domain\ndc: elsewhere\n",
+    );
+    let elsewhere = elsewhere.unwrap().display().to_string();
+    let (text, goes) = page(&ironbark(&["check-migration", &file, "--ldif", &elsewhere]));
+    assert!(
+        !goes && text.contains("elsewhere.ldif: ") && text.contains("\"dc=elsewhere\""),
+        "{text}"
+    );
+}

@@ -88,3 +88,25 @@ fn a_configuration_that_does_not_load_is_in_it_without_what_nobody_understands()
         "{text}"
     );
 }
+
+#[test]
+fn a_password_in_the_wrong_place_is_not_shown_by_the_error_about_it() {
+    let server = installation();
+    let broken = std::fs::read_to_string(server.config_path()).unwrap()
+        + "database mdb\nsuffix dc=other\nsyncrepl rid=3 provider=ldap://127.0.0.1:1 credentials= strayword\n";
+    let file = server
+        .layout()
+        .write("broken.conf", broken)
+        .unwrap()
+        .display()
+        .to_string();
+    let output = server.layout().join("bundle").display().to_string();
+    assert!(
+        ironbark(&["support-bundle", "-f", &file, "-o", &output])
+            .status
+            .success()
+    );
+    let text = std::fs::read_to_string(&output).unwrap();
+    assert!(text.contains("wrong: syncrepl: "), "{text}");
+    assert!(!text.contains("strayword"), "{text}");
+}

@@ -227,6 +227,8 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
             }
             Err(heed::Error::Io(error)) => return Err(StoreError::file(&options.directory, error)),
             Err(heed::Error::EnvAlreadyOpened) => wait_until_closed(&options.directory)?,
+            // Its file, or the lock file of a program that has it open.
+            Err(heed::Error::Mdb(heed::MdbError::VersionMismatch)) => return Err(foreign_file(&options.directory)),
             Err(heed::Error::Mdb(error)) => {
                 let path = options.directory.join("data.mdb");
                 return Err(StoreError::Format(format!("{}: {error}", path.display())));
@@ -280,11 +282,15 @@ fn refuse_foreign_file(env: &Environment, directory: &Path) -> Result<(), StoreE
     if main.is_empty(&txn)? || main.get(&txn, b"meta")?.is_some() {
         return Ok(());
     }
-    Err(StoreError::Format(format!(
+    Err(foreign_file(directory))
+}
+
+fn foreign_file(directory: &Path) -> StoreError {
+    StoreError::Format(format!(
         "{}: another program made this LMDB file (perhaps OpenLDAP); export it with that program's slapcat and load \
          the LDIF with slapadd into an empty directory",
         directory.join("data.mdb").display()
-    )))
+    ))
 }
 
 /// The version of the file's format. Refuses newer formats; marks a new file.

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsStr,
+    fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
@@ -9,10 +10,13 @@ use std::{
     time::Duration,
 };
 
+use ironbark_ldif::{FileResolver, Reader};
 use ironbark_runtime::Clock;
 
 /// Complaints that are shown; the others are counted.
 const SHOWN: usize = 10;
+/// What slapadd says after the reason; the line of the record follows.
+const NOT_PARSED: &str = "could not parse entry";
 /// Longest line of a complaint that is shown.
 const LONGEST: usize = 500;
 
@@ -36,6 +40,30 @@ pub(super) enum Source<'s> {
     Slapcat(&'s Path, &'s str),
 }
 
+impl Source<'_> {
+    /// A name that the database of this source holds: the first one of a file. `None`: slapadd says what is wrong.
+    fn name(&self) -> Result<Option<String>, String> {
+        match self {
+            Self::Slapcat(_, suffix) => Ok(Some((*suffix).to_owned())),
+            Self::File(path) => {
+                let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let first = Reader::new(BufReader::new(file), FileResolver::default()).read();
+                let name = first.ok().flatten().map(|record| String::from_utf8(record.dn));
+                Ok(name.and_then(Result::ok).filter(|name| !name.is_empty()))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "{}", path.display()),
+            Self::Slapcat(_, suffix) => write!(formatter, "slapcat -b \"{suffix}\""),
+        }
+    }
+}
+
 /// Checks one source. `configuration` is the option and name of the configuration.
 ///
 /// # Errors
@@ -52,6 +80,10 @@ pub(super) fn check(
     slapadd
         .args(["slapadd", "-u", "-c", configuration.0])
         .arg(configuration.1);
+    // Without a name slapadd takes the first database.
+    if let Some(held) = source.name()? {
+        slapadd.args(["-b", &held]);
+    }
     slapadd
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -75,7 +107,8 @@ pub(super) fn check(
     checked.octets += octets;
     checked.entries += entries;
     checked.refused += refused;
-    checked.complaints.extend(complaints);
+    let told = complaints.iter().map(|complaint| format!("{source}: {complaint}"));
+    checked.complaints.extend(told);
     checked.complaints.truncate(SHOWN);
     checked.took += clock.monotonic().saturating_since(before);
     Ok(())
@@ -144,15 +177,25 @@ fn copy(mut input: impl BufRead, mut sink: Option<ChildStdin>) -> io::Result<(u6
     }
 }
 
-/// The number of lines, and the first of them.
+/// The number of complaints, and the first of them.
 fn collect(output: impl Read) -> Result<(u64, Vec<String>), String> {
-    let (mut count, mut first) = (0, Vec::new());
+    let (mut count, mut first) = (0_u64, Vec::<String>::new());
     for line in BufReader::new(output).split(b'\n') {
         let line = line.map_err(|error| format!("slapadd: {error}"))?;
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_start_matches("slapadd: ");
+        // The reason stands on the line before this one, which says where.
+        if let Some(place) = line.strip_prefix(NOT_PARSED).filter(|_| count > 0) {
+            if let Some(last) = first.last_mut().filter(|_| count <= SHOWN as u64)
+                && !last.starts_with("line ")
+            {
+                last.push_str(place);
+            }
+            continue;
+        }
         count += 1;
         if first.len() < SHOWN {
-            let line = String::from_utf8_lossy(&line);
-            first.push(line.trim_start_matches("slapadd: ").chars().take(LONGEST).collect());
+            first.push(line.chars().take(LONGEST).collect());
         }
     }
     Ok((count, first))
@@ -161,6 +204,17 @@ fn collect(output: impl Read) -> Result<(u64, Vec<String>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_cannot_be_parsed_is_one_complaint_with_its_line() {
+        let said = "no cn (line=1)\nfoo: unknown type\nslapadd: could not parse entry (line=10)\nline 15: no ':'\n\
+                    slapadd: could not parse entry (line=15)\n";
+        let complaints = ["no cn (line=1)", "foo: unknown type (line=10)", "line 15: no ':'"];
+        assert_eq!(
+            collect(said.as_bytes()).unwrap(),
+            (3, complaints.map(str::to_owned).to_vec())
+        );
+    }
 
     #[test]
     fn entries_are_counted_wherever_pieces_end() {

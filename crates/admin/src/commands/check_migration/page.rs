@@ -202,6 +202,7 @@ fn next(report: &Report<'_>, text: &mut String) {
          - {} -b SUFFIX -l data.ldif (OpenLDAP's, for each database)\n\
          - move the directory of the database away, and make it anew\n\
          - {} -b SUFFIX -l data.ldif\n\
+         - give the new directory to the user of the server (chown -R)\n\
          - {}",
         option(report, "slapcat"),
         command(report, "slapadd"),

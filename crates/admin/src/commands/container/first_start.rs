@@ -8,6 +8,7 @@ use ironbark_runtime::{Clock, Randomness};
 use ironbark_server::stamp;
 
 use super::{
+    checks,
     configuration::{self, Phase, Source, Words},
     entries,
     layout::{failed, write_whole},
@@ -15,7 +16,7 @@ use super::{
     merge::{self, Wish},
     schema,
     settings::Secret,
-    start::{Start, tell},
+    start::{Start, tell, warn},
     state::State,
     variables,
 };
@@ -33,6 +34,9 @@ pub(super) fn make(start: &Start) -> Result<(), String> {
     if layout.beginning.exists() {
         tell("the first start was interrupted; it begins anew");
         layout.clear()?;
+    }
+    for warning in checks::missing_places(&start.given) {
+        warn(&warning);
     }
     layout.make_folders()?;
     write_whole(&layout.beginning, b"")?;

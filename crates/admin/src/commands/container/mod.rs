@@ -5,6 +5,7 @@
 //! have the variables. A start that is interrupted at any moment leaves a directory that the next start completes or
 //! makes anew.
 
+mod checks;
 mod configuration;
 mod entries;
 mod environment;

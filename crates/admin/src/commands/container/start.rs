@@ -9,9 +9,10 @@ use ironbark_runtime::{
 use rustix::process::{getgid, getuid};
 
 use super::{
+    checks,
     environment::{self, Given, Read},
     first_start, later_start, launch,
-    layout::{Layout, failed},
+    layout::Layout,
     settings::{self, Settings},
     state::{Facts, State},
     variables::Image,
@@ -77,12 +78,14 @@ fn prepare() -> Result<Start, String> {
     if keeps {
         return Ok(start);
     }
-    check_files(&start)?;
-    check_scripts(Path::new("/docker-entrypoint-initdb.d"))?;
+    checks::before_anything_is_made(&start.given, &start.settings, &start.facts, &start.layout)?;
     match State::read(&start.layout.state)? {
         Some(state) => later_start::apply(&start, &state)?,
         None if start.layout.is_used() && !start.layout.beginning.exists() => return Err(foreign(&start.layout)),
-        None => first_start::make(&start)?,
+        None => {
+            checks::no_other_volume(&start.given, &start.layout)?;
+            first_start::make(&start)?;
+        }
     }
     if start.stop.is_set() {
         return Err("stopped by a signal".to_owned());
@@ -149,46 +152,6 @@ fn number(settings: &Settings, given: &Given) -> Result<Option<u16>, String> {
         )
     };
     found.map(|(number, _)| Some(number)).ok_or_else(none)
-}
-
-/// Files that the server will need, named before anything is made.
-fn check_files(start: &Start) -> Result<(), String> {
-    let Some(tls) = &start.settings.tls else { return Ok(()) };
-    if start.facts.has_made_certificate {
-        return Ok(());
-    }
-    let files = [
-        Some(&tls.certificate),
-        Some(&tls.key),
-        tls.authority.as_ref(),
-        tls.parameters.as_ref(),
-    ];
-    let wrong = files.into_iter().flatten().filter_map(|path| {
-        let path = Path::new(path);
-        fs::File::open(path).err().map(|error| failed(path)(error))
-    });
-    let wrong: Vec<String> = wrong.collect();
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("\n"))
-    }
-}
-
-/// Scripts may protect something, so they are not passed over in silence.
-fn check_scripts(folder: &Path) -> Result<(), String> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Ok(());
-    };
-    let mut names = entries.flatten().map(|entry| entry.file_name());
-    match names.find(|name| name.as_encoded_bytes().ends_with(b".sh")) {
-        Some(name) => Err(format!(
-            "{}/{}: there is no shell to run it; LDIF files in LDAP_CUSTOM_LDIF_DIR can change entries and cn=config",
-            folder.display(),
-            name.display()
-        )),
-        None => Ok(()),
-    }
 }
 
 fn foreign(layout: &Layout) -> String {

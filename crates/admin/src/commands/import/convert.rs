@@ -133,6 +133,10 @@ impl Converter {
                     left_out.push((name, value));
                     return;
                 }
+                Action::DropAndKeep => {
+                    left_out.push((name, value));
+                    return;
+                }
                 Action::Rename(to) => name = to.as_bytes().to_vec(),
                 Action::Lock if value.eq_ignore_ascii_case(b"true") => {
                     name = b"pwdAccountLockedTime".to_vec();

@@ -76,8 +76,11 @@ impl Import {
             .or_else(|| survey.marks.source())
             .or_else(|| entries.as_deref().and_then(source_of))
             .ok_or("the data does not show what has written it: give --from slapcat, 389 or opendj")?;
+        if let (Some(path), Some(entries)) = (&self.config, &entries) {
+            check_configuration(source, entries).map_err(|text| format!("{}: {text}", path.display()))?;
+        }
         let settings = settings_of(source, entries.as_deref())?;
-        let suffixes = self.suffixes(&survey, &settings);
+        let suffixes = self.suffixes(&survey, &settings)?;
         let candidates = Candidates::read(&self.schema)?;
         let foundation = init::lay_foundation(&self.output, &[])?;
         self.build(source, &survey, settings, &suffixes, &candidates, &foundation)
@@ -88,10 +91,7 @@ impl Import {
     }
 
     /// Suffixes as asked for, configured, or found.
-    fn suffixes(&self, survey: &Survey, settings: &Settings) -> Vec<String> {
-        if let Some(suffix) = &self.suffix {
-            return vec![suffix.clone()];
-        }
+    fn suffixes(&self, survey: &Survey, settings: &Settings) -> Result<Vec<String>, String> {
         let has_data = |suffix: &String| {
             survey
                 .suffixes
@@ -104,6 +104,16 @@ impl Import {
                 .iter()
                 .any(|found| is_within(&plain(suffix), &plain(found)))
         };
+        if let Some(suffix) = &self.suffix {
+            return if has_data(suffix) || is_below(suffix) {
+                Ok(vec![suffix.clone()])
+            } else {
+                let found = survey.suffixes.join("\" and \"");
+                Err(format!(
+                    "--suffix {suffix}: the data has no entry there; it has \"{found}\""
+                ))
+            };
+        }
         let configured = settings.bases.iter().map(|base| base.suffix.clone());
         let mut suffixes: Vec<String> = configured
             .filter(|suffix| has_data(suffix) || is_below(suffix))
@@ -113,7 +123,7 @@ impl Import {
                 suffixes.push(found.clone());
             }
         }
-        suffixes
+        Ok(suffixes)
     }
 
     fn build(
@@ -267,6 +277,24 @@ fn source_of(entries: &[ConfigEntry]) -> Option<Source> {
             None
         }
     })
+}
+
+/// Whether this is a configuration of the source: settings that are not found would be lost without a word.
+fn check_configuration(source: Source, entries: &[ConfigEntry]) -> Result<(), String> {
+    let server = source.server();
+    match source_of(entries) {
+        _ if source == Source::Slapcat => Ok(()),
+        Some(found) if found != source => {
+            let found = found.server();
+            Err(format!(
+                "this is a configuration of {found}, and the data is of {server}"
+            ))
+        }
+        _ if entries.iter().any(|entry| entry.dn == "cn=config") => Ok(()),
+        _ => Err(format!(
+            "there is no entry cn=config: it is no configuration of {server}"
+        )),
+    }
 }
 
 fn settings_of(source: Source, entries: Option<&[ConfigEntry]>) -> Result<Settings, String> {

@@ -221,13 +221,18 @@ fn next(report: &Report<'_>, text: &mut String) {
         plain(report.administrator)
     );
     if report.source == Source::Ds389 {
-        text.push_str(
-            "5. To keep the certificate of 389, take it out of its NSS database:\n\n    \
-             pk12util -d /etc/dirsrv/slapd-INSTANCE -n Server-Cert -o server.p12\n    \
+        let _ = write!(
+            text,
+            "5. To keep the certificate of 389, take it out of its NSS database. pwdfile.txt has the password of that \
+             database; another one, for the file between, is asked for. Clients trust the same authority as before.\n\n    \
+             cd {directory}\n    \
+             pk12util -d /etc/dirsrv/slapd-INSTANCE -k /etc/dirsrv/slapd-INSTANCE/pwdfile.txt -n Server-Cert -o \
+             server.p12\n    \
              openssl pkcs12 -in server.p12 -nokeys -clcerts -out tls/server.crt\n    \
-             openssl pkcs12 -in server.p12 -nocerts -nodes -out tls/server.key\n\n\
+             openssl pkcs12 -in server.p12 -nocerts -nodes -out tls/server.key\n    \
+             rm server.p12\n\n\
              6. While clients go on with 389, its changes can come by replication: docs/replication.md, \"Moving from 389 \
-             Directory Server\".\n",
+             Directory Server\".\n"
         );
     }
 }

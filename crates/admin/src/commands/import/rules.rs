@@ -8,8 +8,10 @@ use super::source::Source;
 pub(super) enum Action {
     /// The attribute is left out.
     Drop,
-    /// The attribute is left out, and its values are shown to the administrator.
+    /// The attribute is left out, and its values are shown to the administrator, also in the report.
     DropAndShow,
+    /// The attribute is left out, and its values are kept for the administrator in left-out.ldif.
+    DropAndKeep,
     /// The attribute gets another name.
     Rename(&'static str),
     /// `true` becomes pwdAccountLockedTime.
@@ -75,6 +77,14 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         Source::Ds389,
+        &["nsds5ReplConflict"],
+        Action::DropAndKeep,
+        "left out; see left-out.ldif. The entry is loaded",
+        "replication has kept or made the entry because of a conflict, mostly for the entries below it: decide whether it \
+         is to stay",
+    ),
+    rule(
+        Source::Ds389,
         &["cn=nspwpolicycontainer,"],
         Action::DropNamed,
         "left out; see left-out.ldif",
@@ -114,7 +124,6 @@ pub(super) const RULES: &[Rule] = &[
             "entryusn",
             "dncomp",
             "nsRole",
-            "nsds5ReplConflict",
             "nsParentUniqueId",
             "nscpEntryDN",
             "nsds50ruv",
@@ -312,7 +321,7 @@ impl Action {
     pub(super) fn is_of_attributes(self) -> bool {
         matches!(
             self,
-            Self::Drop | Self::DropAndShow | Self::Rename(_) | Self::Lock | Self::UniqueId
+            Self::Drop | Self::DropAndShow | Self::DropAndKeep | Self::Rename(_) | Self::Lock | Self::UniqueId
         )
     }
 }

@@ -56,7 +56,12 @@ impl Candidates {
         let mut candidates = Self::default();
         for path in paths {
             if !path.is_dir() {
-                candidates.file(path)?;
+                if candidates.file(path)? == 0 {
+                    let path = path.display();
+                    return Err(format!(
+                        "{path}: there are no attributeTypes and no objectClasses in it"
+                    ));
+                }
                 continue;
             }
             let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -76,7 +81,9 @@ impl Candidates {
         Ok(candidates)
     }
 
-    fn file(&mut self, path: &Path) -> Result<(), String> {
+    /// Reads a file. Returns the number of its definitions.
+    fn file(&mut self, path: &Path) -> Result<usize, String> {
+        let mut definitions = 0;
         each_record(path, &mut |_, attributes, _| {
             for (name, value) in &attributes {
                 let text = String::from_utf8_lossy(value);
@@ -85,11 +92,13 @@ impl Candidates {
                 match base_name(name).as_str() {
                     "attributetypes" | "olcattributetypes" => self.attribute_type(text),
                     "objectclasses" | "olcobjectclasses" => self.object_class(text),
-                    _ => {}
+                    _ => continue,
                 }
+                definitions += 1;
             }
             Ok(())
-        })
+        })?;
+        Ok(definitions)
     }
 
     fn attribute_type(&mut self, text: &str) {

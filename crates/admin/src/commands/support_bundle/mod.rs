@@ -57,7 +57,7 @@ impl SupportBundle {
         let written = self.target.written()?;
         let findings = review(&written, None, &[]).map_err(|error| error.to_string())?;
         section(&mut text, "Configuration", &written.masked());
-        section(&mut text, "What is to be said of it", &report::text(&findings));
+        section(&mut text, "What is to be said of it", &report::text(&findings.masked()));
         if findings.loads() {
             section(&mut text, "Databases", &self.databases()?);
         }
