@@ -111,16 +111,22 @@ impl Trial {
                 self.etcd.signal(member, Signal::SIGCONT).unwrap();
             }
             Fault::MajorityKilled => {
-                two.iter().for_each(|member| self.etcd.kill(*member).unwrap());
+                for member in two {
+                    self.etcd.kill(member).unwrap();
+                }
                 self.wait_for(3, "");
-                two.iter().for_each(|member| self.etcd.launch(*member).unwrap());
+                for member in two {
+                    self.etcd.launch(member).unwrap();
+                }
             }
             Fault::MajorityHangs => {
-                two.iter()
-                    .for_each(|member| self.etcd.signal(*member, Signal::SIGSTOP).unwrap());
+                for member in two {
+                    self.etcd.signal(member, Signal::SIGSTOP).unwrap();
+                }
                 self.wait_for(3, "");
-                two.iter()
-                    .for_each(|member| self.etcd.signal(*member, Signal::SIGCONT).unwrap());
+                for member in two {
+                    self.etcd.signal(member, Signal::SIGCONT).unwrap();
+                }
             }
         }
         self.etcd.wait_for_answer().unwrap();
@@ -150,6 +156,7 @@ fn lines_with(history: &Path, outcome: &str) -> usize {
     text.lines().filter(|line| line.contains(&wanted)).count()
 }
 
+/// `MINUTES` in the environment: as many faults as the time allows, in random order.
 #[test]
 fn no_client_sees_what_one_server_without_faults_would_not_show() {
     let mut trial = Trial::begin();
@@ -157,29 +164,19 @@ fn no_client_sees_what_one_server_without_faults_would_not_show() {
     for (number, fault) in FAULTS.into_iter().enumerate() {
         trial.strike(fault, number);
     }
-    trial.judge();
-}
-
-/// `MINUTES=60 cargo test --release ... -- --ignored under_faults`: as many faults as the time allows, in random order.
-#[test]
-#[ignore = "takes as long as MINUTES says"]
-fn no_client_sees_anything_else_under_faults_for_long() {
-    let minutes = std::env::var("MINUTES")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(1);
-    let mut trial = Trial::begin();
-    let mut state = u64::from(std::process::id());
-    let mut struck = 0;
-    let mut strike = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let number = usize::try_from(state >> 33).unwrap();
-        trial.strike(FAULTS[number % FAULTS.len()], number / FAULTS.len());
-        struck += 1;
-        None::<()>
-    };
-    let over = wait::until_deadline(Duration::from_mins(minutes), &mut strike);
-    assert!(over.is_none());
-    eprintln!("{struck} faults");
+    let minutes = std::env::var("MINUTES").ok().and_then(|text| text.parse().ok());
+    if let Some(minutes) = minutes {
+        let mut state = u64::from(std::process::id());
+        let mut struck = 0;
+        let strike = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let number = usize::try_from(state >> 33).unwrap();
+            trial.strike(FAULTS[number % FAULTS.len()], number / FAULTS.len());
+            struck += 1;
+            None::<()>
+        };
+        wait::until_deadline(Duration::from_mins(minutes), strike);
+        eprintln!("{struck} faults");
+    }
     trial.judge();
 }
