@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_testkit::{Etcd, Flavor, Server, wait};
 
-use crate::{TOP, assert_equal, configuration, content, count, node, nodes, person};
+use crate::{TOP, assert_equal, common::succeed, configuration, content, count, node, nodes, person};
 
 const TAIL: &str = "/ironbark/dc=example,dc=com/tail";
 
@@ -37,6 +37,30 @@ fn a_cluster_begins_with_a_filled_database_and_a_copy_of_its_file_joins() {
     all[1].launch().unwrap();
     assert_equal(&all);
     all[1].ldapadd(&person("cid")).unwrap().success().unwrap();
+    assert_equal(&all);
+}
+
+#[test]
+fn a_copy_that_was_made_while_a_node_runs_joins_and_takes_the_rest_from_the_log() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut first = filled(&etcd, "ann");
+    first.launch().unwrap();
+    first.ldapadd(&person("bob")).unwrap().success().unwrap();
+    let copy = first.layout().join("copy.mdb");
+    let tool = |server: &Server, command: &str| {
+        let (config, copy) = (server.config_path().display().to_string(), copy.display().to_string());
+        succeed(&[command, "-f", &config, &copy]);
+    };
+    tool(&first, "backup");
+    first.ldapadd(&person("cid")).unwrap().success().unwrap();
+    let mut all = vec![
+        first,
+        Server::prepare(Flavor::Ironbark, &configuration(&etcd, "")).unwrap(),
+    ];
+    tool(&all[1], "restore");
+    all[1].launch().unwrap();
+    assert_equal(&all);
+    all[1].ldapadd(&person("dan")).unwrap().success().unwrap();
     assert_equal(&all);
 }
 

@@ -6,6 +6,8 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod faults;
 mod history;
 mod joining;

@@ -56,7 +56,10 @@ impl Restore {
         // The indexes of this configuration may differ from those of the backup.
         let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        mark_restored(&opened.database, self.alone).map_err(|error| error.to_string())?;
+        // In a cluster the log tells whether the copy is a part of its history.
+        if settings.cluster.is_none() {
+            mark_restored(&opened.database, self.alone).map_err(|error| error.to_string())?;
+        }
         let missing = opened.database.inactive_indexes();
         if !missing.is_empty() {
             println!(
