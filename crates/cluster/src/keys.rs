@@ -11,6 +11,8 @@ pub(crate) struct Keys {
     pub(crate) log: String,
     /// Says how many changes are no longer in the log.
     pub(crate) cut: String,
+    /// What the names of servers that tell of themselves begin with.
+    pub(crate) node: String,
     /// What the names of waiting servers begin with.
     pub(crate) want: String,
 }
@@ -23,6 +25,7 @@ impl Keys {
             tail: format!("{base}/tail"),
             cut: format!("{base}/cut"),
             log: format!("{base}/log/"),
+            node: format!("{base}/node/"),
             want: format!("{base}/want/"),
             base,
         }
@@ -50,6 +53,11 @@ impl Keys {
     /// What the names of the parts of a batch begin with.
     pub(crate) fn parts(&self, first: u64, mark: [u8; 16]) -> String {
         format!("{}/part/{first:016x}/{:032x}/", self.base, u128::from_be_bytes(mark))
+    }
+
+    /// What a server tells of itself.
+    pub(crate) fn node(&self, server: ServerId) -> String {
+        format!("{}{:016x}", self.node, u64::from_be_bytes(server))
     }
 
     /// A waiting server.

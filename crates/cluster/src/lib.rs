@@ -8,11 +8,13 @@
 //! | `/log/<number of the first change, 16 digits>` | a batch ([`entry`]) |
 //! | `/part/<the same>/<mark>/<n>` | a part of a batch that is too long for one value |
 //! | `/want/<server>` | this server waits for its turn |
+//! | `/node/<server>` | what a server tells of itself ([`announce`]) |
 //! | `/cut` | how many changes were deleted from the log, in decimal |
 //!
 //! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
 //! decided by that comparison alone; turns are for speed.
 
+mod announce;
 mod append;
 mod deliver;
 mod entry;
@@ -20,10 +22,12 @@ mod etcd;
 mod keys;
 mod log;
 mod nodes;
+mod overview;
 mod place;
 mod session;
 mod status;
 mod trim;
 
 pub use nodes::Nodes;
+pub use overview::{Member, Node, Overview};
 pub use status::Status;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Closed, Seat};
-use ironbark_runtime::Clock;
+use ironbark_runtime::{Clock, process::host_name};
 use ironbark_store::LogPlace;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -12,6 +12,7 @@ use tokio::{
 };
 
 use crate::{
+    announce::Announcer,
     append::Appender,
     deliver::{Stop, deliver},
     etcd::{
@@ -78,7 +79,18 @@ impl Session {
             config: Arc::clone(&self.config),
             suffix: self.suffix.clone(),
         };
-        tokio::join!(self.follow_for_ever(), appender.serve(receiver), trimmer.serve());
+        let announcer = Announcer {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            config: Arc::clone(&self.config),
+            name: format!("{}[{}]", host_name(), std::process::id()),
+        };
+        tokio::join!(
+            self.follow_for_ever(),
+            appender.serve(receiver),
+            trimmer.serve(),
+            announcer.serve()
+        );
         drop(leaves);
     }
 

@@ -112,20 +112,33 @@ fn a_log_that_is_shorter_than_the_database_stops_writes() {
     assert_eq!(content(&all[0]), before);
 }
 
+/// Puts what is no batch behind the change 2, at the end of the log. Returns the key, and the former end.
+pub(crate) fn spoil(etcd: &Etcd) -> (&'static str, String) {
+    let key = "/ironbark/dc=example,dc=com/log/0000000000000003";
+    let tail = etcd.etcdctl(&["get", "--print-value-only", TAIL]).unwrap().stdout;
+    let words: Vec<_> = tail.trim_end().split(' ').collect();
+    etcd.etcdctl(&["put", TAIL, &format!("{} 3 {}", words[0], words[2])])
+        .unwrap()
+        .success()
+        .unwrap();
+    etcd.etcdctl(&["put", key, "not a batch"]).unwrap().success().unwrap();
+    (key, tail.trim_end().to_owned())
+}
+
 #[test]
 fn a_value_that_cannot_be_read_stops_the_copy_there_and_is_named() {
     let etcd = Etcd::start(1).unwrap();
     let all = nodes(&etcd, 2);
     all[0].ldapadd(TOP).unwrap().success().unwrap();
     assert_equal(&all);
-    let key = "/ironbark/dc=example,dc=com/log/0000000000000003";
-    etcd.etcdctl(&["put", key, "not a batch"]).unwrap().success().unwrap();
+    let (key, tail) = spoil(&etcd);
     for server in &all {
         server.wait_for_log(&format!("{key}: malformed")).unwrap();
         assert!(refusal(server).contains("differ"));
         assert_eq!(count(server, "p"), 0);
     }
     etcd.etcdctl(&["del", key]).unwrap().success().unwrap();
+    etcd.etcdctl(&["put", TAIL, &tail]).unwrap().success().unwrap();
     let goes_on = wait::until(|| (all[0].ldapadd(&person("later")).ok()?.code() == Some(0)).then_some(()));
     assert!(goes_on.is_some(), "{}", all[0].log());
     assert_equal(&all);

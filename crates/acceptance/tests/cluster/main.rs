@@ -14,6 +14,7 @@ mod joining;
 mod outside;
 mod reads;
 mod secure;
+mod status;
 mod writes;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};

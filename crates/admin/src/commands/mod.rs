@@ -4,6 +4,7 @@ mod advise;
 mod backup;
 mod changes;
 mod check_migration;
+mod cluster;
 mod compare_replicas;
 mod completions;
 mod config_file;
@@ -79,6 +80,8 @@ enum Command {
     Changes(changes::Changes),
     /// Compare what servers hold that replicate each other
     CompareReplicas(Box<compare_replicas::CompareReplicas>),
+    /// Show how a cluster is doing
+    Cluster(cluster::Cluster),
     /// Watch and repair replication
     Replica(replica::Replica),
     /// Restore a verified backup where the database is missing
@@ -122,6 +125,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Command::Changes(changes) => changes.run(),
         Command::CheckMigration(check) => check.run(),
         Command::CompareReplicas(compare) => return compare.run(),
+        Command::Cluster(cluster) => cluster.run(),
         Command::Replica(replica) => replica.run(),
         Command::Restore(restore) => restore.run(),
         Command::Health(health) => health.run(),

@@ -44,6 +44,17 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
+/// A number of 64 bits without a sign: the name of a member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Unsigned(pub(crate) u64);
+
+impl<'de> Deserialize<'de> for Unsigned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
 #[derive(Serialize)]
 pub(crate) struct Authenticate<'a> {
     pub(crate) name: &'a str,
@@ -98,10 +109,13 @@ pub(crate) struct Compaction {
 }
 
 /// The state of a member.
-#[derive(Deserialize, Clone, Copy, Debug, Default)]
+#[derive(Deserialize, Clone, Debug, Default)]
 #[serde(default)]
 pub(crate) struct Status {
     pub(crate) header: Header,
+    pub(crate) version: String,
+    /// The member that leads.
+    pub(crate) leader: Unsigned,
     /// Octets of its file that are in use.
     #[serde(rename = "dbSizeInUse")]
     pub(crate) in_use: Number,
@@ -111,6 +125,8 @@ pub(crate) struct Status {
 #[serde(default)]
 pub(crate) struct Header {
     pub(crate) revision: Number,
+    /// The member that answers.
+    pub(crate) member_id: Unsigned,
 }
 
 /// Keys from `key` on, up to `range_end`, which is not one of them; without it: one key.

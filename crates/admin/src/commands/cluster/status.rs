@@ -1,0 +1,136 @@
+//! `ironbark cluster status`: a cluster as etcd shows it.
+
+use std::fmt::Write as _;
+
+use ironbark_cluster::{Node, Overview};
+use ironbark_runtime::Clock;
+
+use crate::shared::target::Target;
+
+/// A server that has told nothing for so many seconds is taken for gone.
+const GONE_S: i64 = 30;
+
+/// Shows the state of the database's cluster.
+///
+/// # Errors
+/// It is part of no cluster, etcd does not answer, or not all is well: then the message is empty, since it was shown.
+pub(super) fn run(target: &Target) -> Result<(), String> {
+    let chosen = target.choose()?;
+    let (_, settings) = chosen.databases().next().ok_or("no database")?;
+    let suffix = settings.suffixes.first().ok_or("the database has no suffix")?;
+    let config = settings
+        .cluster
+        .as_ref()
+        .ok_or_else(|| format!("{}: the database is part of no cluster", suffix.pretty()))?;
+    let normalized = String::from_utf8_lossy(suffix.normalized()).into_owned();
+    let overview = Overview::of(config, &normalized)?;
+    let (text, is_well) = shown(suffix.pretty(), &overview, Clock::system().now().unix_seconds());
+    print!("{text}");
+    if is_well { Ok(()) } else { Err(String::new()) }
+}
+
+/// The text, and whether all is well.
+fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
+    let mut text = format!("{suffix}\n");
+    let mut is_well = true;
+    let end = overview.end.map_or(0, |place| place.position.sequence);
+    let mut line = |title: &str, what: &str| {
+        // A String takes everything.
+        let _ = writeln!(text, "  {title:<8}  {what}");
+    };
+    match (overview.end, overview.first) {
+        (None, _) => {
+            is_well = false;
+            line("log", "there is none yet: no server has begun it");
+        }
+        (Some(place), first) => {
+            let first = first.map_or_else(
+                || "no changes in etcd".to_owned(),
+                |first| format!("from change {first} on"),
+            );
+            line(
+                "log",
+                &format!(
+                    "ends with change {end}; {first}; generation {:016x}",
+                    place.position.generation
+                ),
+            );
+        }
+    }
+    if overview.waiting > 0 {
+        line("turns", &format!("{} servers wait for theirs", overview.waiting));
+    }
+    for (url, member) in &overview.members {
+        match member {
+            Ok(member) => {
+                let role = if member.is_leader { "leads" } else { "follows" };
+                let mib = member.in_use >> 20;
+                line("etcd", &format!("{url}  {}, {role}, {mib} MiB in use", member.version));
+            }
+            Err(why) => {
+                is_well = false;
+                line("etcd", &format!("{url}  {why}"));
+            }
+        }
+    }
+    for server in &overview.servers {
+        let (state, is_fine) = state(server, end, now);
+        is_well &= is_fine;
+        line("server", &format!("{}  {state}", server.name));
+    }
+    (text, is_well)
+}
+
+/// What a server is doing, and whether that is well. One that is gone may have been stopped.
+fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
+    let ago = now.saturating_sub(server.at).max(0);
+    if ago > GONE_S {
+        return (
+            format!("not heard of for {ago} s; it had change {}", server.position),
+            true,
+        );
+    }
+    if !server.is_ready {
+        return (
+            format!("does not follow; it has change {}; its log says why", server.position),
+            false,
+        );
+    }
+    match end.saturating_sub(server.position) {
+        0 => (format!("has change {}", server.position), true),
+        behind => (
+            format!("has change {}, {behind} behind {ago} s ago", server.position),
+            true,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(position: u64, is_ready: bool, at: i64) -> Node {
+        Node {
+            name: "a[1]".to_owned(),
+            position,
+            is_ready,
+            at,
+        }
+    }
+
+    #[test]
+    fn only_a_server_that_is_there_and_does_not_follow_is_not_well() {
+        for (server, wanted, is_well) in [
+            (node(7, true, 100), "has change 7", true),
+            (node(5, true, 99), "has change 5, 2 behind 1 s ago", true),
+            (
+                node(5, false, 99),
+                "does not follow; it has change 5; its log says why",
+                false,
+            ),
+            (node(5, false, 50), "not heard of for 50 s; it had change 5", true),
+        ] {
+            assert_eq!(state(&server, 7, 100), (wanted.to_owned(), is_well));
+        }
+    }
+}

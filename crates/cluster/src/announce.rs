@@ -1,0 +1,87 @@
+//! What each server tells the others of itself: who it is, and where it is in the log. For people alone; nothing
+//! depends on it.
+
+use std::sync::Arc;
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_runtime::Clock;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Duration, sleep};
+
+use crate::{
+    etcd::{
+        Etcd, Failure,
+        json::{Octets, Operation, RangeRequest, Txn},
+    },
+    keys::Keys,
+    log::Shared,
+};
+
+/// How often a server looks whether it has something to tell.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// How often it tells it in any case, in seconds.
+const AT_LEAST_S: i64 = 10;
+/// What was told this long ago is deleted, in seconds.
+const FORGOTTEN_S: i64 = 24 * 3600;
+
+/// A server, as it tells it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Announced {
+    pub(crate) name: String,
+    pub(crate) position: u64,
+    pub(crate) is_ready: bool,
+    /// Seconds since 1970.
+    pub(crate) at: i64,
+}
+
+/// The part of a session that tells.
+pub(crate) struct Announcer {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) config: Arc<ClusterConfig>,
+    pub(crate) name: String,
+}
+
+impl Announcer {
+    /// Tells for ever.
+    pub(crate) async fn serve(self) {
+        let (mut etcd, clock) = (Etcd::new(Arc::clone(&self.config)), Clock::system());
+        let mut told = Announced::default();
+        loop {
+            let status = self.shared.status("");
+            let now = Announced {
+                name: self.name.clone(),
+                position: status.position,
+                is_ready: status.is_ready,
+                at: clock.now().unix_seconds(),
+            };
+            let is_news = (now.position, now.is_ready) != (told.position, told.is_ready);
+            // An etcd that does not answer is told of by others.
+            if (is_news || now.at - told.at >= AT_LEAST_S) && self.tell(&mut etcd, &now, told.at == 0).await.is_ok() {
+                told = now;
+            }
+            sleep(INTERVAL).await;
+        }
+    }
+
+    async fn tell(&self, etcd: &mut Etcd, now: &Announced, is_first: bool) -> Result<(), Failure> {
+        let text = serde_json::to_vec(now).unwrap_or_default();
+        let mut success = vec![Operation::put(&self.keys.node(self.shared.id), Octets(text))];
+        if is_first {
+            let all = etcd
+                .range(&RangeRequest::from(&self.keys.node, &self.keys.node, 0))
+                .await?;
+            let is_old = |value: &[u8]| {
+                serde_json::from_slice(value).is_ok_and(|other: Announced| now.at - other.at > FORGOTTEN_S)
+            };
+            let old = all.kvs.iter().filter(|pair| is_old(&pair.value.0));
+            success.extend(old.map(|pair| Operation::delete(&String::from_utf8_lossy(&pair.key.0))));
+        }
+        let txn = Txn {
+            success,
+            ..Txn::default()
+        };
+        etcd.txn(&txn).await.map(|_| ())
+    }
+}

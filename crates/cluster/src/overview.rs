@@ -1,0 +1,116 @@
+//! A cluster as etcd shows it, for people.
+
+use std::sync::Arc;
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_store::LogPlace;
+use tokio::task::LocalSet;
+
+use crate::{
+    announce::Announced,
+    etcd::{Etcd, Failure, json::RangeRequest},
+    keys::Keys,
+    place,
+};
+
+/// A log, the members of etcd, and the servers.
+#[derive(Debug)]
+pub struct Overview {
+    /// The place behind the last batch. `None`: there is no log yet.
+    pub end: Option<LogPlace>,
+    /// Number of the first change that the log has.
+    pub first: Option<u64>,
+    /// Servers that wait for their turn.
+    pub waiting: usize,
+    /// What each member of etcd says, in the order of the configuration.
+    pub members: Vec<(String, Result<Member, String>)>,
+    /// The servers, by name. One that is gone stays for a day.
+    pub servers: Vec<Node>,
+}
+
+/// A member of etcd.
+#[derive(Debug)]
+pub struct Member {
+    /// Its version.
+    pub version: String,
+    /// Whether it is the leader.
+    pub is_leader: bool,
+    /// Octets of its file that are in use.
+    pub in_use: u64,
+}
+
+/// A server, as it has told the others last.
+#[derive(Debug)]
+pub struct Node {
+    /// Its host, and the number of its process.
+    pub name: String,
+    /// Number of the last change that it had.
+    pub position: u64,
+    /// Whether it had what the cluster had, and followed the log.
+    pub is_ready: bool,
+    /// When that was, in seconds since 1970.
+    pub at: i64,
+}
+
+impl Overview {
+    /// Asks etcd about the database with this normalized suffix. It blocks.
+    ///
+    /// # Errors
+    /// No member answers: why the last one did not.
+    pub fn of(config: &ClusterConfig, suffix: &str) -> Result<Self, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        LocalSet::new().block_on(&runtime, Self::ask(config, suffix))
+    }
+
+    async fn ask(config: &ClusterConfig, suffix: &str) -> Result<Self, String> {
+        let mut members = Vec::new();
+        for endpoint in &config.endpoints {
+            let mut alone = config.clone();
+            alone.endpoints = vec![endpoint.clone()];
+            let status = Etcd::new(Arc::new(alone)).status().await;
+            let member = status.map(|status| Member {
+                version: status.version.clone(),
+                is_leader: status.leader == status.header.member_id && status.leader.0 != 0,
+                in_use: u64::try_from(status.in_use.0).unwrap_or(0),
+            });
+            members.push((endpoint.to_string(), member.map_err(|failure| failure.to_string())));
+        }
+        let mut etcd = Etcd::new(Arc::new(config.clone()));
+        let mut last = String::new();
+        for _ in &config.endpoints {
+            match Self::read(&mut etcd, &Keys::of(&config.prefix, suffix)).await {
+                Ok(read) => return Ok(Self { members, ..read }),
+                Err(failure) => last = failure.to_string(),
+            }
+        }
+        Err(last)
+    }
+
+    async fn read(etcd: &mut Etcd, keys: &Keys) -> Result<Self, Failure> {
+        let tail = etcd.range(&RangeRequest::one(&keys.tail)).await?;
+        let first = etcd.range(&RangeRequest::from(&keys.log, &keys.log, 1)).await?;
+        let waiting = etcd.range(&RangeRequest::from(&keys.want, &keys.want, 0)).await?;
+        let nodes = etcd.range(&RangeRequest::from(&keys.node, &keys.node, 0)).await?;
+        let told = nodes
+            .kvs
+            .iter()
+            .filter_map(|pair| serde_json::from_slice(&pair.value.0).ok());
+        let mut servers: Vec<Node> = told
+            .map(|told: Announced| Node {
+                name: told.name,
+                position: told.position,
+                is_ready: told.is_ready,
+                at: told.at,
+            })
+            .collect();
+        servers.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(Self {
+            end: tail.kvs.first().and_then(|pair| place::read(&pair.value.0)),
+            first: first.kvs.first().and_then(|pair| keys.number(&pair.key.0)),
+            waiting: waiting.kvs.len(),
+            members: Vec::new(),
+            servers,
+        })
+    }
+}
