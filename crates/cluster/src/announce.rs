@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ironbark_config::cluster::ClusterConfig;
+use ironbark_directory::Seat;
 use ironbark_runtime::Clock;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Duration, sleep};
@@ -35,12 +36,13 @@ pub(crate) struct Announced {
     pub(crate) at: i64,
 }
 
-/// The part of a session that tells.
+/// The part of a session that tells. It also wakes a writer that is behind.
 pub(crate) struct Announcer {
     pub(crate) keys: Arc<Keys>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) config: Arc<ClusterConfig>,
     pub(crate) name: String,
+    pub(crate) seat: Seat,
 }
 
 impl Announcer {
@@ -57,6 +59,10 @@ impl Announcer {
                 at: clock.now().unix_seconds(),
             };
             let is_news = (now.position, now.is_ready) != (told.position, told.is_ready);
+            if status.position < status.end {
+                // What could not be applied, because the disk was full, may be by now.
+                self.seat.call();
+            }
             // An etcd that does not answer is told of by others.
             if (is_news || now.at - told.at >= AT_LEAST_S) && self.tell(&mut etcd, &now, told.at == 0).await.is_ok() {
                 told = now;

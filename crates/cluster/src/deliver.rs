@@ -1,7 +1,7 @@
 //! From keys of the log to batches for the writer.
 
 use ironbark_directory::{Closed, Received};
-use ironbark_store::{Batch, LogPlace, change::Position};
+use ironbark_store::{Batch, ChangeRecord, LogPlace, change::Position};
 
 use crate::{
     entry::{self, Content},
@@ -57,7 +57,7 @@ pub(crate) async fn deliver(keys: &Keys, shared: &Shared, etcd: &mut Etcd, pair:
     };
     let received = Received {
         behind: before.behind(octets, batch.last().sequence),
-        octets: octets.len(),
+        octets: batch.records.iter().map(ChangeRecord::octets).sum(),
         batch,
     };
     shared.received(chain, received);

@@ -241,27 +241,30 @@ impl CommitLog for Log {
         self.shared.state().generation
     }
 
-    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
+    fn reached(&self, place: LogPlace) {
         let mut state = self.shared.state();
-        let state = &mut *state;
         state.place = place;
-        let next = place.position.sequence + 1;
-        let later = state.waiting.split_off(&next);
+        let later = state.waiting.split_off(&(place.position.sequence + 1));
         let done = std::mem::replace(&mut state.waiting, later);
         let done: usize = done.values().map(|waiting| waiting.received.octets).sum();
         state.octets -= done;
+        state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
         if done > 0 {
             self.shared.room.notify_one();
         }
-        state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
+    }
+
+    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
+        let mut state = self.shared.state();
+        let next = place.position.sequence + 1;
         let waiting = state.waiting.get(&next)?;
-        if waiting.chain != place.chain {
-            tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
-            state.close(Closed::Diverged);
-            self.shared.room.notify_one();
-            return None;
+        if waiting.chain == place.chain {
+            return Some(Arc::clone(&waiting.received));
         }
-        Some(Arc::clone(&waiting.received))
+        tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
+        state.close(Closed::Diverged);
+        self.shared.room.notify_one();
+        None
     }
 
     fn turn(&self, place: LogPlace, patience: Duration) -> Turn {

@@ -110,7 +110,7 @@ impl Drop for Nodes {
 
 /// The thread's side.
 struct Hall {
-    running: BTreeMap<String, (Arc<ClusterConfig>, AbortHandle)>,
+    running: BTreeMap<String, (Arc<ClusterConfig>, Seat, AbortHandle)>,
     shown: Shown,
 }
 
@@ -131,8 +131,9 @@ impl Hall {
     }
 
     fn become_(&mut self, wanted: &BTreeMap<String, Member>) {
-        self.running.retain(|suffix, (config, task)| {
-            let stays = wanted.get(suffix).is_some_and(|member| member.config == *config);
+        self.running.retain(|suffix, (config, seat, task)| {
+            let is_same = |member: &Member| member.config == *config && member.seat.is_same(seat);
+            let stays = wanted.get(suffix).is_some_and(is_same);
             if !stays {
                 task.abort();
             }
@@ -148,7 +149,8 @@ impl Hall {
                 Ok(session) => {
                     shown.insert(suffix.clone(), session.shared());
                     let task = spawn_local(session.run()).abort_handle();
-                    self.running.insert(suffix.clone(), (Arc::clone(&member.config), task));
+                    let running = (Arc::clone(&member.config), member.seat.clone(), task);
+                    self.running.insert(suffix.clone(), running);
                 }
                 Err(error) => tracing::error!(target: "any", "cluster: {suffix}: {error}"),
             }

@@ -84,6 +84,7 @@ impl Session {
             shared: Arc::clone(&self.shared),
             config: Arc::clone(&self.config),
             name: format!("{}[{}]", host_name(), std::process::id()),
+            seat: self.seat.clone(),
         };
         tokio::join!(
             self.follow_for_ever(),

@@ -1,6 +1,7 @@
 //! Nodes and members of etcd that end, hang, and come back.
 
 use std::{
+    fs,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -172,4 +173,28 @@ fn the_log_in_etcd_stays_in_its_room_and_who_was_away_too_long_is_told() {
     all[2].wait_for_log("needs a copy").unwrap();
     let refused = all[2].ldapadd(&person("refused")).unwrap();
     assert_eq!(refused.code(), Some(52), "{}", refused.stderr);
+}
+
+#[test]
+fn a_node_without_room_is_left_behind_and_follows_again_when_it_has_some() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = vec![node(&etcd, ""), node(&etcd, "maxsize 1048576")];
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    let letters = String::from_utf8(random_letters(300_000)).unwrap();
+    for number in 0..5 {
+        let long = format!("{}\ndescription: {letters}\n", person(&format!("p{number}")).trim_end());
+        all[0].ldapadd(&long).unwrap().success().unwrap();
+    }
+    all[1].wait_for_log("cannot be applied").unwrap();
+    let refused = all[1].ldapadd(&person("refused")).unwrap();
+    assert_eq!(refused.code(), Some(52), "{} {}", refused.stderr, all[1].log());
+    assert!(refused.stderr.contains("cannot apply"), "{}", refused.stderr);
+    all[0].ldapadd(&person("later")).unwrap().success().unwrap();
+    all[1].stop().unwrap();
+    let config = fs::read_to_string(all[1].config_path()).unwrap();
+    fs::write(all[1].config_path(), config.replace("maxsize 1048576", "")).unwrap();
+    all[1].launch().unwrap();
+    assert_equal(&all);
+    assert_eq!(count(&all[1], "p"), 5);
 }

@@ -16,7 +16,11 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     /// The random number of the log. `None`: the log was not read yet.
     fn generation(&self) -> Option<u64>;
 
-    /// Says what state the database is in, and returns the next batch behind it, if it was received.
+    /// Tells where the database is: earlier batches are not asked for again.
+    fn reached(&self, place: LogPlace);
+
+    /// The batch behind a place that the database has reached, or will reach with batches before it; `None`: it was not
+    /// received yet.
     fn next(&self, place: LogPlace) -> Option<Arc<Received>>;
 
     /// Waits until this server may append behind `place`, `patience` at most.
@@ -35,7 +39,7 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     /// How long a write may wait for the log.
     fn patience(&self) -> Duration;
 
-    /// The database cannot take the batch behind `place`: it stays as it is until [`CommitLog::next`] is asked again.
+    /// The database cannot take the batch behind `place`: it stays as it is, and tries again.
     fn failed(&self, place: LogPlace, why: &str);
 }
 
@@ -46,7 +50,7 @@ pub struct Received {
     pub batch: Batch,
     /// The place behind it.
     pub behind: LogPlace,
-    /// Its size in bytes.
+    /// Octets of memory that it takes, about.
     pub octets: usize,
 }
 

@@ -13,6 +13,12 @@ impl Seat {
         context.backend.own_writer().cloned().map(Self)
     }
 
+    /// Whether both are of one writer: a database that was opened anew has another.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0.log(), other.0.log())
+    }
+
     /// From now on this is the log. Without one the database takes no writes.
     pub fn take_log(&self, log: Option<Box<dyn CommitLog>>) {
         self.0.log().set(log);

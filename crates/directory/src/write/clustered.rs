@@ -129,6 +129,7 @@ pub(super) fn take_received(directory: &Arc<Directory>, site: &mut Site<'_>) {
 fn catch_up(directory: &Arc<Directory>, site: &mut Site<'_>, log: &dyn CommitLog) -> Result<LogPlace, OperationError> {
     let mut place = join(site, log)?;
     loop {
+        log.reached(place);
         let (mut received, mut behind, mut octets) = (Vec::new(), place, 0);
         while octets < APPLIED_TOGETHER
             && let Some(next) = log.next(behind)
