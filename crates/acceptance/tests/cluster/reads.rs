@@ -47,3 +47,39 @@ fn without_etcd_such_a_read_is_refused_and_others_are_answered() {
     let answered = wait::until(|| (newest(&all[1], "(objectClass=*)").code() == Some(0)).then_some(()));
     assert!(answered.is_some());
 }
+
+#[test]
+fn a_flood_of_such_reads_holds_up_no_writer() {
+    let etcd = Etcd::start(1).unwrap();
+    let all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    let filters = "x\n".repeat(200);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let arguments = [
+                    "-E",
+                    "!dontUseCopy",
+                    "-b",
+                    "dc=example,dc=com",
+                    "-f",
+                    "-",
+                    "(uid=%s)",
+                    "1.1",
+                ];
+                let outcome = all[0].client("ldapsearch", &Credentials::Anonymous, &arguments, &filters);
+                outcome.unwrap().success().unwrap();
+            });
+        }
+        for number in 0..20 {
+            all[0]
+                .ldapadd(&person(&format!("w{number}")))
+                .unwrap()
+                .success()
+                .unwrap();
+        }
+    });
+    assert_equal(&all);
+    assert_eq!(crate::count(&all[1], "w"), 20);
+}
