@@ -26,15 +26,6 @@ fn refusal(server: &Server) -> String {
 }
 
 #[test]
-fn a_database_cannot_follow_a_log_and_a_provider() {
-    let etcd = Etcd::start(1).unwrap();
-    let line = "syncrepl rid=1 provider=ldap://127.0.0.1:1 searchbase=dc=example,dc=com\n";
-    let mut server = Server::prepare(Flavor::Ironbark, &configuration(&etcd, line)).unwrap();
-    assert!(server.launch().is_err());
-    assert!(server.log().contains("cannot be used with cluster"), "{}", server.log());
-}
-
-#[test]
 fn a_cluster_begins_with_a_filled_database_and_a_copy_of_its_file_joins() {
     let etcd = Etcd::start(1).unwrap();
     let mut first = filled(&etcd, "ann");

@@ -33,3 +33,30 @@ fn a_slapd_that_follows_one_node_goes_on_with_another() {
         crate::assert_same_people(consumer, &all[1]);
     }
 }
+
+#[test]
+fn a_cluster_that_follows_a_slapd_has_what_it_has() {
+    let etcd = Etcd::start(1).unwrap();
+    let config = Server::people_config("serverID 1\nmoduleload syncprov", "overlay syncprov\n");
+    let provider = Server::start(Flavor::OpenLdap, &config).unwrap();
+    provider.ldapadd(TOP).unwrap().success().unwrap();
+    let line = format!(
+        "syncrepl rid=001 provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
+         searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"\n",
+        provider.url()
+    );
+    let mut all: Vec<_> = (0..2).map(|_| node(&etcd, &line)).collect();
+    provider.ldapadd(&person("ann")).unwrap().success().unwrap();
+    for node in &all {
+        crate::assert_same_people(node, &provider);
+    }
+    all[0].kill().unwrap();
+    let changes = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: Lee\n\n\
+        dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=anna\ndeleteoldrdn: 1\n";
+    provider.ldapmodify(changes).unwrap().success().unwrap();
+    provider.ldapadd(&person("bob")).unwrap().success().unwrap();
+    crate::assert_same_people(&all[1], &provider);
+    all[0].launch().unwrap();
+    crate::assert_same_people(&all[0], &provider);
+    assert_equal(&all);
+}

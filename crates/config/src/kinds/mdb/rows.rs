@@ -169,8 +169,7 @@ pub(crate) const ROWS: &[Setting] = &[
              the names of keys in etcd begin with, `/ironbark`), `user` and `password` of etcd, `timeout` (seconds that a \
              write waits for etcd, 5), `room` (MiB that etcd may take before the older half of the log is deleted from \
              it, 512), and those of TLS as in `syncrepl`: `tls_cacert`, `tls_cert`, `tls_key`, \
-             `tls_reqcert` and so on. A database with `syncrepl` cannot be one. \
-             docs/cluster.md tells the rest.",
+             `tls_reqcert` and so on. docs/cluster.md tells the rest.",
         )
         .since(OWN)
         .like(&[
@@ -179,9 +178,6 @@ pub(crate) const ROWS: &[Setting] = &[
         ])
         .obeyed(Handler::Database {
             set: |config, statement| {
-                if !config.syncrepl.is_empty() {
-                    return Err("cannot be used with syncrepl".into());
-                }
                 config.cluster = Some(ClusterConfig::parse(statement)?);
                 Ok(())
             },

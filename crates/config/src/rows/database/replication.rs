@@ -112,9 +112,6 @@ fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<()
     if config.update_dn.is_some() {
         return Err("cannot be used with updatedn".into());
     }
-    if config.cluster.is_some() {
-        return Err("cannot be used with cluster".into());
-    }
     let line = Syncrepl::parse(statement)?;
     if is_config {
         line.check_for_config()?;
