@@ -47,8 +47,8 @@ enum Step {
 
 impl Directory {
     /// Begins to load a database at once with what the provider of this consumer sends. `None`: the database has had
-    /// entries, keeps no log, has its entries in files, is part of a cluster (whose log has each change), or has overlays
-    /// that act on each entry; or the consumer does not take everything as it is.
+    /// entries, keeps no log, has its entries in files, is part of a cluster (whose log has each change), or has
+    /// overlays that act on each entry; or the consumer does not take everything as it is.
     pub fn begin_initial_load(
         self: &Arc<Self>,
         context: &Arc<NamingContext>,
