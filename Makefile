@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -39,6 +39,9 @@ test-systemd: deb ## Test the service of the packages in a container with system
 
 demo: ## Say what will be done, build quickly, create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh
+
+demo-cluster: ## Start three servers and an etcd on loopback, kill some of them under load, and make a page of rate and lag
+	@scripts/demo-cluster.sh
 
 bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour and a half; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh

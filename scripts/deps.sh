@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
+#   deps.sh [build|demo|cluster|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
+#   cluster  a compiler, and the etcd of `make demo-cluster`
 #   test     everything that the tests and benchmarks need (the default)
 #   gssapi   that and what the feature gssapi is built and tested with
 #   packages what Debian packages are built and tested with
@@ -29,6 +30,9 @@ case "$PURPOSE" in
   build) ;;
   demo)
     packages+=(ldap-utils)
+    ;;
+  cluster)
+    packages+=(etcd-client etcd-server python3)
     ;;
   test | gssapi)
     packages+=(
@@ -66,7 +70,7 @@ case "$PURPOSE" in
     )
     ;;
   *)
-    echo "usage: $0 [build|demo|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
+    echo "usage: $0 [build|demo|cluster|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
     exit 2
     ;;
 esac
