@@ -36,14 +36,14 @@ fn the_status_shows_log_members_and_servers() {
 }
 
 #[test]
-fn a_server_that_does_not_follow_is_shown_as_one() {
+fn a_server_that_is_not_ready_is_shown_as_one() {
     let etcd = Etcd::start(1).unwrap();
     let all = nodes(&etcd, 1);
     all[0].ldapadd(TOP).unwrap().success().unwrap();
     spoil(&etcd);
     let shown = wait::until(|| {
         let (code, text) = status(&all[0]);
-        (code == Some(1) && text.contains("  does not follow; it has change 2; its log says why\n")).then_some(())
+        (code == Some(1) && text.contains("  is not ready; it has change 2; its log says why\n")).then_some(())
     });
     assert!(shown.is_some(), "{}", status(&all[0]).1);
 }

@@ -92,7 +92,7 @@ fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
     }
     if !server.is_ready {
         return (
-            format!("does not follow; it has change {}; its log says why", server.position),
+            format!("is not ready; it has change {}; its log says why", server.position),
             false,
         );
     }
@@ -125,7 +125,7 @@ mod tests {
             (node(5, true, 99), "has change 5, 2 behind 1 s ago", true),
             (
                 node(5, false, 99),
-                "does not follow; it has change 5; its log says why",
+                "is not ready; it has change 5; its log says why",
                 false,
             ),
             (node(5, false, 50), "not heard of for 50 s; it had change 5", true),
