@@ -25,7 +25,10 @@ use super::{
     naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
 };
-use crate::{OperationError, refusal::QueueRefusal};
+use crate::{
+    OperationError,
+    refusal::{QueueRefusal, WriteRefusal},
+};
 
 /// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
 /// is always taken.
@@ -50,21 +53,25 @@ pub(crate) trait WriteTask: Send {
         false
     }
 
-    /// The database that holds its target in `configuration`.
+    /// The database that holds its target in `configuration`. A task for stored databases alone has none.
     ///
     /// # Errors
     /// No database holds it.
-    fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError>;
+    fn served(&self, _configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
 
     /// Executes on a tree in memory. The change is in force when this returns.
     fn execute_in_memory(
         &self,
-        served: &Served,
-        governor: &dyn Governor,
-    ) -> Result<(Success, Executed), OperationError>;
+        _served: &Served,
+        _governor: &dyn Governor,
+    ) -> Result<(Success, Executed), OperationError> {
+        Err(WriteRefusal::UnsupportedInContext.into())
+    }
 
     /// Tells that the write is refused, however its group ends.
-    fn refused(&self, error: &OperationError);
+    fn refused(&self, _error: &OperationError) {}
 
     /// Ends the write after its group has been committed, or not: answers it, and tells the followers of the database.
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome);

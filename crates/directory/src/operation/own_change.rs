@@ -96,8 +96,6 @@ impl WriteTask for OwnChange {
         in_memory::execute(on, &self.change, WriteControls::default())
     }
 
-    fn refused(&self, _: &OperationError) {}
-
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         let result = match outcome {
             Outcome::Done(..) => Ok(()),

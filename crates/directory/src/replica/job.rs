@@ -18,7 +18,6 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
         conflicts::Conflict,
-        in_memory::Governor,
         queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
     },
@@ -180,14 +179,6 @@ impl WriteTask for Job {
             self.change.refuse();
         }
         ended
-    }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn refused(&self, _: &OperationError) {

@@ -204,8 +204,6 @@ impl WriteTask for Job {
         ))
     }
 
-    fn refused(&self, _: &OperationError) {}
-
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         let ended = match outcome {
             Outcome::Done(..) => Ok(()),

@@ -7,9 +7,8 @@ use tokio::sync::oneshot;
 
 use super::job::execute_one;
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{
-        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
@@ -79,16 +78,6 @@ impl WriteTask for ErrandTask {
         }
         Ok((Success::default(), all))
     }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn refused(&self, _: &OperationError) {}
 
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         let result = match outcome {

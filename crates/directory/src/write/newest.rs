@@ -12,15 +12,13 @@ use ironbark_store::{ChangeRecord, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::{
-    Configuration, NamingContext, OperationError,
+    NamingContext, OperationError,
     backend::{
-        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
     outcome::given::Answer,
     overlay::{Decision, IncomingRequest, Overlay, RequestHooks},
-    refusal::WriteRefusal,
     result::OperationResult,
 };
 
@@ -84,16 +82,6 @@ impl WriteTask for Wait {
         };
         Ok((Success::default(), executed))
     }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn refused(&self, _: &OperationError) {}
 
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         let decision = match outcome {

@@ -8,9 +8,8 @@ use ironbark_store::{Applied, ChangeRecord, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{
-        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
@@ -82,16 +81,6 @@ impl WriteTask for Replay {
         };
         Ok((Success::default(), executed))
     }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn refused(&self, _: &OperationError) {}
 
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
         let replayed = match outcome {

@@ -16,14 +16,12 @@ use ironbark_store::WriteTransaction;
 
 use super::job::execute_one;
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{
-        in_memory::Governor,
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
     overlay::{Requested, TimerHooks, password_checks::Computed},
-    refusal::WriteRefusal,
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -141,14 +139,6 @@ impl WriteTask for TimerTask {
                 self.has_changed.store(true, Ordering::Relaxed);
             }
         })
-    }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
     }
 
     fn refused(&self, _: &OperationError) {
