@@ -12,6 +12,7 @@ mod faults;
 mod history;
 mod joining;
 mod outside;
+mod overlays;
 mod reads;
 mod secure;
 mod status;

@@ -1,8 +1,11 @@
 //! Any node takes writes, and all have the same.
 
-use ironbark_testkit::{Credentials, Etcd, wait};
+use std::process::Command;
 
-use crate::{TOP, assert_equal, count, node, nodes, person, random_letters};
+use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
+use nix::sys::signal::Signal;
+
+use crate::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
 
 #[test]
 fn every_node_takes_writes_and_all_have_the_same_entries() {
@@ -45,6 +48,32 @@ fn a_write_is_seen_by_the_next_one_wherever_it_is_made() {
         other.ldapadd(&text).unwrap().success().unwrap();
     }
     assert_equal(&all);
+}
+
+/// The member of etcd that the second server watches is stopped, so that it hears of nothing.
+#[test]
+fn no_refusal_rests_on_what_a_server_does_not_know_yet() {
+    let etcd = Etcd::start(3).unwrap();
+    let urls = etcd.urls();
+    let from_the_last: Vec<_> = urls.rsplit(',').collect();
+    let config = configuration(&etcd, "").replace(&urls, &from_the_last.join(","));
+    let all = [node(&etcd, ""), Server::start(Flavor::Ironbark, &config).unwrap()];
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    etcd.signal(2, Signal::SIGSTOP).unwrap();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/swift.py");
+    let output = Command::new("/usr/bin/python3")
+        .args([program, &all[0].url(), &all[1].url()])
+        .output()
+        .unwrap();
+    let (said, failed) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success() && said.is_empty(), "{said}{failed}");
+    etcd.signal(2, Signal::SIGCONT).unwrap();
+    assert_equal(&all);
+    assert_eq!((count(&all[0], "beside"), count(&all[0], "whole")), (5, 0));
 }
 
 #[test]

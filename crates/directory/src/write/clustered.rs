@@ -10,10 +10,9 @@ use ironbark_store::{Applied, ChangeRecord, LogPlace, StoreError, WriteTransacti
 
 use super::stored::{Committed, Site, commit_some, log_mode};
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{
         commit_log::{Append, CommitLog, Received, Turn},
-        in_memory::Governor,
         queue::{Outcome, Queued, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
@@ -44,7 +43,8 @@ impl Appender<'_> {
     /// Appends the changes of a transaction. Returns whether there were any: then they count.
     pub(super) fn append(&self, transaction: &mut WriteTransaction<'_>) -> Result<bool, NotAppended> {
         let Some((batch, last)) = transaction.batch(self.log.mark()) else {
-            return Ok(false);
+            // Notes for followers stay here. What was refused beside them is confirmed all the same.
+            return self.confirm().map(|()| false);
         };
         match self.log.append(self.place, &batch, last, self.patience) {
             Append::Committed => {
@@ -226,16 +226,6 @@ impl WriteTask for Foreign {
     fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         Err(OperationError::from(Failure::Unexpected).into())
     }
-
-    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
-        Err(WriteRefusal::UnsupportedInContext.into())
-    }
-
-    fn refused(&self, _: &OperationError) {}
 
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, _: Outcome) {}
 

@@ -242,10 +242,7 @@ pub(super) fn commit_some(
     let (mut part, mut refused) = (group, None);
     loop {
         match attempt((served, database, &mut *followers), part, appender) {
-            Attempt::Ended(mut outcomes) => {
-                outcomes.extend(refused);
-                return Committed::Ended(outcomes);
-            }
+            Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, appender),
             Attempt::Overtaken => return Committed::Overtaken,
             Attempt::GivenUp { before, outcome } => {
                 part = before;
@@ -253,6 +250,24 @@ pub(super) fn commit_some(
             }
         }
     }
+}
+
+/// Adds the write whose transaction was dropped to those before it. If they have put nothing into the log of the
+/// cluster, nobody has confirmed yet that its refusal does not rest on old data.
+fn conclude_refusal(
+    mut outcomes: Vec<Outcome>,
+    refused: Option<Outcome>,
+    appender: Option<&Appender<'_>>,
+) -> Committed {
+    let is_refusal = matches!(refused, Some(Outcome::Refused(_)));
+    let is_confirmed = outcomes.iter().any(|outcome| sequence_of(outcome).is_some());
+    let appender = appender.filter(|_| is_refusal && !is_confirmed);
+    match appender.map_or(Ok(()), Appender::confirm) {
+        Ok(()) => outcomes.extend(refused),
+        Err(NotAppended::Overtaken) => return Committed::Overtaken,
+        Err(NotAppended::Refused(error)) => outcomes.push(Outcome::Refused(error)),
+    }
+    Committed::Ended(outcomes)
 }
 
 /// What has become of a group.
