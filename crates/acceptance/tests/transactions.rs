@@ -1,7 +1,9 @@
 //! Transactions (RFC 5805) as ldapmodify and python-ldap use them, beside slapd.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, Server, assert_same};
+use std::os::unix::process::ExitStatusExt;
+
+use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, assert_same};
 
 const PEOPLE: &str = include_str!("data/people.ldif");
 
@@ -72,12 +74,24 @@ c.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])
 show()
 ";
 
+/// What the steps show. slapd 2.5 seldom crashes when a transaction fails; then another one is asked.
+fn steps(flavor: Flavor) -> Result<String, TestkitError> {
+    loop {
+        let mut server = Server::start(flavor, &Server::people_config("", ""))?;
+        server.ldapadd(PEOPLE)?.success()?;
+        let outcome = server.python(STEPS)?;
+        let is_gone = outcome.stderr.contains("ldap.SERVER_DOWN");
+        if flavor == Flavor::OpenLdap && is_gone && server.wait_for_end()?.signal().is_some() {
+            continue;
+        }
+        return Ok(outcome.success()?.stdout);
+    }
+}
+
 #[test]
 fn each_step_is_answered_as_by_slapd() {
     assert_same(|flavor| {
-        let server = Server::start(flavor, &Server::people_config("", ""))?;
-        server.ldapadd(PEOPLE)?.success()?;
-        let seen = server.python(STEPS)?.success()?.stdout;
+        let seen = steps(flavor)?;
         assert!(
             seen.contains("cn=t8") && !seen.contains("cn=t3") && !seen.contains("cn=t9"),
             "{seen}"
