@@ -32,6 +32,8 @@ pub(crate) struct Announced {
     pub(crate) name: String,
     pub(crate) position: u64,
     pub(crate) is_ready: bool,
+    /// Octets of a copy that have come, and about how many there are.
+    pub(crate) copied: Option<(u64, u64)>,
     /// Seconds since 1970.
     pub(crate) at: i64,
 }
@@ -56,9 +58,10 @@ impl Announcer {
                 name: self.name.clone(),
                 position: status.position,
                 is_ready: status.is_ready,
+                copied: status.copied,
                 at: clock.now().unix_seconds(),
             };
-            let is_news = (now.position, now.is_ready) != (told.position, told.is_ready);
+            let is_news = (now.position, now.is_ready, now.copied) != (told.position, told.is_ready, told.copied);
             if status.position < status.end {
                 // What could not be applied, because the disk was full, may be by now.
                 self.seat.call();

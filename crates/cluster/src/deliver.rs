@@ -19,6 +19,8 @@ pub(crate) enum Stop {
     Failure(Failure),
     /// The database cannot follow it, and this is why.
     Closed(Closed, String),
+    /// The log, whose end this is, no longer has what the database lacks: a copy of another server's may replace it.
+    TooOld(LogPlace, String),
 }
 
 impl From<Failure> for Stop {

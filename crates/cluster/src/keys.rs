@@ -15,6 +15,10 @@ pub(crate) struct Keys {
     pub(crate) node: String,
     /// What the names of waiting servers begin with.
     pub(crate) want: String,
+    /// What the names of servers that need a copy begin with.
+    pub(crate) copy: String,
+    /// The version of what is in the log.
+    pub(crate) format: String,
 }
 
 impl Keys {
@@ -27,6 +31,8 @@ impl Keys {
             log: format!("{base}/log/"),
             node: format!("{base}/node/"),
             want: format!("{base}/want/"),
+            copy: format!("{base}/copy/"),
+            format: format!("{base}/format"),
             base,
         }
     }
@@ -65,7 +71,12 @@ impl Keys {
         format!("{}{:016x}", self.want, u64::from_be_bytes(server))
     }
 
-    /// The server of such a key.
+    /// A server that needs a copy.
+    pub(crate) fn asker(&self, server: ServerId) -> String {
+        format!("{}{:016x}", self.copy, u64::from_be_bytes(server))
+    }
+
+    /// The server of the key of a waiting one.
     pub(crate) fn server(&self, key: &[u8]) -> Option<ServerId> {
         let digits = std::str::from_utf8(key.strip_prefix(self.want.as_bytes())?).ok()?;
         Some(u64::from_str_radix(digits, 16).ok()?.to_be_bytes())

@@ -9,6 +9,8 @@
 //! | `/part/<the same>/<mark>/<n>` | a part of a batch that is too long for one value |
 //! | `/want/<server>` | this server waits for its turn |
 //! | `/node/<server>` | what a server tells of itself ([`announce`]) |
+//! | `/copy/<server>` | where this server waits for a copy of the database ([`copy`]), for a minute |
+//! | `/format` | the version of what is in the log; a server that does not know it does not join |
 //! | `/cut` | how many changes were deleted from the log, in decimal |
 //!
 //! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
@@ -16,6 +18,7 @@
 
 mod announce;
 mod append;
+mod copy;
 mod deliver;
 mod entry;
 mod etcd;
@@ -28,6 +31,7 @@ mod session;
 mod status;
 mod trim;
 
+pub use copy::Host;
 pub use nodes::Nodes;
 pub use overview::{Member, Node, Overview};
 pub use status::Status;

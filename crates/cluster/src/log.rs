@@ -68,6 +68,8 @@ struct State {
     absent: Vec<ServerId>,
     /// Whether the database has once had all of the log.
     was_complete: bool,
+    /// Octets of a copy that have come, and about how many there are.
+    copied: Option<(u64, u64)>,
     appended: u64,
     overtaken: u64,
     failures: u64,
@@ -171,6 +173,7 @@ impl Shared {
             appended: state.appended,
             overtaken: state.overtaken,
             failures: state.failures,
+            copied: state.copied,
         }
     }
 
@@ -193,6 +196,17 @@ impl Shared {
     pub(crate) fn is_joined(&self) -> bool {
         let state = self.state();
         state.is_joined && state.closed.is_none()
+    }
+
+    /// Whether the database has once had all of the log, and follows it.
+    pub(crate) fn is_complete(&self) -> bool {
+        let state = self.state();
+        state.was_complete && state.closed.is_none()
+    }
+
+    /// How much of a copy has come.
+    pub(crate) fn set_copied(&self, copied: Option<(u64, u64)>) {
+        self.state().copied = copied;
     }
 
     /// Whether no more batches should be read for now.

@@ -17,7 +17,7 @@ use tokio::{
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::{Status, log::Shared, session::Session};
+use crate::{Host, Status, log::Shared, session::Session};
 
 /// A database of a cluster.
 #[derive(Clone)]
@@ -38,19 +38,20 @@ pub struct Nodes {
     wanted: watch::Sender<Wanted>,
     shown: Shown,
     thread: Mutex<Option<JoinHandle<()>>>,
+    host: Arc<dyn Host>,
 }
 
-impl Default for Nodes {
-    fn default() -> Self {
+impl Nodes {
+    /// Of a server. There are none yet.
+    pub fn new(host: Arc<dyn Host>) -> Self {
         Self {
+            host,
             wanted: watch::Sender::new(Some(BTreeMap::new())),
             shown: Shown::default(),
             thread: Mutex::default(),
         }
     }
-}
 
-impl Nodes {
     /// Follows exactly the logs that a configuration names. One whose settings are as they were goes on.
     pub fn run(&self, configuration: &Configuration) {
         let members = configuration.contexts.iter().filter_map(|context| {
@@ -81,6 +82,7 @@ impl Nodes {
         let hall = Hall {
             running: BTreeMap::new(),
             shown: Arc::clone(&self.shown),
+            host: Arc::clone(&self.host),
         };
         spawn_named("cluster", move || hall.serve(&runtime, told))
     }
@@ -112,6 +114,7 @@ impl Drop for Nodes {
 struct Hall {
     running: BTreeMap<String, (Arc<ClusterConfig>, Seat, AbortHandle)>,
     shown: Shown,
+    host: Arc<dyn Host>,
 }
 
 impl Hall {
@@ -145,7 +148,7 @@ impl Hall {
             if self.running.contains_key(suffix) {
                 continue;
             }
-            match session(suffix, member) {
+            match session(suffix, member, &self.host) {
                 Ok(session) => {
                     shown.insert(suffix.clone(), session.shared());
                     let task = spawn_local(session.run()).abort_handle();
@@ -158,7 +161,7 @@ impl Hall {
     }
 }
 
-fn session(suffix: &str, member: &Member) -> Result<Session, StoreError> {
+fn session(suffix: &str, member: &Member, host: &Arc<dyn Host>) -> Result<Session, StoreError> {
     let state = member
         .context
         .database()
@@ -175,5 +178,6 @@ fn session(suffix: &str, member: &Member) -> Result<Session, StoreError> {
         Arc::clone(&member.config),
         (id, place),
         member.seat.clone(),
+        (Arc::clone(&member.context), Arc::clone(host)),
     ))
 }

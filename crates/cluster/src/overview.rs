@@ -48,6 +48,8 @@ pub struct Node {
     pub position: u64,
     /// Whether it had what the cluster had, and followed the log.
     pub is_ready: bool,
+    /// Octets of a copy that had come, and about how many there are.
+    pub copied: Option<(u64, u64)>,
     /// When that was, in seconds since 1970.
     pub at: i64,
 }
@@ -101,6 +103,7 @@ impl Overview {
                 name: told.name,
                 position: told.position,
                 is_ready: told.is_ready,
+                copied: told.copied,
                 at: told.at,
             })
             .collect();

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ironbark_config::cluster::ClusterConfig;
-use ironbark_directory::{Closed, Seat};
+use ironbark_directory::{Closed, NamingContext, Seat};
 use ironbark_runtime::{Clock, process::host_name};
 use ironbark_store::LogPlace;
 use tokio::{
@@ -14,7 +14,9 @@ use tokio::{
 use crate::{
     announce::Announcer,
     append::Appender,
+    copy::{Donor, Fetcher, Host},
     deliver::{Stop, deliver},
+    entry,
     etcd::{
         Etcd, Failure, Watch,
         json::{Compare, KeyValue, Number, Octets, Operation, RangeRequest, Txn, WatchCreate, behind},
@@ -39,17 +41,32 @@ pub(crate) struct Session {
     config: Arc<ClusterConfig>,
     shared: Arc<Shared>,
     seat: Seat,
+    context: Arc<NamingContext>,
+    host: Arc<dyn Host>,
 }
+
+/// The version of batches and places that this program reads and writes.
+const FORMAT: &str = "1";
+/// The longest wait before a copy is asked for again.
+const COPY_AGAIN: Duration = Duration::from_mins(1);
 
 impl Session {
     /// A session for a database that is at `place`.
-    pub(crate) fn new(suffix: &str, config: Arc<ClusterConfig>, (id, place): (ServerId, LogPlace), seat: Seat) -> Self {
+    pub(crate) fn new(
+        suffix: &str,
+        config: Arc<ClusterConfig>,
+        (id, place): (ServerId, LogPlace),
+        seat: Seat,
+        (context, host): (Arc<NamingContext>, Arc<dyn Host>),
+    ) -> Self {
         Self {
             suffix: suffix.to_owned(),
             keys: Arc::new(Keys::of(&config.prefix, suffix)),
             shared: Arc::new(Shared::new(id, config.timeout, place)),
             config,
             seat,
+            context,
+            host,
         }
     }
 
@@ -83,14 +100,22 @@ impl Session {
             keys: Arc::clone(&self.keys),
             shared: Arc::clone(&self.shared),
             config: Arc::clone(&self.config),
-            name: format!("{}[{}]", host_name(), std::process::id()),
+            name: own_name(),
             seat: self.seat.clone(),
+        };
+        let donor = Donor {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            config: Arc::clone(&self.config),
+            suffix: self.suffix.clone(),
+            context: Arc::clone(&self.context),
         };
         tokio::join!(
             self.follow_for_ever(),
             appender.serve(receiver),
             trimmer.serve(),
-            announcer.serve()
+            announcer.serve(),
+            donor.serve()
         );
         drop(leaves);
     }
@@ -107,16 +132,44 @@ impl Session {
                     self.shared.close(closed);
                     why
                 }
+                Stop::TooOld(end, why) => {
+                    self.shared.close(Closed::TooOld);
+                    self.say(&mut said, why);
+                    match self.fetcher().fetch(end).await {
+                        // The session of the new database begins.
+                        Ok(()) => continue,
+                        Err(why) => {
+                            wait = (wait * 8).min(COPY_AGAIN);
+                            format!("no copy: {why}")
+                        }
+                    }
+                }
             };
-            if text != said {
-                tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
-                said = text;
-            }
+            self.say(&mut said, text);
             if clock.monotonic().saturating_since(begun) > AGAIN.1 {
                 wait = AGAIN.0;
             }
             sleep(wait).await;
             wait = (wait * 2).min(AGAIN.1);
+        }
+    }
+
+    fn say(&self, said: &mut String, text: String) {
+        if text != *said {
+            tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
+            *said = text;
+        }
+    }
+
+    fn fetcher(&self) -> Fetcher {
+        Fetcher {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            config: Arc::clone(&self.config),
+            suffix: self.suffix.clone(),
+            name: own_name(),
+            context: Arc::clone(&self.context),
+            host: Arc::clone(&self.host),
         }
     }
 
@@ -168,6 +221,12 @@ impl Session {
         if let Some(pair) = found.kvs.first() {
             let tail = place::read(&pair.value.0)
                 .ok_or_else(|| Stop::Closed(Closed::Diverged, format!("{} is malformed", self.keys.tail)))?;
+            let format = etcd.range(&RangeRequest::one(&self.keys.format)).await?;
+            if let Some(other) = format.kvs.first().filter(|pair| pair.value.0 != FORMAT.as_bytes()) {
+                let other = String::from_utf8_lossy(&other.value.0).into_owned();
+                let why = format!("the log has version {other}, and this program knows {FORMAT} alone: upgrade it");
+                return Err(Stop::Closed(Closed::Newer, why));
+            }
             return Ok((tail, found.header.revision.0));
         }
         let mut begin = self.shared.place();
@@ -181,7 +240,10 @@ impl Session {
         }
         let txn = Txn {
             compare: vec![Compare::absent(&self.keys.tail)],
-            success: vec![Operation::put(&self.keys.tail, &place::text(&begin))],
+            success: vec![
+                Operation::put(&self.keys.tail, &place::text(&begin)),
+                Operation::put(&self.keys.format, FORMAT),
+            ],
             failure: vec![],
         };
         if etcd.txn(&txn).await?.succeeded {
@@ -207,8 +269,13 @@ impl Session {
             let (first, last) = (number(page.kvs.first()), number(page.kvs.last()));
             let is_next = next > place.position.sequence + 1 || first == Some(next);
             let Some(last) = last.filter(|_| is_next) else {
-                return Err(too_old(next));
+                return Err(too_old(&place, tail));
             };
+            let made_for = page.kvs.first().and_then(|pair| entry::read(&pair.value.0));
+            let is_first = next == place.position.sequence + 1;
+            if is_first && made_for.is_some_and(|(chain, _)| chain != place.chain) {
+                return Err(other_history(&place, tail));
+            }
             for pair in &page.kvs {
                 deliver(&self.keys, &self.shared, etcd, pair).await?;
             }
@@ -222,7 +289,7 @@ impl Session {
 
     /// Whether the database can be a part of this log's history, as far as the end of the log says.
     fn check(place: &LogPlace, tail: &LogPlace) -> Result<(), Stop> {
-        let diverged = |why: &str| Err(Stop::Closed(Closed::Diverged, why.to_owned()));
+        let diverged = |why: &str| Err(diverged(why));
         let (mine, theirs) = (place.position, tail.position);
         if mine.generation != theirs.generation && mine.generation != 0 {
             return diverged("the database belongs to another log: it was restored or filled apart from the cluster");
@@ -231,18 +298,43 @@ impl Session {
             return diverged("the log is shorter than the database: etcd has lost changes");
         }
         if mine.sequence == theirs.sequence && place.chain != tail.chain {
-            if place.chain == [0; 16] {
-                return Err(too_old(0));
-            }
-            return diverged("database and log have different changes");
+            return Err(other_history(place, tail));
         }
         Ok(())
     }
 }
 
-fn too_old(next: u64) -> Stop {
+fn diverged(why: &str) -> Stop {
+    Stop::Closed(Closed::Diverged, why.to_owned())
+}
+
+/// The log has not begun with this database.
+fn other_history(place: &LogPlace, tail: &LogPlace) -> Stop {
+    if has_nothing(place) {
+        return too_old(place, tail);
+    }
+    diverged("database and log have different changes")
+}
+
+fn has_nothing(place: &LogPlace) -> bool {
+    place.position.sequence == 0 && place.chain == [0; 16]
+}
+
+/// The log no longer has what the database lacks. It may be replaced if it has nothing, or is a part of this log's
+/// history.
+fn too_old(place: &LogPlace, tail: &LogPlace) -> Stop {
+    let next = place.position.sequence + 1;
     let why = format!("the log no longer has change {next}: the database needs a copy of another server's");
+    if has_nothing(place) || place.position.generation == tail.position.generation {
+        return Stop::TooOld(*tail, why);
+    }
+    let why = format!("{why}; it has entries of its own, and is not replaced: move it away, or restore a copy");
     Stop::Closed(Closed::TooOld, why)
+}
+
+/// This server, for people.
+fn own_name() -> String {
+    format!("{}[{}]", host_name(), std::process::id())
 }
 
 /// Takes the log from the writer when the session ends.

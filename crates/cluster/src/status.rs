@@ -21,4 +21,6 @@ pub struct Status {
     pub overtaken: u64,
     /// Times that etcd did not answer, or refused.
     pub failures: u64,
+    /// Octets of a copy of another server's database that have come, and about how many there are. `None`: none comes.
+    pub copied: Option<(u64, u64)>,
 }

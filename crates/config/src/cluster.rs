@@ -34,6 +34,9 @@ pub struct ClusterConfig {
     pub timeout: Duration,
     /// `room`, in bytes: when etcd takes more, the older half of the log is deleted.
     pub room: u64,
+    /// `copy`: host and port at which this server waits for a copy of another server's database. `None`: the address
+    /// from which it reaches etcd, and any port.
+    pub copy: Option<(String, u16)>,
     /// `tls_cert`, `tls_key`, `tls_cacert` and the like.
     pub tls: TlsSettings,
     /// The line in the form of cn=config, as it was written. It has the password.
@@ -74,6 +77,7 @@ impl ClusterConfig {
             user: None,
             timeout: TIMEOUT,
             room: ROOM,
+            copy: None,
             tls: TlsSettings::default(),
             text: Secret::default(),
         };
@@ -90,6 +94,7 @@ impl ClusterConfig {
                 "user" => user = Some(value.to_owned()),
                 "password" => password = Some(Secret(value.as_bytes().to_vec())),
                 "room" => line.room = room(value)?,
+                "copy" => line.copy = Some(copy(value)?),
                 "timeout" => line.timeout = timeout(value)?,
                 _ if known.starts_with("tls_") && connection.set(keyword, value)? => {}
                 _ => return Err(format!("unable to parse \"{keyword}\"").into()),
@@ -126,32 +131,33 @@ fn endpoints(text: &str) -> Result<Vec<Endpoint>, SettingError> {
         })
 }
 
+/// Host and port.
+fn copy(value: &str) -> Result<(String, u16), SettingError> {
+    place(value).ok_or_else(|| format!("copy: \"{value}\" is not host:port").into())
+}
+
 fn endpoint(url: &str) -> Result<Endpoint, SettingError> {
     let wrong = || SettingError::Wrong(format!("\"{url}\" is not http://host:port or https://host:port"));
-    let (scheme, place) = url.split_once("://").ok_or_else(wrong)?;
+    let (scheme, at) = url.split_once("://").ok_or_else(wrong)?;
     let is_secure = match scheme {
         "http" => false,
         "https" => true,
         _ => return Err(wrong()),
     };
-    let place = place.strip_suffix('/').unwrap_or(place);
-    let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, rest)) => (address, rest.strip_prefix(':').ok_or_else(wrong)?),
-        None => place.rsplit_once(':').ok_or_else(wrong)?,
+    let (host, port) = place(at.strip_suffix('/').unwrap_or(at)).ok_or_else(wrong)?;
+    Ok(Endpoint { is_secure, host, port })
+}
+
+/// `host:port`, `[address]:port`.
+fn place(text: &str) -> Option<(String, u16)> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) => (address, rest.strip_prefix(':')?),
+        None => text.rsplit_once(':')?,
     };
-    let is_host = !host.is_empty()
-        && !host.contains(['/', '@', '?', '#', ' '])
-        && (place.starts_with('[') || !host.contains(':'));
-    let port = port
-        .parse()
-        .ok()
-        .filter(|port| *port != 0 && is_host)
-        .ok_or_else(wrong)?;
-    Ok(Endpoint {
-        is_secure,
-        host: host.to_owned(),
-        port,
-    })
+    let is_host =
+        !host.is_empty() && !host.contains(['/', '@', '?', '#', ' ']) && (text.starts_with('[') || !host.contains(':'));
+    let port = port.parse().ok().filter(|port| *port != 0 && is_host)?;
+    Some((host.to_owned(), port))
 }
 
 fn prefix(value: &str) -> Result<String, SettingError> {
@@ -203,6 +209,14 @@ mod tests {
             "http://::1:1",
         ] {
             assert!(endpoints(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_place_for_copies_has_host_and_port() {
+        assert_eq!(copy("[::1]:4000").unwrap(), ("::1".to_owned(), 4000));
+        for wrong in ["", "4000", "a:", "a:0", "::1:4000", "http://a:1"] {
+            assert!(copy(wrong).is_err(), "{wrong}");
         }
     }
 

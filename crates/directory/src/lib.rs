@@ -73,7 +73,7 @@ pub use reactor::{
     worker::{Batch, Started, Worker},
 };
 pub use reconfigure::{
-    ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, RootDseFactory, ServerIdFactory, TreeFactory,
+    ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, Renewal, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
     Absent, AbsentSlice, AttributeChoice, CookiePlace, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange,

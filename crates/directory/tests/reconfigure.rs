@@ -15,11 +15,13 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use harness::{Answer, Client, Site};
 use ironbark_directory::overlay::{Changes, Follower, Overlay};
 use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
+use ironbark_store::Staging;
 
 /// A second database, as lines behind the first.
 const SECOND: &str = "\ndatabase mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/two\n";
@@ -446,4 +448,54 @@ fn an_index_is_built_beside_writes_and_then_used() {
     assert_eq!(names(&mut site, "dc=ex", "(sn=t555)"), ["cn=p555,ou=p,dc=ex"]);
     reconfigure(&site, "", "").expect("no index");
     assert!(unindexed(&mut site));
+}
+
+#[test]
+fn a_database_gets_another_file_while_the_server_runs() {
+    let mut site = with_second();
+    let two = fs::canonicalize(site.folder.path()).expect("a folder").join("two");
+    reconfigure(&site, "", SECOND).expect("a database more");
+    site.must_add("o=two", "objectClass: organization");
+    let staging = Staging::new(&two).expect("a place for a copy");
+    let context = |site: &Site| {
+        let configuration = site.directory.configuration();
+        let found = configuration
+            .contexts
+            .iter()
+            .find(|one| one.settings.directory.ends_with("two"));
+        found.map(Arc::clone).expect("a context")
+    };
+    context(&site)
+        .database()
+        .expect("stored")
+        .copy_to(staging.path(), false)
+        .expect("a copy");
+    site.must_add("ou=later,o=two", "objectClass: organizationalUnit");
+    // An operation that has begun holds it open: it is served again as it was.
+    let held = context(&site);
+    let renewal = site
+        .directory
+        .begin_renewal(&two)
+        .expect("not ending")
+        .expect("a database");
+    assert!(!renewal.is_closed_within(Duration::ZERO));
+    reconfigure(&site, "", SECOND).expect("another change of the configuration meanwhile");
+    assert!(context(&site).database().is_none());
+    site.directory.end_renewal(&renewal).expect("opened");
+    assert_eq!(names(&mut site, "o=two", "(ou=later)"), ["ou=later,o=two"]);
+    drop(held);
+    let renewal = site
+        .directory
+        .begin_renewal(&two)
+        .expect("not ending")
+        .expect("a database");
+    site.rest();
+    assert!(renewal.is_closed_within(Duration::from_mins(1)));
+    assert_eq!(names(&mut site, "dc=ex", "(cn=a)"), ["cn=a,ou=p,dc=ex"]);
+    staging.replace(&two).expect("replaced");
+    site.directory.end_renewal(&renewal).expect("opened");
+    assert_eq!(names(&mut site, "o=two", "(objectClass=*)"), ["o=two"]);
+    site.must_add("ou=new,o=two", "objectClass: organizationalUnit");
+    let nowhere = site.directory.begin_renewal(&two.join("x")).expect("not ending");
+    assert!(nowhere.is_none());
 }

@@ -1,13 +1,20 @@
 //! The consumers of this server, as its configuration says.
 
-use std::sync::Arc;
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use ironbark_cluster::Nodes;
+use ironbark_cluster::{Host, Nodes};
 use ironbark_config::syncrepl::Syncrepl;
 use ironbark_directory::{CookiePlace, LogPlace, NamingContext, Service, SyncCookie};
-use ironbark_model::Dn;
+use ironbark_model::{Dn, Schema};
 use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
-use ironbark_store::Database;
+use ironbark_store::{Database, StoreError};
+
+/// How long operations with a database that is replaced may go on.
+const ENDING: Duration = Duration::from_secs(30);
 
 /// The consumers of this server.
 pub(crate) struct Replication {
@@ -18,12 +25,15 @@ pub(crate) struct Replication {
 
 impl Replication {
     /// Without consumers, until [`Self::configure`]. `cookies` are those of `slapd -c`.
-    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Self {
-        Self {
+    pub(crate) fn new(directory: Arc<Service>, cookies: Vec<SyncCookie>, strict: StrictRefreshes) -> Arc<Self> {
+        Arc::new_cyclic(|replication| Self {
             consumers: Consumers::new(Arc::clone(&directory), cookies, strict),
+            nodes: Nodes::new(Arc::new(OfCopies {
+                directory: Arc::clone(&directory),
+                replication: Weak::clone(replication),
+            })),
             directory,
-            nodes: Nodes::default(),
-        }
+        })
     }
 
     /// Lets the consumers run, and follows the logs of clusters, that the configuration in force has.
@@ -86,6 +96,44 @@ impl Replication {
     pub(crate) fn close(&self) {
         self.nodes.close();
         self.consumers.close();
+    }
+}
+
+/// What replaces a database by a copy of another server's.
+struct OfCopies {
+    directory: Arc<Service>,
+    replication: Weak<Replication>,
+}
+
+impl OfCopies {
+    fn configure(&self) {
+        if let Some(replication) = self.replication.upgrade() {
+            replication.configure();
+        }
+    }
+}
+
+impl Host for OfCopies {
+    fn schema(&self) -> Arc<Schema> {
+        Arc::clone(&self.directory.configuration().schema)
+    }
+
+    fn renew(&self, folder: &Path, install: Box<dyn FnOnce() -> Result<(), StoreError> + '_>) -> Result<(), String> {
+        let begun = self
+            .directory
+            .begin_renewal(folder)
+            .map_err(|error| error.to_string())?;
+        let renewal = begun.ok_or("the database is no longer served")?;
+        // Consumers and logs let go of it.
+        self.configure();
+        let installed = if renewal.is_closed_within(ENDING) {
+            install().map_err(|error| error.to_string())
+        } else {
+            Err("the former database is still in use by an operation that began earlier".to_owned())
+        };
+        let opened = self.directory.end_renewal(&renewal).map_err(|error| error.to_string());
+        self.configure();
+        installed.and(opened)
     }
 }
 

@@ -212,7 +212,7 @@ impl Running {
         cookies: Vec<SyncCookie>,
         strict: StrictRefreshes,
     ) -> Arc<Replication> {
-        let replication = Arc::new(Replication::new(Arc::clone(&self.directory), cookies, strict));
+        let replication = Replication::new(Arc::clone(&self.directory), cookies, strict);
         // Only this line sets it.
         let _ = attached.set(RunningServer {
             directory: Arc::downgrade(&self.directory),

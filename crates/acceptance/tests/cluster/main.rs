@@ -8,6 +8,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod copies;
 mod faults;
 mod history;
 mod joining;

@@ -10,7 +10,7 @@ use clap::Args;
 use ironbark_directory::open;
 use ironbark_store::{Database, StoreError};
 
-use super::backup::{Staging, backed_up, verify};
+use super::backup::{backed_up, staging, verify};
 use crate::shared::{owner, target::Target};
 
 /// Options of `ironbark restore`.
@@ -43,14 +43,14 @@ impl Restore {
                 file.display()
             ));
         }
-        let staging = Staging::new(directory, &file)?;
-        let copy = staging.path().join("data.mdb");
+        let staging = staging(directory, &file)?;
+        let copy = staging.file();
         let failed = |error: std::io::Error| format!("{}: {error}", source.display());
         fs::copy(&source, &copy).map_err(failed)?;
         File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
-        let entries = verify(staging.path(), settings, &chosen)?;
+        let entries = verify(&staging, settings, &chosen)?;
         fs::set_permissions(&copy, Permissions::from_mode(settings.mdb.mode & 0o777)).map_err(failed)?;
-        staging.publish(&file)?;
+        staging.publish(&file).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         println!("{}: {entries} entries, verified", file.display());
         // The indexes of this configuration may differ from those of the backup.

@@ -43,6 +43,14 @@ impl Progress {
         self.0.set_position(position);
     }
 
+    /// Sets the progress, and what it is of.
+    pub(crate) fn set_of(&self, position: u64, total: u64) {
+        if self.0.length() != Some(total) {
+            self.0.set_length(total);
+        }
+        self.0.set_position(position);
+    }
+
     /// Text beside the bar.
     pub(crate) fn message(&self, text: String) {
         if !self.0.is_hidden() {

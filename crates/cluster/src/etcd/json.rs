@@ -102,6 +102,19 @@ pub(crate) struct Nothing {}
 #[derive(Deserialize)]
 pub(crate) struct Answered {}
 
+/// A lease, by the seconds that it lasts.
+#[derive(Serialize)]
+pub(crate) struct LeaseGrant {
+    #[serde(rename = "TTL")]
+    pub(crate) seconds: Number,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct LeaseGranted {
+    #[serde(rename = "ID")]
+    pub(crate) id: Number,
+}
+
 #[derive(Serialize)]
 pub(crate) struct Compaction {
     pub(crate) revision: Number,
@@ -196,6 +209,8 @@ pub(crate) struct RangeResponse {
 #[serde(default)]
 pub(crate) struct KeyValue {
     pub(crate) key: Octets,
+    /// The revision of the last change.
+    pub(crate) mod_revision: Number,
     pub(crate) value: Octets,
 }
 
@@ -245,7 +260,12 @@ impl Compare {
 #[derive(Serialize, Debug)]
 pub(crate) enum Operation {
     #[serde(rename = "request_put")]
-    Put { key: Octets, value: Octets },
+    Put {
+        key: Octets,
+        value: Octets,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lease: Option<Number>,
+    },
     #[serde(rename = "request_range")]
     Range(RangeRequest),
     #[serde(rename = "request_delete_range")]
@@ -261,6 +281,16 @@ impl Operation {
         Self::Put {
             key: key.into(),
             value: value.into(),
+            lease: None,
+        }
+    }
+
+    /// The key goes when the lease has ended.
+    pub(crate) fn put_for(key: &str, value: impl Into<Octets>, lease: Number) -> Self {
+        Self::Put {
+            key: key.into(),
+            value: value.into(),
+            lease: Some(lease),
         }
     }
 

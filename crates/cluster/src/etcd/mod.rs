@@ -14,8 +14,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::{
     http::{Connection, Lines},
     json::{
-        Answered, Authenticate, Authenticated, Compaction, Nothing, Number, Problem, RangeRequest, RangeResponse,
-        Status, Txn, TxnResponse, WatchCreate, WatchRequest, Watched,
+        Answered, Authenticate, Authenticated, Compaction, LeaseGrant, LeaseGranted, Nothing, Number, Problem,
+        RangeRequest, RangeResponse, Status, Txn, TxnResponse, WatchCreate, WatchRequest, Watched,
     },
 };
 
@@ -100,6 +100,15 @@ impl Etcd {
     /// How much room the member takes.
     pub(crate) async fn status(&mut self) -> Result<Status, Failure> {
         self.call("/v3/maintenance/status", &Nothing {}).await
+    }
+
+    /// A new lease, which ends by itself.
+    pub(crate) async fn lease(&mut self, seconds: i64) -> Result<Number, Failure> {
+        let request = LeaseGrant {
+            seconds: Number(seconds),
+        };
+        let granted: LeaseGranted = self.call("/v3/lease/grant", &request).await?;
+        Ok(granted.id)
     }
 
     /// Forgets what keys were before a revision. Returns when the room is free.

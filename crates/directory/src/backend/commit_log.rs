@@ -74,6 +74,8 @@ pub enum Closed {
     Diverged,
     /// The log no longer has what the database lacks.
     TooOld,
+    /// The log is of a later version than this program knows.
+    Newer,
     /// It takes too long.
     Late,
 }
@@ -97,6 +99,7 @@ impl From<Closed> for ClusterRefusal {
             Closed::NotJoined => Self::NotJoined,
             Closed::Diverged => Self::Diverged,
             Closed::TooOld => Self::TooOld,
+            Closed::Newer => Self::Newer,
             Closed::Late => Self::Late,
         }
     }

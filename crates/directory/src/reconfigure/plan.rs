@@ -13,6 +13,7 @@ use ironbark_runtime::spawn_named;
 
 use super::{
     factories::Factories,
+    renewal::Renewed,
     state::{Planned, RunningDatabase, RunningState, Source},
 };
 use crate::{
@@ -42,6 +43,9 @@ pub(super) fn plan(
     let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
     for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
         let source = match settings.kind.entries {
+            EntryPlace::Store if state.renewed.contains(&place(settings, &read.schema)) => {
+                Source::External(Arc::new(Renewed))
+            }
             EntryPlace::Store | EntryPlace::Files => {
                 let source = stored(directory, state, read, settings, made)?;
                 let is_twice = planned.iter().any(|other| match (&other.source, &source) {

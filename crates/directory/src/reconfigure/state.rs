@@ -31,6 +31,8 @@ pub(crate) struct RunningState {
     pub(super) read: Option<ironbark_config::Configuration>,
     /// Restrictions in addition to it.
     pub(super) restricted: Vec<Restricted>,
+    /// Databases that are closed until they get another file, by [`RunningDatabase::place`].
+    pub(super) renewed: Vec<PathBuf>,
     /// `serverID` in force.
     pub(super) server_id: Option<u16>,
     /// Databases that are no longer served, and may still be in use by earlier searches.
@@ -89,6 +91,7 @@ impl RunningState {
             running: Vec::new(),
             read: None,
             restricted: Vec::new(),
+            renewed: Vec::new(),
             server_id: None,
             closed: Vec::new(),
             last_cache: 0,

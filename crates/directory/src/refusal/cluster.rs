@@ -10,6 +10,8 @@ refusals! {
         Diverged => UNAVAILABLE, "database and log of the cluster differ; see the log of the server";
         /// The log no longer has what the database lacks.
         TooOld => UNAVAILABLE, "database is older than the log of the cluster; see the log of the server";
+        /// A later version of this program has made the log.
+        Newer => UNAVAILABLE, "the log of the cluster is of a later version; this server must be upgraded";
         /// No turn, or no answer, in time.
         Late => BUSY, "the log of the cluster does not answer; nothing was changed";
         /// The change may have been made.

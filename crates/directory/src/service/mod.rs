@@ -2,6 +2,7 @@
 
 use std::{
     ops::Deref,
+    path::Path,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     thread::JoinHandle,
 };
@@ -18,7 +19,7 @@ use crate::{
         queue,
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
-    reconfigure::{self, Factories, Prepared, RunningState},
+    reconfigure::{self, Factories, Prepared, Renewal, RunningState},
     refusal::QueueRefusal,
     write,
 };
@@ -162,6 +163,23 @@ impl Service {
             prepared.commit();
         }
         Ok(())
+    }
+
+    /// Closes the stored database in this folder, so that it can get another file. Until [`Service::end_renewal`] its
+    /// requests are answered with `unavailable`. `None`: there is no such database.
+    ///
+    /// # Errors
+    /// The server is ending.
+    pub fn begin_renewal(&self, folder: &Path) -> Result<Option<Renewal>, OpenError> {
+        reconfigure::renewal::begin(&self.directory, &self.state, folder)
+    }
+
+    /// Opens such a database again, and serves it.
+    ///
+    /// # Errors
+    /// It cannot be opened; it stays unavailable. The server is ending.
+    pub fn end_renewal(&self, renewal: &Renewal) -> Result<(), OpenError> {
+        reconfigure::renewal::end(&self.directory, &self.state, renewal)
     }
 
     /// The indexes that are being built, in all databases.

@@ -8,7 +8,7 @@ use super::text::Page;
 type Figure = fn(&Status) -> u64;
 
 /// Name, meaning and figure of the gauges.
-const GAUGES: [(&str, &str, Figure); 3] = [
+const GAUGES: [(&str, &str, Figure); 4] = [
     (
         "ironbark_cluster_ready",
         "Whether the database has what its cluster has, and follows the log: 1 or 0.",
@@ -23,6 +23,11 @@ const GAUGES: [(&str, &str, Figure); 3] = [
         "ironbark_cluster_end",
         "Number of the last change that the log is known to have.",
         |status| status.end,
+    ),
+    (
+        "ironbark_cluster_copied_bytes",
+        "Bytes of a copy of another server's database that have come; 0: none comes.",
+        |status| status.copied.map_or(0, |(octets, _)| octets),
     ),
 ];
 

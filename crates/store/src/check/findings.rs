@@ -28,6 +28,14 @@ impl Findings {
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
+    /// All of them in a line: the first, and how many more there are. `None`: nothing is wrong.
+    pub fn in_short(&self) -> Option<String> {
+        let first = self.texts.first()?;
+        Some(match self.count.saturating_sub(1) {
+            0 => first.clone(),
+            more => format!("{first}; and {more} more"),
+        })
+    }
     /// The number of findings, including those whose text was not kept.
     pub fn count(&self) -> u64 {
         self.count

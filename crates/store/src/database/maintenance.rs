@@ -86,4 +86,13 @@ impl Database {
         }
         copied
     }
+
+    /// Writes a consistent state, as [`Database::copy_to`] does, to an open file or a pipe. Pages are written as they
+    /// are, free ones included, in their order.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn copy_into(&self, file: &mut std::fs::File) -> Result<(), StoreError> {
+        Ok(self.env.copy_to_file(file, CompactionOption::Disabled)?)
+    }
 }

@@ -1,6 +1,9 @@
 //! One environment under changing schemas, and reopening a database after it was closed.
 
-use std::sync::{Arc, Weak};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use ironbark_model::{AttributeDescription, Dn, Schema};
 
@@ -19,7 +22,7 @@ pub struct LostAttribute {
 }
 
 /// A closed database. Its file stays open as long as operations that began earlier need it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ClosedDatabase(Weak<Common>);
 
 impl std::fmt::Debug for Common {
@@ -105,6 +108,17 @@ impl ClosedDatabase {
         Some(Err(StoreError::Format(format!(
             "{directory}: the files were replaced, and older searches still use the former ones; try again"
         ))))
+    }
+
+    /// Waits until its file is closed in this process, `limit` at most. False: something still uses it.
+    pub fn wait(&self, limit: Duration) -> bool {
+        let Some(common) = self.0.upgrade() else {
+            return true;
+        };
+        let directory = &common.options.directory;
+        let closing = heed::env_closing_event(directory.canonicalize().as_ref().unwrap_or(directory));
+        drop(common);
+        closing.is_none_or(|closing| closing.wait_timeout(limit))
     }
 
     /// Whether nothing uses it any more.

@@ -90,6 +90,10 @@ fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
             true,
         );
     }
+    if let Some((octets, of)) = server.copied {
+        let (octets, of) = (octets / 1_000_000, of / 1_000_000);
+        return (format!("gets a copy of the database: {octets} of {of} MB"), false);
+    }
     if !server.is_ready {
         return (
             format!("is not ready; it has change {}; its log says why", server.position),
@@ -114,6 +118,7 @@ mod tests {
             name: "a[1]".to_owned(),
             position,
             is_ready,
+            copied: None,
             at,
         }
     }

@@ -1,0 +1,116 @@
+//! From a database that cannot follow the log to one that can.
+
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_directory::{NamingContext, open};
+use ironbark_runtime::spawn_named;
+use ironbark_store::{LogPlace, Staging};
+use tokio::{runtime::Builder, sync::oneshot, task::LocalSet};
+
+use super::{Host, receive::receive_copy};
+use crate::{keys::Keys, log::Shared};
+
+/// The part of a session that gets copies for its database.
+pub(crate) struct Fetcher {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) config: Arc<ClusterConfig>,
+    pub(crate) suffix: String,
+    /// This server, for people.
+    pub(crate) name: String,
+    pub(crate) context: Arc<NamingContext>,
+    pub(crate) host: Arc<dyn Host>,
+}
+
+impl Fetcher {
+    /// Gets a copy and makes it the database. If that succeeds, the session ends meanwhile, since it is one of the
+    /// former database; a thread of its own does the work, which ends if the session ends before.
+    ///
+    /// # Errors
+    /// The copy could not be stored, or was not sound: why.
+    pub(crate) async fn fetch(&self, end: LogPlace) -> Result<(), String> {
+        let (done, result) = oneshot::channel();
+        let (_wanted, unwanted) = oneshot::channel::<()>();
+        let work = Work {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            config: Arc::clone(&self.config),
+            suffix: self.suffix.clone(),
+            name: self.name.clone(),
+            context: Arc::clone(&self.context),
+            host: Arc::clone(&self.host),
+        };
+        spawn_named("copy", move || {
+            // Nobody may be there to hear it.
+            let _ = done.send(work.run(end, unwanted));
+        })
+        .map_err(|error| error.to_string())?;
+        result.await.unwrap_or_else(|_| Err("the thread has ended".to_owned()))
+    }
+}
+
+/// The same, on the thread.
+struct Work {
+    keys: Arc<Keys>,
+    shared: Arc<Shared>,
+    config: Arc<ClusterConfig>,
+    suffix: String,
+    name: String,
+    context: Arc<NamingContext>,
+    host: Arc<dyn Host>,
+}
+
+impl Work {
+    fn run(self, end: LogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
+        let settings = &self.context.settings;
+        let folder = settings.directory.clone();
+        let staging = Staging::new(&folder).map_err(|error| error.to_string())?;
+        self.receive(&staging, unwanted)?;
+        tracing::info!(target: "any", "cluster: {}: a copy has come, and is checked", self.suffix);
+        self.shared.set_copied(None);
+        let (options, schema) = (open::options(settings), self.host.schema());
+        let entries = staging
+            .verify(&options, &schema, &mut |_, _| ())
+            .map_err(|error| error.to_string())?;
+        let place = staging
+            .open(&options, &schema)
+            .and_then(|database| database.snapshot()?.view().log_place())
+            .map_err(|error| error.to_string())?;
+        if place.position.generation != end.position.generation
+            || place.position.sequence < self.shared.place().position.sequence
+        {
+            return Err("the copy is of another log, or older than the database".to_owned());
+        }
+        let (suffix, host) = (self.suffix, self.host);
+        // The former database is closed when nobody uses it.
+        drop(self.context);
+        host.renew(&folder, Box::new(|| staging.replace(&folder)))?;
+        tracing::info!(
+            target: "any",
+            "cluster: {suffix}: a copy with {entries} entries and all changes up to {} is in place",
+            place.position.sequence
+        );
+        Ok(())
+    }
+
+    fn receive(&self, staging: &Staging, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
+        let mode = self.context.settings.mdb.mode & 0o777;
+        let path = staging.file();
+        let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
+        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let key = self.keys.asker(self.shared.id);
+        let received = LocalSet::new().block_on(&runtime, async {
+            tokio::select! {
+                received = receive_copy(&self.config, &key, &self.name, &self.shared, &file) => received,
+                _ = unwanted => Err("it is no longer wanted".to_owned()),
+            }
+        });
+        if received.is_err() {
+            self.shared.set_copied(None);
+        }
+        received
+    }
+}
