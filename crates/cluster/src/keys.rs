@@ -4,7 +4,6 @@ use crate::log::ServerId;
 
 /// The names of the keys of one database.
 pub(crate) struct Keys {
-    base: String,
     /// The end of the log.
     pub(crate) tail: String,
     /// What the names of batches begin with.
@@ -13,6 +12,8 @@ pub(crate) struct Keys {
     pub(crate) cut: String,
     /// What the names of servers that tell of themselves begin with.
     pub(crate) node: String,
+    /// What the names of parts of batches begin with.
+    pub(crate) part: String,
     /// What the names of waiting servers begin with.
     pub(crate) want: String,
     /// What the names of servers that need a copy begin with.
@@ -30,10 +31,10 @@ impl Keys {
             cut: format!("{base}/cut"),
             log: format!("{base}/log/"),
             node: format!("{base}/node/"),
+            part: format!("{base}/part/"),
             want: format!("{base}/want/"),
             copy: format!("{base}/copy/"),
             format: format!("{base}/format"),
-            base,
         }
     }
 
@@ -50,15 +51,12 @@ impl Keys {
 
     /// What the names of the parts of the batches before a number begin with, and what comes behind them.
     pub(crate) fn parts_before(&self, first: u64) -> (String, String) {
-        (
-            format!("{}/part/", self.base),
-            format!("{}/part/{first:016x}/", self.base),
-        )
+        (self.part.clone(), format!("{}{first:016x}/", self.part))
     }
 
     /// What the names of the parts of a batch begin with.
     pub(crate) fn parts(&self, first: u64, mark: [u8; 16]) -> String {
-        format!("{}/part/{first:016x}/{:032x}/", self.base, u128::from_be_bytes(mark))
+        format!("{}{first:016x}/{:032x}/", self.part, u128::from_be_bytes(mark))
     }
 
     /// What a server tells of itself.

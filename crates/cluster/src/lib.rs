@@ -18,6 +18,7 @@
 
 mod announce;
 mod append;
+mod begin;
 mod copy;
 mod deliver;
 mod entry;
@@ -31,6 +32,7 @@ mod session;
 mod status;
 mod trim;
 
+pub use begin::begin;
 pub use copy::Host;
 pub use nodes::Nodes;
 pub use overview::{Member, Node, Overview};

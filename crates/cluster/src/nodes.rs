@@ -165,10 +165,10 @@ fn session(suffix: &str, member: &Member, host: &Arc<dyn Host>) -> Result<Sessio
     let state = member
         .context
         .database()
-        .map(|database| -> Result<LogPlace, StoreError> {
+        .map(|database| -> Result<(LogPlace, bool), StoreError> {
             let snapshot = database.snapshot()?;
             let view = snapshot.view();
-            view.log_place()
+            Ok((view.log_place()?, view.has_changes_of_a_cluster()?))
         });
     let place = state.transpose()?.unwrap_or_default();
     let mut id = [0; 8];
@@ -176,7 +176,8 @@ fn session(suffix: &str, member: &Member, host: &Arc<dyn Host>) -> Result<Sessio
     Ok(Session::new(
         suffix,
         Arc::clone(&member.config),
-        (id, place),
+        id,
+        place,
         member.seat.clone(),
         (Arc::clone(&member.context), Arc::clone(host)),
     ))

@@ -2,6 +2,21 @@
 
 use ironbark_store::{LogPlace, change::Position};
 
+use crate::etcd::Failure;
+
+/// The same place; a database without a log gets the random number of a new one.
+pub(crate) fn with_generation(mut place: LogPlace) -> Result<LogPlace, Failure> {
+    if place.position.generation == 0 {
+        let mut octets = [0; 8];
+        getrandom::fill(&mut octets).map_err(|error| Failure {
+            was_sent: false,
+            why: error.to_string(),
+        })?;
+        place.position.generation = u64::from_be_bytes(octets).max(1);
+    }
+    Ok(place)
+}
+
 /// A place as text: three words in hexadecimal.
 pub(crate) fn text(place: &LogPlace) -> String {
     let LogPlace { position, chain } = place;

@@ -14,12 +14,13 @@ use tokio::{
 use crate::{
     announce::Announcer,
     append::Appender,
+    begin::beginning,
     copy::{Donor, Fetcher, Host},
     deliver::{Stop, deliver},
     entry,
     etcd::{
         Etcd, Failure, Watch,
-        json::{Compare, KeyValue, Number, Octets, Operation, RangeRequest, Txn, WatchCreate, behind},
+        json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, behind},
     },
     keys::Keys,
     log::{Log, Order, ServerId, Shared},
@@ -41,12 +42,15 @@ pub(crate) struct Session {
     config: Arc<ClusterConfig>,
     shared: Arc<Shared>,
     seat: Seat,
+    /// Whether the database has changes of a log, and the number of its last change when the session began.
+    belongs: bool,
+    first: u64,
     context: Arc<NamingContext>,
     host: Arc<dyn Host>,
 }
 
 /// The version of batches and places that this program reads and writes.
-const FORMAT: &str = "1";
+pub(crate) const FORMAT: &str = "1";
 /// The longest wait before a copy is asked for again.
 const COPY_AGAIN: Duration = Duration::from_mins(1);
 
@@ -55,7 +59,8 @@ impl Session {
     pub(crate) fn new(
         suffix: &str,
         config: Arc<ClusterConfig>,
-        (id, place): (ServerId, LogPlace),
+        id: ServerId,
+        (place, belongs): (LogPlace, bool),
         seat: Seat,
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
@@ -65,6 +70,8 @@ impl Session {
             shared: Arc::new(Shared::new(id, config.timeout, place)),
             config,
             seat,
+            belongs,
+            first: place.position.sequence,
             context,
             host,
         }
@@ -229,21 +236,16 @@ impl Session {
             }
             return Ok((tail, found.header.revision.0));
         }
-        let mut begin = self.shared.place();
-        if begin.position.generation == 0 {
-            let mut octets = [0; 8];
-            getrandom::fill(&mut octets).map_err(|error| Failure {
-                was_sent: false,
-                why: error.to_string(),
-            })?;
-            begin.position.generation = u64::from_be_bytes(octets).max(1);
+        let place = self.shared.place();
+        if self.belongs || place.position.sequence > self.first {
+            return Err(diverged(
+                "etcd has no log, though the database has changes of one: etcd has lost its data, or a backup was \
+                 restored; `ironbark cluster begin` begins a new one with this database",
+            ));
         }
         let txn = Txn {
             compare: vec![Compare::absent(&self.keys.tail)],
-            success: vec![
-                Operation::put(&self.keys.tail, &place::text(&begin)),
-                Operation::put(&self.keys.format, FORMAT),
-            ],
+            success: beginning(&self.keys, &place)?.into(),
             failure: vec![],
         };
         if etcd.txn(&txn).await?.succeeded {
@@ -310,14 +312,10 @@ fn diverged(why: &str) -> Stop {
 
 /// The log has not begun with this database.
 fn other_history(place: &LogPlace, tail: &LogPlace) -> Stop {
-    if has_nothing(place) {
+    if place.is_empty() {
         return too_old(place, tail);
     }
     diverged("database and log have different changes")
-}
-
-fn has_nothing(place: &LogPlace) -> bool {
-    place.position.sequence == 0 && place.chain == [0; 16]
 }
 
 /// The log no longer has what the database lacks. It may be replaced if it has nothing, or is a part of this log's
@@ -325,7 +323,7 @@ fn has_nothing(place: &LogPlace) -> bool {
 fn too_old(place: &LogPlace, tail: &LogPlace) -> Stop {
     let next = place.position.sequence + 1;
     let why = format!("the log no longer has change {next}: the database needs a copy of another server's");
-    if has_nothing(place) || place.position.generation == tail.position.generation {
+    if place.is_empty() || place.position.generation == tail.position.generation {
         return Stop::TooOld(*tail, why);
     }
     let why = format!("{why}; it has entries of its own, and is not replaced: move it away, or restore a copy");

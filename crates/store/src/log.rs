@@ -225,6 +225,14 @@ impl<'v> View<'v> {
         })
     }
 
+    /// Whether the database has taken changes from the log of a cluster, or put some there.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn has_changes_of_a_cluster(&self) -> Result<bool, StoreError> {
+        Ok(self.tables().meta(self.txn, MetaRow::Chain)?.is_some())
+    }
+
     /// The greatest CSN of each server; `None`: no vector is kept.
     pub fn context_vector(&self) -> Result<Option<ContextVector>, StoreError> {
         let row = self.tables().meta(self.txn, MetaRow::Context)?;

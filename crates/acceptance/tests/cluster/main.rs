@@ -6,6 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod beginning;
 #[path = "../common/mod.rs"]
 mod common;
 mod copies;

@@ -31,9 +31,11 @@ use crate::{
 };
 
 /// How often the request is written anew: whoever could not answer the former one tries again.
-const AGAIN: Duration = Duration::from_secs(15);
+const AGAIN: Duration = Duration::from_secs(5);
+/// The same, if etcd has not taken it.
+const SOON: Duration = Duration::from_secs(1);
 /// How long a request stays in etcd, in seconds.
-const STAYS_S: i64 = 45;
+const STAYS_S: i64 = 30;
 /// Connections that may be greeting.
 const MOST: usize = 128;
 /// How much is written to the disk at once.
@@ -74,6 +76,7 @@ pub(super) async fn receive_copy(
             _ = again.tick() => {
                 if let Err(failure) = ask(&mut etcd, key, &request).await {
                     tracing::debug!(target: "any", "cluster: {key}: {failure}");
+                    again.reset_after(SOON);
                 }
             }
             Some(offer) = offered.recv() => match take(offer, shared, file).await {
@@ -104,17 +107,16 @@ async fn ask(etcd: &mut Etcd, key: &str, request: &Request) -> Result<(), Failur
 
 /// Listens where the settings say, or at the address from which etcd is reached.
 async fn listen(config: &ClusterConfig) -> Result<TcpListener, String> {
-    let place = match &config.copy {
-        Some((host, port)) => (host.clone(), *port),
-        None => {
-            let own = own_address(config)
-                .await
-                .ok_or("no address of this server reaches etcd")?;
-            (own.to_string(), 0)
-        }
+    let (host, port) = if let Some(named) = &config.copy {
+        named.clone()
+    } else {
+        let own = own_address(config)
+            .await
+            .ok_or("no address of this server reaches etcd")?;
+        (own.to_string(), 0)
     };
-    let listener = TcpListener::bind((&*place.0, place.1)).await;
-    listener.map_err(|error| format!("{} port {}: {error}", place.0, place.1))
+    let listener = TcpListener::bind((&*host, port)).await;
+    listener.map_err(|error| format!("{host} port {port}: {error}"))
 }
 
 /// The address of this server from which a member of etcd is reached; that of the machine itself only if there is no
@@ -201,5 +203,7 @@ fn of_the_disk(error: io::Error) -> io::Error {
 }
 
 fn is_of_the_disk(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<OfTheDisk>())
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<OfTheDisk>)
 }

@@ -301,6 +301,14 @@ impl Operation {
         }
     }
 
+    /// Deletes the keys that begin with `prefix`.
+    pub(crate) fn delete_all(prefix: &str) -> Self {
+        Self::Delete {
+            key: prefix.into(),
+            range_end: Some(behind(prefix)),
+        }
+    }
+
     /// Deletes the keys from `first` on that come before `end`.
     pub(crate) fn delete_range(first: &str, end: &str) -> Self {
         Self::Delete {

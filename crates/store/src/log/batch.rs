@@ -36,6 +36,12 @@ pub struct LogPlace {
 }
 
 impl LogPlace {
+    /// Whether it is the place of an empty database.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.position.sequence == 0 && self.chain == [0; 16]
+    }
+
     /// The place behind a batch whose last change has this number.
     #[must_use]
     pub fn behind(self, batch: &[u8], sequence: u64) -> Self {

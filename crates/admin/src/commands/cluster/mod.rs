@@ -1,10 +1,14 @@
 //! `ironbark cluster`: how a cluster is doing.
 
+mod begin;
 mod status;
 
 use clap::{Args, Subcommand};
 
-use crate::shared::target::Target;
+use ironbark_config::{DatabaseConfig, cluster::ClusterConfig};
+use ironbark_model::Dn;
+
+use crate::shared::{chosen::Chosen, target::Target};
 
 /// Options of `ironbark cluster`.
 #[derive(Debug, Args)]
@@ -20,12 +24,32 @@ enum ClusterCommand {
         #[command(flatten)]
         target: Target,
     },
+    /// Let the log in etcd begin with the database: after etcd has lost its data, or a backup was restored
+    Begin {
+        #[command(flatten)]
+        target: Target,
+        /// Delete the log that is there. All servers must have been stopped
+        #[arg(long)]
+        replace_log: bool,
+    },
+}
+
+/// The chosen database, its first suffix, and its cluster.
+fn named(chosen: &Chosen) -> Result<(&DatabaseConfig, &Dn, &ClusterConfig), String> {
+    let (_, settings) = chosen.databases().next().ok_or("no database")?;
+    let suffix = settings.suffixes.first().ok_or("the database has no suffix")?;
+    let config = settings
+        .cluster
+        .as_ref()
+        .ok_or_else(|| format!("{}: the database is part of no cluster", suffix.pretty()))?;
+    Ok((settings, suffix, config))
 }
 
 impl Cluster {
     pub(super) fn run(&self) -> Result<(), String> {
         match &self.command {
             ClusterCommand::Status { target } => status::run(target),
+            ClusterCommand::Begin { target, replace_log } => begin::run(target, *replace_log),
         }
     }
 }

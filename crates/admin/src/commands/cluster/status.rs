@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use ironbark_cluster::{Node, Overview};
 use ironbark_runtime::Clock;
 
+use super::named;
 use crate::shared::target::Target;
 
 /// A server that has told nothing for so many seconds is taken for gone.
@@ -16,12 +17,7 @@ const GONE_S: i64 = 30;
 /// It is part of no cluster, etcd does not answer, or not all is well: then the message is empty, since it was shown.
 pub(super) fn run(target: &Target) -> Result<(), String> {
     let chosen = target.choose()?;
-    let (_, settings) = chosen.databases().next().ok_or("no database")?;
-    let suffix = settings.suffixes.first().ok_or("the database has no suffix")?;
-    let config = settings
-        .cluster
-        .as_ref()
-        .ok_or_else(|| format!("{}: the database is part of no cluster", suffix.pretty()))?;
+    let (_, suffix, config) = named(&chosen)?;
     let normalized = String::from_utf8_lossy(suffix.normalized()).into_owned();
     let overview = Overview::of(config, &normalized)?;
     let (text, is_well) = shown(suffix.pretty(), &overview, Clock::system().now().unix_seconds());
