@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd paper soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -45,6 +45,9 @@ demo-cluster: ## Start three servers and an etcd on loopback, kill some of them 
 
 bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour and a half; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh
+
+paper: ## Run the simulation of docs/paper.md, and write its tables and charts: some minutes, the same bytes each time
+	@python3 scripts/paper/simulate.py
 
 soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and file size must stay flat
 	@scripts/soak.sh
