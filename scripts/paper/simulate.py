@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The simulation of docs/paper.md: runs every scenario, and writes its tables into the paper and its charts beside it.
 
-    scripts/paper/simulate.py          # some minutes; the same bytes each time
+    scripts/paper/simulate.py          # some minutes; the same bytes each time (Python 3.11, as in Debian 12)
     scripts/paper/simulate.py --check  # the same, and says whether what is there is what comes out
 
 Python's standard library is all that it needs. Numbers come from seeds; nothing is measured here.
