@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::Seat;
 use ironbark_runtime::Clock;
 use serde::{Deserialize, Serialize};
@@ -42,15 +41,14 @@ pub(crate) struct Announced {
 pub(crate) struct Announcer {
     pub(crate) keys: Arc<Keys>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) config: Arc<ClusterConfig>,
     pub(crate) name: String,
     pub(crate) seat: Seat,
 }
 
 impl Announcer {
     /// Tells for ever.
-    pub(crate) async fn serve(self) {
-        let (mut etcd, clock) = (Etcd::new(Arc::clone(&self.config)), Clock::system());
+    pub(crate) async fn serve(self, mut etcd: Etcd) {
+        let clock = Clock::system();
         let mut told = Announced::default();
         loop {
             let status = self.shared.status("");

@@ -33,6 +33,15 @@ pub(crate) struct Appender {
     pub(crate) seat: Seat,
     pub(crate) etcd: Etcd,
     pub(crate) clock: Clock,
+    pub(crate) place_in_line: PlaceInLine,
+}
+
+/// This server's key among those that wait. Each time that it takes a place, it has another number, since etcd does
+/// not take an end and a beginning of one key at once.
+#[derive(Default)]
+pub(crate) struct PlaceInLine {
+    number: u64,
+    is_held: bool,
 }
 
 /// What has become of one attempt.
@@ -97,14 +106,18 @@ impl Appender {
         }
         let (keys, first) = (&self.keys, order.place.position.sequence + 1);
         let behind = order.place.behind(&order.batch, order.last);
-        let (own, log) = (keys.want(self.shared.id), keys.batch(first));
+        let log = keys.batch(first);
+        let (own, next) = (self.wanted(0), self.wanted(1));
         let mut success = vec![
             Operation::put(&log, Octets(value)),
             Operation::put(&keys.tail, &place::text(&behind)),
             Operation::delete(&own),
-            Operation::Range(RangeRequest::by_age(&keys.want)),
         ];
-        success.extend(absent.iter().map(|server| Operation::delete(&keys.want(*server))));
+        if order.has_more {
+            success.push(Operation::put(&next, ""));
+        }
+        success.push(Operation::Range(RangeRequest::by_age(&keys.want)));
+        success.extend(absent.iter().map(|server| Operation::delete_all(&keys.wants(*server))));
         let txn = Txn {
             compare: vec![Compare::value(&keys.tail, &place::text(&order.place))],
             success,
@@ -119,26 +132,41 @@ impl Appender {
             Err(failure) => return Attempt::Again(failure),
         };
         if answer.succeeded {
-            self.shared.come_before(self.servers(answer.range(0), None));
+            self.place_in_line = PlaceInLine {
+                number: self.place_in_line.number + 1,
+                is_held: order.has_more,
+            };
+            self.shared
+                .come_before(self.servers(answer.range(0), Some(self.shared.id)));
             return Attempt::Ended(Append::Committed);
         }
+        self.place_in_line.is_held = true;
         let batches = answer.range(0).to_vec();
         self.shared
             .come_before(self.servers(answer.range(1), Some(self.shared.id)));
         Attempt::Ended(self.refused(order, &batches, was_sent).await)
     }
 
+    /// The key of this server's place among those that wait, or of one of the next.
+    fn wanted(&self, further: u64) -> String {
+        self.keys.want(self.shared.id, self.place_in_line.number + further)
+    }
+
     /// Whether the place is still the end of the log.
     async fn confirm(&mut self, order: &Order) -> Attempt {
         let keys = &self.keys;
         let next = keys.batch(order.place.position.sequence + 1);
+        let leaves = self.place_in_line.is_held.then(|| Operation::delete(&self.wanted(0)));
         let txn = Txn {
             compare: vec![Compare::value(&keys.tail, &place::text(&order.place))],
-            success: Vec::new(),
+            success: leaves.into_iter().collect(),
             failure: vec![Operation::Range(RangeRequest::from(&next, &keys.log, WITH_REFUSAL))],
         };
         match self.etcd.txn(&txn).await {
-            Ok(answer) if answer.succeeded => Attempt::Ended(Append::Committed),
+            Ok(answer) if answer.succeeded => {
+                self.place_in_line.is_held = false;
+                Attempt::Ended(Append::Committed)
+            }
             Ok(answer) => {
                 let batches = answer.range(0).to_vec();
                 Attempt::Ended(self.refused(order, &batches, false).await)

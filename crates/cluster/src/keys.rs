@@ -64,9 +64,14 @@ impl Keys {
         format!("{}{:016x}", self.node, u64::from_be_bytes(server))
     }
 
-    /// A waiting server.
-    pub(crate) fn want(&self, server: ServerId) -> String {
-        format!("{}{:016x}", self.want, u64::from_be_bytes(server))
+    /// A waiting server, for the time that has this number.
+    pub(crate) fn want(&self, server: ServerId, number: u64) -> String {
+        format!("{}{number:x}", self.wants(server))
+    }
+
+    /// What all such names of a server begin with.
+    pub(crate) fn wants(&self, server: ServerId) -> String {
+        format!("{}{:016x}/", self.want, u64::from_be_bytes(server))
     }
 
     /// A server that needs a copy.
@@ -76,7 +81,8 @@ impl Keys {
 
     /// The server of the key of a waiting one.
     pub(crate) fn server(&self, key: &[u8]) -> Option<ServerId> {
-        let digits = std::str::from_utf8(key.strip_prefix(self.want.as_bytes())?).ok()?;
+        let name = std::str::from_utf8(key.strip_prefix(self.want.as_bytes())?).ok()?;
+        let (digits, _) = name.split_once('/')?;
         Some(u64::from_str_radix(digits, 16).ok()?.to_be_bytes())
     }
 }
@@ -90,8 +96,8 @@ mod tests {
         let keys = Keys::of("/p", "dc=x");
         assert_eq!(keys.tail, "/p/dc=x/tail");
         assert!(keys.batch(9) < keys.batch(10) && keys.batch(255) < keys.batch(256));
-        let want = keys.want([0, 0, 0, 0, 0, 0, 1, 255]);
-        assert_eq!(want, "/p/dc=x/want/00000000000001ff");
+        let want = keys.want([0, 0, 0, 0, 0, 0, 1, 255], 10);
+        assert_eq!(want, "/p/dc=x/want/00000000000001ff/a");
         assert_eq!(keys.server(want.as_bytes()), Some([0, 0, 0, 0, 0, 0, 1, 255]));
         assert_eq!(keys.server(b"/p/dc=x/want/x"), None);
         assert_eq!(keys.parts(1, [0; 16]), format!("/p/dc=x/part/{:016x}/{:032x}/", 1, 0));

@@ -7,7 +7,7 @@
 //! | `/tail` | the place behind the last batch: generation, number, chain, in hexadecimal |
 //! | `/log/<number of the first change, 16 digits>` | a batch ([`entry`]) |
 //! | `/part/<the same>/<mark>/<n>` | a part of a batch that is too long for one value |
-//! | `/want/<server>` | this server waits for its turn |
+//! | `/want/<server>/<n>` | this server waits for its turn, for the nth time |
 //! | `/node/<server>` | what a server tells of itself ([`announce`]) |
 //! | `/copy/<server>` | where this server waits for a copy of the database ([`copy`]), for a minute |
 //! | `/format` | the version of what is in the log; a server that does not know it does not join |

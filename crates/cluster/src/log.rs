@@ -35,6 +35,8 @@ pub(crate) struct Order {
     pub(crate) batch: Vec<u8>,
     /// Number of its last change.
     pub(crate) last: u64,
+    /// Whether another will follow.
+    pub(crate) has_more: bool,
     pub(crate) patience: Duration,
     pub(crate) reply: SyncSender<Append>,
 }
@@ -233,12 +235,13 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    fn order(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append {
+    fn order(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
         let (reply, answer) = sync_channel(1);
         let order = Order {
             place,
             batch: batch.to_vec(),
             last,
+            has_more,
             patience,
             reply,
         };
@@ -324,12 +327,12 @@ impl CommitLog for Log {
         }
     }
 
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append {
-        self.order(place, batch, last, patience)
+    fn append(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
+        self.order(place, batch, last, has_more, patience)
     }
 
     fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
-        self.order(place, &[], place.position.sequence, patience)
+        self.order(place, &[], place.position.sequence, false, patience)
     }
 
     fn mark(&self) -> [u8; 16] {

@@ -13,13 +13,13 @@ use tokio::{
 
 use crate::{
     announce::Announcer,
-    append::Appender,
+    append::{Appender, PlaceInLine},
     begin::beginning,
     copy::{Donor, Fetcher, Host},
     deliver::{Stop, deliver},
     entry,
     etcd::{
-        Etcd, Failure, Watch,
+        Etcd, Failure, Token, Watch,
         json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, behind},
     },
     keys::Keys,
@@ -45,6 +45,7 @@ pub(crate) struct Session {
     /// Whether the database has changes of a log, and the number of its last change when the session began.
     belongs: bool,
     first: u64,
+    token: Token,
     context: Arc<NamingContext>,
     host: Arc<dyn Host>,
 }
@@ -72,6 +73,7 @@ impl Session {
             seat,
             belongs,
             first: place.position.sequence,
+            token: Token::default(),
             context,
             host,
         }
@@ -94,8 +96,9 @@ impl Session {
             keys: Arc::clone(&self.keys),
             shared: Arc::clone(&self.shared),
             seat: self.seat.clone(),
-            etcd: Etcd::new(Arc::clone(&self.config)).with_attempts_of(self.config.timeout / TRIES),
+            etcd: self.etcd().with_attempts_of(self.config.timeout / TRIES),
             clock: Clock::system(),
+            place_in_line: PlaceInLine::default(),
         };
         let trimmer = Trimmer {
             keys: Arc::clone(&self.keys),
@@ -106,30 +109,28 @@ impl Session {
         let announcer = Announcer {
             keys: Arc::clone(&self.keys),
             shared: Arc::clone(&self.shared),
-            config: Arc::clone(&self.config),
             name: own_name(),
             seat: self.seat.clone(),
         };
         let donor = Donor {
             keys: Arc::clone(&self.keys),
             shared: Arc::clone(&self.shared),
-            config: Arc::clone(&self.config),
             suffix: self.suffix.clone(),
             context: Arc::clone(&self.context),
         };
         tokio::join!(
             self.follow_for_ever(),
             appender.serve(receiver),
-            trimmer.serve(),
-            announcer.serve(),
-            donor.serve()
+            trimmer.serve(self.etcd()),
+            announcer.serve(self.etcd()),
+            donor.serve(self.etcd())
         );
         drop(leaves);
     }
 
     async fn follow_for_ever(&self) {
         let (mut wait, mut said) = (AGAIN.0, String::new());
-        let (mut etcd, clock) = (Etcd::new(Arc::clone(&self.config)), Clock::system());
+        let (mut etcd, clock) = (self.etcd(), Clock::system());
         loop {
             let begun = clock.monotonic();
             let Err(stop) = self.follow(&mut etcd).await;
@@ -159,6 +160,10 @@ impl Session {
             sleep(wait).await;
             wait = (wait * 2).min(AGAIN.1);
         }
+    }
+
+    fn etcd(&self) -> Etcd {
+        Etcd::new(Arc::clone(&self.config)).sharing(&self.token)
     }
 
     fn say(&self, said: &mut String, text: String) {
@@ -195,7 +200,7 @@ impl Session {
         self.shared.joined(&tail);
         self.seat.call();
         tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.suffix, tail.position.sequence);
-        let mut parts = Etcd::new(Arc::clone(&self.config));
+        let mut parts = self.etcd();
         loop {
             self.take_next(&mut watch, &mut parts).await?;
         }

@@ -29,8 +29,7 @@ pub(crate) struct Trimmer {
 
 impl Trimmer {
     /// Trims for ever.
-    pub(crate) async fn serve(self) {
-        let mut etcd = Etcd::new(Arc::clone(&self.config));
+    pub(crate) async fn serve(self, mut etcd: Etcd) {
         // What keys were before the last look may be forgotten.
         let mut before = None;
         loop {

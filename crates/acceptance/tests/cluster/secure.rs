@@ -22,7 +22,7 @@ const ADMINISTER: [&[&str]; 7] = [
 ];
 
 fn configuration(etcd: &Etcd, words: &str) -> String {
-    let cluster = format!("cluster {} timeout=1 {words}\n", etcd.urls());
+    let cluster = format!("cluster {} {words}\n", etcd.urls());
     Server::people_config("", &cluster)
 }
 
@@ -34,7 +34,7 @@ fn a_cluster_uses_tls_and_a_user_with_rights_for_its_prefix_alone() {
     }
     let authority = format!("tls_cacert={}", etcd.authority().display());
     let words = format!("prefix=/here user=ironbark password=geheim {authority}");
-    let config = configuration(&etcd, &words);
+    let config = configuration(&etcd, &format!("timeout=30 {words}"));
     let all = [(); 2].map(|()| Server::start(Flavor::Ironbark, &config).unwrap());
     all[0].ldapadd(TOP).unwrap().success().unwrap();
     all[1].ldapadd(&person("ann")).unwrap().success().unwrap();
@@ -51,7 +51,7 @@ fn a_cluster_uses_tls_and_a_user_with_rights_for_its_prefix_alone() {
         (format!("prefix=/here {authority}"), "user name is empty"),
         ("prefix=/here user=ironbark password=geheim".to_owned(), "certificate"),
     ] {
-        let server = Server::start(Flavor::Ironbark, &configuration(&etcd, &words)).unwrap();
+        let server = Server::start(Flavor::Ironbark, &configuration(&etcd, &format!("timeout=1 {words}"))).unwrap();
         let said = wait::until(|| server.log().contains(why).then_some(()));
         assert!(said.is_some(), "{why}: {}", server.log());
         let refused = server.ldapadd(TOP).unwrap();

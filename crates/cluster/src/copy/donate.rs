@@ -2,7 +2,6 @@
 
 use std::{fs::File, io, os::fd::OwnedFd, sync::Arc, thread::JoinHandle};
 
-use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::NamingContext;
 use ironbark_runtime::spawn_named;
 use ironbark_store::{Database, StoreError};
@@ -32,15 +31,13 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Donor {
     pub(crate) keys: Arc<Keys>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) config: Arc<ClusterConfig>,
     pub(crate) suffix: String,
     pub(crate) context: Arc<NamingContext>,
 }
 
 impl Donor {
     /// Sends copies for ever.
-    pub(crate) async fn serve(self) {
-        let mut etcd = Etcd::new(Arc::clone(&self.config));
+    pub(crate) async fn serve(self, mut etcd: Etcd) {
         // Requests that were answered, or could not be, by key and revision.
         let mut seen = Vec::new();
         loop {

@@ -80,10 +80,19 @@ pub(crate) struct Problem {
 /// precondition, out of range, unauthenticated.
 const REFUSALS: [u8; 6] = [3, 7, 8, 9, 11, 16];
 
+/// The code of gRPC.
+const UNAUTHENTICATED: u8 = 16;
+
 impl Problem {
     /// Whether nothing was done.
     pub(crate) fn is_refusal(&self) -> bool {
         REFUSALS.contains(&self.code)
+    }
+
+    /// Whether the user has to authenticate again: the token has expired, or etcd was started anew, or its users have
+    /// changed.
+    pub(crate) fn is_about_the_token(&self) -> bool {
+        self.code == UNAUTHENTICATED || self.text().contains("auth")
     }
 
     pub(crate) fn text(&self) -> &str {

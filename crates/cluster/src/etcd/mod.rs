@@ -6,7 +6,10 @@
 mod http;
 pub(crate) mod json;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use ironbark_config::cluster::ClusterConfig;
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,8 +61,22 @@ pub(crate) struct Etcd {
     config: Arc<ClusterConfig>,
     member: usize,
     connection: Option<Connection>,
-    token: Option<String>,
+    token: Token,
     attempt: Duration,
+}
+
+/// What proves the user to all members. Clients share it: to get one costs etcd a slow hash.
+#[derive(Clone, Default)]
+pub(crate) struct Token(Arc<Mutex<Option<String>>>);
+
+impl Token {
+    fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, token: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = token;
+    }
 }
 
 impl Etcd {
@@ -68,8 +85,16 @@ impl Etcd {
             config,
             member: 0,
             connection: None,
-            token: None,
+            token: Token::default(),
             attempt: ATTEMPT,
+        }
+    }
+
+    /// With the same proof as others.
+    pub(crate) fn sharing(self, token: &Token) -> Self {
+        Self {
+            token: token.clone(),
+            ..self
         }
     }
 
@@ -127,12 +152,8 @@ impl Etcd {
         let Some(connection) = self.connection.take() else {
             return Err(Failure::unsent("no connection"));
         };
-        let request = body(&WatchRequest { create_request })?;
-        let lines = within(
-            self.attempt,
-            connection.stream("/v3/watch", request, self.token.as_deref()),
-        )
-        .await;
+        let (request, token) = (body(&WatchRequest { create_request })?, self.token.get());
+        let lines = within(self.attempt, connection.stream("/v3/watch", request, token.as_deref())).await;
         match lines {
             Ok(lines) => Ok(Watch { lines }),
             Err(failure) => {
@@ -146,22 +167,30 @@ impl Etcd {
     async fn call<A: DeserializeOwned>(&mut self, path: &str, request: &impl Serialize) -> Result<A, Failure> {
         let request = body(request)?;
         self.ready().await?;
-        let answer = self.exchange(path, request).await;
+        let answer = self.exchange(path, request, self.attempt).await;
         if answer.is_err() {
             self.connection = None;
-            self.token = None;
             self.member += 1;
         }
         answer
     }
 
-    async fn exchange<A: DeserializeOwned>(&mut self, path: &str, request: Vec<u8>) -> Result<A, Failure> {
+    async fn exchange<A: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        request: Vec<u8>,
+        limit: Duration,
+    ) -> Result<A, Failure> {
+        let token = self.token.get();
         let Some(connection) = &mut self.connection else {
             return Err(Failure::unsent("no connection"));
         };
-        let (status, answer) = within(self.attempt, connection.request(path, request, self.token.as_deref())).await?;
+        let (status, answer) = within(limit, connection.request(path, request, token.as_deref())).await?;
         if status != 200 {
             let problem: Problem = serde_json::from_slice(&answer).unwrap_or_default();
+            if problem.is_about_the_token() && self.token.get() == token {
+                self.token.set(None);
+            }
             return Err(Failure {
                 was_sent: !problem.is_refusal(),
                 why: format!("etcd says {status}: {}", problem.text()),
@@ -184,7 +213,6 @@ impl Etcd {
     }
 
     async fn connect(&mut self) -> Result<(), Failure> {
-        self.token = None;
         let config = Arc::clone(&self.config);
         let index = self.member % config.endpoints.len().max(1);
         let endpoint = config
@@ -193,13 +221,13 @@ impl Etcd {
             .ok_or_else(|| Failure::unsent("no member is named"))?;
         let connection = within(self.attempt, Connection::open(endpoint, &config.tls)).await?;
         self.connection = Some(connection);
-        if let Some((user, password)) = &config.user {
+        if let Some((user, password)) = config.user.as_ref().filter(|_| self.token.get().is_none()) {
             let request = body(&Authenticate {
                 name: user,
                 password: &String::from_utf8_lossy(&password.0),
             })?;
-            let answer: Authenticated = self.exchange("/v3/auth/authenticate", request).await?;
-            self.token = Some(answer.token);
+            let answer: Authenticated = self.exchange("/v3/auth/authenticate", request, ATTEMPT).await?;
+            self.token.set(Some(answer.token));
         }
         Ok(())
     }

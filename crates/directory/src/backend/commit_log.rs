@@ -27,8 +27,8 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     fn turn(&self, place: LogPlace, patience: Duration) -> Turn;
 
     /// Appends a batch behind `place`, and waits for the end, `patience` at most. `last` is the number of its last
-    /// change.
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, patience: Duration) -> Append;
+    /// change. `has_more`: another will follow, so this server takes its place behind those that wait.
+    fn append(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append;
 
     /// Asks a majority whether `place` is still the end of the log: [`Append::Committed`] if it is.
     fn confirm(&self, place: LogPlace, patience: Duration) -> Append;

@@ -276,6 +276,12 @@ impl WriterHandle {
         &self.feed
     }
 
+    /// Whether writes of clients wait beside these.
+    pub(crate) fn has_more_than(&self, group: &[Queued]) -> bool {
+        let shares = group.iter().filter_map(|queued| queued._share.as_ref());
+        self.waiting.octets.load(Ordering::Relaxed) > shares.map(|share| share.octets).sum()
+    }
+
     /// Queues a write.
     ///
     /// # Errors

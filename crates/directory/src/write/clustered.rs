@@ -29,6 +29,8 @@ pub(super) struct Appender<'l> {
     place: LogPlace,
     /// How long it may take.
     patience: Duration,
+    /// Whether further writes wait.
+    has_more: bool,
 }
 
 /// What was not appended.
@@ -46,7 +48,7 @@ impl Appender<'_> {
             // Notes for followers stay here. What was refused beside them is confirmed all the same.
             return self.confirm().map(|()| false);
         };
-        match self.log.append(self.place, &batch, last, self.patience) {
+        match self.log.append(self.place, &batch, last, self.has_more, self.patience) {
             Append::Committed => {
                 let chain = self.place.behind(&batch, last).chain;
                 let put = transaction.put_chain(chain);
@@ -78,13 +80,9 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
         };
         group.iter().map(refuse).collect()
     };
-    let Some(log) = site
-        .0
-        .context
-        .backend
-        .own_writer()
-        .and_then(|writer| writer.log().get())
-    else {
+    let context = Arc::clone(&site.0.context);
+    let writer = context.backend.own_writer();
+    let Some((writer, log)) = writer.and_then(|writer| Some((writer, writer.log().get()?))) else {
         return refuse_all(ClusterRefusal::NotJoined.into());
     };
     let begun = directory.monotonic_micros();
@@ -107,6 +105,7 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
             log: &**log,
             place,
             patience,
+            has_more: writer.has_more_than(group),
         };
         if let Committed::Ended(outcomes) = commit_some((site.0, site.1, &mut *site.2), group, Some(&appender)) {
             return outcomes;
