@@ -23,6 +23,7 @@ mod copy;
 mod deliver;
 mod entry;
 mod etcd;
+mod freshness;
 mod keys;
 mod log;
 mod nodes;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_directory::{Append, Closed, CommitLog, Received, Turn};
-use ironbark_runtime::Clock;
+use ironbark_runtime::{Clock, MonotonicTime};
 use ironbark_store::LogPlace;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -94,6 +94,9 @@ pub(crate) struct Shared {
     pub(crate) room: tokio::sync::Notify,
     pub(crate) id: ServerId,
     marks: AtomicU64,
+    begun: MonotonicTime,
+    /// When the database had all that the log had, in microseconds since `begun`, and one more; 0: never.
+    fresh: AtomicU64,
     patience: Duration,
     clock: Clock,
 }
@@ -116,6 +119,8 @@ impl Shared {
             room: tokio::sync::Notify::new(),
             id,
             marks: AtomicU64::new(0),
+            begun: Clock::system().monotonic(),
+            fresh: AtomicU64::new(0),
             patience,
             clock: Clock::system(),
         }
@@ -209,6 +214,21 @@ impl Shared {
     /// How much of a copy has come.
     pub(crate) fn set_copied(&self, copied: Option<(u64, u64)>) {
         self.state().copied = copied;
+    }
+
+    /// Whether the log of this generation is followed.
+    pub(crate) fn follows(&self, generation: u64) -> bool {
+        let state = self.state();
+        state.is_joined && state.closed.is_none() && state.place.position.generation == generation
+    }
+
+    fn micros(&self, at: MonotonicTime) -> u64 {
+        u64::try_from(at.saturating_since(self.begun).as_micros()).unwrap_or(u64::MAX - 1)
+    }
+
+    /// The database has all that the log had then.
+    pub(crate) fn set_fresh(&self, at: MonotonicTime) {
+        self.fresh.fetch_max(self.micros(at) + 1, Ordering::Relaxed);
     }
 
     /// Whether no more batches should be read for now.
@@ -333,6 +353,12 @@ impl CommitLog for Log {
 
     fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
         self.order(place, &[], place.position.sequence, false, patience)
+    }
+
+    fn may_be_older_than(&self, age: Duration) -> bool {
+        let fresh = self.shared.fresh.load(Ordering::Relaxed);
+        let now = self.shared.micros(self.shared.clock.monotonic());
+        fresh == 0 || u128::from((now + 1).saturating_sub(fresh)) > age.as_micros()
     }
 
     fn mark(&self) -> [u8; 16] {

@@ -22,6 +22,7 @@ use crate::{
         Etcd, Failure, Token, Watch,
         json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, behind},
     },
+    freshness::Freshness,
     keys::Keys,
     log::{Log, Order, ServerId, Shared},
     place,
@@ -118,12 +119,18 @@ impl Session {
             suffix: self.suffix.clone(),
             context: Arc::clone(&self.context),
         };
+        let freshness = Freshness {
+            keys: Arc::clone(&self.keys),
+            shared: Arc::clone(&self.shared),
+            age: self.config.age,
+        };
         tokio::join!(
             self.follow_for_ever(),
             appender.serve(receiver),
             trimmer.serve(self.etcd()),
             announcer.serve(self.etcd()),
-            donor.serve(self.etcd())
+            donor.serve(self.etcd()),
+            freshness.serve(self.etcd())
         );
         drop(leaves);
     }

@@ -18,7 +18,7 @@ const PREFIX: &str = "/ironbark";
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// A quarter of etcd's usual quota, in bytes.
 const ROOM: u64 = 512 << 20;
-/// The longest `timeout`.
+/// The longest `timeout` and `age`.
 const MOST_SECONDS: u32 = 3600;
 
 /// One line `cluster`.
@@ -34,6 +34,8 @@ pub struct ClusterConfig {
     pub timeout: Duration,
     /// `room`, in bytes: when etcd takes more, the older half of the log is deleted.
     pub room: u64,
+    /// `age`: reads of a database that may be older are refused. `None`: they are answered.
+    pub age: Option<Duration>,
     /// `copy`: host and port at which this server waits for a copy of another server's database. `None`: the address
     /// from which it reaches etcd, and any port.
     pub copy: Option<(String, u16)>,
@@ -78,6 +80,7 @@ impl ClusterConfig {
             timeout: TIMEOUT,
             room: ROOM,
             copy: None,
+            age: None,
             tls: TlsSettings::default(),
             text: Secret::default(),
         };
@@ -94,8 +97,9 @@ impl ClusterConfig {
                 "user" => user = Some(value.to_owned()),
                 "password" => password = Some(Secret(value.as_bytes().to_vec())),
                 "room" => line.room = room(value)?,
+                "age" => line.age = Some(seconds("age", value)?),
                 "copy" => line.copy = Some(copy(value)?),
-                "timeout" => line.timeout = timeout(value)?,
+                "timeout" => line.timeout = seconds("timeout", value)?,
                 _ if known.starts_with("tls_") && connection.set(keyword, value)? => {}
                 _ => return Err(format!("unable to parse \"{keyword}\"").into()),
             }
@@ -168,9 +172,9 @@ fn prefix(value: &str) -> Result<String, SettingError> {
     Ok(value.to_owned())
 }
 
-fn timeout(value: &str) -> Result<Duration, SettingError> {
+fn seconds(keyword: &str, value: &str) -> Result<Duration, SettingError> {
     let seconds = parse_u32(value).filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
-    let seconds = seconds.ok_or_else(|| format!("timeout: \"{value}\" is not 1 to {MOST_SECONDS} seconds"))?;
+    let seconds = seconds.ok_or_else(|| format!("{keyword}: \"{value}\" is not 1 to {MOST_SECONDS} seconds"))?;
     Ok(Duration::from_secs(seconds.into()))
 }
 
@@ -229,9 +233,9 @@ mod tests {
 
     #[test]
     fn a_write_waits_for_a_second_at_least() {
-        assert_eq!(timeout("3").unwrap(), Duration::from_secs(3));
+        assert_eq!(seconds("timeout", "3").unwrap(), Duration::from_secs(3));
         for wrong in ["0", "x", "3601", ""] {
-            assert!(timeout(wrong).is_err(), "{wrong}");
+            assert!(seconds("age", wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Reads that must not be old (RFC 6171).
 
-use ironbark_testkit::{Credentials, Etcd, Outcome, Server, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, wait};
 
-use crate::{TOP, assert_equal, nodes, person};
+use crate::{TOP, assert_equal, configuration, node, nodes, person};
 
 fn newest(server: &Server, filter: &str) -> Outcome {
     let arguments = ["-E", "!dontUseCopy", "-b", "dc=example,dc=com", filter, "1.1"];
@@ -82,4 +82,41 @@ fn a_flood_of_such_reads_holds_up_no_writer() {
     });
     assert_equal(&all);
     assert_eq!(crate::count(&all[1], "w"), 20);
+}
+
+#[test]
+fn a_server_with_a_limit_gives_no_data_that_is_older() {
+    let mut etcd = Etcd::start(1).unwrap();
+    let config = configuration(&etcd, "").replacen("timeout=3", "timeout=3 age=2", 1);
+    let bounded = Server::start(Flavor::Ironbark, &config).unwrap();
+    let other = node(&etcd, "");
+    bounded.ldapadd(TOP).unwrap().success().unwrap();
+    let read = |server: &Server| {
+        server.client(
+            "ldapsearch",
+            &Credentials::ROOT,
+            &["-b", "ou=people,dc=example,dc=com"],
+            "",
+        )
+    };
+    let code = |server: &Server| read(server).unwrap().code();
+    let answers = wait::until(|| (code(&bounded) == Some(0)).then_some(()));
+    assert!(answers.is_some(), "{}", bounded.log());
+
+    etcd.kill(0).unwrap();
+    let refused = wait::until(|| (code(&bounded) == Some(51)).then_some(read(&bounded).unwrap()));
+    let refused = refused.expect("it becomes too old");
+    assert!(
+        refused.stderr.contains("may be older than allowed"),
+        "{}",
+        refused.stderr
+    );
+    // What is of no database, and a server without the limit, are not concerned.
+    let root = bounded.client("ldapwhoami", &Credentials::Anonymous, &[], "").unwrap();
+    assert_eq!(root.code(), Some(0), "{}", root.stderr);
+    assert_eq!(code(&other), Some(0));
+    etcd.launch(0).unwrap();
+    etcd.wait_for_answer().unwrap();
+    let answers = wait::until(|| (code(&bounded) == Some(0)).then_some(()));
+    assert!(answers.is_some(), "{}", bounded.log());
 }

@@ -167,13 +167,13 @@ pub(crate) enum WriterCommand {
 pub(crate) struct Queued {
     pub(crate) task: Box<dyn WriteTask>,
     /// `None` for the server's own writes.
-    _share: Option<Share>,
+    share: Option<Share>,
 }
 
 impl Queued {
     /// A write of the server itself. It takes no room from clients.
     pub(crate) fn of_server(task: Box<dyn WriteTask>) -> Self {
-        Self { task, _share: None }
+        Self { task, share: None }
     }
 }
 
@@ -278,7 +278,7 @@ impl WriterHandle {
 
     /// Whether writes of clients wait beside these.
     pub(crate) fn has_more_than(&self, group: &[Queued]) -> bool {
-        let shares = group.iter().filter_map(|queued| queued._share.as_ref());
+        let shares = group.iter().filter_map(|queued| queued.share.as_ref());
         self.waiting.octets.load(Ordering::Relaxed) > shares.map(|share| share.octets).sum()
     }
 
@@ -297,7 +297,7 @@ impl WriterHandle {
         }
         let queued = Queued {
             task,
-            _share: Some(share),
+            share: Some(share),
         };
         self.queue
             .send(WriterCommand::Task(queued))

@@ -12,6 +12,8 @@ refusals! {
         TooOld => UNAVAILABLE, "database is older than the log of the cluster; see the log of the server";
         /// A later version of this program has made the log.
         Newer => UNAVAILABLE, "the log of the cluster is of a later version; this server must be upgraded";
+        /// Reads are bounded, and etcd was not heard of for longer.
+        Old => BUSY, "the data may be older than allowed: this server does not hear from its cluster";
         /// No turn, or no answer, in time.
         Late => BUSY, "the log of the cluster does not answer; nothing was changed";
         /// The change may have been made.

@@ -5,20 +5,24 @@
 //! share one confirmation.
 //!
 //! Nothing is read meanwhile, so nothing is told but that the log answers. As a write, it takes room in the queue.
+//!
+//! With `age`, reads without the control are refused while the database may be older than that.
 
 use std::sync::Arc;
 
+use ironbark_config::Operations;
 use ironbark_store::{ChangeRecord, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::{
     NamingContext, OperationError,
     backend::{
-        queue::{Outcome, Served, WriteTask},
+        queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
     },
     outcome::given::Answer,
     overlay::{Decision, IncomingRequest, Overlay, RequestHooks},
+    refusal::ClusterRefusal,
     result::OperationResult,
 };
 
@@ -38,20 +42,34 @@ pub(crate) fn newest() -> Arc<Overlay> {
 
 impl RequestHooks for Newest {
     fn decide(&self, request: &IncomingRequest<'_>) -> Decision {
-        let Some(writer) = request
-            .context
-            .backend
-            .own_writer()
-            .filter(|_| request.controls.dont_use_copy.is_some())
-        else {
+        let Some(writer) = request.context.backend.own_writer() else {
             return Decision::Continue;
         };
+        if request.controls.dont_use_copy.is_none() {
+            return bounded(request, writer);
+        }
         let (reply, decided) = oneshot::channel();
         match writer.submit(Box::new(Wait { reply })) {
             Ok(()) => Decision::Elsewhere(decided),
             Err((error, _)) => refusal(error),
         }
     }
+}
+
+/// The operations whose answer is about what the database has.
+const READS: [Operations; 3] = [Operations::BIND, Operations::COMPARE, Operations::SEARCH];
+
+/// Refuses a read if the database may be older than its settings allow.
+fn bounded(request: &IncomingRequest<'_>, writer: &WriterHandle) -> Decision {
+    let cluster = request.context.settings.cluster.as_ref();
+    let Some(age) = cluster.and_then(|cluster| cluster.age) else {
+        return Decision::Continue;
+    };
+    let is_fresh = || writer.log().get().is_some_and(|log| !log.may_be_older_than(age));
+    if !READS.contains(&request.kind()) || is_fresh() {
+        return Decision::Continue;
+    }
+    refusal(ClusterRefusal::Old.into())
 }
 
 fn refusal(error: OperationError) -> Decision {

@@ -168,7 +168,8 @@ pub(crate) const ROWS: &[Setting] = &[
              has it, and any of the servers takes writes. The URLs are those of etcd's members. Keywords: `prefix` (what \
              the names of keys in etcd begin with, `/ironbark`), `user` and `password` of etcd, `timeout` (seconds that a \
              write waits for etcd, 5), `room` (MiB that etcd may take before the older half of the log is deleted from \
-             it, 512), `copy` (host:port at which this server waits for a copy of another server's database if it \
+             it, 512), `age` (seconds: searches, compares and binds are answered `busy` while the database may lack \
+             changes that are older; by default they are answered), `copy` (host:port at which this server waits for a copy of another server's database if it \
              needs one; by default the address from which it reaches etcd, and any port), and those of TLS as in `syncrepl`: `tls_cacert`, `tls_cert`, `tls_key`, \
              `tls_reqcert` and so on. docs/cluster.md tells the rest.",
         )
