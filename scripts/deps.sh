@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|cluster|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
+#   deps.sh [build|demo|cluster|ycsb|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
 #   cluster  a compiler, and the etcd of `make demo-cluster`
+#   ycsb     a compiler, and what scripts/bench/ycsb.sh runs besides: etcd, Java 17 and Maven
 #   test     everything that the tests and benchmarks need (the default)
 #   gssapi   that and what the feature gssapi is built and tested with
 #   packages what Debian packages are built and tested with
@@ -33,6 +34,9 @@ case "$PURPOSE" in
     ;;
   cluster)
     packages+=(etcd-client etcd-server python3)
+    ;;
+  ycsb)
+    packages+=(curl default-jdk-headless etcd-server maven python3)
     ;;
   test | gssapi)
     packages+=(
@@ -70,7 +74,7 @@ case "$PURPOSE" in
     )
     ;;
   *)
-    echo "usage: $0 [build|demo|cluster|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
+    echo "usage: $0 [build|demo|cluster|ycsb|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
     exit 2
     ;;
 esac

@@ -49,10 +49,13 @@ ironbark_start() {
   done
 }
 
-# ironbark_client LATEST: arguments of YCSB, a line each.
+# ironbark_client COLUMN: arguments of YCSB, a line each.
 ironbark_client() {
-  printf '%s\n' -db IronbarkClient -p "ldap.urls=$(node_url 1),$(node_url 2),$(node_url 3)" -p "ldap.suffix=$SUFFIX" \
-    -p "ldap.name=$ROOT" -p "ldap.password=$PASSWORD" -p "ldap.latest=$1"
+  local urls latest=false
+  urls=$(node_url 1),$(node_url 2),$(node_url 3)
+  case $1 in *-one) urls=$(node_url 1) ;; *-latest) latest=true ;; esac
+  printf '%s\n' -db IronbarkClient -p "ldap.urls=$urls" -p "ldap.suffix=$SUFFIX" -p "ldap.name=$ROOT" -p "ldap.password=$PASSWORD" \
+    -p "ldap.latest=$latest"
 }
 
 # ironbark_settled: until all servers have all changes.

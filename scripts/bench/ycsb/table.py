@@ -1,16 +1,18 @@
 """Figures of YCSB's answers.
 
     table.py check FILE OPERATION COUNT    status 1 unless so many operations were done, all of them well
-    table.py tables FOLDER                 Markdown of the results of ycsb.sh
+    table.py tables FOLDER PAGE            puts the results of ycsb.sh between the marks <!-- ycsb --> of a page
 """
 import collections
 import pathlib
+import re
 import statistics
 import sys
 
 COLUMNS = {
     "ironbark": "Ironbark",
     "ironbark-latest": "Ironbark, don't use copy",
+    "ironbark-one": "Ironbark, all at one server",
     "cassandra-quorum": "Cassandra, QUORUM, batch",
     "cassandra-quorum-periodic": "Cassandra, QUORUM, periodic",
     "cassandra-one-periodic": "Cassandra, ONE, periodic",
@@ -62,10 +64,14 @@ def rates(folder):
                 if found is None:
                     continue
                 bad = failures(found)
+                cpu = float((folder / f"{column}.{workload}.{threads}.cpu").read_text())
+                operations = found["OVERALL", "Throughput(ops/sec)"] * found["OVERALL", "RunTime(ms)"] / 1000
                 lines.append([NAMES[workload], title + (f" ({bad:,.0f} failed)" if bad else ""),
                               f"{found['OVERALL', 'Throughput(ops/sec)']:,.0f}",
-                              milliseconds(found, "READ"), milliseconds(found, "UPDATE")])
-        yield rows([f"{threads} threads", "store", "operations a second", "reads: p50, p99 ms", "updates: p50, p99 ms"], lines)
+                              milliseconds(found, "READ"), milliseconds(found, "UPDATE"),
+                              f"{cpu * 1e6 / operations:,.0f}"])
+        yield rows([f"{threads} threads", "store", "operations a second", "reads: p50, p99 ms", "updates: p50, p99 ms",
+                    "processor time of all servers, µs an operation"], lines)
 
 
 def sizes(path):
@@ -78,28 +84,23 @@ def sizes(path):
     return {name: [statistics.median(column) * 1024 / 1e6 for column in zip(*values)] for name, values in by_name.items()}
 
 
-def load(folder):
+def numbers(values):
+    return ", ".join(f"{value:,.0f}" for value in values)
+
+
+def stores(folder):
     lines = []
     for store, title in STORES.items():
-        path = folder / f"{store}.load"
-        if not path.exists():
+        if not (folder / f"{store}.memory").exists():
             continue
-        disk, end = sizes(folder / f"{store}.disk"), sizes(folder / f"{store}.disk-end")
-        parts = ["ironbark/db", "etcd"] if store == "ironbark" else ["cassandra/data", "cassandra/commitlog"]
-        lines.append([title, f"{figures(path)['OVERALL', 'Throughput(ops/sec)']:,.0f}",
-                      *[f"{disk[part][0]:,.0f}, {end[part][0]:,.0f}" for part in parts]])
-    yield rows(["store", "inserts a second, 64 threads", "data, MB on disk of a copy: loaded, at the end",
-                "log (etcd, commit log), MB of a copy"], lines)
-
-
-def memory(folder):
-    lines = []
-    for column, title in COLUMNS.items():
-        path = folder / f"{column}.memory"
-        if path.exists():
-            for name, (resident, own) in sizes(path).items():
-                lines.append([title, name, f"{resident:,.0f}", f"{own:,.0f}"])
-    yield rows(["column", "process", "resident, MB", "of it not of files, MB"], lines)
+        rate = figures(folder / f"{store}.load")["OVERALL", "Throughput(ops/sec)"]
+        disks = [sizes(folder / f"{store}.{when}") for when in ("disk", "disk-end")]
+        memory = sizes(folder / f"{store}.memory")
+        data, log = ("ironbark/db", "etcd") if store == "ironbark" else ("cassandra/data", "cassandra/commitlog")
+        lines.append([title, f"{rate:,.0f}", numbers(disk[data][0] for disk in disks), numbers(disk[log][0] for disk in disks),
+                      "; ".join(f"{name} {numbers(values)}" for name, values in memory.items())])
+    return rows(["store", "inserts a second, 64 threads", "data, MB a copy: loaded, at the end", "log, MB a copy: loaded, at the end",
+                 "memory, MB a process: resident, of it not of files"], lines)
 
 
 def main():
@@ -109,8 +110,14 @@ def main():
         if failures(found) or good != int(sys.argv[4]):
             sys.exit(f"{good:.0f} of {sys.argv[4]} done, {failures(found):.0f} failed: {sys.argv[2]}")
         return
-    folder = pathlib.Path(sys.argv[2])
-    print("\n\n".join([*rates(folder), *load(folder), *memory(folder)]))
+    folder, page = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    text = "\n\n".join([(folder / "conditions").read_text().strip(), *rates(folder), stores(folder)])
+    old = page.read_text()
+    new, count = re.subn(r"(?s)(?<=<!-- ycsb -->\n).*(?=<!-- /ycsb -->)", lambda _: f"\n{text}\n\n", old)
+    print(text)
+    if count != 1:
+        sys.exit(f"{page} has no place for it")
+    page.write_text(new)
 
 
 if __name__ == "__main__":
