@@ -199,7 +199,7 @@ fn apply(
 }
 
 /// A change that another server has made. Followers get it like a write of this one.
-struct Foreign;
+pub(super) struct Foreign;
 
 impl Foreign {
     fn ended(record: &ChangeRecord) -> (Queued, Outcome) {

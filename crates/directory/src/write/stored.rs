@@ -177,6 +177,8 @@ fn gather(
     loop {
         match next {
             WriterCommand::Task(queued) => group.push(queued),
+            // The commit of the group applies first what the log has brought.
+            WriterCommand::Received if !group.is_empty() => {}
             other => return Some(other),
         }
         if group.len() >= limit {
@@ -455,5 +457,49 @@ fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) 
                 tracing::error!(target: "any", "files of a database say what was refused, until it is started again: {error}");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::write::clustered::Foreign;
+
+    fn write() -> WriterCommand {
+        WriterCommand::Task(Queued::of_server(Box::new(Foreign)))
+    }
+
+    /// The writes of the group, and the order that ended it.
+    fn group_of(orders: Vec<WriterCommand>) -> (usize, Option<WriterCommand>) {
+        let (sender, receiver) = channel();
+        for order in orders {
+            sender.send(order).unwrap();
+        }
+        let (first, mut group) = (receiver.recv().unwrap(), Vec::new());
+        let end = gather(first, &receiver, &mut group, GROUP_LIMIT);
+        (group.len(), end)
+    }
+
+    #[test]
+    fn what_other_servers_append_does_not_end_a_group() {
+        let (writes, end) = group_of(vec![write(), WriterCommand::Received, write(), WriterCommand::Received]);
+        assert_eq!(writes, 2);
+        assert!(end.is_none());
+    }
+
+    #[test]
+    fn what_other_servers_append_is_applied_without_writes_too() {
+        let (writes, end) = group_of(vec![WriterCommand::Received, write()]);
+        assert_eq!(writes, 0);
+        assert!(matches!(end, Some(WriterCommand::Received)));
+    }
+
+    #[test]
+    fn the_end_of_the_writer_ends_a_group() {
+        let (writes, end) = group_of(vec![write(), WriterCommand::Received, WriterCommand::Close, write()]);
+        assert_eq!(writes, 1);
+        assert!(matches!(end, Some(WriterCommand::Close)));
     }
 }
