@@ -60,6 +60,7 @@ stop() {
   PIDS=()
 }
 trap stop EXIT
+trap 'exit 1' INT TERM
 
 check_tools() {
   local tool version

@@ -69,7 +69,7 @@ def rates(folder):
                 lines.append([NAMES[workload], title + (f" ({bad:,.0f} failed)" if bad else ""),
                               f"{found['OVERALL', 'Throughput(ops/sec)']:,.0f}",
                               milliseconds(found, "READ"), milliseconds(found, "UPDATE"),
-                              f"{cpu * 1e6 / operations:,.0f}"])
+                              f"{cpu * 1e6 / operations:,.0f}" if operations else "–"])
         yield rows([f"{threads} threads", "store", "operations a second", "reads: p50, p99 ms", "updates: p50, p99 ms",
                     "processor time of all servers, µs an operation"], lines)
 
