@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ironbark_directory::{Append, Seat};
 use ironbark_runtime::Clock;
+use ironbark_store::LogPlace;
 use tokio::{
     sync::mpsc::UnboundedReceiver,
     time::{Duration, sleep},
@@ -17,7 +18,7 @@ use crate::{
         json::{Compare, KeyValue, Octets, Operation, RangeRequest, Txn},
     },
     keys::Keys,
-    log::{Order, ServerId, Shared},
+    log::{AppendOrder, Order, ServerId, Shared},
     place,
 };
 
@@ -54,6 +55,14 @@ impl Appender {
     /// Serves until the log is taken from the writer.
     pub(crate) async fn serve(mut self, mut orders: UnboundedReceiver<Order>) {
         while let Some(order) = orders.recv().await {
+            let order = match order {
+                Order::Append(order) => order,
+                Order::End { patience, reply } => {
+                    // The writer may have given up.
+                    let _ = reply.send(self.end(patience).await);
+                    continue;
+                }
+            };
             let end = self.append(&order).await;
             if !order.batch.is_empty() {
                 self.shared.count(end);
@@ -65,7 +74,7 @@ impl Appender {
 
     /// Appends until it is known what has become of it, or time is up. An attempt may be repeated: the log takes a
     /// batch once.
-    async fn append(&mut self, order: &Order) -> Append {
+    async fn append(&mut self, order: &AppendOrder) -> Append {
         let begun = self.clock.monotonic();
         let mut was_sent = false;
         loop {
@@ -89,7 +98,25 @@ impl Appender {
         }
     }
 
-    async fn attempt(&mut self, order: &Order, was_sent: bool) -> Attempt {
+    /// The end of the log, which a majority of etcd confirms.
+    async fn end(&mut self, patience: Duration) -> Option<LogPlace> {
+        let begun = self.clock.monotonic();
+        loop {
+            let found = self.etcd.range(&RangeRequest::one(&self.keys.tail)).await;
+            let place = found.ok().and_then(|found| place::read(&found.kvs.first()?.value.0));
+            if let Some(place) = place {
+                self.shared.reaches(place.position.sequence);
+                return Some(place);
+            }
+            self.shared.count_failure();
+            if self.clock.monotonic().saturating_since(begun) + AGAIN > patience {
+                return None;
+            }
+            sleep(AGAIN).await;
+        }
+    }
+
+    async fn attempt(&mut self, order: &AppendOrder, was_sent: bool) -> Attempt {
         let absent = self.shared.take_absent();
         let mut value = entry::encode(order.place.chain, Content::Whole(&order.batch));
         if order.batch.len() > PART {
@@ -153,7 +180,7 @@ impl Appender {
     }
 
     /// Whether the place is still the end of the log.
-    async fn confirm(&mut self, order: &Order) -> Attempt {
+    async fn confirm(&mut self, order: &AppendOrder) -> Attempt {
         let keys = &self.keys;
         let next = keys.batch(order.place.position.sequence + 1);
         let leaves = self.place_in_line.is_held.then(|| Operation::delete(&self.wanted(0)));
@@ -176,7 +203,7 @@ impl Appender {
     }
 
     /// Another batch is behind the place, or an earlier attempt of the same one.
-    async fn refused(&mut self, order: &Order, batches: &[KeyValue], was_sent: bool) -> Append {
+    async fn refused(&mut self, order: &AppendOrder, batches: &[KeyValue], was_sent: bool) -> Append {
         let first = self.keys.batch(order.place.position.sequence + 1);
         let own = entry::mark(&order.batch);
         let at_place = batches.first().filter(|pair| pair.key.0 == first.as_bytes());
@@ -201,7 +228,7 @@ impl Appender {
         if was_sent { Append::Unknown } else { Append::Away }
     }
 
-    async fn put_parts(&mut self, order: &Order) -> Result<Content<'static>, Failure> {
+    async fn put_parts(&mut self, order: &AppendOrder) -> Result<Content<'static>, Failure> {
         let mark = entry::mark(&order.batch).unwrap_or_default();
         let base = self.keys.parts(order.place.position.sequence + 1, mark);
         let mut count = 0;

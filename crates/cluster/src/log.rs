@@ -29,7 +29,18 @@ const GRACE: Duration = Duration::from_secs(3);
 pub(crate) type ServerId = [u8; 8];
 
 /// What the writer asks of the session.
-pub(crate) struct Order {
+pub(crate) enum Order {
+    /// To append a batch, or to confirm a place.
+    Append(AppendOrder),
+    /// The end of the log.
+    End {
+        patience: Duration,
+        reply: SyncSender<Option<LogPlace>>,
+    },
+}
+
+/// What is to be appended, and where.
+pub(crate) struct AppendOrder {
     pub(crate) place: LogPlace,
     /// What is appended; empty: nothing, the place is confirmed.
     pub(crate) batch: Vec<u8>,
@@ -153,19 +164,22 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// A batch of the log. `chain` is that of the place for which it was made.
-    pub(crate) fn received(&self, chain: [u8; 16], received: Received) {
+    /// A batch of the log. `chain` is that of the place for which it was made. Returns whether the writer has to apply
+    /// it.
+    pub(crate) fn received(&self, chain: [u8; 16], received: Received) -> bool {
         let first = received.batch.first().sequence;
         let server = received.batch.mark.first_chunk::<8>().copied();
         let mut state = self.state();
         state.last = state.last.max(received.behind.position.sequence);
         state.ahead.retain(|one| Some(*one) != server);
-        if first > state.place.position.sequence && !state.waiting.contains_key(&first) {
+        let is_news = first > state.place.position.sequence && !state.waiting.contains_key(&first);
+        if is_news {
             state.octets += received.octets;
             let received = Arc::new(received);
             state.waiting.insert(first, Waiting { chain, received });
         }
         self.changed.notify_all();
+        is_news
     }
 
     /// What is known, for those who watch.
@@ -216,6 +230,13 @@ impl Shared {
         self.state().copied = copied;
     }
 
+    /// The log has this change.
+    pub(crate) fn reaches(&self, last: u64) {
+        let mut state = self.state();
+        state.last = state.last.max(last);
+        self.changed.notify_all();
+    }
+
     /// Whether the log of this generation is followed.
     pub(crate) fn follows(&self, generation: u64) -> bool {
         let state = self.state();
@@ -257,7 +278,7 @@ pub(crate) struct Log {
 impl Log {
     fn order(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
         let (reply, answer) = sync_channel(1);
-        let order = Order {
+        let order = AppendOrder {
             place,
             batch: batch.to_vec(),
             last,
@@ -265,7 +286,7 @@ impl Log {
             patience,
             reply,
         };
-        if self.orders.send(order).is_err() {
+        if self.orders.send(Order::Append(order)).is_err() {
             return Append::Away;
         }
         // The session has had the order: without its word nobody knows.
@@ -353,6 +374,12 @@ impl CommitLog for Log {
 
     fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
         self.order(place, &[], place.position.sequence, false, patience)
+    }
+
+    fn end(&self, patience: Duration) -> Option<LogPlace> {
+        let (reply, answer) = sync_channel(1);
+        self.orders.send(Order::End { patience, reply }).ok()?;
+        answer.recv_timeout(patience + GRACE).ok().flatten()
     }
 
     fn may_be_older_than(&self, age: Duration) -> bool {

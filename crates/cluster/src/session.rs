@@ -55,6 +55,8 @@ pub(crate) struct Session {
 pub(crate) const FORMAT: &str = "1";
 /// The longest wait before a copy is asked for again.
 const COPY_AGAIN: Duration = Duration::from_mins(1);
+/// How often a server that waits for a copy looks whether it needs one.
+const LOOK: Duration = Duration::from_secs(2);
 
 impl Session {
     /// A session for a database that is at `place`.
@@ -150,8 +152,7 @@ impl Session {
                 Stop::TooOld(end, why) => {
                     self.shared.close(Closed::TooOld);
                     self.say(&mut said, why);
-                    match self.fetcher().fetch(end).await {
-                        // The session of the new database begins.
+                    match self.copy_or_log(&mut etcd, end).await {
                         Ok(()) => continue,
                         Err(why) => {
                             wait = (wait * 8).min(COPY_AGAIN);
@@ -178,6 +179,34 @@ impl Session {
             tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
             *said = text;
         }
+    }
+
+    /// Gets a copy, and then the session of the new database begins. Or returns when the log has what the database
+    /// lacks after all: somebody has mended etcd.
+    async fn copy_or_log(&self, etcd: &mut Etcd, end: LogPlace) -> Result<(), String> {
+        let fetcher = self.fetcher();
+        let mut copy = std::pin::pin!(fetcher.fetch(end));
+        loop {
+            tokio::select! {
+                copied = &mut copy => return copied,
+                () = sleep(LOOK) => {
+                    let comes = self.shared.status("").copied.is_some();
+                    if !comes && self.log_has_next(etcd).await.unwrap_or(false) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the log has what the database lacks.
+    async fn log_has_next(&self, etcd: &mut Etcd) -> Result<bool, Stop> {
+        let ((tail, _), place) = (self.tail(etcd).await?, self.shared.place());
+        Self::check(&place, &tail)?;
+        let next = self.keys.batch(place.position.sequence + 1);
+        let found = etcd.range(&RangeRequest::one(&next)).await?;
+        let made_for = found.kvs.first().and_then(|pair| entry::read(&pair.value.0));
+        Ok(tail == place || made_for.is_some_and(|(chain, _)| chain == place.chain))
     }
 
     fn fetcher(&self) -> Fetcher {
@@ -224,8 +253,7 @@ impl Session {
         }
         let mut any = false;
         for event in watched.events.iter().filter(|event| event.kind != "DELETE") {
-            deliver(&self.keys, &self.shared, parts, &event.kv).await?;
-            any = true;
+            any |= deliver(&self.keys, &self.shared, parts, &event.kv).await?;
         }
         if any {
             self.seat.call();

@@ -160,3 +160,30 @@ fn a_copy_comes_to_the_place_that_the_settings_name() {
     other.wait_for_log(&format!("waits at 127.0.0.1 port {port}")).unwrap();
     assert_equal(&[first, other]);
 }
+
+#[test]
+fn a_server_that_waits_for_a_copy_goes_on_when_the_log_is_mended() {
+    let etcd = Etcd::start(1).unwrap();
+    let server = node(&etcd, "");
+    server.ldapadd(TOP).unwrap().success().unwrap();
+    let tail = etcd
+        .etcdctl(&["get", "--print-value-only", &format!("{BASE}/tail")])
+        .unwrap()
+        .stdout;
+    let words: Vec<_> = tail.trim_end().split(' ').collect();
+    let put_tail = |value: &str| {
+        etcd.etcdctl(&["put", &format!("{BASE}/tail"), value])
+            .unwrap()
+            .success()
+            .unwrap()
+    };
+    let mut server = server;
+    server.stop().unwrap();
+    put_tail(&format!("{} 9 {}", words[0], words[2]));
+    server.launch().unwrap();
+    server.wait_for_log("for a copy of another server's database").unwrap();
+    put_tail(tail.trim_end());
+    let goes_on = wait::until(|| (server.ldapadd(&person("bob")).ok()?.code() == Some(0)).then_some(()));
+    assert!(goes_on.is_some(), "{}", server.log());
+    assert_eq!(staged(&server), 0);
+}

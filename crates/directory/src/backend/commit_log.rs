@@ -33,6 +33,9 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     /// Asks a majority whether `place` is still the end of the log: [`Append::Committed`] if it is.
     fn confirm(&self, place: LogPlace, patience: Duration) -> Append;
 
+    /// The end of the log, as a majority of etcd has it now; `patience` at most. `None`: it does not answer.
+    fn end(&self, patience: Duration) -> Option<LogPlace>;
+
     /// Whether the database may lack changes that were made longer ago than this. It costs next to nothing.
     fn may_be_older_than(&self, age: Duration) -> bool;
 

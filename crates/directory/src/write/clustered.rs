@@ -85,10 +85,15 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
     let Some((writer, log)) = writer.and_then(|writer| Some((writer, writer.log().get()?))) else {
         return refuse_all(ClusterRefusal::NotJoined.into());
     };
-    let begun = directory.monotonic_micros();
+    let deadline = Deadline::new(directory, log.patience());
+    if group.iter().all(|queued| queued.task.reads_newest()) {
+        return match wait_for_end(directory, site, &**log, &deadline) {
+            Ok(()) => group.iter().map(|_| nothing_done()).collect(),
+            Err(error) => refuse_all(error),
+        };
+    }
     loop {
-        let waited = Duration::from_micros(directory.monotonic_micros().saturating_sub(begun));
-        let patience = log.patience().saturating_sub(waited);
+        let patience = deadline.left(directory);
         if patience.is_zero() {
             return refuse_all(ClusterRefusal::Late.into());
         }
@@ -111,6 +116,67 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
             return outcomes;
         }
     }
+}
+
+/// Until when a group may wait.
+struct Deadline {
+    begun: u64,
+    patience: Duration,
+}
+
+impl Deadline {
+    fn new(directory: &Directory, patience: Duration) -> Self {
+        let begun = directory.monotonic_micros();
+        Self { begun, patience }
+    }
+
+    fn left(&self, directory: &Directory) -> Duration {
+        let waited = directory.monotonic_micros().saturating_sub(self.begun);
+        self.patience.saturating_sub(Duration::from_micros(waited))
+    }
+}
+
+/// Waits until the database has all that the log has now. Reads need no turn for it, and are not overtaken.
+fn wait_for_end(
+    directory: &Arc<Directory>,
+    site: &mut Site<'_>,
+    log: &dyn CommitLog,
+    deadline: &Deadline,
+) -> Result<(), OperationError> {
+    let before = catch_up(directory, site, log)?;
+    let end = log.end(deadline.left(directory)).ok_or(ClusterRefusal::Late)?;
+    if end.position.sequence < before.position.sequence {
+        return Err(ClusterRefusal::Diverged.into());
+    }
+    loop {
+        let place = catch_up(directory, site, log)?;
+        // A new database takes the number of the log first.
+        let is_there = place.position.generation != 0 && place.position.sequence >= end.position.sequence;
+        let is_other = place.position.generation != end.position.generation
+            || place.position.sequence == end.position.sequence && place.chain != end.chain;
+        if is_there && is_other {
+            return Err(ClusterRefusal::Diverged.into());
+        }
+        if is_there {
+            return Ok(());
+        }
+        match log.turn(place, deadline.left(directory)) {
+            Turn::Behind => {}
+            // It cannot be: the log is known to have more.
+            Turn::Mine => return Err(ClusterRefusal::Late.into()),
+            Turn::Closed(closed) => return Err(ClusterRefusal::from(closed).into()),
+        }
+    }
+}
+
+/// The end of a task that has changed nothing.
+fn nothing_done() -> Outcome {
+    let executed = Executed {
+        record: ChangeRecord::default(),
+        lifts_restriction: false,
+        has_notes: false,
+    };
+    Outcome::Done(Success::default(), executed)
 }
 
 /// Applies what the log has brought, if the database is part of a cluster.
