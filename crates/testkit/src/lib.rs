@@ -42,7 +42,7 @@ pub use clients::Credentials;
 pub use command::Outcome;
 pub use ds389::Ds389;
 pub use error::TestkitError;
-pub use etcd::Etcd;
+pub use etcd::{Etcd, Place};
 pub use kdc::Kdc;
 pub use layout::Layout;
 pub use ldif::{NormalizedLdif, assert_ldif_eq, difference};
