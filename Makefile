@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -59,6 +59,9 @@ soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and 
 MINUTES ?= 60
 fuzz: deps ## Fuzz every parser, and operations beside a model, for an hour in all (MINUTES=...); scripts/fuzz.sh has the settings
 	@scripts/fuzz.sh $(MINUTES)
+
+test-cluster-faults: deps ## Faults of all kinds strike a cluster under load for an hour (MINUTES=..., SEED=...); a judge reads what clients saw
+	MINUTES=$(MINUTES) $(CARGO) test --package ironbark-acceptance --locked --test cluster history
 
 image: ## Build the container image target/ironbark-image.tar with buildah, without a daemon (docs/container.md)
 	@scripts/deps.sh image

@@ -56,6 +56,7 @@ case "$PURPOSE" in
       python3-prometheus-client # its parser reads what /metrics says
       slapd               # the reference server
       slapd-contrib       # its further modules: smbk5pwd
+      strace              # makes the disks of a cluster slow
       valgrind            # its callgrind counts the instructions of the hot paths
     )
     ;;
@@ -82,7 +83,7 @@ case "$PURPOSE" in
   test | gssapi | packages | systemd | arm64 | tarball)
     packages+=(
       apparmor            # checks its profile
-      iproute2            # sets up the loopback of a clean system
+      iproute2            # sets up the loopback of a clean system, and the links of a cluster under test
       lintian             # checks the packages
       mmdebstrap          # makes the clean system
       systemd             # checks the units

@@ -1,12 +1,11 @@
-"""Clients of a cluster that change and read values, and a judge of what they have seen.
+"""Clients of a cluster that change and read values, and write down what they see.
 
-    history.py run FILE URL...      until its input ends: writes the history, a line of JSON for each operation
-    history.py judge FILE URL...    reads it, and prints what cannot have been; nothing: all is well
+    history.py FILE URL...      until its input ends: a line of JSON for each operation. judge.py reads it
 
 Each register is an entry, and its value its description. A change replaces a value that is expected (assertion control,
-RFC 4528) by one that nobody else ever writes. Reads have the control don't use copy (RFC 6171). So the values of a
-register form a chain, and the times of the operations say whether the history is linearizable: whether each operation
-may have happened at one moment between its begin and its end.
+RFC 4528) by one that nobody else ever writes; a transaction (RFC 5805) does so with two registers. Reads have the
+control don't use copy (RFC 6171). Others have not: they see all registers of a node at one moment, maybe an old one, and
+must always be answered.
 """
 import json
 import random
@@ -15,24 +14,39 @@ import threading
 import time
 
 import ldap
-from ldap.controls import LDAPControl
+from ldap.controls import LDAPControl, RequestControl
 from ldap.controls.libldap import AssertionControl
+from ldap.extop import ExtendedRequest
 
 REGISTERS = 4
 CLIENTS_OF_A_NODE = 3
+PEOPLE = "ou=people,dc=example,dc=com"
 ROOT, PASSWORD = "cn=Manager,dc=example,dc=com", "secret"
 NEWEST = LDAPControl("1.3.6.1.1.22", True)
-SURE = (ldap.BUSY,)
+PART = RequestControl("1.3.6.1.1.21.2", True, b"")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# How long a client waits for an answer, and one of the reads that must not wait, in seconds.
+PATIENCE, LOCAL_PATIENCE = 8, 30
+# Reads of a node's own copy in a second, at most.
+LOCAL_READS = 10
+
+
+class Extended(ExtendedRequest):
+    def __init__(self, oid, value):
+        super().__init__(oid, value)
+
+    def encodedRequestValue(self):
+        return self.requestValue
 
 
 def name(register):
-    return f"uid=r{register},ou=people,dc=example,dc=com"
+    return f"uid=r{register},{PEOPLE}"
 
 
-def connect(url):
+def connect(url, patience=PATIENCE):
     client = ldap.initialize(url)
     client.set_option(ldap.OPT_NETWORK_TIMEOUT, 2)
-    client.set_option(ldap.OPT_TIMEOUT, 8)
+    client.set_option(ldap.OPT_TIMEOUT, patience)
     client.simple_bind_s(ROOT, PASSWORD)
     return client
 
@@ -42,48 +56,124 @@ def read(client, register):
     return found[0][1]["description"][0].decode()
 
 
-def work(url, number, ends, lock, out):
-    client, known, counter = None, {}, 0
-    choice = random.Random(number)
-    while not ends.is_set():
-        register = choice.randrange(REGISTERS)
-        kind = "read" if register not in known or choice.random() < 0.4 else "cas"
-        line = {"client": number, "kind": kind, "register": register, "begin": time.monotonic()}
-        if kind == "cas":
-            counter += 1
-            line.update(old=known[register], new=f"{number}-{counter}")
-        try:
-            client = client or connect(url)
-            line["begin"] = time.monotonic()
-            if kind == "read":
-                line["value"] = known[register] = read(client, register)
+def swap(client, register, old, new, controls=()):
+    condition = AssertionControl(True, f"(description={old})")
+    client.modify_ext_s(name(register), [(ldap.MOD_REPLACE, "description", [new.encode()])], serverctrls=[condition, *controls])
+
+
+class Client:
+    """One that changes and reads at one node."""
+
+    def __init__(self, url, node, number):
+        self.url, self.node, self.number = url, node, number
+        self.client, self.known, self.counter = None, {}, 0
+        self.choice = random.Random(number)
+
+    def plan(self):
+        """The next operation, as a line without times and outcome."""
+        register, other = self.choice.sample(range(REGISTERS), 2)
+        line = {"client": self.number, "node": self.node}
+        dice = self.choice.random()
+        if dice < 0.02:
+            self.counter += 1
+            return line | {"kind": "add", "name": f"a{self.number}-{self.counter}"}
+        if register not in self.known or dice < 0.4:
+            return line | {"kind": "read", "registers": [register]}
+        registers = [register, other] if dice < 0.55 and other in self.known else [register]
+        self.counter += 1
+        return line | {
+            "kind": "cas" if len(registers) == 1 else "txn",
+            "registers": registers,
+            "old": [self.known[one] for one in registers],
+            "new": f"{self.number}-{self.counter}",
+        }
+
+    def execute(self, line):
+        if line["kind"] == "add":
+            filler = "".join(self.choice.choices(LETTERS, k=2000))
+            entry = {"objectClass": "inetOrgPerson", "uid": line["name"], "cn": "a", "sn": "a", "description": filler}
+            values = [(kind, [value.encode()]) for kind, value in entry.items()]
+            self.client.add_s(f"uid={line['name']},{PEOPLE}", values)
+        elif line["kind"] == "read":
+            register, = line["registers"]
+            line["value"] = self.known[register] = read(self.client, register)
+        else:
+            changes = list(zip(line["registers"], line["old"]))
+            if line["kind"] == "cas":
+                (register, old), = changes
+                swap(self.client, register, old, line["new"])
             else:
-                condition = AssertionControl(True, f"(description={line['old']})")
-                change = [(ldap.MOD_REPLACE, "description", [line["new"].encode()])]
-                client.modify_ext_s(name(register), change, serverctrls=[condition])
-                known[register] = line["new"]
+                self.client.extop_s(Extended("1.3.6.1.1.21.1", None))
+                for register, old in changes:
+                    swap(self.client, register, old, line["new"], [PART])
+                self.client.extop_s(Extended("1.3.6.1.1.21.3", b"\x30\x02\x04\x00"))
+            for register, _ in changes:
+                self.known[register] = line["new"]
+
+    def step(self):
+        line = self.plan()
+        line["begin"] = time.monotonic()
+        try:
+            self.client = self.client or connect(self.url)
+            line["begin"] = time.monotonic()
+            self.execute(line)
             line["outcome"] = "ok"
         except ldap.ASSERTION_FAILED:
             line["outcome"] = "failed"
-            known.pop(register, None)
-        except SURE:
+        except ldap.BUSY:
             line["outcome"] = "refused"
         except ldap.LDAPError as error:
-            line["outcome"], line["error"] = "unknown", str(error)
-            known.pop(register, None)
-            client = None
+            line["outcome"], line["error"] = "unknown", repr(error)
+            self.client = None
+            # Not a flood of attempts at a node that is down.
             time.sleep(0.05)
+        if line["kind"] == "txn" and line["outcome"] != "ok":
+            # The connection may still be in the transaction.
+            self.client = None
+        if line["outcome"] not in ("ok", "refused"):
+            for register in line.get("registers", ()):
+                self.known.pop(register, None)
         line["end"] = time.monotonic()
-        with lock:
-            out.write(json.dumps(line) + "\n")
-            out.flush()
+        return line
+
+
+class Watcher:
+    """One that reads a node's own copy, whatever it has."""
+
+    def __init__(self, url, node, ends):
+        self.url, self.node, self.client, self.ends = url, node, None, ends
+
+    def step(self):
+        self.ends.wait(1 / LOCAL_READS)
+        line = {"kind": "local", "node": self.node, "begin": time.monotonic()}
+        try:
+            self.client = self.client or connect(self.url, LOCAL_PATIENCE)
+            line["begin"] = time.monotonic()
+            found = self.client.search_s(PEOPLE, ldap.SCOPE_ONELEVEL, "(|(uid=r0)(uid=r1)(uid=r2)(uid=r3))", ["description"])
+            values = sorted((dn, entry["description"][0].decode()) for dn, entry in found)
+            line.update(values=[value for _, value in values], outcome="ok")
+        except ldap.LDAPError as error:
+            line.update(outcome="unknown", error=str(error))
+            self.client = None
+        line["end"] = time.monotonic()
+        return line
 
 
 def run(path, urls):
     lock, ends = threading.Lock(), threading.Event()
+    nodes = list(enumerate(urls))
+    clients = [Client(url, node, node * 100 + number) for node, url in nodes for number in range(CLIENTS_OF_A_NODE)]
+    watchers = [Watcher(url, node, ends) for node, url in nodes]
+
+    def work(worker, out):
+        while not ends.is_set():
+            line = json.dumps(worker.step())
+            with lock:
+                out.write(line + "\n")
+                out.flush()
+
     with open(path, "w", encoding="ascii") as out:
-        clients = [(url, number * 100 + client) for number, url in enumerate(urls) for client in range(CLIENTS_OF_A_NODE)]
-        threads = [threading.Thread(target=work, args=(url, number, ends, lock, out)) for url, number in clients]
+        threads = [threading.Thread(target=work, args=(worker, out)) for worker in clients + watchers]
         for thread in threads:
             thread.start()
         sys.stdin.read()
@@ -92,78 +182,5 @@ def run(path, urls):
             thread.join()
 
 
-def chain(changes, last):
-    """The changes that have happened, from the first value to the last one."""
-    by_new = {change["new"]: change for change in changes}
-    happened, value = [], last
-    while value in by_new:
-        happened.append(by_new[value])
-        value = by_new[value]["old"]
-    return value, happened[::-1]
-
-
-def judge_register(register, lines, last):
-    changes = [line for line in lines if line["kind"] == "cas"]
-    first, happened = chain(changes, last)
-    if first != "begin":
-        yield f"register {register}: nobody wrote {first}"
-    place = {change["new"]: number for number, change in enumerate(happened)}
-    place["begin"] = -1
-    for change in changes:
-        is_there = change["new"] in place
-        if change["outcome"] == "ok" and not is_there:
-            yield f"acknowledged, and lost: {change}"
-        if change["outcome"] in ("failed", "refused") and is_there:
-            yield f"refused, and made: {change}"
-    latest_begin = 0.0
-    for change in happened:
-        # A change that ended before an earlier one of the chain began. One of unknown outcome may still happen.
-        if change["outcome"] == "ok" and change["end"] < latest_begin:
-            yield f"out of order: {change}"
-        latest_begin = max(latest_begin, change["begin"])
-    # When it is certain that a value is no longer there: the first end of a later change.
-    gone, earliest = [float("inf")] * (len(happened) + 1), float("inf")
-    for number in range(len(happened) - 1, -1, -1):
-        if happened[number]["outcome"] == "ok":
-            earliest = min(earliest, happened[number]["end"])
-        gone[number] = earliest
-    for line in lines:
-        value = line.get("value") if line["kind"] == "read" else line["old"]
-        if line["outcome"] not in ("ok", "failed"):
-            continue
-        if value not in place:
-            yield f"what was never there: {line}"
-            continue
-        at = place[value]
-        begun = 0.0 if at < 0 else happened[at]["begin"]
-        if line["outcome"] == "ok":
-            if line["end"] < begun:
-                yield f"seen before it was written: {line}"
-            if gone[at + 1] < line["begin"]:
-                yield f"an old value: {line}"
-        else:
-            certain = 0.0 if at < 0 else happened[at]["end"] if happened[at]["outcome"] == "ok" else float("inf")
-            next_begin = happened[at + 1]["begin"] if at + 1 < len(happened) else float("inf")
-            if certain < line["begin"] and next_begin > line["end"]:
-                yield f"refused, but the value was there all the time: {line}"
-
-
-def judge(path, urls):
-    with open(path, encoding="ascii") as history:
-        lines = [json.loads(line) for line in history]
-    for register in range(REGISTERS):
-        last = {read(connect(url), register) for url in urls}
-        if len(last) != 1:
-            print(f"register {register}: the nodes have {last}")
-            continue
-        for what in judge_register(register, [line for line in lines if line["register"] == register], last.pop()):
-            print(what)
-    outcomes = {}
-    for line in lines:
-        key = f"{line['kind']} {line['outcome']}"
-        outcomes[key] = outcomes.get(key, 0) + 1
-    print(json.dumps(outcomes, sort_keys=True), file=sys.stderr)
-
-
 if __name__ == "__main__":
-    {"run": run, "judge": judge}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    run(sys.argv[1], sys.argv[2:])

@@ -18,6 +18,7 @@ mod overlays;
 mod reads;
 mod secure;
 mod status;
+mod trial;
 mod writes;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};
