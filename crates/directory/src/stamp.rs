@@ -48,6 +48,16 @@ pub(crate) enum Ahead {
     TooFar,
 }
 
+impl Ahead {
+    fn of(clock: &Clock, csn: Csn) -> Self {
+        match csn.unix_micros().saturating_sub(clock.now().unix_micros()) {
+            ahead if ahead > TOO_FAR_MICROS => Self::TooFar,
+            ahead if ahead > MUCH_MICROS => Self::Much,
+            _ => Self::Little,
+        }
+    }
+}
+
 /// Microseconds by which clocks may differ. The second constant is the most that a CSN may lie ahead of the clock.
 const MUCH_MICROS: i64 = 60 * 1_000_000;
 const TOO_FAR_MICROS: i64 = 86_400 * 1_000_000;
@@ -92,17 +102,17 @@ impl StampGenerator {
     /// read always has a greater CSN than the entry, even if clocks differ. A CSN that lies too far ahead is not
     /// followed.
     pub(crate) fn observe(&self, clock: &Clock, csn: Csn) -> Ahead {
-        let ahead = csn.unix_micros().saturating_sub(clock.now().unix_micros());
-        if ahead > TOO_FAR_MICROS {
-            return Ahead::TooFar;
+        let ahead = Ahead::of(clock, csn);
+        if ahead != Ahead::TooFar {
+            self.follow(csn);
         }
+        ahead
+    }
+
+    /// Takes notice of a CSN as [`Self::observe`] does, however far it lies ahead.
+    pub(crate) fn follow(&self, csn: Csn) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = (*last).max((csn.unix_micros(), csn.change_count()));
-        if ahead > MUCH_MICROS {
-            Ahead::Much
-        } else {
-            Ahead::Little
-        }
     }
 
     /// The next `count` stamps (at most 16,777,216).
@@ -269,6 +279,11 @@ mod tests {
         assert_eq!(
             generator.next(&hand.clock()).csn,
             "20240301100000.000000Z#000001#002#000000"
+        );
+        generator.follow(Csn::parse(b"20240305000000.000000Z#000000#001#000000").expect("a CSN"));
+        assert_eq!(
+            generator.next(&hand.clock()).csn,
+            "20240305000000.000000Z#000001#002#000000"
         );
     }
 

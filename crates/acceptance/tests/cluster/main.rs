@@ -13,6 +13,7 @@ mod copies;
 mod faults;
 mod history;
 mod joining;
+mod links;
 mod outside;
 mod overlays;
 mod reads;

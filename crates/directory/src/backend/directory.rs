@@ -132,18 +132,34 @@ impl Directory {
     /// clock, or ours, is wrong, the log says so once a minute.
     pub(crate) fn observe_peer(&self, csn: Csn, peer: u16) -> bool {
         let ahead = self.observe_csn(csn);
-        if ahead != Ahead::Little && self.peer_clocks.is_news(peer, self.monotonic_micros()) {
-            let what = match ahead {
-                Ahead::TooFar => "more than a day ahead of the clock, and is refused",
-                Ahead::Much | Ahead::Little => "more than a minute ahead of the clock",
-            };
+        let what = match ahead {
+            Ahead::TooFar => "more than a day ahead of the clock, and is refused",
+            Ahead::Much | Ahead::Little => "more than a minute ahead of the clock",
+        };
+        self.tell_ahead(ahead, peer, || {
             let server = csn.server_id();
-            tracing::warn!(
-                target: "any",
-                "a change of server {server}, {csn}, sent by server {peer}, lies {what}: one of the clocks is wrong"
-            );
-        }
+            format!("a change of server {server}, {csn}, sent by server {peer}, lies {what}")
+        });
         ahead != Ahead::TooFar
+    }
+
+    /// Records the CSN of a change that the log of a cluster has. It is followed however wrong a clock is: all servers
+    /// of the cluster must take the change.
+    pub(crate) fn follow_csn(&self, csn: Csn) {
+        let ahead = self.observe_csn(csn);
+        if ahead == Ahead::TooFar {
+            self.stamps.follow(csn);
+        }
+        self.tell_ahead(ahead, csn.server_id(), || {
+            format!("a change of the cluster, {csn}, lies ahead of the clock")
+        });
+    }
+
+    /// Says in the log, once a minute for a peer, that a CSN lies far ahead.
+    fn tell_ahead(&self, ahead: Ahead, peer: u16, what: impl FnOnce() -> String) {
+        if ahead != Ahead::Little && self.peer_clocks.is_news(peer, self.monotonic_micros()) {
+            tracing::warn!(target: "any", "{}: one of the clocks is wrong", what());
+        }
     }
 
     /// Records the CSNs of a database. Thus new changes get greater CSNs than old ones, even if the clock was set back
@@ -152,11 +168,7 @@ impl Directory {
     /// # Errors
     /// The storage failed.
     pub(crate) fn observe_database(&self, database: &Database) -> Result<(), StoreError> {
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        let last = view.position()?.and_then(|(csn, _)| Csn::parse(csn.as_bytes()));
-        let vector = view.context_vector()?.unwrap_or_default();
-        for csn in vector.iter().chain(last) {
+        for csn in last_csns(database)? {
             let what = match self.observe_csn(csn) {
                 Ahead::Little => continue,
                 Ahead::Much => "lies ahead of the clock: one of the clocks is wrong",
@@ -165,6 +177,15 @@ impl Directory {
             let directory = database.options().directory.display();
             tracing::warn!(target: "any", "{directory}: the last change of server {}, {csn}, {what}", csn.server_id());
         }
+        Ok(())
+    }
+
+    /// Records the CSNs of a database of a cluster, as [`Self::follow_csn`].
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn follow_database(&self, database: &Database) -> Result<(), StoreError> {
+        last_csns(database)?.into_iter().for_each(|csn| self.follow_csn(csn));
         Ok(())
     }
 
@@ -200,4 +221,13 @@ impl Directory {
     pub(crate) fn hashing_pool(&self) -> &HashingPool {
         &self.hashing_pool
     }
+}
+
+/// The last CSN of each server in a database, and that of the last change.
+fn last_csns(database: &Database) -> Result<Vec<Csn>, StoreError> {
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let last = view.position()?.and_then(|(csn, _)| Csn::parse(csn.as_bytes()));
+    let vector = view.context_vector()?.unwrap_or_default();
+    Ok(vector.iter().chain(last).collect())
 }

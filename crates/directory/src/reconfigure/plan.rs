@@ -130,9 +130,11 @@ fn stored(
         }
         None => open::database(settings, &read.schema)?,
     };
-    directory
-        .observe_database(&opened.database)
-        .map_err(|source| failed(settings, source))?;
+    let observed = match settings.cluster {
+        Some(_) => directory.follow_database(&opened.database),
+        None => directory.observe_database(&opened.database),
+    };
+    observed.map_err(|source| failed(settings, source))?;
     let (writer, orders) = queue::queue();
     let (first, its_first) = channel();
     let for_writer = Arc::clone(directory);

@@ -16,8 +16,7 @@ use crate::{
         queue::{Outcome, Queued, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
-    refusal::{ClusterRefusal, Failure, WriteRefusal},
-    stamp::Ahead,
+    refusal::{ClusterRefusal, Failure},
 };
 
 /// Octets of batches that are applied in one transaction.
@@ -245,9 +244,7 @@ fn apply(
     transaction.log(log_mode(&served.context));
     let mut ended = Vec::new();
     for record in received.iter().flat_map(|one| &one.batch.records) {
-        if directory.observe_csn(record.csn) == Ahead::TooFar {
-            return Err(WriteRefusal::TooFarAhead.into());
-        }
+        directory.follow_csn(record.csn);
         if transaction.apply(record)? == Applied::Now {
             ended.push(Foreign::ended(record));
         }
