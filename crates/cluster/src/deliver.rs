@@ -33,9 +33,14 @@ pub(crate) fn malformed(key: &str) -> Stop {
     Stop::Closed(Closed::Diverged, format!("{key}: malformed, or of a later version"))
 }
 
-/// Hands a batch to the writer. `pair` is a key of the log with its value. Returns whether the writer has to apply it:
-/// our own comes back, too.
-pub(crate) async fn deliver(keys: &Keys, shared: &Shared, etcd: &mut Etcd, pair: &KeyValue) -> Result<bool, Stop> {
+/// Hands a batch to the writer. `pair` is a key of the log with its value. Returns the number of its last change, and
+/// whether the writer has to apply it: our own comes back, too.
+pub(crate) async fn deliver(
+    keys: &Keys,
+    shared: &Shared,
+    etcd: &mut Etcd,
+    pair: &KeyValue,
+) -> Result<(u64, bool), Stop> {
     let key = String::from_utf8_lossy(&pair.key.0);
     let (chain, content) = entry::read(&pair.value.0).ok_or_else(|| malformed(&key))?;
     let first = keys.number(&pair.key.0).ok_or_else(|| malformed(&key))?;
@@ -63,7 +68,8 @@ pub(crate) async fn deliver(keys: &Keys, shared: &Shared, etcd: &mut Etcd, pair:
         octets: batch.records.iter().map(ChangeRecord::octets).sum(),
         batch,
     };
-    Ok(shared.received(chain, received))
+    let last = received.behind.position.sequence;
+    Ok((last, shared.received(chain, received)))
 }
 
 /// Puts the parts of a batch together.

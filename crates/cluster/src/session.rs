@@ -8,7 +8,7 @@ use ironbark_runtime::{Clock, process::host_name};
 use ironbark_store::LogPlace;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     entry,
     etcd::{
         Etcd, Failure, Token, Watch,
-        json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, behind},
+        json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, Watched, behind},
     },
     freshness::Freshness,
     keys::Keys,
@@ -33,6 +33,9 @@ use crate::{
 const PAGE: i64 = 64;
 /// How often a batch is sent while its write waits. A member of etcd without a leader says nothing for long.
 const TRIES: u32 = 8;
+/// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
+/// the member of etcd have no leader.
+const SILENCE: Duration = Duration::from_secs(2);
 /// The first and the longest wait before etcd is tried again.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
@@ -236,29 +239,51 @@ impl Session {
         self.shared.joined(&tail);
         self.seat.call();
         tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.suffix, tail.position.sequence);
-        let mut parts = self.etcd();
+        let (mut parts, mut heard) = (self.etcd(), tail.position.sequence);
         loop {
-            self.take_next(&mut watch, &mut parts).await?;
+            heard = self.take_next(&mut watch, &mut parts, heard).await?;
         }
     }
 
-    async fn take_next(&self, watch: &mut Watch, parts: &mut Etcd) -> Result<(), Stop> {
+    /// Takes what a watch says next. `heard` is the last change that it has told of; that is returned.
+    async fn take_next(&self, watch: &mut Watch, parts: &mut Etcd, mut heard: u64) -> Result<u64, Stop> {
         while self.shared.is_full() {
             self.shared.room.notified().await;
         }
-        let watched = watch.next().await?;
+        let watched = self.watched(watch, parts, heard).await?;
         if watched.canceled {
             let why = format!("the watch has ended: {}", watched.cancel_reason);
             return Err(Failure { was_sent: true, why }.into());
         }
         let mut any = false;
         for event in watched.events.iter().filter(|event| event.kind != "DELETE") {
-            any |= deliver(&self.keys, &self.shared, parts, &event.kv).await?;
+            let (last, is_news) = deliver(&self.keys, &self.shared, parts, &event.kv).await?;
+            heard = last;
+            any |= is_news;
         }
         if any {
             self.seat.call();
         }
-        Ok(())
+        Ok(heard)
+    }
+
+    /// What a watch says next. A watch is given up if it says nothing of a change that the log has had for a while.
+    /// `heard` is the last change that it has told of: what refused batches have told of the log does not count.
+    async fn watched(&self, watch: &mut Watch, asked: &mut Etcd, heard: u64) -> Result<Watched, Stop> {
+        let mut end = 0;
+        loop {
+            if let Ok(watched) = timeout(SILENCE, watch.next()).await {
+                return Ok(watched?);
+            }
+            if heard < end {
+                let why = format!("the watch does not tell of change {end}");
+                return Err(Failure { was_sent: true, why }.into());
+            }
+            // If no member answers, no change can be missed.
+            let tail = asked.range(&RangeRequest::one(&self.keys.tail)).await;
+            let tail = tail.ok().and_then(|found| place::read(&found.kvs.first()?.value.0));
+            end = tail.map_or(0, |tail| tail.position.sequence);
+        }
     }
 
     /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this

@@ -1,10 +1,22 @@
 //! Links that are cut without a word, and clocks that are wrong by days.
 
-use ironbark_testkit::{Credentials, Etcd, Server};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use ironbark_testkit::{Credentials, Etcd, Server, wait};
 
 use crate::{
-    TOP, assert_equal, person,
-    trial::{MEMBERS, NODES, clients::say, clock::WallClock, lab::Lab, members, node},
+    TOP, assert_equal, count, person,
+    reads::newest,
+    trial::{
+        MEMBERS, NODES,
+        clients::say,
+        clock::WallClock,
+        lab::{Lab, Way},
+        members, node,
+    },
 };
 
 /// Three nodes and three members; `None`, which is said: this machine cannot have them.
@@ -21,6 +33,55 @@ fn lab(test: &str) -> Option<(Lab, Etcd, Vec<Server>)> {
     nodes[0].ldapadd(TOP).unwrap().success().unwrap();
     assert_equal(&nodes);
     Some((lab, etcd, nodes))
+}
+
+#[test]
+fn a_node_whose_links_to_members_are_cut_one_by_one_still_follows() {
+    let Some((mut lab, _etcd, nodes)) = lab("links that are cut one by one") else {
+        return;
+    };
+    for member in 0..MEMBERS {
+        let ways: [Way; 2] = [(1, NODES + member), (NODES + member, 1)];
+        lab.cut(&ways);
+        let uid = format!("l{member}");
+        nodes[0].ldapadd(&person(&uid)).unwrap().success().unwrap();
+        let seen = wait::until(|| (count(&nodes[1], &uid) == 1).then_some(()));
+        assert!(seen.is_some(), "without member {member}: {}", nodes[1].log());
+        lab.join(&ways);
+    }
+}
+
+/// Refusals of etcd tell of changes as well: they must not hide that the watch has ended.
+#[test]
+fn a_node_that_asks_etcd_all_the_time_notices_that_its_watch_is_cut() {
+    let Some((mut lab, _etcd, nodes)) = lab("a watch that is cut under load") else {
+        return;
+    };
+    let ends = AtomicBool::new(false);
+    let (nodes, ends) = (&nodes, &ends);
+    thread::scope(|scope| {
+        let writers: Vec<_> = ["w", "x", "y", "z"]
+            .map(|name| scope.spawn(move || write_until(&nodes[0], name, ends)))
+            .into();
+        let reader = scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                newest(&nodes[1], "(uid=w)").success().unwrap();
+            }
+        });
+        // The first member that is named has the watch.
+        lab.cut(&[(1, NODES), (NODES, 1)]);
+        let told = wait::until(|| {
+            nodes[1]
+                .log()
+                .contains("the watch does not tell of change")
+                .then_some(())
+        });
+        ends.store(true, Ordering::Relaxed);
+        reader.join().unwrap();
+        assert!(writers.into_iter().all(|writer| writer.join().unwrap() > 0));
+        assert!(told.is_some(), "{}", nodes[1].log());
+    });
+    assert_equal(nodes);
 }
 
 #[test]
@@ -82,4 +143,19 @@ print(round((email.utils.parsedate_to_datetime(said).timestamp() - time.time()) 
         clock.set(hours * 3_600);
         assert_eq!(hours_ahead(), format!("{hours}\n"));
     }
+}
+
+/// Changes an entry without a pause until it is told to end. Returns how many changes there were.
+fn write_until(server: &Server, name: &str, ends: &AtomicBool) -> usize {
+    server.ldapadd(&person(name)).unwrap().success().unwrap();
+    let mut count = 0;
+    while !ends.load(Ordering::Relaxed) {
+        let change = |number| {
+            format!("dn: uid={name},ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: {number}\n\n")
+        };
+        let changes: String = (0..200).map(change).collect();
+        server.ldapmodify(&changes).unwrap().success().unwrap();
+        count += 200;
+    }
+    count
 }

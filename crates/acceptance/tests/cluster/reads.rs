@@ -4,7 +4,7 @@ use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, wait};
 
 use crate::{TOP, assert_equal, configuration, node, nodes, person};
 
-fn newest(server: &Server, filter: &str) -> Outcome {
+pub(crate) fn newest(server: &Server, filter: &str) -> Outcome {
     let arguments = ["-E", "!dontUseCopy", "-b", "dc=example,dc=com", filter, "1.1"];
     server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap()
 }
