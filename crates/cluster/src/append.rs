@@ -117,7 +117,7 @@ impl Appender {
     }
 
     async fn attempt(&mut self, order: &AppendOrder, was_sent: bool) -> Attempt {
-        let absent = self.shared.take_absent();
+        let absent = self.shared.absent();
         let mut value = entry::encode(order.place.chain, Content::Whole(&order.batch));
         if order.batch.len() > PART {
             match self.put_parts(order).await {
@@ -165,6 +165,7 @@ impl Appender {
             };
             self.shared
                 .come_before(self.servers(answer.range(0), Some(self.shared.id)));
+            self.shared.forgotten(&absent);
             return Attempt::Ended(Append::Committed);
         }
         self.place_in_line.is_held = true;

@@ -75,9 +75,11 @@ struct State {
     /// Batches by the number of their first change.
     waiting: BTreeMap<u64, Waiting>,
     octets: usize,
-    /// Servers whose turn comes before ours.
+    /// Servers whose turn comes before ours, and since when that of the next one of them lasts, however often the writer
+    /// has something to apply meanwhile.
     ahead: Vec<ServerId>,
-    /// Servers that did not use their turn.
+    since: Option<MonotonicTime>,
+    /// Servers that did not use their turn, as long as the log says that they want one.
     absent: Vec<ServerId>,
     /// Whether the database has once had all of the log.
     was_complete: bool,
@@ -171,7 +173,13 @@ impl Shared {
         let server = received.batch.mark.first_chunk::<8>().copied();
         let mut state = self.state();
         state.last = state.last.max(received.behind.position.sequence);
+        let before = state.ahead.len();
         state.ahead.retain(|one| Some(*one) != server);
+        if state.ahead.len() < before {
+            // The next of them has its time.
+            state.since = Some(self.clock.monotonic());
+        }
+        state.absent.retain(|one| Some(*one) != server);
         let is_news = first > state.place.position.sequence && !state.waiting.contains_key(&first);
         if is_news {
             state.octets += received.octets;
@@ -257,14 +265,24 @@ impl Shared {
         self.state().octets > WAITING
     }
 
-    /// These servers come before this one.
-    pub(crate) fn come_before(&self, servers: Vec<ServerId>) {
-        self.state().ahead = servers;
+    /// These servers come before this one, unless they have just missed their turn.
+    pub(crate) fn come_before(&self, mut servers: Vec<ServerId>) {
+        let mut state = self.state();
+        servers.retain(|server| !state.absent.contains(server));
+        if servers.iter().any(|server| !state.ahead.contains(server)) {
+            state.since = Some(self.clock.monotonic());
+        }
+        state.ahead = servers;
     }
 
-    /// Servers that did not use their turn, once.
-    pub(crate) fn take_absent(&self) -> Vec<ServerId> {
-        std::mem::take(&mut self.state().absent)
+    /// Servers that did not use their turn.
+    pub(crate) fn absent(&self) -> Vec<ServerId> {
+        self.state().absent.clone()
+    }
+
+    /// The log has forgotten that these servers want a turn.
+    pub(crate) fn forgotten(&self, servers: &[ServerId]) {
+        self.state().absent.retain(|server| !servers.contains(server));
     }
 }
 
@@ -329,7 +347,7 @@ impl CommitLog for Log {
         let shared = &*self.shared;
         let next = place.position.sequence + 1;
         let mut state = shared.state();
-        let (mut left, mut of_others) = (patience, TURN);
+        let mut left = patience;
         loop {
             if let Some(closed) = state.closed {
                 return Turn::Closed(closed);
@@ -339,9 +357,14 @@ impl CommitLog for Log {
                 return Turn::Behind;
             }
             let is_newest = state.is_joined && state.last <= place.position.sequence;
-            if is_newest && of_others.is_zero() {
-                let gone = std::mem::take(&mut state.ahead);
-                state.absent.extend(gone);
+            let before = shared.clock.monotonic();
+            let waited = state.since.map_or(TURN, |since| before.saturating_since(since));
+            let of_others = TURN.saturating_sub(waited);
+            if is_newest && of_others.is_zero() && !state.ahead.is_empty() {
+                let gone = state.ahead.remove(0);
+                state.absent.push(gone);
+                state.since = Some(before);
+                continue;
             }
             if is_newest && state.ahead.is_empty() {
                 return Turn::Mine;
@@ -354,7 +377,6 @@ impl CommitLog for Log {
                 });
             }
             let step = if is_newest { left.min(of_others) } else { left };
-            let before = shared.clock.monotonic();
             state = shared
                 .changed
                 .wait_timeout(state, step)
@@ -362,9 +384,6 @@ impl CommitLog for Log {
                 .0;
             let waited = shared.clock.monotonic().saturating_since(before);
             left = left.saturating_sub(waited);
-            if is_newest {
-                of_others = of_others.saturating_sub(waited);
-            }
         }
     }
 
@@ -410,5 +429,46 @@ impl CommitLog for Log {
             "cluster: change {} cannot be applied: {why}",
             place.position.sequence + 1
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ironbark_store::change::Position;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    /// Others append all the time, so the writer is called away from waiting again and again.
+    #[test]
+    fn a_server_that_is_gone_is_waited_for_once() {
+        let place = LogPlace {
+            position: Position {
+                generation: 1,
+                sequence: 7,
+            },
+            chain: [0; 16],
+        };
+        let shared = Arc::new(Shared::new([1; 8], Duration::from_secs(3), place));
+        let (orders, _receiver) = unbounded_channel();
+        let log = Log {
+            shared: Arc::clone(&shared),
+            orders,
+        };
+        shared.joined(&place);
+        let gone = [2; 8];
+        shared.come_before(vec![gone]);
+        let begun = shared.clock.monotonic();
+        while log.turn(place, Duration::from_millis(1)) != Turn::Mine {
+            let waited = shared.clock.monotonic().saturating_since(begun);
+            assert!(waited < Duration::from_secs(10), "{waited:?}");
+        }
+        assert_eq!(shared.absent(), [gone]);
+        // A refusal tells of it again, until an append that succeeds has deleted its wish.
+        shared.come_before(vec![gone]);
+        assert_eq!(log.turn(place, Duration::from_millis(1)), Turn::Mine);
+        shared.forgotten(&[gone]);
+        shared.come_before(vec![gone]);
+        assert_eq!(log.turn(place, Duration::ZERO), Turn::Closed(Closed::Late));
     }
 }
