@@ -266,7 +266,10 @@ fn conclude_refusal(
     let appender = appender.filter(|_| is_refusal && !is_confirmed);
     match appender.map_or(Ok(()), Appender::confirm) {
         Ok(()) => outcomes.extend(refused),
-        Err(NotAppended::Overtaken) => return Committed::Overtaken,
+        Err(NotAppended::Overtaken) if outcomes.is_empty() => return Committed::Overtaken,
+        // Those before it have their outcomes, and the log may have them though it did not answer: they must not be
+        // executed again. It alone is, with the next group.
+        Err(NotAppended::Overtaken) => {}
         Err(NotAppended::Refused(error)) => outcomes.push(Outcome::Refused(error)),
     }
     Committed::Ended(outcomes)
