@@ -65,6 +65,32 @@ impl Overview {
         LocalSet::new().block_on(&runtime, Self::ask(config, suffix))
     }
 
+    /// The place behind the last batch of the database with this normalized suffix, as a majority of etcd has it.
+    /// `None`: there is no log. It blocks.
+    ///
+    /// # Errors
+    /// No member answers, or not with a place: why the last one did not.
+    pub fn end(config: &ClusterConfig, suffix: &str) -> Result<Option<LogPlace>, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        LocalSet::new().block_on(&runtime, async {
+            let tail = Keys::of(&config.prefix, suffix).tail;
+            let mut etcd = Etcd::new(Arc::new(config.clone()));
+            let mut last = String::new();
+            for _ in &config.endpoints {
+                let member = etcd.member();
+                match etcd.range(&RangeRequest::one(&tail)).await {
+                    Ok(found) => {
+                        let read = |octets: &[u8]| place::read(octets).ok_or_else(|| format!("{tail} is malformed"));
+                        return found.kvs.first().map(|pair| read(&pair.value.0)).transpose();
+                    }
+                    Err(failure) => last = format!("{member}: {failure}"),
+                }
+            }
+            Err(last)
+        })
+    }
+
     async fn ask(config: &ClusterConfig, suffix: &str) -> Result<Self, String> {
         let mut members = Vec::new();
         for endpoint in &config.endpoints {

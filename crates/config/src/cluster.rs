@@ -70,7 +70,15 @@ impl ClusterConfig {
     /// # Errors
     /// An endpoint or a word is wrong.
     pub fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
-        let mut words = statement.some()?.iter();
+        Self::of_words(statement.some()?)
+    }
+
+    /// Reads the words of a line: the URLs, then options.
+    ///
+    /// # Errors
+    /// An endpoint or a word is wrong.
+    pub fn of_words(words: &[String]) -> Result<Self, SettingError> {
+        let mut words = words.iter();
         let first = words.next().map(AsRef::as_ref).unwrap_or_default();
         let endpoints = endpoints(first)?;
         let mut line = Self {

@@ -8,6 +8,7 @@
 )]
 
 mod bitnami;
+mod cluster;
 mod import;
 mod interrupted;
 mod ldif;

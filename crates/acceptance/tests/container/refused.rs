@@ -2,6 +2,17 @@
 
 use super::running::Container;
 
+fn refuses(variables: &[(&str, &str)], said: &str) {
+    let mut container = Container::bitnami(variables);
+    let log = container.fails();
+    assert!(log.contains(said), "{said}: {log}");
+    assert!(!log.contains("geheim"), "{log}");
+    assert!(!container.data(".ironbark-container.json").exists());
+}
+
+const CLUSTER: (&str, &str) = ("IRONBARK_CLUSTER", "http://127.0.0.1:1");
+const FIRST: (&str, &str) = ("IRONBARK_CLUSTER_FIRST", "ldap-0");
+
 #[test]
 fn every_mistake_is_named_and_nothing_is_made() {
     for (variables, said) in [
@@ -53,10 +64,59 @@ fn every_mistake_is_named_and_nothing_is_made() {
             "LDAP_ALLOW_ANON_BINDING=never: yes or no is expected",
         ),
     ] {
-        let mut container = Container::bitnami(&variables);
-        let log = container.fails();
-        assert!(log.contains(said), "{said}: {log}");
-        assert!(!container.data(".ironbark-container.json").exists());
+        refuses(&variables, said);
+    }
+}
+
+#[test]
+fn every_mistake_about_a_cluster_is_named_and_nothing_is_made() {
+    for (variables, said) in [
+        (
+            vec![("IRONBARK_CLUSTER", "http://a:2379")],
+            "IRONBARK_CLUSTER needs IRONBARK_CLUSTER_FIRST",
+        ),
+        (
+            vec![("IRONBARK_CLUSTER", "etcd:2379"), FIRST],
+            "IRONBARK_CLUSTER: \"etcd:2379\" is not http://host:port",
+        ),
+        (
+            vec![("IRONBARK_CLUSTER", "http://u:geheim@a:1"), FIRST],
+            "IRONBARK_CLUSTER: a URL has no user",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_USER", "u")],
+            "IRONBARK_CLUSTER_USER and IRONBARK_CLUSTER_PASSWORD",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_COPY", "4000")],
+            "IRONBARK_CLUSTER_COPY: copy: \"4000\" is not host:port",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_OPTIONS", "room=much")],
+            "IRONBARK_CLUSTER_OPTIONS: room: ",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_OPTIONS", "user=u password=geheim")],
+            "IRONBARK_CLUSTER_OPTIONS: user is the variable IRONBARK_CLUSTER_USER",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_TLS_CA_FILE", "/none/ca")],
+            "IRONBARK_CLUSTER_TLS_CA_FILE=/none/ca: No such file",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_CLUSTER_TLS_KEY_FILE", "/none/k")],
+            "IRONBARK_CLUSTER_TLS_CERT_FILE and IRONBARK_CLUSTER_TLS_KEY_FILE belong together",
+        ),
+        (
+            vec![("IRONBARK_CLUSTER_PASSWORD", "geheim")],
+            "IRONBARK_CLUSTER_PASSWORD needs IRONBARK_CLUSTER",
+        ),
+        (
+            vec![CLUSTER, FIRST, ("IRONBARK_REPLICATION_HOSTS", "ldap://a")],
+            "IRONBARK_CLUSTER contradicts the variables of replication",
+        ),
+    ] {
+        refuses(&variables, said);
     }
 }
 

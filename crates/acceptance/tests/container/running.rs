@@ -25,7 +25,7 @@ pub(crate) struct Container {
 }
 
 /// The port of a listener that is closed again. Servers of these tests listen on loopback alone.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

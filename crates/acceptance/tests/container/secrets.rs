@@ -12,7 +12,7 @@ use std::{
 use super::running::{Container, PASSWORD};
 
 /// All files below a folder.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -22,6 +22,16 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
         found.push(path);
     }
     found
+}
+
+/// What others see of a container that runs.
+pub(crate) fn seen(container: &Container) -> Vec<String> {
+    let process = format!("/proc/{}", container.pid());
+    let mut seen = vec![container.log()];
+    for name in ["cmdline", "environ"] {
+        seen.push(String::from_utf8_lossy(&fs::read(format!("{process}/{name}")).unwrap()).into_owned());
+    }
+    seen
 }
 
 #[test]
@@ -35,11 +45,7 @@ fn no_secret_is_where_others_can_read_it() {
     ]);
     container.start();
     assert!(container.binds("cn=ann,ou=users,dc=example,dc=org", "anns-secret"));
-    let process = format!("/proc/{}", container.pid());
-    let mut seen = vec![container.log()];
-    for name in ["cmdline", "environ"] {
-        seen.push(String::from_utf8_lossy(&fs::read(format!("{process}/{name}")).unwrap()).into_owned());
-    }
+    let mut seen = seen(&container);
     for path in files(&container.layout.join("data")) {
         let found = fs::symlink_metadata(&path).unwrap();
         // The socket is in a folder that others cannot enter.

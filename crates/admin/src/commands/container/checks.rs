@@ -58,6 +58,11 @@ pub(super) fn before_anything_is_made(
     if let Some(tls) = settings.tls.as_ref().filter(|_| !facts.has_made_certificate) {
         files_of_tls(tls, given)?;
     }
+    if let Some(cluster) = &settings.cluster {
+        for (name, path) in &cluster.files {
+            fs::File::open(path).map_err(|error| format!("{name}={}: {error}", path.display()))?;
+        }
+    }
     scripts(Path::new("/docker-entrypoint-initdb.d"))
 }
 

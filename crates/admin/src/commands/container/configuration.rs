@@ -131,6 +131,11 @@ impl Text {
         let _ = writeln!(self.0, "{keyword} {}", quoted(value));
     }
 
+    fn words(&mut self, keyword: &str, words: &[String]) {
+        let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+        self.raw(&format!("{keyword} {}", words.join(" ")));
+    }
+
     fn path(&mut self, keyword: &str, path: &Path) -> Result<(), String> {
         let text = path.to_str();
         self.line(
@@ -239,6 +244,7 @@ fn common(text: &mut Text, source: &Source<'_>, phase: Phase) -> Result<(), Stri
     }
     if phase == Phase::Serving {
         consumers(text, source);
+        cluster(text, source);
     }
     overlays(text, settings);
     Ok(())
@@ -299,6 +305,14 @@ fn overlays(text: &mut Text, settings: &Settings) {
             text.raw(line);
         }
     }
+}
+
+fn cluster(text: &mut Text, source: &Source<'_>) {
+    let Some(cluster) = &source.settings.cluster else {
+        return;
+    };
+    let password = cluster.password.and_then(|name| source.words.clear.get(name));
+    text.words("cluster", &cluster.line(password.map(String::as_str)));
 }
 
 fn consumers(text: &mut Text, source: &Source<'_>) {

@@ -8,7 +8,7 @@ use ironbark_runtime::{Clock, Randomness};
 use ironbark_server::stamp;
 
 use super::{
-    checks,
+    checks, cluster,
     configuration::{self, Phase, Source, Words},
     entries,
     layout::{failed, write_whole},
@@ -16,7 +16,7 @@ use super::{
     merge::{self, Wish},
     schema,
     settings::Secret,
-    start::{Start, tell, warn},
+    starting::{Start, tell, warn},
     state::State,
     variables,
 };
@@ -61,9 +61,10 @@ pub(super) fn make(start: &Start) -> Result<(), String> {
     if let Some(error) = folder.write(None, &tree).map_err(|error| error.to_string())? {
         return Err(error.to_string());
     }
+    let joins = cluster::joins(start, &configured.schema)?;
     // What the settings ask for in the end must be valid before entries are loaded, which may take long.
     let (_, wanted) = configuration::load(&source, Phase::Serving)?;
-    load(start, &words, &unknown)?;
+    load(start, &words, &unknown, joins)?;
     let wish = Wish {
         former: &tree,
         wanted: &wanted,
@@ -141,14 +142,14 @@ fn schema_files(start: &Start) -> Result<(Vec<String>, Vec<String>), String> {
 const EXTRA_SCHEMAS: &str = "/opt/bitnami/openldap/etc/schema";
 
 /// Loads schemas and entries.
-fn load(start: &Start, words: &Words, unknown: &[String]) -> Result<(), String> {
+fn load(start: &Start, words: &Words, unknown: &[String], joins: bool) -> Result<(), String> {
     let settings = &start.settings;
     let number = start.facts.number;
     let loader = Loader {
         layout: &start.layout,
         suffix: &settings.suffix,
         placeholders: &settings.placeholders,
-        leaves_entries: settings.replication.is_some() && number != Some(1),
+        leaves_entries: joins || (settings.replication.is_some() && number != Some(1)),
         server_id: number.unwrap_or(0),
         stop: &start.stop,
     };

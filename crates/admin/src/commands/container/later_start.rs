@@ -10,7 +10,7 @@ use super::{
     layout::failed,
     merge::{self, Wish},
     settings::Settings,
-    start::{Start, tell, warn},
+    starting::{Start, tell, warn},
     state::State,
     variables::{self, Fate},
 };

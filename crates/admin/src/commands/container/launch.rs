@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
     settings::Settings,
-    start::{Start, warn},
+    starting::{Start, warn},
 };
 
 /// Becomes the server. Returns why that failed.

@@ -26,6 +26,8 @@ pub(super) struct Layout {
     pub(super) state: PathBuf,
     /// Exists while the first start is under way.
     pub(super) beginning: PathBuf,
+    /// Exists until the log of a cluster has begun with the entries of the first start.
+    pub(super) begins_log: PathBuf,
 }
 
 impl Layout {
@@ -59,6 +61,7 @@ impl Layout {
             socket: base.join("run/ldapi"),
             state: base.join(".ironbark-container.json"),
             beginning: base.join(".ironbark-first-start"),
+            begins_log: base.join(".ironbark-begins-log"),
         }
     }
 
@@ -78,21 +81,27 @@ impl Layout {
         has_entries(&self.config) || self.database.join("data.mdb").exists()
     }
 
-    /// Removes what an interrupted first start has left.
+    /// Removes the entries that a first start has made.
     ///
     /// # Errors
     /// The file that cannot be removed.
-    pub(super) fn clear(&self) -> Result<(), String> {
-        let ignore_missing = |result: io::Result<()>, path: &Path| match result {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path)(error)),
-            _ => Ok(()),
-        };
+    pub(super) fn clear_databases(&self) -> Result<(), String> {
         for folder in [&self.database, &self.access_log] {
             for name in ["data.mdb", "lock.mdb"] {
                 let path = folder.join(name);
                 ignore_missing(fs::remove_file(&path), &path)?;
             }
         }
+        Ok(())
+    }
+
+    /// Removes what an interrupted first start has left.
+    ///
+    /// # Errors
+    /// The file that cannot be removed.
+    pub(super) fn clear(&self) -> Result<(), String> {
+        ignore_missing(fs::remove_file(&self.begins_log), &self.begins_log)?;
+        self.clear_databases()?;
         // The folder itself may be where a volume is mounted.
         let entries = match fs::read_dir(&self.config) {
             Ok(entries) => entries,
@@ -108,6 +117,13 @@ impl Layout {
             ignore_missing(removed, &path)?;
         }
         Ok(())
+    }
+}
+
+fn ignore_missing(result: io::Result<()>, path: &Path) -> Result<(), String> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(path)(error)),
+        _ => Ok(()),
     }
 }
 
@@ -145,7 +161,17 @@ pub(super) fn write_whole(path: &Path, content: &[u8]) -> Result<(), String> {
         file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        Ok(())
     };
-    write().map_err(failed(path))
+    write().map_err(failed(path))?;
+    sync_folder(path)
+}
+
+/// Writes the names of the folder of a file to the disk.
+///
+/// # Errors
+/// The folder cannot be written.
+pub(super) fn sync_folder(path: &Path) -> Result<(), String> {
+    let sync = |folder: &Path| File::open(folder)?.sync_all();
+    path.parent().map_or(Ok(()), sync).map_err(failed(path))
 }

@@ -6,6 +6,7 @@
 //! makes anew.
 
 mod checks;
+mod cluster;
 mod configuration;
 mod entries;
 mod environment;
@@ -19,6 +20,7 @@ mod page;
 mod schema;
 mod settings;
 mod start;
+mod starting;
 mod state;
 mod variables;
 

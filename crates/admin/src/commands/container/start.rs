@@ -2,31 +2,19 @@
 
 use std::{fs, path::Path};
 
-use ironbark_runtime::{
-    StopFlag,
-    process::{drop_privileges, full_host_name, host_name},
-};
+use ironbark_runtime::{StopFlag, process::drop_privileges};
 use rustix::process::{getgid, getuid};
 
 use super::{
-    checks,
+    checks, cluster,
     environment::{self, Given, Read},
     first_start, later_start, launch,
     layout::Layout,
     settings::{self, Settings},
+    starting::{Start, own_names, warn},
     state::{Facts, State},
     variables::Image,
 };
-
-/// A start after its variables were read.
-pub(super) struct Start {
-    pub(super) image: Image,
-    pub(super) given: Given,
-    pub(super) facts: Facts,
-    pub(super) settings: Settings,
-    pub(super) layout: Layout,
-    pub(super) stop: StopFlag,
-}
 
 /// Prepares the directory and becomes the server. Returns why there is none.
 pub(super) fn run() -> String {
@@ -76,31 +64,28 @@ fn prepare() -> Result<Start, String> {
         stop,
     };
     if keeps {
+        cluster::forget_beginning(&start.layout)?;
         return Ok(start);
     }
     checks::before_anything_is_made(&start.given, &start.settings, &start.facts, &start.layout)?;
     match State::read(&start.layout.state)? {
-        Some(state) => later_start::apply(&start, &state)?,
+        Some(state) => {
+            cluster::stays(&start, &state)?;
+            cluster::wait_for_log(&start, cluster::is_member(&state))?;
+            later_start::apply(&start, &state)?;
+        }
         None if start.layout.is_used() && !start.layout.beginning.exists() => return Err(foreign(&start.layout)),
         None => {
             checks::no_other_volume(&start.given, &start.layout)?;
             first_start::make(&start)?;
+            cluster::wait_for_log(&start, false)?;
         }
     }
+    cluster::begin_log(&start)?;
     if start.stop.is_set() {
         return Err("stopped by a signal".to_owned());
     }
     Ok(start)
-}
-
-/// A line for the administrator.
-pub(super) fn warn(text: &str) {
-    eprintln!("ironbark container: warning: {text}");
-}
-
-/// A line that says what was done.
-pub(super) fn tell(text: &str) {
-    eprintln!("ironbark container: {text}");
 }
 
 fn facts(image: Image, given: &Given, layout: &Layout) -> Result<(Facts, Settings), String> {
@@ -132,10 +117,7 @@ fn number(settings: &Settings, given: &Given) -> Result<Option<u16>, String> {
     let Some(replication) = settings.replication.as_ref().filter(|one| !one.is_consumer) else {
         return Ok(None);
     };
-    let own = match given.value("HOSTNAME") {
-        Some(name) => vec![name.to_owned()],
-        None => vec![host_name(), full_host_name()],
-    };
+    let own = own_names(given);
     let is_own = |url: &String| {
         let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
         let host = host.split(['/', ':']).next().unwrap_or_default();

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::{
-    AccessLog, Account, Entries, Given, Image, Policy, Ports, Secret, Settings, Tls, Users, common,
+    AccessLog, Account, Entries, Given, Image, Policy, Ports, Secret, Settings, Tls, Users,
+    cluster::cluster,
+    common,
     common::{port, words},
     required,
 };
@@ -50,6 +52,7 @@ pub(super) fn settings(given: &Given) -> Result<Settings, String> {
         access_log: access_log(given)?,
         provider: provider(given)?,
         replication,
+        cluster: cluster(given)?,
         address: common::address(given)?,
         open_files: given.number("LDAP_ULIMIT_NOFILES")?,
         metrics: common::metrics(given)?,

@@ -4,12 +4,14 @@
 //! settings of the last start.
 
 mod bitnami;
+mod cluster;
 mod common;
 mod osixia;
 
 use core::net::IpAddr;
 use std::path::PathBuf;
 
+pub(super) use self::cluster::Cluster;
 use super::{
     environment::Given,
     state::Facts,
@@ -51,6 +53,7 @@ pub(super) struct Settings {
     /// Lines of overlay syncprov.
     pub(super) provider: Option<Vec<String>>,
     pub(super) replication: Option<Replication>,
+    pub(super) cluster: Option<Cluster>,
     /// Where to listen; `None`: at all addresses.
     pub(super) address: Option<IpAddr>,
     pub(super) open_files: Option<u64>,
@@ -149,6 +152,12 @@ impl Settings {
             Image::Osixia => osixia::settings(given)?,
             _ => bitnami::settings(given)?,
         };
+        if settings.cluster.is_some() && settings.replication.is_some() {
+            return Err(
+                "IRONBARK_CLUSTER contradicts the variables of replication: a server of a cluster follows etcd alone"
+                    .to_owned(),
+            );
+        }
         if facts.has_made_certificate
             && let Some(tls) = &mut settings.tls
         {

@@ -1,7 +1,9 @@
 //! Settings from the variables of osixia/openldap.
 
 use super::{
-    Account, Entries, Given, Image, Ports, Replication, Settings, Tls, common,
+    Account, Entries, Given, Image, Ports, Replication, Settings, Tls,
+    cluster::cluster,
+    common,
     common::{port, words},
     required,
 };
@@ -72,6 +74,7 @@ pub(super) fn settings(given: &Given) -> Result<Settings, String> {
         access_log: None,
         provider: None,
         replication,
+        cluster: cluster(given)?,
         address: common::address(given)?,
         open_files: given.number("LDAP_NOFILE")?,
         metrics: common::metrics(given)?,

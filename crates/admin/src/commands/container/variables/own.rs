@@ -87,6 +87,60 @@ pub(super) const ROWS: &[Variable] = &[
         "Further options of each `syncrepl` line, in place of the usual ones; `$LDAP_ADMIN_PASSWORD` stands for it.",
     ),
     Variable::new(
+        "IRONBARK_CLUSTER",
+        Own,
+        Obeyed,
+        "",
+        "URLs of etcd's members (`http://etcd-1:2379,...`): this container is one of a cluster. `none`: no longer; \
+         a start without the variable is refused then.",
+    ),
+    Variable::new(
+        "IRONBARK_CLUSTER_FIRST",
+        Own,
+        Obeyed,
+        "",
+        "Needed with IRONBARK_CLUSTER, the same everywhere: HOSTNAME of the container that makes the entries if etcd \
+         has no log yet. `none`: no container makes any.",
+    ),
+    Variable::new("IRONBARK_CLUSTER_USER", Own, Obeyed, "", "The user at etcd."),
+    Variable::new(
+        "IRONBARK_CLUSTER_PASSWORD",
+        Own,
+        Obeyed,
+        "",
+        "The password of that one; in slapd.d, because etcd needs it.",
+    )
+    .secret(),
+    Variable::new(
+        "IRONBARK_CLUSTER_TLS_CA_FILE",
+        Own,
+        Obeyed,
+        "the image's",
+        "The authorities of etcd's certificates.",
+    ),
+    Variable::new(
+        "IRONBARK_CLUSTER_TLS_CERT_FILE",
+        Own,
+        Obeyed,
+        "",
+        "The certificate that is shown to etcd.",
+    ),
+    Variable::new("IRONBARK_CLUSTER_TLS_KEY_FILE", Own, Obeyed, "", "Its key."),
+    Variable::new(
+        "IRONBARK_CLUSTER_COPY",
+        Own,
+        Obeyed,
+        "the address that reaches etcd, any port",
+        "Host and port at which this container waits for a copy of another one's database, as the others reach it.",
+    ),
+    Variable::new(
+        "IRONBARK_CLUSTER_OPTIONS",
+        Own,
+        Obeyed,
+        "",
+        "Further options of the `cluster` line: `prefix=`, `room=`, `timeout=`, `tls_reqcert=` and so on.",
+    ),
+    Variable::new(
         "LDAP_ADMIN_PASSWORD",
         Both,
         Obeyed,
@@ -106,7 +160,7 @@ pub(super) const ROWS: &[Variable] = &[
         Both,
         Obeyed,
         "of the container",
-        "The name by which this host finds itself among the hosts of replication.",
+        "The name by which this host finds itself among the hosts of replication, or as the first of a cluster.",
     ),
     Variable::new(
         "DISABLE_CHOWN",
