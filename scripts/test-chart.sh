@@ -48,7 +48,34 @@ has 'value: consumer'
 has 'storageClassName: ""'
 renders 'PodDisruptionBudget=1 Secret=1 Service=4 StatefulSet=2' --set adminPassword=x,readOnlyReplicaCount=1
 has LDAP_ENABLE_SYNCPROV
-for wrong in '' 'adminPassword=x,tls.enabled=true' 'adminPassword=x,configAdmin.enabled=true'; do
+"$tools/helm" lint --quiet --strict "$chart" -f "$chart/cluster-values.yaml"
+renders 'NetworkPolicy=1 PodDisruptionBudget=1 Service=2 StatefulSet=1' -f "$chart/cluster-values.yaml"
+has 'podManagementPolicy: Parallel'
+has 'value: "https://etcd-0.etcd-headless.default.svc.cluster.local:2379,https://etcd-1.'
+has 'value: "release-ironbark-0"'
+has 'value: "$(HOSTNAME).release-ironbark-headless.default.svc.cluster.local:1390"'
+has '- port: copy'
+has 'secretKeyRef: {name: etcd-ldap, key: username}'
+has 'items: [{key: password, path: password}]'
+has /etcd-certs/ca.crt
+lacks /etcd-certs/tls.key
+lacks IRONBARK_REPLICATION
+# Copies follow the service; they are no servers of the cluster.
+renders 'NetworkPolicy=1 PodDisruptionBudget=1 Service=4 StatefulSet=2' -f "$chart/cluster-values.yaml" \
+  --set 'readOnlyReplicaCount=1,cluster.begin=false,cluster.tls.clientCertificate=true,cluster.options=prefix=/here'
+has 'value: "ldap://release-ironbark.default.svc.cluster.local:389"'
+has LDAP_ENABLE_SYNCPROV
+has 'value: "none"'
+has /etcd-certs/tls.key
+has 'value: "prefix=/here"'
+[ "$(grep -c 'name: IRONBARK_CLUSTER$' "$tools/rendered.yaml")" = 1 ] || {
+  echo 'test-chart.sh: copies are servers of the cluster' >&2
+  exit 1
+}
+for wrong in '' 'adminPassword=x,tls.enabled=true' 'adminPassword=x,configAdmin.enabled=true' \
+  'adminPassword=x,cluster.enabled=true' 'adminPassword=x,cluster.enabled=true,cluster.endpoints={etcd:2379}' \
+  'adminPassword=x,cluster.enabled=true,cluster.endpoints={http://a:1},persistence.enabled=false' \
+  'adminPassword=x,replicas=3' 'adminPassword=x,tls.verifyClients=maybe'; do
   if "$tools/helm" template release "$chart" --kube-version 1.30.0 --set "$wrong" >/dev/null 2>&1; then
     echo "test-chart.sh: rendered without what is needed: $wrong" >&2
     exit 1

@@ -39,13 +39,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- default (include "ironbark.fullname" .) .Values.existingSecret }}
 {{- end }}
 
-{{/* The URLs of all servers that take writes. */}}
+{{/* What copies follow: all servers that take writes, or any one of a cluster. */}}
 {{- define "ironbark.hosts" -}}
 {{- $name := include "ironbark.fullname" . }}
+{{- if .Values.cluster.enabled }}
+{{- printf "ldap://%s.%s.svc.%s:%d" $name .Release.Namespace .Values.clusterDomain (int .Values.service.ldapPort) }}
+{{- else }}
 {{- $root := . }}
 {{- $urls := list }}
 {{- range $number := until (int .Values.replicaCount) }}
 {{- $urls = append $urls (printf "ldap://%s-%d.%s-headless.%s.svc.%s:1389" $name $number $name $root.Release.Namespace $root.Values.clusterDomain) }}
 {{- end }}
 {{- join " " $urls }}
+{{- end }}
 {{- end }}
