@@ -75,8 +75,8 @@ struct State {
     /// Batches by the number of their first change.
     waiting: BTreeMap<u64, Waiting>,
     octets: usize,
-    /// Servers whose turn comes before ours, and since when that of the next one of them lasts, however often the writer
-    /// has something to apply meanwhile.
+    /// Servers whose turn comes before ours, and since when that of the next one lasts, however often the writer has
+    /// something to apply meanwhile.
     ahead: Vec<ServerId>,
     since: Option<MonotonicTime>,
     /// Servers that did not use their turn, as long as the log says that they want one.
@@ -219,6 +219,11 @@ impl Shared {
     /// Counts an attempt that etcd did not answer.
     pub(crate) fn count_failure(&self) {
         self.state().failures += 1;
+    }
+
+    /// Whether the log was read once.
+    pub(crate) fn was_joined(&self) -> bool {
+        self.state().generation.is_some()
     }
 
     /// Whether the log was read, and is followed.

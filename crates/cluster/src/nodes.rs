@@ -168,7 +168,7 @@ fn session(suffix: &str, member: &Member, host: &Arc<dyn Host>) -> Result<Sessio
         .map(|database| -> Result<(LogPlace, bool), StoreError> {
             let snapshot = database.snapshot()?;
             let view = snapshot.view();
-            Ok((view.log_place()?, view.has_changes_of_a_cluster()?))
+            Ok((view.log_place()?, view.is_of_a_cluster()?))
         });
     let place = state.transpose()?.unwrap_or_default();
     let mut id = [0; 8];

@@ -46,9 +46,8 @@ pub(crate) struct Session {
     config: Arc<ClusterConfig>,
     shared: Arc<Shared>,
     seat: Seat,
-    /// Whether the database has changes of a log, and the number of its last change when the session began.
+    /// Whether the database was of a log when the session began.
     belongs: bool,
-    first: u64,
     token: Token,
     context: Arc<NamingContext>,
     host: Arc<dyn Host>,
@@ -78,7 +77,6 @@ impl Session {
             config,
             seat,
             belongs,
-            first: place.position.sequence,
             token: Token::default(),
             context,
             host,
@@ -302,7 +300,7 @@ impl Session {
             return Ok((tail, found.header.revision.0));
         }
         let place = self.shared.place();
-        if self.belongs || place.position.sequence > self.first {
+        if !place.is_empty() && (self.belongs || self.shared.was_joined()) {
             return Err(diverged(
                 "etcd has no log, though the database has changes of one: etcd has lost its data, or a backup was \
                  restored; `ironbark cluster begin` begins a new one with this database",

@@ -225,11 +225,11 @@ impl<'v> View<'v> {
         })
     }
 
-    /// Whether the database has taken changes from the log of a cluster, or put some there.
+    /// Whether the database has entries that are of the log of a cluster.
     ///
     /// # Errors
     /// The storage failed.
-    pub fn has_changes_of_a_cluster(&self) -> Result<bool, StoreError> {
+    pub fn is_of_a_cluster(&self) -> Result<bool, StoreError> {
         Ok(self.tables().meta(self.txn, MetaRow::Chain)?.is_some())
     }
 

@@ -7,7 +7,9 @@ use ironbark_testkit::{Etcd, Server, wait};
 use crate::{
     TOP, assert_equal,
     common::{ironbark, succeed},
-    content, count, nodes, person,
+    content, count,
+    joining::filled,
+    node, nodes, person,
 };
 
 const BASE: &str = "/ironbark/dc=example,dc=com";
@@ -61,6 +63,26 @@ fn an_etcd_that_has_lost_its_data_is_not_taken_for_a_new_one() {
         assert!(goes_on.is_some(), "{}", server.log());
     }
     assert_equal(&all);
+}
+
+/// It may have fewer than others have had meanwhile.
+#[test]
+fn a_copy_without_changes_of_its_own_begins_no_log_either() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut first = filled(&etcd, "ann");
+    first.launch().unwrap();
+    let mut other = node(&etcd, "");
+    other.wait_for_log("is in place").unwrap();
+    let joined = wait::until(|| other.log().contains("the log is read up to").then_some(()));
+    assert!(joined.is_some(), "{}", other.log());
+    assert_eq!(count(&other, "ann"), 1);
+    other.stop().unwrap();
+    first.stop().unwrap();
+    forget(&etcd, BASE);
+    for server in [&mut other, &mut first] {
+        server.launch().unwrap();
+        server.wait_for_log("etcd has no log, though").unwrap();
+    }
 }
 
 #[test]

@@ -221,14 +221,23 @@ fn catch_up(directory: &Arc<Directory>, site: &mut Site<'_>, log: &dyn CommitLog
     }
 }
 
-/// The place of the database. One without changes takes the number of the log.
+/// The place of the database. One without changes takes the number of the log, and one with entries remembers that it
+/// is of a log: it begins no other one by itself.
 fn join((_, database, _): &mut Site<'_>, log: &dyn CommitLog) -> Result<LogPlace, StoreError> {
-    let place = database.snapshot()?.view().log_place()?;
-    let Some(generation) = log.generation().filter(|_| place.position.generation == 0) else {
+    let (place, is_of_log) = {
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        (view.log_place()?, view.is_of_a_cluster()?)
+    };
+    let is_known = place.position.generation != 0 && (is_of_log || place.is_empty());
+    let Some(generation) = log.generation().filter(|_| !is_known) else {
         return Ok(place);
     };
     let mut transaction = database.write()?;
     transaction.join_log(generation)?;
+    if !place.is_empty() {
+        transaction.put_chain(place.chain)?;
+    }
     let place = transaction.view().log_place()?;
     transaction.commit()?;
     Ok(place)

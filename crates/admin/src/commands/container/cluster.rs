@@ -204,7 +204,7 @@ fn place(start: &Start, configuration: &Configuration) -> Result<(LogPlace, bool
     };
     let read = database.snapshot().and_then(|snapshot| {
         let view = snapshot.view();
-        Ok((view.log_place()?, view.has_changes_of_a_cluster()?))
+        Ok((view.log_place()?, view.is_of_a_cluster()?))
     });
     read.map_err(|error| error.to_string())
 }
