@@ -98,15 +98,29 @@ impl Appender {
         }
     }
 
-    /// The end of the log, which a majority of etcd confirms.
+    /// The end of the log, which a majority of etcd confirms. What the database lacks is delivered: the watch may be
+    /// slow, or cut.
     async fn end(&mut self, patience: Duration) -> Option<LogPlace> {
         let begun = self.clock.monotonic();
         loop {
-            let found = self.etcd.range(&RangeRequest::one(&self.keys.tail)).await;
-            let place = found.ok().and_then(|found| place::read(&found.kvs.first()?.value.0));
-            if let Some(place) = place {
-                self.shared.reaches(place.position.sequence);
-                return Some(place);
+            let next = self.keys.batch(self.shared.place().position.sequence + 1);
+            let txn = Txn {
+                success: vec![
+                    Operation::Range(RangeRequest::one(&self.keys.tail)),
+                    Operation::Range(RangeRequest::from(&next, &self.keys.log, WITH_REFUSAL)),
+                ],
+                ..Txn::default()
+            };
+            let found = self.etcd.txn(&txn).await.unwrap_or_default();
+            let end = found.range(0).first().and_then(|pair| place::read(&pair.value.0));
+            if let Some(end) = end {
+                for pair in found.range(1) {
+                    if deliver(&self.keys, &self.shared, &mut self.etcd, pair).await.is_err() {
+                        break;
+                    }
+                }
+                self.shared.reaches(end.position.sequence);
+                return Some(end);
             }
             self.shared.count_failure();
             if self.clock.monotonic().saturating_since(begun) + AGAIN > patience {

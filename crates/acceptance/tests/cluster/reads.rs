@@ -90,7 +90,9 @@ fn a_server_with_a_limit_gives_no_data_that_is_older() {
     let config = configuration(&etcd, "").replacen("timeout=3", "timeout=3 age=2", 1);
     let bounded = Server::start(Flavor::Ironbark, &config).unwrap();
     let other = node(&etcd, "");
-    bounded.ldapadd(TOP).unwrap().success().unwrap();
+    // Until it has heard of etcd, it does not know how old its data is.
+    let begun = wait::until(|| (bounded.ldapadd(TOP).ok()?.code() == Some(0)).then_some(()));
+    assert!(begun.is_some(), "{}", bounded.log());
     let read = |server: &Server| {
         server.client(
             "ldapsearch",

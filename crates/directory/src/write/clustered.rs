@@ -12,13 +12,15 @@ use super::stored::{Committed, Site, commit_some, log_mode};
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
-        commit_log::{Append, CommitLog, Received, Turn},
+        commit_log::{Append, Closed, CommitLog, Received, Turn},
         queue::{Outcome, Queued, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
     refusal::{ClusterRefusal, Failure},
 };
 
+/// How long a read that must be new waits for the watch before it asks again.
+const STEP: Duration = Duration::from_millis(100);
 /// Octets of batches that are applied in one transaction.
 const APPLIED_TOGETHER: usize = 4 << 20;
 
@@ -142,13 +144,17 @@ fn wait_for_end(
     log: &dyn CommitLog,
     deadline: &Deadline,
 ) -> Result<(), OperationError> {
-    let before = catch_up(directory, site, log)?;
-    let end = log.end(deadline.left(directory)).ok_or(ClusterRefusal::Late)?;
-    if end.position.sequence < before.position.sequence {
-        return Err(ClusterRefusal::Diverged.into());
-    }
+    let mut place = catch_up(directory, site, log)?;
+    let mut wanted = None;
     loop {
-        let place = catch_up(directory, site, log)?;
+        // It also brings some of what is missing: the watch may be cut.
+        let end = log.end(deadline.left(directory)).ok_or(ClusterRefusal::Late)?;
+        if end.position.sequence < place.position.sequence {
+            return Err(ClusterRefusal::Diverged.into());
+        }
+        let end = *wanted.get_or_insert(end);
+        let before = place;
+        place = catch_up(directory, site, log)?;
         // A new database takes the number of the log first.
         let is_there = place.position.generation != 0 && place.position.sequence >= end.position.sequence;
         let is_other = place.position.generation != end.position.generation
@@ -159,10 +165,13 @@ fn wait_for_end(
         if is_there {
             return Ok(());
         }
-        match log.turn(place, deadline.left(directory)) {
-            Turn::Behind => {}
-            // It cannot be: the log is known to have more.
-            Turn::Mine => return Err(ClusterRefusal::Late.into()),
+        if place != before {
+            continue;
+        }
+        let left = deadline.left(directory);
+        match log.turn(place, left.min(STEP)) {
+            Turn::Behind | Turn::Mine => {}
+            Turn::Closed(Closed::Late | Closed::NotJoined) if left > STEP => {}
             Turn::Closed(closed) => return Err(ClusterRefusal::from(closed).into()),
         }
     }
