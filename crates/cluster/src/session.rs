@@ -185,8 +185,7 @@ impl Session {
     /// Gets a copy, and then the session of the new database begins. Or returns when the log has what the database
     /// lacks after all: somebody has mended etcd.
     async fn copy_or_log(&self, etcd: &mut Etcd, end: LogPlace) -> Result<(), String> {
-        let fetcher = self.fetcher();
-        let mut copy = std::pin::pin!(fetcher.fetch(end));
+        let mut copy = std::pin::pin!(self.fetcher().fetch(end));
         loop {
             tokio::select! {
                 copied = &mut copy => return copied,

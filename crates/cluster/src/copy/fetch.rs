@@ -29,39 +29,18 @@ impl Fetcher {
     ///
     /// # Errors
     /// The copy could not be stored, or was not sound: why.
-    pub(crate) async fn fetch(&self, end: LogPlace) -> Result<(), String> {
+    pub(crate) async fn fetch(self, end: LogPlace) -> Result<(), String> {
         let (done, result) = oneshot::channel();
         let (_wanted, unwanted) = oneshot::channel::<()>();
-        let work = Work {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            config: Arc::clone(&self.config),
-            suffix: self.suffix.clone(),
-            name: self.name.clone(),
-            context: Arc::clone(&self.context),
-            host: Arc::clone(&self.host),
-        };
         spawn_named("copy", move || {
             // Nobody may be there to hear it.
-            let _ = done.send(work.run(end, unwanted));
+            let _ = done.send(self.run(end, unwanted));
         })
         .map_err(|error| error.to_string())?;
         result.await.unwrap_or_else(|_| Err("the thread has ended".to_owned()))
     }
-}
 
-/// The same, on the thread.
-struct Work {
-    keys: Arc<Keys>,
-    shared: Arc<Shared>,
-    config: Arc<ClusterConfig>,
-    suffix: String,
-    name: String,
-    context: Arc<NamingContext>,
-    host: Arc<dyn Host>,
-}
-
-impl Work {
+    /// The same, on the thread.
     fn run(self, end: LogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
         let settings = &self.context.settings;
         let folder = settings.directory.clone();

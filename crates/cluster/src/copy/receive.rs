@@ -65,7 +65,8 @@ pub(super) async fn receive_copy(
     let mut etcd = Etcd::new(Arc::clone(config));
     let (offers, mut offered) = mpsc::channel(1);
     let mut again = interval(AGAIN);
-    tracing::info!(target: "any", "cluster: waits at {host} port {} for a copy of another server's database", at.port());
+    let port = at.port();
+    tracing::info!(target: "any", "cluster: waits at {host} port {port} for a copy of another server's database");
     loop {
         tokio::select! {
             accepted = listener.accept() => {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, aws_lc_rs::default_provider, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime},
+    ClientConfig, RootCertStore, ServerConfig,
+    crypto::aws_lc_rs::default_provider,
+    pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName},
     version::TLS13,
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
@@ -42,66 +41,39 @@ impl Identity {
     }
 }
 
-/// Connects only to who has this certificate and its key.
+/// Connects only to who has this certificate and its key: it is the only root, and no other was signed with that key.
 pub(super) fn connector(certificate: Vec<u8>) -> Result<(TlsConnector, ServerName<'static>), String> {
-    let provider = Arc::new(default_provider());
-    let verifier = Pinned {
-        certificate,
-        provider: Arc::clone(&provider),
-    };
-    let config = ClientConfig::builder_with_provider(provider)
+    let failed = |error: rustls::Error| error.to_string();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(certificate)).map_err(failed)?;
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_protocol_versions(&[&TLS13])
-        .map_err(|error| error.to_string())?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
+        .map_err(failed)?
+        .with_root_certificates(roots)
         .with_no_client_auth();
     let name = ServerName::try_from(NAME).map_err(|error| error.to_string())?;
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 
-/// Accepts one certificate.
-#[derive(Debug)]
-struct Pinned {
-    certificate: Vec<u8>,
-    provider: Arc<CryptoProvider>,
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
 
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        own: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        if **own == *self.certificate {
-            return Ok(ServerCertVerified::assertion());
-        }
-        Err(CertificateError::ApplicationVerificationFailure.into())
+    use super::*;
+
+    /// Whether a connection comes about to who has `identity`, with the certificate of `known`.
+    async fn connects(identity: &Identity, known: &Identity) -> bool {
+        let (one, other) = tokio::io::duplex(1 << 16);
+        let (connector, name) = connector(known.certificate.clone()).unwrap();
+        let (connected, _) = tokio::join!(connector.connect(name, one), identity.acceptor.accept(other));
+        connected.is_ok()
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+    #[tokio::test]
+    async fn only_who_has_the_very_certificate_is_connected_to() {
+        let (own, other) = (Identity::new().unwrap(), Identity::new().unwrap());
+        assert!(connects(&own, &own).await);
+        assert!(!connects(&other, &own).await, "of the same name, with another key");
+        assert!(connector(b"no certificate".to_vec()).is_err());
     }
 }

@@ -47,8 +47,8 @@ pub(crate) struct BindEnd {
     pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
-/// What a successful write leaves for the followers of the database.
-#[derive(Debug)]
+/// What a successful write leaves for the followers of the database; by default nothing.
+#[derive(Debug, Default)]
 pub(crate) struct Executed {
     /// The change record. When the write is concluded, only the position may be left: followers take the rest.
     pub(crate) record: ChangeRecord,

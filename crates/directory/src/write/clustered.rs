@@ -89,7 +89,10 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
     let deadline = Deadline::new(directory, log.patience());
     if group.iter().all(|queued| queued.task.reads_newest()) {
         return match wait_for_end(directory, site, &**log, &deadline) {
-            Ok(()) => group.iter().map(|_| nothing_done()).collect(),
+            Ok(()) => group
+                .iter()
+                .map(|_| Outcome::Done(Success::default(), Executed::default()))
+                .collect(),
             Err(error) => refuse_all(error),
         };
     }
@@ -175,16 +178,6 @@ fn wait_for_end(
             Turn::Closed(closed) => return Err(ClusterRefusal::from(closed).into()),
         }
     }
-}
-
-/// The end of a task that has changed nothing.
-fn nothing_done() -> Outcome {
-    let executed = Executed {
-        record: ChangeRecord::default(),
-        lifts_restriction: false,
-        has_notes: false,
-    };
-    Outcome::Done(Success::default(), executed)
 }
 
 /// Applies what the log has brought, if the database is part of a cluster.

@@ -56,11 +56,7 @@ impl WriteTask for ErrandTask {
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         let origin = RequestContext::of_server(served.context.settings.root_dn.clone().unwrap_or_default());
         let computed = Computed::default();
-        let mut all = Executed {
-            record: ironbark_store::ChangeRecord::default(),
-            lifts_restriction: false,
-            has_notes: false,
-        };
+        let mut all = Executed::default();
         for number in 0..self.errand.steps() {
             let requested = Requested {
                 origin: &origin,

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use ironbark_config::Operations;
-use ironbark_store::{ChangeRecord, WriteTransaction};
+use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
 use crate::{
@@ -93,12 +93,7 @@ impl WriteTask for Wait {
     }
 
     fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
-        let executed = Executed {
-            record: ChangeRecord::default(),
-            lifts_restriction: false,
-            has_notes: false,
-        };
-        Ok((Success::default(), executed))
+        Ok((Success::default(), Executed::default()))
     }
 
     fn conclude(self: Box<Self>, _: &Arc<NamingContext>, outcome: Outcome) {
