@@ -83,6 +83,8 @@ struct State {
     absent: Vec<ServerId>,
     /// Whether the database has once had all of the log.
     was_complete: bool,
+    /// Number of the last change that is on the disk of this server.
+    kept: u64,
     /// Octets of a copy that have come, and about how many there are.
     copied: Option<(u64, u64)>,
     appended: u64,
@@ -164,6 +166,11 @@ impl Shared {
         self.state().close(why);
         self.room.notify_one();
         self.changed.notify_all();
+    }
+
+    /// Number of the last change that is on the disk of this server, as far as is known.
+    pub(crate) fn kept(&self) -> u64 {
+        self.state().kept
     }
 
     /// A batch of the log. `chain` is that of the place for which it was made. Returns whether the writer has to apply
@@ -333,6 +340,10 @@ impl CommitLog for Log {
         if done > 0 {
             self.shared.room.notify_one();
         }
+    }
+
+    fn kept(&self, sequence: u64) {
+        self.shared.state().kept = sequence;
     }
 
     fn next(&self, place: LogPlace) -> Option<Arc<Received>> {

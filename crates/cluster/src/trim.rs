@@ -63,8 +63,8 @@ impl Trimmer {
         let first = RangeRequest::from(&self.keys.log, &self.keys.log, 1);
         let found = etcd.range(&first).await?;
         let first = found.kvs.first().and_then(|pair| self.keys.number(&pair.key.0));
-        // This server has taken what is deleted.
-        let (Some(first), last) = (first, self.shared.place().position.sequence) else {
+        // This server has on its disk what is deleted.
+        let (Some(first), last) = (first, self.shared.kept()) else {
             return Ok(());
         };
         let keep = first + last.saturating_sub(first) / 2;

@@ -1,5 +1,6 @@
 //! One LMDB environment: opening, snapshots, the write transaction.
 
+mod flushing;
 mod indexing;
 mod maintenance;
 mod open;
@@ -22,6 +23,7 @@ use crate::{
     StoreError, View,
     buckets::KnownSums,
     catalog::{Catalog, Parts, Undefined},
+    checkpoint::Checkpoints,
     ground::Ground,
     log::recent::KnownRow,
     options::DatabaseOptions,
@@ -69,6 +71,8 @@ pub(crate) struct Common {
     pub(crate) last_row: Mutex<KnownRow>,
     /// The last sums for comparisons of replicas.
     pub(crate) bucket_sums: KnownSums,
+    checkpoints: Arc<Checkpoints>,
+    was_taken_back: bool,
 }
 
 impl Database {
@@ -169,11 +173,12 @@ impl Database {
         if self.ground.options.read_only {
             return Err(StoreError::Format("database is open for reading only".into()));
         }
+        if self.common.checkpoints.has_lost_pages() {
+            return Err(StoreError::Format(
+                "a flush to the disk has failed; mend the disk and start the server again".into(),
+            ));
+        }
         WriteTransaction::begin(self)
-    }
-    /// `checkpoint`, `nosync`: flushes to disk.
-    pub fn sync(&self) -> Result<(), StoreError> {
-        Ok(self.env.force_sync()?)
     }
 
     /// The catalog for a read transaction that has just begun.

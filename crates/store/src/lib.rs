@@ -8,6 +8,7 @@ pub mod bulk;
 mod catalog;
 pub mod change;
 pub mod check;
+mod checkpoint;
 mod csn;
 pub mod database;
 pub mod derived;
@@ -39,6 +40,7 @@ mod write;
 pub use buckets::{BUCKETS, BucketSums, bucket_of};
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, RecordedEffect, ValueChange};
+pub use checkpoint::Checkpoint;
 pub use csn::{ContextVector, Csn};
 pub use database::{
     ClosedDatabase, Database, DatabaseStat, HeldSnapshot, IndexProgress, IndexStep, LostAttribute, Snapshot,

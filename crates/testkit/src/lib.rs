@@ -34,6 +34,7 @@ mod tool;
 mod transcript;
 
 pub mod fuzz;
+pub mod outage;
 pub mod wait;
 
 pub use binary::{Flavor, repository_root};

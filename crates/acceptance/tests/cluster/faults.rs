@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, Server, outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
 use crate::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
@@ -25,6 +25,30 @@ fn add_until(server: &Server, name: &str, ends: &AtomicBool) -> Vec<String> {
         }
     }
     acknowledged
+}
+
+/// Commits are not flushed: what a crash takes is in the log.
+#[test]
+fn when_all_machines_crash_at_once_nothing_acknowledged_is_lost() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    for round in 0..2 {
+        for (number, server) in all.iter().enumerate() {
+            let people: String = (0..15).map(|one| person(&format!("r{round}n{number}p{one}"))).collect();
+            server.ldapadd(&people).unwrap().success().unwrap();
+        }
+        for server in &mut all {
+            server.kill().unwrap();
+            assert!(crash_of_machine(&server.layout().join("db")).unwrap());
+        }
+        for server in &mut all {
+            server.launch().unwrap();
+        }
+        assert_equal(&all);
+        assert_eq!(count(&all[0], "r"), 30 * (round + 1));
+    }
+    assert!(all[0].log().contains("as at its last checkpoint"), "{}", all[0].log());
 }
 
 fn has(server: &Server, uid: &str) -> bool {

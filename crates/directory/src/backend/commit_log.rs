@@ -19,6 +19,9 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     /// Tells where the database is: earlier batches are not asked for again.
     fn reached(&self, place: LogPlace);
 
+    /// The database has the changes up to this one on its disk: a crash of the machine does not take them.
+    fn kept(&self, sequence: u64);
+
     /// The batch behind a place that the database has reached, or will reach with batches before it; `None`: it was not
     /// received yet.
     fn next(&self, place: LogPlace) -> Option<Arc<Received>>;

@@ -42,6 +42,14 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
         options.no_read_ahead = true;
     }
     let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
+    if database.was_taken_back() {
+        tracing::warn!(
+            target: "any",
+            "{}: the machine ended before all was on the disk; the database is as at its last checkpoint, and the log \
+             of the cluster has what is missing",
+            settings.directory.display()
+        );
+    }
     Ok(OpenDatabase {
         database,
         files: None,
@@ -109,10 +117,11 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         max_size: mdb.max_size,
         max_readers: mdb.max_readers.max(LEAST_READERS),
         mode: mdb.mode,
-        // slapd calls a map that is flushed later `mapasync`.
-        no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
-        // What a crash of the machine takes is in the log of the cluster.
-        no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC) || settings.cluster.is_some(),
+        // slapd calls a map that is flushed later `mapasync`. A database of a cluster has checkpoints instead, which
+        // are as fast, and keep it whole.
+        no_sync: settings.cluster.is_none()
+            && (mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC)),
+        no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),
         no_read_ahead: mdb.flags.contains(EnvironmentFlags::NO_READ_AHEAD),
         indexes: indexes(settings),
         read_only: false,

@@ -1,14 +1,18 @@
-//! `checkpoint`: flushes a database whose commits are not flushed.
+//! Flushes a database whose commits are not flushed: as the operator's `checkpoint` says, or by checkpoints of its own
+//! in a cluster.
 
 use std::time::Duration;
 
 use ironbark_config::Checkpoint;
 use ironbark_store::Database;
 
+use super::checkpoints::Checkpoints;
 use crate::{Directory, backend::queue::Served};
 
-/// Flushes a database as its `checkpoint` says.
+/// Flushes a database.
 pub(super) struct Flusher {
+    /// Of a database of a cluster.
+    checkpoints: Option<Checkpoints>,
     /// `None`: each commit is flushed, or nothing was configured.
     checkpoint: Option<Checkpoint>,
     octets_written: u64,
@@ -20,6 +24,7 @@ pub(super) struct Flusher {
 impl Flusher {
     pub(super) fn of(served: &Served, directory: &Directory) -> Self {
         Self {
+            checkpoints: Checkpoints::of(served),
             checkpoint: checkpoint(served),
             octets_written: 0,
             since: None,
@@ -28,12 +33,27 @@ impl Flusher {
     }
 
     /// Takes over another configuration; earlier writes still have to be flushed.
-    pub(super) fn go_over_to(&mut self, served: &Served) {
+    pub(super) fn go_over_to(&mut self, served: &Served, database: &Database) {
         self.checkpoint = checkpoint(served);
+        match self.checkpoints.take() {
+            Some(checkpoints) if served.context.settings.cluster.is_none() => checkpoints.end(database),
+            None => self.checkpoints = Checkpoints::of(served),
+            both => self.checkpoints = both,
+        }
+    }
+
+    /// After the last commit.
+    pub(super) fn end(self, database: &Database) {
+        if let Some(checkpoints) = self.checkpoints {
+            checkpoints.end(database);
+        }
     }
 
     /// How long to wait for the next write before looking at the time again.
     pub(super) fn patience(&self, directory: &Directory) -> Duration {
+        if let Some(checkpoints) = &self.checkpoints {
+            return checkpoints.patience(directory.monotonic_micros());
+        }
         match (self.period_micros(), self.since) {
             (Some(micros), Some(since)) => {
                 Duration::from_micros((since + micros).saturating_sub(directory.monotonic_micros()))
@@ -45,11 +65,20 @@ impl Flusher {
     pub(super) fn written(&mut self, octets: usize) {
         self.octets_written += octets as u64;
         self.since.get_or_insert(self.now);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.written(self.now);
+        }
     }
 
-    pub(super) fn flush_when_due(&mut self, directory: &Directory, database: &Database) {
-        let Some(checkpoint) = self.checkpoint else { return };
+    pub(super) fn flush_when_due(&mut self, directory: &Directory, served: &Served, database: &Database) {
+        if self.checkpoint.is_none() && self.checkpoints.is_none() {
+            return;
+        }
         self.now = directory.monotonic_micros();
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.begin_when_due(served, database, self.now);
+        }
+        let Some(checkpoint) = self.checkpoint else { return };
         let octets = u64::from(checkpoint.kilobytes) * 1_024;
         let by_size = octets > 0 && self.octets_written >= octets;
         let by_time =

@@ -1,6 +1,7 @@
 //! Writing: the way of requests through the queue of a database, the threads that execute them, and the work after a
 //! commit.
 
+mod checkpoints;
 mod clustered;
 mod context;
 mod errand;

@@ -73,23 +73,22 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             Err(RecvTimeoutError::Timeout) => followers.keep(&database),
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let own = timers.due(directory, &served, group_limit(&served));
-        if !own.is_empty() {
-            group.extend(own.into_iter().map(Queued::of_server));
+        group.extend(own_writes(directory, &served, &mut timers));
+        if !group.is_empty() {
             serve_group(directory, (&served, &database, &mut followers), &mut group);
             flusher.written(0);
         }
-        flusher.flush_when_due(directory, &database);
+        flusher.flush_when_due(directory, &served, &database);
         match end {
             Some(WriterCommand::Close) => {
                 followers.end(&database);
-                return finish(&served, &database);
+                return finish(&served, &database, flusher);
             }
             Some(WriterCommand::Pause(pause)) => {
                 followers.end(&database);
                 if let Some(next) = pause.wait() {
                     served.context.overlays().close_except(next.context.overlays());
-                    flusher.go_over_to(&next);
+                    flusher.go_over_to(&next, &database);
                     timers = Timers::of(&next, directory, Some(&timers));
                     served = next;
                     indexing = defined(directory, &served);
@@ -110,6 +109,12 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             }
         }
     }
+}
+
+/// Writes of the server itself whose time has come.
+fn own_writes(directory: &Arc<Directory>, served: &Served, timers: &mut Timers) -> Vec<Queued> {
+    let due = timers.due(directory, served, group_limit(served));
+    due.into_iter().map(Queued::of_server).collect()
 }
 
 /// The indexing of what is served from now on.
@@ -133,7 +138,8 @@ fn begin(directory: &Arc<Directory>, served: &Served) -> Followers {
 }
 
 /// Finishes after the last write has been acknowledged.
-fn finish(served: &Served, database: &Database) {
+fn finish(served: &Served, database: &Database, flusher: Flusher) {
+    flusher.end(database);
     served.context.overlays().close_except(&Pipeline::default());
     // A working copy is lost with the process.
     if !has_files(served)

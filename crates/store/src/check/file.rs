@@ -55,6 +55,8 @@ pub(crate) const HEADER: usize = 16;
 pub(crate) const META: u16 = 8;
 
 const META_BYTES: usize = 152;
+/// Where a meta page has the number of its transaction.
+const TRANSACTION_AT: usize = 144;
 const MAGIC: u32 = 0xbeef_c0de;
 const VERSION: u32 = 1;
 /// Page sizes that LMDB makes.
@@ -105,9 +107,64 @@ fn meta(bytes: &[u8]) -> Option<(Meta, usize)> {
         free: Root::read(bytes, 40)?,
         main: Root::read(bytes, 88)?,
         last_page: u64_at(bytes, 136)?,
-        transaction: u64_at(bytes, 144)?,
+        transaction: u64_at(bytes, TRANSACTION_AT)?,
     };
     is_meta.then_some((meta, usize::try_from(size).ok()?))
+}
+
+/// The bytes of a meta page, which names everything of one commit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MetaPage {
+    bytes: [u8; META_BYTES],
+    meta: Meta,
+    page_size: usize,
+}
+
+impl MetaPage {
+    pub(crate) const BYTES: usize = META_BYTES;
+
+    /// `None`: this is no meta page.
+    pub(crate) fn of(bytes: &[u8; META_BYTES]) -> Option<Self> {
+        let (meta, page_size) = meta(bytes)?;
+        let bytes = *bytes;
+        Some(Self { bytes, meta, page_size })
+    }
+    pub(crate) fn bytes(&self) -> &[u8; META_BYTES] {
+        &self.bytes
+    }
+    pub(crate) fn page_size(&self) -> u64 {
+        self.page_size as u64
+    }
+    /// Octets of the file that the commit uses.
+    pub(crate) fn length(&self) -> u64 {
+        self.meta.last_page.saturating_add(1).saturating_mul(self.page_size())
+    }
+    /// LMDB's number of the commit.
+    pub(crate) fn transaction(&self) -> u64 {
+        self.meta.transaction
+    }
+    /// Both meta pages of a file whose last commit this is. LMDB writes the next one to the other page, which says the
+    /// same until then.
+    pub(crate) fn as_only(&self) -> [Self; 2] {
+        let last = self.meta.transaction;
+        [0, 1].map(|place| {
+            let transaction = if last % 2 == place {
+                last
+            } else {
+                last.saturating_sub(1)
+            };
+            let mut page = self.clone();
+            page.meta.transaction = transaction;
+            page.put(0, place);
+            page.put(TRANSACTION_AT, transaction);
+            page
+        })
+    }
+    fn put(&mut self, at: usize, number: u64) {
+        for (byte, value) in self.bytes.iter_mut().skip(at).zip(number.to_ne_bytes()) {
+            *byte = value;
+        }
+    }
 }
 
 impl PageFile {
@@ -138,14 +195,18 @@ impl PageFile {
     }
     /// Both meta pages; `None` for one that is no meta page.
     pub(crate) fn metas(&self) -> Result<[Option<Meta>; 2], StoreError> {
-        let mut metas = [None; 2];
-        for (place, found) in [0, self.page_size as u64].into_iter().zip(&mut metas) {
+        Ok(self.meta_pages()?.map(|page| page.map(|page| page.meta)))
+    }
+    /// The same with their bytes.
+    pub(crate) fn meta_pages(&self) -> Result<[Option<MetaPage>; 2], StoreError> {
+        let mut pages = [None, None];
+        for (place, found) in [0, self.page_size as u64].into_iter().zip(&mut pages) {
             let mut bytes = [0; META_BYTES];
             if self.read(place, &mut bytes)? == META_BYTES {
-                *found = meta(&bytes).filter(|(_, size)| *size == self.page_size).map(|it| it.0);
+                *found = MetaPage::of(&bytes).filter(|page| page.page_size == self.page_size);
             }
         }
-        Ok(metas)
+        Ok(pages)
     }
     /// The last commit.
     pub(crate) fn newest(&self) -> Result<Option<Meta>, StoreError> {

@@ -4,17 +4,18 @@
 //! passes is read through LMDB. Then the content is checked ([`Database::check`]).
 
 mod entries;
-mod file;
+pub(crate) mod file;
 mod findings;
 mod pages;
 mod postings;
 mod tree;
 
-use std::path::Path;
-
-use crate::{Database, DatabaseOptions, EntryId, StoreError, View, database::open_to_look_at, tables::MetaRow};
+use crate::{
+    Database, DatabaseOptions, EntryId, StoreError, View, checkpoint, database::open_to_look_at, tables::MetaRow,
+};
 
 pub use findings::Findings;
+pub use pages::check_unused as file;
 pub(crate) use pages::refuse_truncated;
 
 /// Attempts to hold a commit of a file that is being written.
@@ -49,26 +50,13 @@ struct Deep<'v> {
     last: EntryId,
 }
 
-/// Checks every page of a data file that nobody writes to.
-///
-/// # Errors
-/// It cannot be read.
-pub fn file(path: &Path) -> Result<Findings, StoreError> {
-    let mut findings = Findings::default();
-    if let Some(what) = pages::truncation(path)? {
-        findings.add(what);
-    } else if !pages::check(path, None, &mut findings)? {
-        findings.add("both meta pages are unreadable");
-    }
-    Ok(findings)
-}
-
 /// Checks every page of the last commit of a database that may be in use, also by other processes.
 ///
 /// # Errors
 /// It cannot be opened or read.
 pub fn file_in_use(options: &DatabaseOptions) -> Result<Findings, StoreError> {
     let path = options.directory.join("data.mdb");
+    checkpoint::settle(options)?;
     refuse_truncated(&path)?;
     let env = open_to_look_at(options)?;
     for _ in 0..ATTEMPTS {

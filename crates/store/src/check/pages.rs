@@ -129,6 +129,20 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
     Ok(value)
 }
 
+/// Checks every page of a data file that nobody writes to.
+///
+/// # Errors
+/// It cannot be read.
+pub fn check_unused(path: &Path) -> Result<Findings, StoreError> {
+    let mut findings = Findings::default();
+    if let Some(what) = truncation(path)? {
+        findings.add(what);
+    } else if !check(path, None, &mut findings)? {
+        findings.add("both meta pages are unreadable");
+    }
+    Ok(findings)
+}
+
 /// Checks every page of a data file as of one commit. That is commit number `transaction`, which some reader must hold,
 /// or the last commit of a file that nobody writes to. `false`: the commit is no longer there.
 pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {

@@ -21,6 +21,7 @@ use crate::{
     StoreError,
     catalog::{Catalog, Parts, Undefined, index},
     check,
+    checkpoint::{self, Checkpoints},
     ground::Ground,
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
@@ -46,6 +47,7 @@ const CLOSING_TIME: Duration = Duration::from_secs(10);
 
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
+    let was_taken_back = checkpoint::settle(&options)?;
     prepare_files(&options)?;
     check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
@@ -77,9 +79,6 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     writer.begin(&sets);
     let common = Common {
         file: file_of(&options)?,
-        env,
-        tables,
-        options,
         sets: Arc::new(sets),
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
@@ -87,6 +86,11 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
         bucket_sums: Mutex::default(),
+        checkpoints: Arc::new(Checkpoints::of(&env, &options)),
+        was_taken_back,
+        env,
+        tables,
+        options,
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;
@@ -250,6 +254,7 @@ pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, 
         read_only: true,
         ..options.clone()
     };
+    checkpoint::settle(&options)?;
     prepare_files(&options)?;
     let env = open_environment(&options)?;
     env.clear_stale_readers()?;

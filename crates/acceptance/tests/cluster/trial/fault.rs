@@ -6,6 +6,7 @@ use crate::trial::{MEMBERS, NODES, lab::Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     NodeKilled,
+    NodeCrashes,
     NodeHangs,
     NodeCutOff,
     NodeClock,
@@ -28,8 +29,9 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds, in the order in which the tests of each change have them.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::NodeKilled,
+        Self::NodeCrashes,
         Self::MemberKilled,
         Self::NodeHangs,
         Self::MemberHangs,
@@ -59,6 +61,7 @@ impl Kind {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::NodeKilled => "a node is killed",
+            Self::NodeCrashes => "a node's machine crashes",
             Self::NodeHangs => "a node hangs",
             Self::NodeCutOff => "a node is cut off from etcd",
             Self::NodeClock => "a node's clock jumps",
@@ -112,9 +115,12 @@ impl Fault {
     /// Parties whose processes, clocks or disks are struck. Faults of a time have none in common.
     fn struck(self) -> Vec<usize> {
         match self.kind {
-            Kind::NodeKilled | Kind::NodeHangs | Kind::NodeClock | Kind::NodeDiskFull | Kind::NodeDiskSlow => {
-                vec![self.node()]
-            }
+            Kind::NodeKilled
+            | Kind::NodeCrashes
+            | Kind::NodeHangs
+            | Kind::NodeClock
+            | Kind::NodeDiskFull
+            | Kind::NodeDiskSlow => vec![self.node()],
             Kind::MemberKilled
             | Kind::MemberHangs
             | Kind::MemberClock
@@ -153,9 +159,12 @@ impl Fault {
     /// Nodes that cannot write meanwhile.
     pub(crate) fn nodes_away(self) -> Vec<usize> {
         match self.kind {
-            Kind::NodeKilled | Kind::NodeHangs | Kind::NodeCutOff | Kind::NodeDiskFull | Kind::Divided => {
-                vec![self.node()]
-            }
+            Kind::NodeKilled
+            | Kind::NodeCrashes
+            | Kind::NodeHangs
+            | Kind::NodeCutOff
+            | Kind::NodeDiskFull
+            | Kind::Divided => vec![self.node()],
             _ => Vec::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! How each fault begins, and how it is taken back.
 
-use ironbark_testkit::wait;
+use ironbark_testkit::{outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
 use crate::{
@@ -30,6 +30,12 @@ impl Trial {
             Kind::NodeKilled => {
                 self.down_since[node] = now();
                 self.nodes[node].kill().unwrap();
+            }
+            Kind::NodeCrashes => {
+                self.down_since[node] = now();
+                self.nodes[node].kill().unwrap();
+                // A node that was killed before and is only just up may have flushed all.
+                crash_of_machine(&self.nodes[node].layout().join("db")).unwrap();
             }
             Kind::NodeHangs => {
                 self.down_since[node] = now();
@@ -65,7 +71,7 @@ impl Trial {
         let (node, member) = (fault.node(), fault.member());
         self.lab.join(&fault.ways());
         match fault.kind {
-            Kind::NodeKilled => {
+            Kind::NodeKilled | Kind::NodeCrashes => {
                 self.nodes[node].launch().unwrap();
                 self.clients.was_down(node, self.down_since[node]);
             }

@@ -82,7 +82,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .at_next_start()
         .does(
             "Turns off the flush to disk at each commit. After a crash of the machine the database may be damaged \
-             beyond repair.",
+             beyond repair. Not in a cluster: there commits are never flushed one by one, and the database is whole \
+             after a crash nevertheless.",
         )
         .like(&["on"])
         .obeyed(Handler::Database {
@@ -124,7 +125,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("2.1.2", Form::Text)
         .allowed_by(&[ConfigClass::Berkeley.at(20), ConfigClass::Mdb.at(10)])
         .takes("<kilobytes> <minutes>", "")
-        .does("Flushes to disk after so much was written or so much time has passed, if `dbnosync` is on.")
+        .does(
+            "Flushes to disk after so much was written or so much time has passed, if `dbnosync` is on. Not in a \
+             cluster, which has checkpoints of its own.",
+        )
         .like(&["1024 15"])
         .obeyed(Handler::Database {
             set: set_checkpoint,
