@@ -147,10 +147,13 @@ class Disk:
         self.octets_a_second, self.octets = octets_a_second, 0
 
     def flush(self, octets=0):
+        """Writes, and waits until it will survive a power cut."""
+        return self.write(octets, self.simulation.random.lognormvariate(self.mean_log, self.spread))
+
+    def write(self, octets, further=0.0):
         simulation = self.simulation
         begin = max(simulation.now, self.free_at)
-        time = simulation.random.lognormvariate(self.mean_log, self.spread) + octets / self.octets_a_second
-        self.free_at = begin + time
+        self.free_at = begin + further + octets / self.octets_a_second
         self.octets += octets
         done = Signal(simulation)
         simulation.after(self.free_at - simulation.now, done.fire)

@@ -42,6 +42,9 @@ class Figures:
     again: float = 0.1
     attempt: float = 0.625
     patience: float = 5.0
+    # See crates/directory, write/checkpoints.rs (INTERVAL), and crates/store, checkpoint (STEP).
+    checkpoint: float = 0.25
+    checkpoint_part: int = 65_536
     group_limit: int = 1024
     # etcd's own settings, its defaults.
     heartbeat: float = 0.1

@@ -21,8 +21,11 @@ class Node:
         self.changed = Signal(simulation)
         # The thread `cluster` of its process, which several databases may share.
         self.session = session or Thread(simulation, cpu)
+        # Octets of commits since the last checkpoint.
+        self.unflushed = 0
         log.nodes.append(self)
         simulation.spawn(self._write())
+        simulation.spawn(self._checkpoints())
 
     def submit(self, answer):
         """A client's write; `answer` is called with whether it was made."""
@@ -59,6 +62,17 @@ class Node:
             else:
                 yield self.changed
 
+    def _checkpoints(self):
+        """Commits are not flushed one by one, but all of some time together, in parts, beside the writer."""
+        figures = self.figures
+        while True:
+            yield figures.checkpoint
+            left = self.unflushed
+            while left > 0:
+                part = min(left, figures.checkpoint_part)
+                left, self.unflushed = left - part, self.unflushed - part
+                yield self.disk.flush(part) if left <= 0 else self.disk.write(part)
+
     def _answer(self, group, is_made):
         """The answers go out one after the other, beside the next group."""
         for begin in range(0, len(group), 32):
@@ -81,7 +95,7 @@ class Node:
             yield self.cpu.run(
                 self.figures.apply_batch * (1 if taken == 1 else 1 + taken / 4) + self.figures.apply_change * changes
             )
-            yield self.disk.flush(self.figures.written(changes))
+            self.unflushed += self.figures.written(changes)
             self.position += changes
 
     def _serve(self, group):
@@ -97,7 +111,7 @@ class Node:
             outcome = yield from self._append(batch, begun)
             yield from self._live()
             if outcome == "committed":
-                yield self.disk.flush(figures.written(len(group)))
+                self.unflushed += figures.written(len(group))
                 self.position = batch.last
                 self.known = max(self.known, batch.last)
                 self.received.pop(batch.first, None)

@@ -145,7 +145,7 @@ class Fleet:
             "hottest p99": (percentile(hottest, 0.99) or 0) * 1e3,
             "cores": max(cpu.busy / until for cpu in self.machines),
             "etcd cores": max(etcd_cpus),
-            "disk": sum(node.disk.octets for copies in self.partitions for node in copies)
+            "disk": sum(node.disk.octets + node.unflushed for copies in self.partitions for node in copies)
             / len(self.machines)
             / until
             / 1e6,
