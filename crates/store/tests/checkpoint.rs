@@ -13,7 +13,9 @@ mod common;
 
 use std::{
     fs::{self, File},
+    io::{BufRead, BufReader},
     path::Path,
+    process::{Command, Stdio},
     sync::Arc,
 };
 
@@ -180,6 +182,52 @@ fn readers_take_a_file_back_too_and_leave_one_in_use_alone() {
     let database = Database::open(options, schema()).unwrap();
     assert!(database.was_taken_back());
     assert_eq!(content(&database), wanted);
+}
+
+const DIRECTORY: &str = "IRONBARK_STORE_READER_DIRECTORY";
+
+/// Not a test of its own: the reader that the test below starts. It reads until its input ends.
+#[test]
+fn another_reader() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
+    let options = DatabaseOptions {
+        read_only: true,
+        ..flushed(directory.as_ref())
+    };
+    let database = Database::open(options, schema()).unwrap();
+    let _snapshot = database.snapshot().unwrap();
+    println!("\nreads");
+    std::io::stdin().lines().for_each(drop);
+}
+
+#[test]
+fn a_file_is_not_taken_back_under_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = begun(directory.path());
+    database.defer_flushes().unwrap();
+    fill(&database, 0..20);
+    drop(database);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["another_reader", "--exact", "--nocapture", "--test-threads=1"])
+        .env(DIRECTORY, directory.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    assert!(lines.any(|line| line == "reads"));
+    forget_memory(directory.path()).unwrap().unwrap();
+    let error = Database::open(flushed(directory.path()), schema())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("another process reads the database"), "{error}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(found(directory.path()).0);
 }
 
 #[test]

@@ -32,6 +32,16 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
             "envflags writemap has no meaning here: the file is not written through a map, which a full disk would turn into a crash"
         );
     }
+    let flags = settings.mdb.flags;
+    if settings.cluster.is_some()
+        && (flags.contains(EnvironmentFlags::NO_SYNC) || flags.contains(EnvironmentFlags::MAP_ASYNC))
+    {
+        tracing::info!(
+            target: "config",
+            "dbnosync has no meaning in a cluster: commits are not flushed one by one, and checkpoints keep the \
+             database whole"
+        );
+    }
     let mut options = options(settings);
     if !options.no_read_ahead && exceeds_memory(&options) {
         tracing::info!(
@@ -118,7 +128,7 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         max_readers: mdb.max_readers.max(LEAST_READERS),
         mode: mdb.mode,
         // slapd calls a map that is flushed later `mapasync`. A database of a cluster has checkpoints instead, which
-        // are as fast, and keep it whole.
+        // keep it whole.
         no_sync: settings.cluster.is_none()
             && (mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC)),
         no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),

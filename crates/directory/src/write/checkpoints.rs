@@ -35,14 +35,15 @@ struct Begun {
 /// The checkpoints of one database, which a thread of its own completes.
 pub(super) struct Checkpoints {
     queue: SyncSender<Begun>,
-    thread: JoinHandle<()>,
+    /// `None`: it could not be started, and each commit is flushed.
+    thread: Option<JoinHandle<()>>,
     is_busy: Arc<AtomicBool>,
     /// When the first commit since the last checkpoint was made.
     since: Option<u64>,
 }
 
 impl Checkpoints {
-    /// Begins, if the database is one of a cluster. Without a thread or a file its commits are flushed as any other's.
+    /// Begins, if the database is one of a cluster. Without a thread or a file each commit is flushed as any other's.
     pub(super) fn of(served: &Served) -> Option<Self> {
         served.context.settings.cluster.as_ref()?;
         let database = served.context.database()?;
@@ -50,20 +51,19 @@ impl Checkpoints {
         let is_busy = Arc::new(AtomicBool::new(false));
         let busy = Arc::clone(&is_busy);
         let thread = spawn_named("checkpoints", move || complete_all(&begun, &busy));
-        let thread = thread.map_err(|error| StoreError::Format(format!("starting a thread: {error}")));
-        let thread = thread.and_then(|thread| database.defer_flushes().map(|()| thread));
-        match thread {
-            Ok(thread) => Some(Self {
-                queue,
-                thread,
-                is_busy,
-                since: None,
-            }),
-            Err(error) => {
-                tracing::error!(target: "any", "each commit is flushed, because checkpoints cannot be made: {error}");
-                None
-            }
+        let begun = match &thread {
+            Ok(_) => database.defer_flushes(),
+            Err(error) => Err(StoreError::Format(format!("starting a thread: {error}"))),
+        };
+        if let Err(error) = begun {
+            tracing::error!(target: "any", "each commit is flushed, because checkpoints cannot be made: {error}");
         }
+        Some(Self {
+            queue,
+            thread: thread.ok(),
+            is_busy,
+            since: None,
+        })
     }
 
     pub(super) fn written(&mut self, now: u64) {
@@ -94,50 +94,53 @@ impl Checkpoints {
         if self.is_busy.load(Ordering::Acquire) && !is_long {
             return;
         }
-        let begun = begin(served, database).unwrap_or_else(|error| {
-            tracing::error!(target: "any", "checkpoint: {error}");
-            None
-        });
         self.since = None;
-        if let Some(begun) = begun {
-            self.is_busy.store(true, Ordering::Release);
-            // It waits while another one is under way. The thread lives as long as the queue.
-            let _ = self.queue.send(begun);
+        if let Err(error) = self.begin(served, database) {
+            tracing::error!(target: "any", "checkpoint: {error}");
         }
+    }
+
+    fn begin(&self, served: &Served, database: &Database) -> Result<(), StoreError> {
+        let Some(writer) = served.context.backend.own_writer().cloned() else {
+            return Ok(());
+        };
+        let sequence = database.snapshot()?.view().log_place()?.position.sequence;
+        let Some(checkpoint) = database.checkpoint()? else {
+            tell(&writer, sequence);
+            return Ok(());
+        };
+        self.is_busy.store(true, Ordering::Release);
+        // It waits while another one is under way. The thread lives as long as the queue.
+        let _ = self.queue.send(Begun {
+            checkpoint,
+            sequence,
+            writer,
+        });
+        Ok(())
     }
 
     /// Waits for what is under way, and flushes each commit from now on.
     pub(super) fn end(self, database: &Database) {
         drop(self.queue);
         // If it has panicked, what follows does its work.
-        let _ = self.thread.join();
+        let _ = self.thread.map(JoinHandle::join);
         if let Err(error) = database.flush_each_commit() {
             tracing::error!(target: "any", "flushing a database: {error}");
         }
     }
 }
 
-fn begin(served: &Served, database: &Database) -> Result<Option<Begun>, StoreError> {
-    let Some(writer) = served.context.backend.own_writer().cloned() else {
-        return Ok(None);
-    };
-    let sequence = database.snapshot()?.view().log_place()?.position.sequence;
-    let checkpoint = database.checkpoint()?;
-    Ok(checkpoint.map(|checkpoint| Begun {
-        checkpoint,
-        sequence,
-        writer,
-    }))
+/// Tells the log of the cluster what is on the disk.
+fn tell(writer: &WriterHandle, sequence: u64) {
+    if let Some(log) = writer.log().get() {
+        log.kept(sequence);
+    }
 }
 
 fn complete_all(queue: &Receiver<Begun>, is_busy: &AtomicBool) {
     while let Ok(begun) = queue.recv() {
         match begun.checkpoint.complete() {
-            Ok(()) => {
-                if let Some(log) = begun.writer.log().get() {
-                    log.kept(begun.sequence);
-                }
-            }
+            Ok(()) => tell(&begun.writer, begun.sequence),
             Err(error) => tracing::error!(target: "any", "a checkpoint cannot be written to the disk: {error}"),
         }
         is_busy.store(false, Ordering::Release);

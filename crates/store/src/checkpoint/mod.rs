@@ -40,7 +40,7 @@ const ATTEMPTS: usize = 100;
 /// that much and not for a whole checkpoint.
 const STEP: u64 = 64 << 10;
 /// At most about so many parts, however long the file is: most of a longer one's have little to write.
-const STEPS: u64 = 16_384;
+const STEPS: u64 = 2_048;
 
 /// A commit that stays in the file.
 struct Held {
@@ -135,20 +135,19 @@ impl Checkpoints {
     /// Flushes all commits, and each one from now on.
     pub(crate) fn end(&self) -> Result<(), StoreError> {
         let mut last = self.last();
-        let Some(mut ended) = last.take() else {
+        let Some(current) = last.as_mut() else {
             return Ok(());
         };
         self.set_flushed(true)?;
-        let flushed = self.env.force_sync();
-        if flushed.is_err() {
-            self.distrust(&mut ended);
+        if let Err(error) = self.env.force_sync() {
+            self.distrust(current);
+            return Err(error.into());
         }
+        // The kernel no longer has what an earlier flush has lost, and says nothing of it again.
         if self.has_lost_pages() {
-            // The kernel no longer has what a flush has lost, and says nothing of it again.
-            *last = Some(ended);
-            return Ok(flushed?);
+            return Ok(());
         }
-        ended.file.remove()
+        last.take().map_or(Ok(()), |ended| ended.file.remove())
     }
 
     fn set_flushed(&self, is_flushed: bool) -> Result<(), StoreError> {
@@ -222,7 +221,8 @@ impl Checkpoint {
         let flushed = flushed.and_then(|()| Ok(checkpoints.env.force_sync()?));
         let mut last = checkpoints.last();
         let Some(current) = last.as_mut() else {
-            // All was flushed at their end.
+            // All was flushed at their end, but for what this flush has lost.
+            checkpoints.has_lost_pages.fetch_or(flushed.is_err(), Ordering::Relaxed);
             return flushed;
         };
         let next = Record {

@@ -56,6 +56,7 @@ pub(crate) fn settle(options: &DatabaseOptions) -> Result<bool, StoreError> {
         }
         return Ok(false);
     }
+    let _sole = sole(&options.directory)?;
     let is_taken_back = if is_same {
         write(&path, &record.meta.as_only())?;
         true
@@ -102,6 +103,23 @@ fn write(path: &Path, pages: &[MetaPage; 2]) -> Result<(), StoreError> {
         file.write_all_at(page.bytes(), place).map_err(refused)?;
     }
     file.sync_data().map_err(refused)
+}
+
+/// Keeps other processes from opening the file with LMDB, which holds a lock for each that has it open. A reader from
+/// before would see pages that are used again.
+fn sole(directory: &Path) -> Result<Option<File>, StoreError> {
+    let path = directory.join("lock.mdb");
+    let lock = match OpenOptions::new().read(true).write(true).open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|error| StoreError::file(&path, error))?,
+    };
+    match rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(lock)),
+        Err(_) => Err(StoreError::Format(format!(
+            "{}: another process reads the database, which must be taken back to its last checkpoint first; end it",
+            directory.join("data.mdb").display()
+        ))),
+    }
 }
 
 fn in_use(path: &Path) -> StoreError {
