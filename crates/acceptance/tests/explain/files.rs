@@ -90,6 +90,15 @@ fn what_loses_writes_is_unsafe() {
         found.assert_has("slapd.conf:10: unsafe: ", words);
     }
     assert_eq!(explain(&database("dbnosync off\nenvflags nordahead\n")).status, 0);
+    for line in [
+        "dbnosync",
+        "envflags nosync",
+        "envflags nometasync",
+        "checkpoint 1024 5",
+    ] {
+        let found = explain(&database(&format!("{line}\ncluster http://127.0.0.1:1\n")));
+        found.assert_has("slapd.conf:10: ignored: ", "checkpoints of its own");
+    }
 }
 
 #[test]

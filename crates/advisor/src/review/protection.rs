@@ -89,26 +89,6 @@ fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
             };
             let keyword = &statement.line.keyword;
             let place = || written.place(&statement.line.location);
-            if (is_row("dbnosync") && flags.contains(EnvironmentFlags::NO_SYNC)) || has("nosync") || has("mapasync") {
-                let reason = "commits are acknowledged before they are on disk: a crash of the machine may damage the database beyond repair";
-                findings.note(
-                    Class::Unsafe,
-                    place(),
-                    keyword,
-                    reason.to_owned(),
-                    "leave it out: writes that wait share one flush",
-                );
-            }
-            if has("nometasync") {
-                let reason = "a crash of the machine may take back the last writes that were acknowledged";
-                findings.note(
-                    Class::Unsafe,
-                    place(),
-                    keyword,
-                    reason.to_owned(),
-                    "leave nometasync out",
-                );
-            }
             if has("writemap") {
                 let reason = "writemap: the server never writes through a map, because a full disk would then end it";
                 findings.note(
@@ -119,16 +99,25 @@ fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
                     "it may be left out",
                 );
             }
-            if is_row("checkpoint") && !flags.contains(EnvironmentFlags::NO_SYNC) {
+            let is_unflushed =
+                is_row("dbnosync") && flags.contains(EnvironmentFlags::NO_SYNC) || has("nosync") || has("mapasync");
+            let is_about_flushes = is_unflushed || has("nometasync") || is_row("checkpoint");
+            let (class, reason, advice) = if database.cluster.is_some() && is_about_flushes {
+                let reason = "a database of a cluster has checkpoints of its own: a crash of the machine takes nothing";
+                (Class::Ignored, reason, "it may be left out")
+            } else if is_unflushed {
+                let reason = "commits are acknowledged before they are on disk: a crash of the machine may damage the database beyond repair";
+                (Class::Unsafe, reason, "leave it out: writes that wait share one flush")
+            } else if has("nometasync") {
+                let reason = "a crash of the machine may take back the last writes that were acknowledged";
+                (Class::Unsafe, reason, "leave nometasync out")
+            } else if is_row("checkpoint") && !flags.contains(EnvironmentFlags::NO_SYNC) {
                 let reason = "without dbnosync every commit is flushed, and there is nothing to checkpoint";
-                findings.note(
-                    Class::Ignored,
-                    place(),
-                    keyword,
-                    reason.to_owned(),
-                    "it may be left out",
-                );
-            }
+                (Class::Ignored, reason, "it may be left out")
+            } else {
+                continue;
+            };
+            findings.note(class, place(), keyword, reason.to_owned(), advice);
         }
     }
 }
