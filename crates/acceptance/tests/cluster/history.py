@@ -142,18 +142,26 @@ class Watcher:
 
     def __init__(self, url, node, ends):
         self.url, self.node, self.client, self.ends = url, node, None, ends
+        # When its connection last served it.
+        self.served = 0
 
     def step(self):
         self.ends.wait(1 / LOCAL_READS)
         line = {"kind": "local", "node": self.node, "begin": time.monotonic()}
         try:
-            self.client = self.client or connect(self.url, LOCAL_PATIENCE)
+            if not self.client:
+                self.client = connect(self.url, LOCAL_PATIENCE)
+                self.served = line["begin"]
             line["begin"] = time.monotonic()
             found = self.client.search_s(PEOPLE, ldap.SCOPE_ONELEVEL, "(|(uid=r0)(uid=r1)(uid=r2)(uid=r3))", ["description"])
             values = sorted((dn, entry["description"][0].decode()) for dn, entry in found)
             line.update(values=[value for _, value in values], outcome="ok")
+            self.served = line["begin"]
         except ldap.LDAPError as error:
             line.update(outcome="unknown", error=str(error))
+            if self.client:
+                # The node may have been down since then, for less than the time between two reads.
+                line["served"] = self.served
             self.client = None
         line["end"] = time.monotonic()
         return line

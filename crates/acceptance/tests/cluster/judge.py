@@ -215,7 +215,8 @@ def judge_answers(lines, down):
         is_well = line["outcome"] == "ok" and line["end"] - line["begin"] < LATE
         if line["kind"] != "local" or is_well:
             continue
-        if not any(node == line["node"] and begin <= line["end"] and line["begin"] <= end for node, begin, end in down):
+        since = line.get("served", line["begin"])
+        if not any(node == line["node"] and begin <= line["end"] and since <= end for node, begin, end in down):
             yield line["end"], f"a read was not answered in {LATE} s: {line}"
 
 

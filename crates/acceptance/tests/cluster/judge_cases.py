@@ -68,3 +68,6 @@ SLOW = local(["begin", "begin"], 10, 11 + LATE)
 assert list(judge_answers([SLOW], [])) and not list(judge_answers([SLOW], [(0, 9, 10.5)]))
 assert list(judge_answers([SLOW], [(1, 9, 10.5), (0, 1, 9)])) and not list(judge_answers([local([], 10, 11)], []))
 assert list(judge_answers([line("local", 10, 10.1, "unknown")], []))
+# A connection of before a node went down is found dead later.
+DEAD = line("local", 10, 10.1, "unknown", served=9)
+assert list(judge_answers([DEAD], [(0, 8, 8.9)])) and not list(judge_answers([DEAD], [(0, 9.3, 9.6)]))
