@@ -19,6 +19,20 @@ use crate::{
 /// The time between two looks at the room that etcd takes.
 const INTERVAL: Duration = Duration::from_secs(2);
 
+/// Writes after which etcd shows how much room it has, once it has forgotten something.
+const SHOWN_AFTER: i64 = 8;
+
+/// What a look leaves for the next one: revisions of etcd.
+#[derive(Default)]
+struct Looked {
+    /// Where it was.
+    revision: Option<i64>,
+    /// What was before this one is forgotten.
+    forgotten: i64,
+    /// Where etcd was when it had forgotten that.
+    at: i64,
+}
+
 /// The part of a session that deletes old batches.
 pub(crate) struct Trimmer {
     pub(crate) keys: Arc<Keys>,
@@ -30,33 +44,42 @@ pub(crate) struct Trimmer {
 impl Trimmer {
     /// Trims for ever.
     pub(crate) async fn serve(self, mut etcd: Etcd) {
-        // What keys were before the last look may be forgotten.
-        let mut before = None;
+        let mut before = Looked::default();
         loop {
             sleep(INTERVAL).await;
             if !self.shared.is_joined() {
                 continue;
             }
-            match self.look(&mut etcd, before).await {
-                Ok(revision) => before = Some(revision),
-                Err(failure) => tracing::debug!(target: "any", "cluster: {}: trimming: {failure}", self.suffix),
+            if let Err(failure) = self.look(&mut etcd, &mut before).await {
+                tracing::debug!(target: "any", "cluster: {}: trimming: {failure}", self.suffix);
             }
         }
     }
 
-    /// Deletes the older half of the log if etcd takes too much room. Returns the revision that etcd is at.
-    async fn look(&self, etcd: &mut Etcd, before: Option<i64>) -> Result<i64, Failure> {
+    /// Deletes the older half of the log if etcd takes too much room, and lets etcd forget what was before the look
+    /// before.
+    ///
+    /// What was deleted takes room until etcd has forgotten it, and shows that with some of the writes after it. Until
+    /// then the log is not cut again: several servers look, and would leave nothing.
+    async fn look(&self, etcd: &mut Etcd, before: &mut Looked) -> Result<(), Failure> {
         let cut = etcd.range(&RangeRequest::one(&self.keys.cut)).await?;
-        let cut = cut.kvs.into_iter().next().map(|pair| pair.value.0);
+        let cut = cut.kvs.into_iter().next();
         let status = etcd.status().await?;
+        let now = status.header.revision.0;
+        let former = before.revision.replace(now);
         let in_use = u64::try_from(status.in_use.0).unwrap_or(0);
-        if in_use > self.config.room
-            && let Some(before) = before
-        {
-            self.cut(etcd, cut).await?;
-            etcd.compact(before).await?;
+        let Some(former) = former.filter(|_| in_use > self.config.room) else {
+            return Ok(());
+        };
+        let of_cut = cut.as_ref().map_or(0, |cut| cut.mod_revision.0);
+        if of_cut <= before.forgotten && now >= before.at + SHOWN_AFTER {
+            self.cut(etcd, cut.map(|pair| pair.value.0)).await?;
         }
-        Ok(status.header.revision.0)
+        etcd.compact(former).await?;
+        if before.forgotten < of_cut && of_cut <= former {
+            (before.forgotten, before.at) = (former, now);
+        }
+        Ok(())
     }
 
     async fn cut(&self, etcd: &mut Etcd, cut: Option<Vec<u8>>) -> Result<(), Failure> {
