@@ -14,7 +14,12 @@ use nix::{
 };
 
 /// What waits for the disk.
-const SYNCS: &str = "fsync,fdatasync,msync,sync_file_range";
+const SYNCS: &str = "fsync,fdatasync,msync";
+/// What waits for a part of a file, most of which the disk has already: a checkpoint of a long file does it thousands
+/// of times.
+const PARTS: &str = "sync_file_range";
+/// So much longer is a sync than one of a part.
+const SHARE: u32 = 200;
 
 /// What makes the disk of a process slow, until it is dropped.
 pub(crate) struct SlowDisk {
@@ -37,8 +42,10 @@ impl SlowDisk {
             .args(["/usr/bin/strace", "--follow-forks", "--output"])
             .arg(&output);
         command.args(["--attach", &pid.to_string()]);
-        command.args(["-e", &format!("trace={SYNCS}"), "-e", "signal=none", "-e"]);
+        command.args(["-e", &format!("trace={SYNCS},{PARTS}"), "-e", "signal=none", "-e"]);
         command.arg(format!("inject={SYNCS}:delay_enter={}", milliseconds * 1_000));
+        command.arg("-e");
+        command.arg(format!("inject={PARTS}:delay_enter={}", milliseconds * 1_000 / SHARE));
         let said = fs::File::create(layout.join("said")).unwrap();
         let strace = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).spawn();
         let mut slow = Self {
