@@ -201,7 +201,9 @@ impl Session {
 
     /// Whether the log has what the database lacks.
     async fn log_has_next(&self, etcd: &mut Etcd) -> Result<bool, Stop> {
-        let ((tail, _), place) = (self.tail(etcd).await?, self.shared.place());
+        // Before the log is asked: the writer goes on.
+        let place = self.shared.place();
+        let (tail, _) = self.tail(etcd).await?;
         Self::check(&place, &tail)?;
         let next = self.keys.batch(place.position.sequence + 1);
         let found = etcd.range(&RangeRequest::one(&next)).await?;
@@ -223,7 +225,10 @@ impl Session {
 
     /// Reads the log, and then what comes.
     async fn follow(&self, etcd: &mut Etcd) -> Result<std::convert::Infallible, Stop> {
+        // Before the log is asked: the writer goes on, and may be behind what is read here.
+        let place = self.shared.place();
         let (tail, revision) = self.tail(etcd).await?;
+        Self::check(&place, &tail)?;
         self.read(etcd, &tail).await?;
         let mut watch = etcd
             .watch(WatchCreate {
@@ -320,7 +325,6 @@ impl Session {
     /// Reads the batches that the database lacks.
     async fn read(&self, etcd: &mut Etcd, tail: &LogPlace) -> Result<(), Stop> {
         let place = self.shared.place();
-        Self::check(&place, tail)?;
         let mut next = place.position.sequence + 1;
         while next <= tail.position.sequence {
             while self.shared.is_full() {
