@@ -73,7 +73,11 @@ pub(crate) async fn deliver(
 }
 
 /// Puts the parts of a batch together.
-async fn gather(keys: &Keys, etcd: &mut Etcd, (first, mark, count): (u64, [u8; 16], u32)) -> Result<Vec<u8>, Stop> {
+pub(crate) async fn gather(
+    keys: &Keys,
+    etcd: &mut Etcd,
+    (first, mark, count): (u64, [u8; 16], u32),
+) -> Result<Vec<u8>, Stop> {
     let base = keys.parts(first, mark);
     let mut batch = Vec::new();
     for number in 0..count {

@@ -20,6 +20,8 @@ pub(crate) struct Keys {
     pub(crate) copy: String,
     /// The version of what is in the log.
     pub(crate) format: String,
+    /// The newest state of cn=config, which has no log.
+    pub(crate) tree: String,
 }
 
 impl Keys {
@@ -35,6 +37,7 @@ impl Keys {
             want: format!("{base}/want/"),
             copy: format!("{base}/copy/"),
             format: format!("{base}/format"),
+            tree: format!("{base}/tree"),
         }
     }
 

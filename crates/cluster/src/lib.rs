@@ -12,6 +12,7 @@
 //! | `/copy/<server>` | where this server waits for a copy of the database ([`copy`]), for a minute |
 //! | `/format` | the version of what is in the log; a server that does not know it does not join |
 //! | `/cut` | how many changes were deleted from the log, in decimal |
+//! | `/tree` | instead of a log: the newest state of cn=config ([`tree`]) |
 //!
 //! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
 //! decided by that comparison alone; turns are for speed.
@@ -31,10 +32,13 @@ mod overview;
 mod place;
 mod session;
 mod status;
+mod tree;
 mod trim;
 
 pub use begin::begin;
 pub use copy::Host;
 pub use nodes::Nodes;
 pub use overview::{Member, Node, Overview};
+pub use place::{read as read_place, text as place_text};
 pub use status::Status;
+pub use tree::put_tree;

@@ -23,7 +23,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// Octets of batches that may wait for the writer.
 const WAITING: usize = 64 << 20;
 /// How much longer the writer waits for the session than the session for etcd.
-const GRACE: Duration = Duration::from_secs(3);
+pub(crate) const GRACE: Duration = Duration::from_secs(3);
 
 /// A server, by random octets of its own.
 pub(crate) type ServerId = [u8; 8];
@@ -85,6 +85,8 @@ struct State {
     was_complete: bool,
     /// Number of the last change that is on the disk of this server.
     kept: u64,
+    /// Whether the newest tree cannot be taken.
+    is_stuck: bool,
     /// Octets of a copy that have come, and about how many there are.
     copied: Option<(u64, u64)>,
     appended: u64,
@@ -168,6 +170,48 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// Why the database cannot follow the log.
+    pub(crate) fn closed(&self) -> Option<Closed> {
+        let state = self.state();
+        let unread = (!state.is_joined).then_some(Closed::NotJoined);
+        state.closed.or(unread)
+    }
+
+    /// The database is there.
+    pub(crate) fn reached(&self, place: LogPlace) {
+        let mut state = self.state();
+        state.place = place;
+        let later = state.waiting.split_off(&(place.position.sequence + 1));
+        let done = std::mem::replace(&mut state.waiting, later);
+        let done: usize = done.values().map(|waiting| waiting.received.octets).sum();
+        state.octets -= done;
+        state.is_stuck = false;
+        state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
+        if done > 0 {
+            self.room.notify_one();
+        }
+    }
+
+    /// The newest tree cannot be taken.
+    pub(crate) fn set_stuck(&self) {
+        self.state().is_stuck = true;
+    }
+
+    /// A mark that nothing else of this log has.
+    pub(crate) fn mark(&self) -> [u8; 16] {
+        let number = self.marks.fetch_add(1, Ordering::Relaxed);
+        let mut mark = [0; 16];
+        for (octet, value) in mark.iter_mut().zip(self.id.iter().copied().chain(number.to_be_bytes())) {
+            *octet = value;
+        }
+        mark
+    }
+
+    /// How long a write waits for the log.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Number of the last change that is on the disk of this server, as far as is known.
     pub(crate) fn kept(&self) -> u64 {
         self.state().kept
@@ -202,7 +246,7 @@ impl Shared {
         let state = self.state();
         Status {
             suffix: suffix.to_owned(),
-            is_ready: state.was_complete && state.closed.is_none(),
+            is_ready: state.was_complete && state.closed.is_none() && !state.is_stuck,
             closed: state.closed,
             position: state.place.position.sequence,
             end: state.last.max(state.place.position.sequence),
@@ -330,16 +374,7 @@ impl CommitLog for Log {
     }
 
     fn reached(&self, place: LogPlace) {
-        let mut state = self.shared.state();
-        state.place = place;
-        let later = state.waiting.split_off(&(place.position.sequence + 1));
-        let done = std::mem::replace(&mut state.waiting, later);
-        let done: usize = done.values().map(|waiting| waiting.received.octets).sum();
-        state.octets -= done;
-        state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
-        if done > 0 {
-            self.shared.room.notify_one();
-        }
+        self.shared.reached(place);
     }
 
     fn kept(&self, sequence: u64) {
@@ -424,15 +459,7 @@ impl CommitLog for Log {
     }
 
     fn mark(&self) -> [u8; 16] {
-        let number = self.shared.marks.fetch_add(1, Ordering::Relaxed);
-        let mut mark = [0; 16];
-        for (octet, value) in mark
-            .iter_mut()
-            .zip(self.shared.id.iter().copied().chain(number.to_be_bytes()))
-        {
-            *octet = value;
-        }
-        mark
+        self.shared.mark()
     }
 
     fn patience(&self) -> Duration {

@@ -10,14 +10,14 @@ use std::{
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Configuration, NamingContext, Seat};
 use ironbark_runtime::spawn_named;
-use ironbark_store::{LogPlace, StoreError};
+use ironbark_store::{Database, LogPlace, StoreError};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::watch,
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::{Host, Status, log::Shared, session::Session};
+use crate::{Host, Status, log::Shared, session::Session, tree::TreeSession};
 
 /// A database of a cluster.
 #[derive(Clone)]
@@ -142,16 +142,16 @@ impl Hall {
             }
             stays
         });
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = Arc::clone(&self.shown);
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.retain(|suffix, _| self.running.contains_key(suffix));
         for (suffix, member) in wanted {
             if self.running.contains_key(suffix) {
                 continue;
             }
-            match session(suffix, member, &self.host) {
-                Ok(session) => {
-                    shown.insert(suffix.clone(), session.shared());
-                    let task = spawn_local(session.run()).abort_handle();
+            match self.begin(suffix, member) {
+                Ok((known, task)) => {
+                    shown.insert(suffix.clone(), known);
                     let running = (Arc::clone(&member.config), member.seat.clone(), task);
                     self.running.insert(suffix.clone(), running);
                 }
@@ -159,26 +159,32 @@ impl Hall {
             }
         }
     }
+
+    /// Begins a session.
+    fn begin(&self, suffix: &str, member: &Member) -> Result<(Arc<Shared>, AbortHandle), StoreError> {
+        let (config, seat, context) = (Arc::clone(&member.config), member.seat.clone(), &member.context);
+        let mut id = [0; 8];
+        getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+        if let Some(tree) = context.tree() {
+            let session = TreeSession::new(suffix, config, id, seat, Arc::clone(tree));
+            return Ok((session.shared(), spawn_local(session.run()).abort_handle()));
+        }
+        let state = context.database().map(|database| state(database)).transpose()?;
+        let session = Session::new(
+            suffix,
+            config,
+            id,
+            state.unwrap_or_default(),
+            seat,
+            (Arc::clone(context), Arc::clone(&self.host)),
+        );
+        Ok((session.shared(), spawn_local(session.run()).abort_handle()))
+    }
 }
 
-fn session(suffix: &str, member: &Member, host: &Arc<dyn Host>) -> Result<Session, StoreError> {
-    let state = member
-        .context
-        .database()
-        .map(|database| -> Result<(LogPlace, bool), StoreError> {
-            let snapshot = database.snapshot()?;
-            let view = snapshot.view();
-            Ok((view.log_place()?, view.is_of_a_cluster()?))
-        });
-    let place = state.transpose()?.unwrap_or_default();
-    let mut id = [0; 8];
-    getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
-    Ok(Session::new(
-        suffix,
-        Arc::clone(&member.config),
-        id,
-        place,
-        member.seat.clone(),
-        (Arc::clone(&member.context), Arc::clone(host)),
-    ))
+/// Where the database is, and whether it was ever of a cluster.
+fn state(database: &Database) -> Result<(LogPlace, bool), StoreError> {
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    Ok((view.log_place()?, view.is_of_a_cluster()?))
 }

@@ -20,6 +20,8 @@ pub struct Overview {
     pub end: Option<LogPlace>,
     /// Number of the first change that the log has.
     pub first: Option<u64>,
+    /// Whether the newest state is there instead of changes (cn=config).
+    pub is_tree: bool,
     /// Servers that wait for their turn.
     pub waiting: usize,
     /// What each member of etcd says, in the order of the configuration.
@@ -118,6 +120,7 @@ impl Overview {
     async fn read(etcd: &mut Etcd, keys: &Keys) -> Result<Self, Failure> {
         let tail = etcd.range(&RangeRequest::one(&keys.tail)).await?;
         let first = etcd.range(&RangeRequest::from(&keys.log, &keys.log, 1)).await?;
+        let tree = etcd.range(&RangeRequest::one(&keys.tree)).await?;
         let waiting = etcd.range(&RangeRequest::from(&keys.want, &keys.want, 0)).await?;
         let nodes = etcd.range(&RangeRequest::from(&keys.node, &keys.node, 0)).await?;
         let told = nodes
@@ -137,6 +140,7 @@ impl Overview {
         Ok(Self {
             end: tail.kvs.first().and_then(|pair| place::read(&pair.value.0)),
             first: first.kvs.first().and_then(|pair| keys.number(&pair.key.0)),
+            is_tree: !tree.kvs.is_empty(),
             waiting: waiting.kvs.len(),
             members: Vec::new(),
             servers,

@@ -18,7 +18,7 @@ pub(crate) fn with_generation(mut place: LogPlace) -> Result<LogPlace, Failure> 
 }
 
 /// A place as text: three words in hexadecimal.
-pub(crate) fn text(place: &LogPlace) -> String {
+pub fn text(place: &LogPlace) -> String {
     let LogPlace { position, chain } = place;
     format!(
         "{:016x} {:016x} {:032x}",
@@ -29,7 +29,7 @@ pub(crate) fn text(place: &LogPlace) -> String {
 }
 
 /// Reads it. `None`: malformed.
-pub(crate) fn read(text: &[u8]) -> Option<LogPlace> {
+pub fn read(text: &[u8]) -> Option<LogPlace> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = text.split(' ');
     let generation = u64::from_str_radix(words.next()?, 16).ok()?;

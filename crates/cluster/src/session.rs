@@ -32,12 +32,12 @@ use crate::{
 /// Keys of the log that are read at once.
 const PAGE: i64 = 64;
 /// How often a batch is sent while its write waits. A member of etcd without a leader says nothing for long.
-const TRIES: u32 = 8;
+pub(crate) const TRIES: u32 = 8;
 /// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
 /// the member of etcd have no leader.
-const SILENCE: Duration = Duration::from_secs(2);
+pub(crate) const SILENCE: Duration = Duration::from_secs(2);
 /// The first and the longest wait before etcd is tried again.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+pub(crate) const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// A session.
 pub(crate) struct Session {
@@ -397,7 +397,7 @@ fn too_old(place: &LogPlace, tail: &LogPlace) -> Stop {
 }
 
 /// This server, for people.
-fn own_name() -> String {
+pub(crate) fn own_name() -> String {
     format!("{}[{}]", host_name(), std::process::id())
 }
 

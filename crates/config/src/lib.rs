@@ -65,6 +65,6 @@ pub use reader::{Disk, FileSource, Memory};
 pub use reference::{help, reference_markdown, statement_text};
 pub use registry::Registry;
 pub use schema_statement::{SchemaKind, SchemaStatement};
-pub use setting::{Fate, Form, Handler, Level, OWN, Presence, Setting};
+pub use setting::{Fate, Form, Handler, Level, OWN, Owner, Presence, Setting};
 pub use statement::Statement;
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     reader,
     registry::Registry,
-    setting::{Fate, Level, OWN, Setting},
+    setting::{Fate, Level, OWN, Owner, Setting},
 };
 
 /// The reference page, docs/settings.md.
@@ -107,6 +107,9 @@ fn entry(page: &mut String, row: &Setting) {
             Fate::Meaningless(_) | Fate::Refused(_) => "",
         };
         let _ = writeln!(page, "- in cn=config: {}{when}", code(row.attributes));
+    }
+    if row.owner == Owner::Server {
+        let _ = writeln!(page, "- each server's own, where cn=config is that of a cluster");
     }
     for example in row.examples {
         let _ = writeln!(page, "- example: `{}`", statement_text(row, example));

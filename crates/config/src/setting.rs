@@ -43,6 +43,8 @@ pub struct Setting {
     pub examples: &'static [&'static str],
     /// Whether a change in cn=config takes effect at the next start; others take effect at once.
     pub waits_for_start: bool,
+    /// Whose value it is where cn=config is that of a cluster.
+    pub owner: Owner,
     /// Whether a value is one argument, blanks and all (DNs, file names, passwords), rather than words.
     pub is_whole: bool,
     /// Whether such a value in cn=config has no quotes either: a quote at its beginning is part of it.
@@ -53,6 +55,15 @@ pub struct Setting {
 
 /// [`Setting::since`] of settings that OpenLDAP does not have.
 pub const OWN: &str = "Ironbark";
+
+/// Whose value a setting is where cn=config is that of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// All servers have the same.
+    Cluster,
+    /// Each server has its own: names of its files, its addresses, and what leads to the cluster.
+    Server,
+}
 
 /// Where an attribute of cn=config appears even if it was not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +155,7 @@ impl Setting {
             since: "2.0",
             examples: &[],
             waits_for_start: false,
+            owner: Owner::Cluster,
             is_whole: false,
             is_verbatim: false,
             fate: Fate::Refused("a row without a fate"),
@@ -212,6 +224,13 @@ impl Setting {
     #[must_use]
     pub const fn at_next_start(mut self) -> Self {
         self.waits_for_start = true;
+        self
+    }
+
+    /// Each server of a cluster has its own.
+    #[must_use]
+    pub const fn of_each_server(mut self) -> Self {
+        self.owner = Owner::Server;
         self
     }
 

@@ -59,6 +59,7 @@ pub use backend::{
     seat::Seat,
     sync_sessions::{SyncConsumer, SyncPlace, SyncSession},
     tree_change::TreeChange,
+    tree_log::{CommonTree, TreeLog},
     tree_replica::{TreeLogged, TreeReplica},
     well_known::WellKnown,
 };

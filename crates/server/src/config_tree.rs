@@ -9,16 +9,23 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ironbark_config::{
     ConfigError, Notice, Operations, SettingError,
+    kinds::CONFIG,
     olc::{self, ChangeError, Folder, Stamps, Tree},
 };
 use ironbark_directory::{
-    ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError, TreeChange,
-    TreeLogged, TreeReplica, complete_entries,
+    Append, ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError,
+    TreeChange, TreeLog, TreeLogged, TreeReplica, complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
-use ironbark_store::Csn;
+use ironbark_overlays::registry;
+use ironbark_store::{Csn, LogPlace};
 
-use crate::{config_vector, configuration::Loaded, settings::ServerSettings};
+use crate::{
+    config_cluster::{ConfigCluster, News, Published},
+    config_vector,
+    configuration::Loaded,
+    settings::ServerSettings,
+};
 
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
@@ -29,6 +36,7 @@ pub(crate) struct ConfigTree {
     /// Entries of the tree under one schema.
     shown: Mutex<Option<Shown>>,
     settings: ServerSettings,
+    cluster: ConfigCluster,
 }
 
 /// The tree in force, and the one before it. The former tree is shown to requests that began under its configuration.
@@ -42,6 +50,16 @@ struct Shown {
     tree: Arc<Tree>,
     schema: Arc<Schema>,
     entries: Arc<[Entry]>,
+}
+
+/// Where a change comes from.
+enum Origin<'a> {
+    /// A client, or the server itself.
+    Client,
+    /// A provider, with the CSNs that it has told.
+    Provider(&'a [Csn]),
+    /// The cluster, which has it already.
+    Cluster(Published),
 }
 
 struct Written {
@@ -66,6 +84,7 @@ impl ConfigTree {
             }),
             shown: Mutex::new(None),
             settings,
+            cluster: ConfigCluster::new(loaded.folder.clone(), registry()),
         }
     }
 
@@ -77,11 +96,19 @@ impl ConfigTree {
         Arc::clone(found.map_or(&trees.current, |(_, tree)| tree))
     }
 
-    /// Puts a new tree into force: the directory, the files, the server's own settings.
-    fn put(&self, mut tree: Tree, by: &ChangeAuthor<'_>, came: Option<&[Csn]>) -> Result<(), OperationError> {
+    /// Puts a new tree into force: the cluster, the directory, the files, the server's own settings.
+    fn put(&self, mut tree: Tree, by: &ChangeAuthor<'_>, from: Origin<'_>) -> Result<(), OperationError> {
         let read = olc::load_change(&tree, &by.configuration.schema);
         let configuration = read.map_err(|error| refusal(&error))?;
-        config_vector::advance(&mut tree, &configuration, by, came);
+        let is_member = configuration.config.cluster.is_some();
+        if is_member {
+            self.cluster.check()?;
+        }
+        match &from {
+            Origin::Client => config_vector::advance(&mut tree, &configuration, by, None),
+            Origin::Provider(came) => config_vector::advance(&mut tree, &configuration, by, Some(came)),
+            Origin::Cluster(_) => {}
+        }
         let notices = configuration.notices.clone();
         let settings = self.settings.prepare(&configuration.global);
         let settings = settings.map_err(|error| of_setting(&error))?;
@@ -90,8 +117,23 @@ impl ConfigTree {
         let prepared = by.governor.prepare(configuration);
         let prepared = prepared.map_err(|error| unprepared(&error))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        self.write(&mut written, &tree).map_err(|error| unwritten(&error))?;
+        let published = match from {
+            Origin::Cluster(published) => Some(published),
+            Origin::Client | Origin::Provider(_) if is_member => self.cluster.publish(&tree)?,
+            Origin::Client | Origin::Provider(_) => None,
+        };
+        let stored = self.write(&mut written, &tree);
+        stored.map_err(|error| {
+            let here = unwritten(&error);
+            // Others have it: this server takes it when it can.
+            published.as_ref().map_or(here, |_| Append::not_here())
+        })?;
         self.show(tree, by.configuration);
+        match published {
+            Some(published) => self.cluster.took(published),
+            None if !is_member => self.cluster.leave(),
+            None => {}
+        }
         settings.commit(|| prepared.commit());
         for notice in notices.iter().filter(|notice| !written.notices.contains(notice)) {
             tracing::warn!(target: "any", "{notice}");
@@ -270,7 +312,7 @@ impl InMemoryTree for ConfigTree {
                 ..
             } => tree.rename(schema, dn, new_rdn, new_superior.as_ref(), &stamps),
         };
-        self.put(changed.map_err(of_tree)?, by, None)
+        self.put(changed.map_err(of_tree)?, by, Origin::Client)
     }
 
     fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
@@ -292,8 +334,72 @@ impl InMemoryTree for ConfigTree {
             logged => tree.replay(schema, logged),
         };
         match changed.map_err(of_tree)? {
-            Some(changed) => self.put(changed, by, Some(replica.cookie)),
+            Some(changed) => self.put(changed, by, Origin::Provider(replica.cookie)),
             None => self.note(&tree, replica.cookie, by.configuration),
         }
     }
+
+    fn follow(&self, log: Option<Arc<dyn TreeLog>>) {
+        self.cluster.follow(log);
+    }
+
+    fn place(&self) -> Option<LogPlace> {
+        self.cluster.place()
+    }
+
+    fn is_own(&self, attribute: &str) -> bool {
+        self.trees
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .current
+            .is_own(attribute)
+    }
+
+    fn begin_batch(&self) {
+        self.cluster.begin_batch();
+    }
+
+    fn confirm(&self, configuration: &Configuration) -> Result<(), OperationError> {
+        if is_member(configuration) {
+            self.cluster.confirm()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn lags(&self) -> bool {
+        self.cluster.lags()
+    }
+
+    fn catch_up(&self, by: &ChangeAuthor<'_>) -> Result<bool, OperationError> {
+        let own = self.tree(by.configuration);
+        match self.cluster.news(&own) {
+            News::None => Ok(false),
+            News::Begin => {
+                let published = self.cluster.begin(&own)?;
+                self.cluster.took(published);
+                Ok(false)
+            }
+            News::Take(taken) => {
+                let (mut tree, published) = *taken;
+                if tree.means_the_same_as(&own) {
+                    self.cluster.took(published);
+                    return Ok(false);
+                }
+                let place = published.place();
+                config_vector::take_in(&mut tree, &config_vector::csns_of(&own));
+                self.put(tree, by, Origin::Cluster(published)).inspect_err(|error| {
+                    self.cluster.failed(place, &error.diagnostic_message);
+                })?;
+                tracing::info!(target: "any", "cluster: cn=config: change {} is in force", place.position.sequence);
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Whether cn=config is that of a cluster.
+fn is_member(configuration: &Configuration) -> bool {
+    let mut contexts = configuration.contexts.iter();
+    contexts.any(|context| context.settings.kind == &CONFIG && context.settings.cluster.is_some())
 }

@@ -41,6 +41,11 @@ pub(crate) fn take_in(tree: &mut Tree, came: &[Csn]) -> bool {
     is_news
 }
 
+/// The context vector of a tree.
+pub(crate) fn csns_of(tree: &Tree) -> Vec<Csn> {
+    of_tree(tree).iter().collect()
+}
+
 fn of_tree(tree: &Tree) -> ContextVector {
     let values = tree.root.values(ATTRIBUTE).iter();
     values.filter_map(|value| Csn::parse(value)).collect()

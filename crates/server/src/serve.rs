@@ -10,6 +10,7 @@ use ironbark_config::{
     parts::PartKind,
 };
 use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service, SyncCookie};
+use ironbark_model::schema::Source;
 use ironbark_replication::StrictRefreshes;
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, Supervisor, SupervisorSettings, available_cores,
@@ -24,7 +25,7 @@ use tokio::runtime::Runtime;
 use crate::{
     VERSION,
     config_tree::ConfigTree,
-    configuration::load_configuration,
+    configuration::{Loaded, load_configuration},
     listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
@@ -150,6 +151,7 @@ impl Running {
         give_up_privileges(&identity, options)?;
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
+        check_place(&loaded)?;
         let global = &loaded.configuration.global;
         let settings = ServerSettings::new(log);
         settings.prepare(global)?.commit(|| {});
@@ -288,6 +290,18 @@ fn connect_supervisor() -> Supervisor {
         tracing::warn!(target: "any", "daemon: no connection to the supervisor: {error}");
         Supervisor::default()
     })
+}
+
+/// Changes of a cluster's cn=config must be kept: the next start would otherwise serve under settings of long ago.
+fn check_place(loaded: &Loaded) -> Result<(), String> {
+    let config = &loaded.configuration.config;
+    if config.cluster.is_none() || loaded.folder.is_some() {
+        return Ok(());
+    }
+    let Source { file, line } = &config.location;
+    Err(format!(
+        "{file}: line {line}: `cluster` in `database config` needs a configuration directory (-F)"
+    ))
 }
 
 /// Checks every few seconds whether certificates or keys have been replaced.

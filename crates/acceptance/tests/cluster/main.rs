@@ -9,6 +9,7 @@
 mod beginning;
 #[path = "../common/mod.rs"]
 mod common;
+mod config_tree;
 mod copies;
 mod faults;
 mod history;

@@ -5,8 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use ironbark_advisor::WrittenConfiguration;
+use ironbark_server::Loaded;
 
-use super::{chosen::Chosen, options::Options, written::written};
+use super::{
+    chosen::{Chosen, read_configuration},
+    config_database,
+    options::Options,
+    written::written,
+};
 
 /// A database of a configuration.
 #[derive(Clone, Debug, Args)]
@@ -48,7 +54,22 @@ impl Target {
     /// # Errors
     /// An empty message: the error has been printed.
     pub(crate) fn choose(&self) -> Result<Chosen, String> {
-        let options = Options {
+        Chosen::new(&self.options()).map_err(|()| String::new())
+    }
+
+    /// The configuration itself, if cn=config is chosen.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn configuration(&self) -> Result<Option<Loaded>, String> {
+        let options = self.options();
+        config_database::is_chosen(&options)
+            .then(|| read_configuration(&options))
+            .transpose()
+    }
+
+    fn options(&self) -> Options {
+        Options {
             program: "ironbark",
             config_file: self.config.clone(),
             config_directory: self.config_directory.clone(),
@@ -56,7 +77,6 @@ impl Target {
             suffix: self.base.clone(),
             unglued: true,
             ..Options::default()
-        };
-        Chosen::new(&options).map_err(|()| String::new())
+        }
     }
 }

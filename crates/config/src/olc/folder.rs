@@ -12,10 +12,9 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
 use ironbark_model::{Dn, Schema, schema::Source};
 
-use super::tree::{Node, Tree, path_of};
+use super::tree::{Node, Tree};
 use crate::{
     Notice, NoticeKind, Subject,
     entry_files::{self, Durability, EntryFile, FolderError},
@@ -35,6 +34,8 @@ pub struct Folder {
 /// The topmost entry, without `.ldif`.
 const ROOT: &str = "cn=config";
 const JOURNAL: &str = "ironbark-journal.ldif";
+/// Where the configuration is in its cluster.
+const PLACE: &str = "ironbark-cluster";
 
 impl Folder {
     /// The directory at `path`, which may be empty.
@@ -204,6 +205,31 @@ impl Folder {
         Ok(paths.into_iter().filter_map(read).collect())
     }
 
+    /// Where the configuration is in its cluster, as [`Folder::put_place`] has written it. `None`: it is in none.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn place(&self) -> Result<Option<String>, FolderError> {
+        let file = self.path.join(PLACE);
+        match fs::read(&file) {
+            Ok(text) => Ok(Some(String::from_utf8_lossy(&text).trim_end().to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FolderError::of(&file, &error)),
+        }
+    }
+
+    /// Writes down where the configuration is in its cluster; `None`: it is in none.
+    ///
+    /// # Errors
+    /// The file cannot be written or removed.
+    pub fn put_place(&self, place: Option<&str>) -> Result<(), FolderError> {
+        match place {
+            Some(place) => self.put(Path::new(PLACE), format!("{place}\n").as_bytes()),
+            None if self.path.join(PLACE).exists() => self.remove(Path::new(PLACE)),
+            None => Ok(()),
+        }
+    }
+
     fn tree(&self, root: Node) -> Tree {
         Tree {
             root,
@@ -220,13 +246,8 @@ impl Folder {
     }
 
     fn write_journal(&self, tree: &Tree) -> Result<(), FolderError> {
-        let mut text = Vec::new();
-        for (dn, node) in tree.walk() {
-            write_record(&mut text, &dn, node);
-            text.push(b'\n');
-        }
         let journal = self.path.join(JOURNAL);
-        entry_files::prepare(&journal, &text, Durability::Synced)?;
+        entry_files::prepare(&journal, &tree.to_ldif(), Durability::Synced)?;
         entry_files::place(&journal)
     }
 
@@ -246,34 +267,8 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FolderError::of(&file, &error)),
         };
-        let wrong = |reason: String| FolderError::new(&file, reason);
-        let mut tree: Option<Tree> = None;
-        let mut reader = Reader::new(text.as_slice(), NoFiles);
-        while let Some(record) = reader.read().map_err(|error| wrong(error.to_string()))? {
-            let RecordKind::Content(attributes) = record.kind else {
-                return Err(wrong(format!("line {}: not an entry", record.line)));
-            };
-            let dn = Dn::parse(self.registry.base_schema(), &record.dn)
-                .map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
-            let location = Source {
-                file: file.display().to_string().into(),
-                line: u32::try_from(record.line).unwrap_or(u32::MAX),
-            };
-            let path = path_of(self.registry.base_schema(), &dn);
-            let path = path.ok_or_else(|| wrong(format!("line {}: not below cn=config", record.line)))?;
-            let (naming, name) = match path.last() {
-                Some((naming, name)) => (naming.as_str(), name.as_str()),
-                None => ("cn", "config"),
-            };
-            let node = node_of(naming, name, attributes, location);
-            match &mut tree {
-                None => tree = Some(self.tree(node)),
-                Some(tree) => tree
-                    .place_stored(&path, node)
-                    .map_err(|error| wrong(format!("line {}: {error}", record.line)))?,
-            }
-        }
-        tree.map(Some).ok_or_else(|| wrong("is empty".to_owned()))
+        let read = Tree::of_ldif(&text, &file.display().to_string(), &self.registry);
+        read.map(Some).map_err(|reason| FolderError::new(&file, reason))
     }
 
     fn read_children(
@@ -336,16 +331,6 @@ fn file_text(node: &Node) -> Vec<u8> {
     entry_files::text(node.rdn().as_bytes(), attributes)
 }
 
-fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
-    let writer = Writer::default();
-    writer.dn(out, dn.as_bytes());
-    for (name, values) in &node.attributes {
-        for value in values {
-            writer.attribute(out, name.as_bytes(), value);
-        }
-    }
-}
-
 /// Files below a folder of entries, each relative to the directory.
 fn list(folder: &Path, relative: &Path, found: &mut Vec<PathBuf>, depth: usize) -> Result<(), FolderError> {
     for name in names(folder, depth)? {
@@ -402,7 +387,7 @@ pub(crate) fn node_of_file(
     Ok(node_of(&naming, &name, found.attributes, location))
 }
 
-fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> Node {
+pub(super) fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> Node {
     let mut node = Node {
         naming: naming.to_owned(),
         name: name.to_owned(),

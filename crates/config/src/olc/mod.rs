@@ -4,8 +4,10 @@
 //! configuration from it; both use the rows of the settings table.
 
 mod change;
+mod common;
 mod folder;
 mod index;
+mod ldif;
 mod load;
 mod logged;
 mod render;

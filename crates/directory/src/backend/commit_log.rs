@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use arc_swap::ArcSwapOption;
 use ironbark_store::{Batch, LogPlace};
 
-use crate::refusal::ClusterRefusal;
+use crate::{OperationError, refusal::ClusterRefusal};
 
 /// The log of a naming context.
 pub trait CommitLog: Send + Sync + fmt::Debug {
@@ -87,6 +87,8 @@ pub enum Closed {
     Newer,
     /// It takes too long.
     Late,
+    /// What the cluster has cannot be put into force here.
+    CannotFollow,
 }
 
 /// What has become of a batch.
@@ -110,7 +112,35 @@ impl From<Closed> for ClusterRefusal {
             Closed::TooOld => Self::TooOld,
             Closed::Newer => Self::Newer,
             Closed::Late => Self::Late,
+            Closed::CannotFollow => Self::CannotFollow,
         }
+    }
+}
+
+impl From<Closed> for OperationError {
+    fn from(closed: Closed) -> Self {
+        ClusterRefusal::from(closed).into()
+    }
+}
+
+impl Append {
+    /// Whether the log has it.
+    ///
+    /// # Errors
+    /// `busy`: it does not, and nothing was changed. `unavailable`: nobody knows.
+    pub fn result(self) -> Result<(), OperationError> {
+        Err(match self {
+            Self::Committed => return Ok(()),
+            Self::Overtaken => ClusterRefusal::Overtaken,
+            Self::Away => ClusterRefusal::Late,
+            Self::Unknown => ClusterRefusal::Unknown,
+        }
+        .into())
+    }
+
+    /// `unavailable`: the log has it, but it is not in force here.
+    pub fn not_here() -> OperationError {
+        ClusterRefusal::NotHere.into()
     }
 }
 

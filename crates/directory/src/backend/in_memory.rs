@@ -8,8 +8,9 @@ use std::sync::Arc;
 use ironbark_config::{Operations, Restrict};
 use ironbark_model::{Entry, Schema};
 use ironbark_runtime::Randomness;
+use ironbark_store::LogPlace;
 
-use super::{configuration::Configuration, tree_change::TreeChange, tree_replica::TreeReplica};
+use super::{configuration::Configuration, tree_change::TreeChange, tree_log::TreeLog, tree_replica::TreeReplica};
 use crate::{
     OpenError, OperationError,
     refusal::{Failure, WriteRefusal},
@@ -53,6 +54,48 @@ pub trait InMemoryTree: Send + Sync {
     fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let _ = (replica, by);
         Err(WriteRefusal::UnsupportedInContext.into())
+    }
+
+    /// From now on the tree is that of a cluster; `None`: nobody reads there now.
+    fn follow(&self, log: Option<Arc<dyn TreeLog>>) {
+        let _ = log;
+    }
+
+    /// Where the tree is in its cluster. `None`: it has never been in one.
+    fn place(&self) -> Option<LogPlace> {
+        None
+    }
+
+    /// Whether each server of a cluster has an attribute of its own. Changes of it need not be confirmed.
+    fn is_own(&self, attribute: &str) -> bool {
+        let _ = attribute;
+        false
+    }
+
+    /// From now on [`InMemoryTree::confirm`] is about changes that are waiting now: they share its answer.
+    fn begin_batch(&self) {}
+
+    /// Makes sure, before a change, that the tree is the newest of its cluster, as a majority has it.
+    ///
+    /// # Errors
+    /// `busy`, `unavailable`: it is not known, or another one is. In the second case [`InMemoryTree::lags`].
+    fn confirm(&self, configuration: &Configuration) -> Result<(), OperationError> {
+        let _ = configuration;
+        Ok(())
+    }
+
+    /// Whether a newer tree of the cluster is known, and is not one that could not be put into force.
+    fn lags(&self) -> bool {
+        false
+    }
+
+    /// Puts the newest tree of the cluster that is known into force. `false`: it is in force.
+    ///
+    /// # Errors
+    /// It is refused here. Nothing has been changed then.
+    fn catch_up(&self, by: &ChangeAuthor<'_>) -> Result<bool, OperationError> {
+        let _ = by;
+        Ok(false)
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) mod seat;
 pub(crate) mod sync_sessions;
 pub(crate) mod tree_attributes;
 pub(crate) mod tree_change;
+pub(crate) mod tree_log;
 pub(crate) mod tree_replica;
 pub(crate) mod well_known;
 pub(crate) mod written;

@@ -199,6 +199,11 @@ impl NamingContext {
         }
     }
 
+    /// The tree, if the entries are in memory.
+    pub fn tree(&self) -> Option<&Arc<dyn InMemoryTree>> {
+        self.backend.tree()
+    }
+
     /// Naming contexts, in order.
     pub fn suffixes(&self) -> &[Dn] {
         &self.settings.suffixes

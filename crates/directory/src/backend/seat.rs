@@ -10,7 +10,8 @@ impl Seat {
     /// The seat of a database whose settings say `cluster`. `None`: it has none.
     pub fn of(context: &NamingContext) -> Option<Self> {
         context.settings.cluster.as_ref()?;
-        context.backend.own_writer().cloned().map(Self)
+        let writer = context.backend.own_writer().or(context.backend.tree_writer());
+        writer.cloned().map(Self)
     }
 
     /// Whether both are of one writer: a database that was opened anew has another.
@@ -19,7 +20,7 @@ impl Seat {
         std::ptr::eq(self.0.log(), other.0.log())
     }
 
-    /// From now on this is the log. Without one the database takes no writes.
+    /// From now on this is the log of the database, which is no tree. Without one it takes no writes.
     pub fn take_log(&self, log: Option<Box<dyn CommitLog>>) {
         self.0.log().set(log);
         self.0.received();

@@ -73,6 +73,9 @@ pub(crate) fn execute(
     let context = &*served.context;
     let tree = context.backend.tree().ok_or(WriteRefusal::UnsupportedInContext)?;
     refuse_controls(controls, matches!(change, Change::Modify(..)))?;
+    if !is_own(&served.configuration.schema, &**tree, change) {
+        tree.confirm(&served.configuration)?;
+    }
     let execution = Execution {
         directory,
         governor,
@@ -89,6 +92,15 @@ pub(crate) fn execute(
         Change::Modify(dn, modifications) => execution.modify(dn, modifications),
         Change::ModifyDn(rename) => execution.rename(rename),
     }
+}
+
+/// Whether a change is about what each server of a cluster has for itself.
+fn is_own(schema: &Schema, tree: &dyn InMemoryTree, change: &Change) -> bool {
+    let Change::Modify(_, modifications) = change else {
+        return false;
+    };
+    let is_own = |modification: &Modification| tree.is_own(&schema.description_text(&modification.description));
+    !modifications.is_empty() && modifications.iter().all(is_own)
 }
 
 /// Refuses controls that trees do not support. The tree itself decides the name of an added or renamed entry.

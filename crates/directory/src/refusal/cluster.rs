@@ -20,6 +20,8 @@ refusals! {
         Unknown => UNAVAILABLE, "outcome unknown: the log of the cluster does not answer; read the entry";
         /// What others have written cannot be applied here.
         CannotFollow => UNAVAILABLE, "this server cannot apply the changes of the cluster; see its log";
+        /// Others changed a tree again and again.
+        Overtaken => BUSY, "other servers of the cluster make changes at the same time; nothing was changed";
         /// The change was made, but this server cannot show it.
         NotHere => UNAVAILABLE, "the cluster has made the change, but this server cannot apply it";
     }

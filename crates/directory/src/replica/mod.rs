@@ -22,7 +22,6 @@ mod placing;
 mod read;
 mod tree;
 mod tree_logged;
-mod tree_records;
 
 pub use self::{
     absent::{Absent, AbsentSlice},

@@ -12,7 +12,6 @@ use super::{
     mapping::ReplicaMapping,
     read::{ReadEntry, read},
     tree_logged,
-    tree_records::Told,
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError, WellKnown,
@@ -26,7 +25,7 @@ use crate::{
     place::uuid_text,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::context::{RequestContext, RequestKind},
-    write::followers,
+    write::{followers, tree_records::Told},
 };
 
 /// Octets that a change counts for in the queue, besides its names and values.
@@ -141,6 +140,7 @@ impl WriteTask for Job {
     ) -> Result<(Success, Executed), OperationError> {
         let tree = served.context.backend.tree();
         let tree = tree.ok_or(WriteRefusal::UnsupportedInContext)?;
+        tree.confirm(&served.configuration)?;
         let entries = self.read(&served.configuration)?;
         let logged = self.logged(served)?;
         let mapping = &self.change.mapping;
@@ -164,7 +164,8 @@ impl WriteTask for Job {
         let before = tree.entries(&served.configuration);
         let told = Told {
             served,
-            change: &self.change,
+            cookie: &self.change.cookie,
+            via: self.change.via,
             logged: &replica.logged,
         };
         let announced = OnceCell::new();

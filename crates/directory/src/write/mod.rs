@@ -16,6 +16,7 @@ pub(crate) mod request;
 mod stored;
 mod timers;
 pub(crate) mod transaction;
+pub(crate) mod tree_records;
 mod trees;
 mod trimming;
 

@@ -11,12 +11,14 @@
 use std::sync::Arc;
 
 use ironbark_config::Operations;
+use ironbark_model::Dn;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
 use crate::{
-    NamingContext, OperationError,
+    Configuration, NamingContext, OperationError,
     backend::{
+        in_memory::Governor,
         queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
     },
@@ -42,14 +44,16 @@ pub(crate) fn newest() -> Arc<Overlay> {
 
 impl RequestHooks for Newest {
     fn decide(&self, request: &IncomingRequest<'_>) -> Decision {
-        let Some(writer) = request.context.backend.own_writer() else {
+        let backend = &request.context.backend;
+        let Some(writer) = backend.own_writer().or(backend.tree_writer()) else {
             return Decision::Continue;
         };
         if request.controls.dont_use_copy.is_none() {
             return bounded(request, writer);
         }
         let (reply, decided) = oneshot::channel();
-        match writer.submit(Box::new(Wait { reply })) {
+        let suffix = request.context.suffixes().first().cloned().unwrap_or_default();
+        match writer.submit(Box::new(Wait { suffix, reply })) {
             Ok(()) => Decision::Elsewhere(decided),
             Err((error, _)) => refusal(error),
         }
@@ -78,6 +82,7 @@ fn refusal(error: OperationError) -> Decision {
 
 /// A place in the writer's queue.
 struct Wait {
+    suffix: Dn,
     reply: oneshot::Sender<Decision>,
 }
 
@@ -93,6 +98,21 @@ impl WriteTask for Wait {
     }
 
     fn execute(&self, _: &Served, _: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        Ok((Success::default(), Executed::default()))
+    }
+
+    fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
+        let context = configuration.context_of(&self.suffix);
+        Ok(Served {
+            configuration: Arc::clone(configuration),
+            context: Arc::clone(context.ok_or(ClusterRefusal::NotJoined)?),
+        })
+    }
+
+    fn execute_in_memory(&self, served: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        if let Some(tree) = served.context.tree() {
+            tree.confirm(&served.configuration)?;
+        }
         Ok((Success::default(), Executed::default()))
     }
 

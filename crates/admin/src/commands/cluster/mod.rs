@@ -24,25 +24,32 @@ enum ClusterCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Let the log in etcd begin with the database: after etcd has lost its data, or a backup was restored
+    /// Let the log in etcd begin with the database: after etcd has lost its data, or a backup was restored. With `-n
+    /// 0`, put the configuration of this server there
     Begin {
         #[command(flatten)]
         target: Target,
-        /// Delete the log that is there. All servers must have been stopped
+        /// Delete the log that is there. All servers must have been stopped. With `-n 0`, replace the configuration
+        /// of all servers, which need not be stopped
         #[arg(long)]
         replace_log: bool,
     },
 }
 
-/// The chosen database, its first suffix, and its cluster.
-fn named(chosen: &Chosen) -> Result<(&DatabaseConfig, &Dn, &ClusterConfig), String> {
-    let (_, settings) = chosen.databases().next().ok_or("no database")?;
+/// The first suffix and the cluster of a database.
+fn member(settings: &DatabaseConfig) -> Result<(&Dn, &ClusterConfig), String> {
     let suffix = settings.suffixes.first().ok_or("the database has no suffix")?;
     let config = settings
         .cluster
         .as_ref()
         .ok_or_else(|| format!("{}: the database is part of no cluster", suffix.pretty()))?;
-    Ok((settings, suffix, config))
+    Ok((suffix, config))
+}
+
+/// The settings of the chosen database.
+fn settings(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
+    let (_, settings) = chosen.databases().next().ok_or("no database")?;
+    Ok(settings)
 }
 
 impl Cluster {

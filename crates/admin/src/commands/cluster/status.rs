@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ironbark_cluster::{Node, Overview};
 use ironbark_runtime::Clock;
 
-use super::named;
+use super::{member, settings};
 use crate::shared::target::Target;
 
 /// A server that has told nothing for so many seconds is taken for gone.
@@ -16,8 +16,13 @@ const GONE_S: i64 = 30;
 /// # Errors
 /// It is part of no cluster, etcd does not answer, or not all is well: then the message is empty, since it was shown.
 pub(super) fn run(target: &Target) -> Result<(), String> {
-    let chosen = target.choose()?;
-    let (_, suffix, config) = named(&chosen)?;
+    let loaded = target.configuration()?;
+    let chosen = loaded.is_none().then(|| target.choose()).transpose()?;
+    let (suffix, config) = match (&loaded, &chosen) {
+        (Some(loaded), _) => member(&loaded.configuration.config)?,
+        (None, Some(chosen)) => member(settings(chosen)?)?,
+        (None, None) => return Err("no database".to_owned()),
+    };
     let normalized = String::from_utf8_lossy(suffix.normalized()).into_owned();
     let overview = Overview::of(config, &normalized)?;
     let (text, is_well) = shown(suffix.pretty(), &overview, Clock::system().now().unix_seconds());
@@ -40,10 +45,11 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
             line("log", "there is none yet: no server has begun it");
         }
         (Some(place), first) => {
-            let first = first.map_or_else(
-                || "no changes in etcd".to_owned(),
-                |first| format!("from change {first} on"),
-            );
+            let first = match first {
+                Some(first) => format!("from change {first} on"),
+                None if overview.is_tree => "the newest state is in etcd".to_owned(),
+                None => "no changes in etcd".to_owned(),
+            };
             line(
                 "log",
                 &format!(

@@ -3,7 +3,6 @@
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    cluster::ClusterConfig,
     database::mdb::{Checkpoint, EnvironmentFlags},
     rows::fields::database_field,
     setting::{
@@ -163,32 +162,6 @@ pub(crate) const ROWS: &[Setting] = &[
         .since(OWN)
         .like(&["604800"])
         .obeyed(database_field!(mdb.change_log_age_s)),
-    Setting::new(MDB, &["cluster"], &["olcDbCluster"])
-        .olc("+132", Form::ExactText)
-        .allowed_by(&[ConfigClass::Mdb.at(170)])
-        .takes("<http[s]://host:port>[,...] [<keyword>=<value>]...", "")
-        .does(
-            "Makes the database one of several equal copies on other servers. A change counts when a majority of etcd \
-             has it, and any of the servers takes writes. The URLs are those of etcd's members. Keywords: `prefix` (what \
-             the names of keys in etcd begin with, `/ironbark`), `user` and `password` of etcd, `timeout` (seconds that a \
-             write waits for etcd, 5), `room` (MiB that etcd may take before the older half of the log is deleted from \
-             it, 512), `age` (seconds: searches, compares and binds are answered `busy` while the database may lack \
-             changes that are older; by default they are answered), `copy` (host:port at which this server waits for a copy of another server's database if it \
-             needs one; by default the address from which it reaches etcd, and any port), and those of TLS as in `syncrepl`: `tls_cacert`, `tls_cert`, `tls_key`, \
-             `tls_reqcert` and so on. docs/cluster.md tells the rest.",
-        )
-        .since(OWN)
-        .like(&[
-            "http://etcd1.example.com:2379,http://etcd2.example.com:2379,http://etcd3.example.com:2379",
-            "https://10.0.0.1:2379 user=ironbark password=secret tls_cacert=/etc/ssl/etcd.pem prefix=/directory timeout=10",
-        ])
-        .obeyed(Handler::Database {
-            set: |config, statement| {
-                config.cluster = Some(ClusterConfig::parse(statement)?);
-                Ok(())
-            },
-            get: |config, _| config.cluster.iter().map(ClusterConfig::text).collect(),
-        }),
     Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
         .olc("2.1.15", Form::Integer)
         .allowed_by(&[ConfigClass::Berkeley.at(180), ConfigClass::Mdb.at(120)])

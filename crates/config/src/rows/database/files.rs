@@ -18,6 +18,7 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(
     ConfigClass::Mdb.required(),
 ])
 .shown()
+.of_each_server()
 .takes("<directory>", "/var/lib/ldap")
 .does(
     "Names the directory of the database's files. Each mdb database needs its own. An ldif database must have this \

@@ -1,5 +1,6 @@
 //! Rows of database settings.
 
+mod cluster;
 mod conditions;
 mod files;
 mod general;
@@ -15,4 +16,5 @@ pub(crate) const ROWS: &[&[Setting]] = &[
     security::ROWS,
     replication::ROWS,
     files::ROWS,
+    cluster::ROWS,
 ];

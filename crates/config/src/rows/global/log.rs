@@ -31,6 +31,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["logfile"], &["olcLogFile"])
         .olc("0.27", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(230)])
+        .of_each_server()
         .takes("<file>", "")
         .does("Names a file that gets the messages that `-d` sends to stderr. The tools do not use it.")
         .like(&["/var/log/slapd.log"])

@@ -12,6 +12,7 @@ use crate::{
 pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"])
     .olc("+2", Form::Text)
     .allowed_by(&[ConfigClass::Global.at(290)])
+    .of_each_server()
     .takes("<address>:<port>", "")
     .does(
         "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of \

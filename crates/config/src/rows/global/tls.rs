@@ -15,6 +15,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCACertificate"], &["olcTLSCACertificate"])
         .olc("0.97", Form::Certificate)
         .allowed_by(&[ConfigClass::Global.at(690)])
+        .of_each_server()
         .takes("<base64>", "")
         .does(
             "Holds the certificate of an authority as DER, in base64. In cn=config the value is the certificate itself \
@@ -30,6 +31,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCACertificateFile"], &["olcTLSCACertificateFile"])
         .olc("0.68", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(630)])
+        .of_each_server()
         .takes("<file>", "")
         .does(
             "Names a PEM file of certificates of authorities. Clients' certificates are verified by them. If \
@@ -43,6 +45,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCACertificatePath"], &["olcTLSCACertificatePath"])
         .olc("0.69", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(640)])
+        .of_each_server()
         .takes("<path>", "")
         .does("Names directories of such files, separated by semicolons. All files are read, whatever their names.")
         .since("2.0")
@@ -52,6 +55,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCertificate"], &["olcTLSCertificate"])
         .olc("0.98", Form::Certificate)
         .allowed_by(&[ConfigClass::Global.at(700)])
+        .of_each_server()
         .takes("<base64>", "")
         .does(
             "Holds the server's certificate as DER, in base64. In cn=config the value is the certificate itself \
@@ -67,6 +71,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCertificateFile"], &["olcTLSCertificateFile"])
         .olc("0.70", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(650)])
+        .of_each_server()
         .takes("<file>", "")
         .does(
             "Names the PEM file of the server's certificate; its issuers may follow it in the file. When a file that \
@@ -80,6 +85,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCertificateKey"], &["olcTLSCertificateKey"])
         .olc("0.99", Form::PrivateKey)
         .allowed_by(&[ConfigClass::Global.at(710)])
+        .of_each_server()
         .takes("<base64>", "")
         .does(
             "Holds the server's private key (PKCS#8, PKCS#1 or SEC1) as DER, in base64. In cn=config the value is the \
@@ -95,6 +101,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCertificateKeyFile"], &["olcTLSCertificateKeyFile"])
         .olc("0.71", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(660)])
+        .of_each_server()
         .takes("<file>", "")
         .does(
             "Names the PEM file of the server's private key. The key must not be encrypted. The file may be that of \
@@ -149,6 +156,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCRLFile"], &["olcTLSCRLFile"])
         .olc("0.82", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(760)])
+        .of_each_server()
         .takes("<file>", "")
         .does("Names a PEM file of revocation lists. A client's certificate that is in one of them is refused.")
         .since("2.4")
@@ -201,6 +209,7 @@ pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSDHParamFile"], &["olcTLSDHParamFile"])
         .olc("0.77", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(740)])
+        .of_each_server()
         .takes("<file>", "")
         .does("Names the file of Diffie-Hellman parameters.")
         .since("2.4")

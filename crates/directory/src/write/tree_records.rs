@@ -1,9 +1,9 @@
-//! What followers of a tree in memory are told of a provider's changes: a record for each entry that has changed.
+//! What followers of a tree in memory are told of changes that were made elsewhere, by a provider or by another server
+//! of the cluster: a record for each entry that has changed.
 
 use ironbark_model::Entry;
 use ironbark_store::{ChangeRecord, Csn, Effect, RecordedEffect, change::RequestedChange};
 
-use super::tree::ReplicatedTree;
 use crate::{
     TreeChange,
     backend::{queue::Served, tree_replica::TreeLogged},
@@ -12,46 +12,50 @@ use crate::{
 };
 
 /// A change that is about to be in force.
-pub(super) struct Told<'a> {
-    pub(super) served: &'a Served,
-    pub(super) change: &'a ReplicatedTree,
-    pub(super) logged: &'a [TreeLogged],
+pub(crate) struct Told<'a> {
+    pub(crate) served: &'a Served,
+    /// CSNs that the context vector takes in with it.
+    pub(crate) cookie: &'a [Csn],
+    /// ID of the server that sent it; 0: not known.
+    pub(crate) via: u16,
+    /// The changes of a log that it is made of.
+    pub(crate) logged: &'a [TreeLogged],
 }
 
 impl Told<'_> {
     /// The records of all entries that change, made of the record of the whole. The last one has the cookie: before it
     /// the followers have not heard of all.
-    pub(super) fn records(&self, before: &[Entry], after: TreeState<'_>, whole: &ChangeRecord) -> Vec<ChangeRecord> {
+    pub(crate) fn records(&self, before: &[Entry], after: TreeState<'_>, whole: &ChangeRecord) -> Vec<ChangeRecord> {
         let before = TreeState::of(&self.served.configuration, before);
         let effects = tree_effects::between(before, after);
         let own = effects.iter().filter(|effect| !effect.recorded.marks.internal);
         let mut records: Vec<ChangeRecord> = own.map(|effect| self.record(effect, whole)).collect();
         match records.last_mut() {
-            Some(last) => last.cookie.clone_from(&self.change.cookie),
+            Some(last) => last.cookie = self.cookie.to_vec(),
             None => records.push(self.cookie_alone(whole)),
         }
         records
     }
 
     /// The record of a cookie that came without a change.
-    pub(super) fn cookie_alone(&self, whole: &ChangeRecord) -> ChangeRecord {
+    pub(crate) fn cookie_alone(&self, whole: &ChangeRecord) -> ChangeRecord {
         ChangeRecord {
             csn: self.newest().unwrap_or(whole.csn),
             via: self.via(),
-            cookie: self.change.cookie.clone(),
+            cookie: self.cookie.to_vec(),
             ..whole.clone()
         }
     }
 
     fn via(&self) -> u16 {
-        match self.change.via {
+        match self.via {
             0 => ChangeRecord::UNKNOWN_PEER,
             via => via,
         }
     }
 
     fn newest(&self) -> Option<Csn> {
-        self.change.cookie.iter().max().copied()
+        self.cookie.iter().max().copied()
     }
 
     /// The record of one effect, made of that of the whole change.

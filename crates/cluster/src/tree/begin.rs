@@ -1,0 +1,52 @@
+//! The configuration of one server becomes that of all: after the loss of etcd's data, or to go back.
+
+use std::sync::Arc;
+
+use ironbark_config::cluster::ClusterConfig;
+use ironbark_store::LogPlace;
+use tokio::task::LocalSet;
+
+use super::put::put_once;
+use crate::{Overview, etcd::Etcd, keys::Keys, place::with_generation};
+
+/// Puts a tree behind all others of the cluster, for the naming context with this normalized suffix. `place` is that of
+/// the server it comes from. One that is there is replaced only if `replaces`. It blocks.
+///
+/// # Errors
+/// There is one; another was put meanwhile; etcd does not answer.
+pub fn put_tree(
+    config: &ClusterConfig,
+    suffix: &str,
+    place: LogPlace,
+    text: &[u8],
+    replaces: bool,
+) -> Result<LogPlace, String> {
+    let former = Overview::end(config, suffix)?;
+    if former.is_some() && !replaces {
+        return Err("there is a configuration in etcd; --replace-log replaces it".to_owned());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    LocalSet::new().block_on(&runtime, async {
+        let keys = Keys::of(&config.prefix, suffix);
+        let mut etcd = Etcd::new(Arc::new(config.clone()));
+        // Servers take what has a greater number, and is of the cluster that they know.
+        let mut before = former.filter(|_| place.is_empty()).unwrap_or(place);
+        let of_former = former.map_or(0, |former| former.position.sequence);
+        before.position.sequence = before.position.sequence.max(of_former);
+        let before = with_generation(before).map_err(|failure| failure.to_string())?;
+        let behind = before.behind(text, before.position.sequence + 1);
+        let mut mark = [0; 16];
+        getrandom::fill(&mut mark).map_err(|error| error.to_string())?;
+        let mut last = String::new();
+        for _ in &config.endpoints {
+            match put_once(&keys, &mut etcd, (former, behind, mark), text).await {
+                Ok(None) => return Ok(behind),
+                Ok(Some(_)) => return Err("the configuration in etcd has changed meanwhile".to_owned()),
+                Err(failure) if failure.was_sent => return Err(failure.to_string()),
+                Err(failure) => last = failure.to_string(),
+            }
+        }
+        Err(last)
+    })
+}

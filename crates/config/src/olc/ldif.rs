@@ -1,0 +1,72 @@
+//! The whole tree as LDIF: for the journal of a configuration directory, and for a cluster.
+
+use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
+use ironbark_model::{Dn, schema::Source};
+
+use super::{
+    folder::node_of,
+    tree::{Node, Tree, path_of},
+};
+use crate::registry::Registry;
+
+impl Tree {
+    /// All entries with all their attributes, superiors first.
+    pub fn to_ldif(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for (dn, node) in self.walk() {
+            write_record(&mut text, &dn, node);
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// Reads such a text. `name` is for messages. Whether the tree is a valid configuration is not checked.
+    ///
+    /// # Errors
+    /// The line, and what is wrong there.
+    pub fn of_ldif(text: &[u8], name: &str, registry: &Registry) -> Result<Self, String> {
+        let schema = registry.base_schema();
+        let mut tree: Option<Self> = None;
+        let mut reader = Reader::new(text, NoFiles);
+        while let Some(record) = reader.read().map_err(|error| error.to_string())? {
+            let wrong = |reason: &str| format!("line {}: {reason}", record.line);
+            let RecordKind::Content(attributes) = record.kind else {
+                return Err(wrong("not an entry"));
+            };
+            let dn = Dn::parse(schema, &record.dn).map_err(|_| wrong("invalid DN"))?;
+            let location = Source {
+                file: name.into(),
+                line: u32::try_from(record.line).unwrap_or(u32::MAX),
+            };
+            let path = path_of(schema, &dn).ok_or_else(|| wrong("not below cn=config"))?;
+            let (naming, name) = match path.last() {
+                Some((naming, name)) => (naming.as_str(), name.as_str()),
+                None => ("cn", "config"),
+            };
+            let node = node_of(naming, name, attributes, location);
+            match &mut tree {
+                None if path.is_empty() => {
+                    tree = Some(Self {
+                        root: node,
+                        registry: registry.clone(),
+                    });
+                }
+                None => return Err(wrong("cn=config must come first")),
+                Some(tree) => tree
+                    .place_stored(&path, node)
+                    .map_err(|error| wrong(&error.to_string()))?,
+            }
+        }
+        tree.ok_or_else(|| "is empty".to_owned())
+    }
+}
+
+fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
+    let writer = Writer::default();
+    writer.dn(out, dn.as_bytes());
+    for (name, values) in &node.attributes {
+        for value in values {
+            writer.attribute(out, name.as_bytes(), value);
+        }
+    }
+}

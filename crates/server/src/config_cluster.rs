@@ -1,0 +1,279 @@
+//! cn=config as a member of a cluster: what all servers have in common, and where this one is.
+//!
+//! A change is made from the newest tree, and counts once a majority of etcd has the part that is common to all; then
+//! it is written to the files here and put into force, like one that came from another server.
+//!
+//! Invariants: what is in force here is some tree of the cluster, with what is this server's own. The place in the
+//! folder is that of the files, or of earlier ones: it is written after them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ironbark_cluster::{place_text, read_place};
+use ironbark_config::{
+    Registry,
+    olc::{Folder, Tree},
+};
+use ironbark_directory::{Closed, CommonTree, OperationError, TreeLog};
+use ironbark_model::ResultCode;
+use ironbark_store::LogPlace;
+
+/// The longest time until a tree that could not be taken is tried again, in calls of the session.
+const MOST_CALLS: u32 = 32;
+
+/// The side of cn=config that knows of a cluster.
+pub(crate) struct ConfigCluster {
+    folder: Option<Folder>,
+    registry: Registry,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    log: Option<Arc<dyn TreeLog>>,
+    /// Where the tree in force is.
+    place: Option<LogPlace>,
+    /// What all servers had there. `None`: it was not read since the start.
+    common: Option<Arc<Tree>>,
+    failed: Option<FailedTree>,
+    /// What a majority has said since the batch began.
+    asked: Option<Result<LogPlace, Closed>>,
+}
+
+/// A tree that could not be put into force here.
+#[derive(Clone, Copy)]
+struct FailedTree {
+    place: LogPlace,
+    /// Calls until the next attempt, and until the one after that.
+    next: u32,
+    wait: u32,
+}
+
+/// What was put into the cluster, and is to be put into force here.
+pub(crate) struct Published {
+    place: LogPlace,
+    common: Tree,
+}
+
+impl Published {
+    /// Its place.
+    pub(crate) fn place(&self) -> LogPlace {
+        self.place
+    }
+}
+
+/// What the cluster has for this server.
+pub(crate) enum News {
+    /// Nothing.
+    None,
+    /// There is no tree yet: this server may put its own.
+    Begin,
+    /// This one, with what is this server's own.
+    Take(Box<(Tree, Published)>),
+}
+
+impl ConfigCluster {
+    /// Of a server with this folder.
+    pub(crate) fn new(folder: Option<Folder>, registry: Registry) -> Self {
+        // A place that cannot be read is like one that was lost: the tree of the cluster is taken.
+        let place = folder.as_ref().and_then(|folder| folder.place().ok().flatten());
+        let state = State {
+            place: place.and_then(|text| read_place(text.as_bytes())),
+            ..State::default()
+        };
+        Self {
+            folder,
+            registry,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change of it is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn log(&self) -> Option<Arc<dyn TreeLog>> {
+        self.state().log.clone()
+    }
+
+    /// From now on this is where the cluster has its tree.
+    pub(crate) fn follow(&self, log: Option<Arc<dyn TreeLog>>) {
+        let mut state = self.state();
+        state.log = log;
+        state.common = None;
+        state.failed = None;
+    }
+
+    /// Where the tree is.
+    pub(crate) fn place(&self) -> Option<LogPlace> {
+        self.state().place
+    }
+
+    /// The answer of the cluster is to be about what waits now.
+    pub(crate) fn begin_batch(&self) {
+        self.state().asked = None;
+    }
+
+    /// Makes sure that the tree in force is the newest one, or was since the batch began. A client without rights may
+    /// ask for it, so many requests share one answer, which takes seconds if the cluster gives none.
+    pub(crate) fn confirm(&self) -> Result<(), OperationError> {
+        let log = self.log().ok_or(Closed::NotJoined)?;
+        let known = self.state().asked;
+        let asked = known.unwrap_or_else(|| match log.ask() {
+            CommonTree::Closed(closed) => Err(closed),
+            CommonTree::Absent => Err(Closed::NotJoined),
+            CommonTree::At(place, _) => Ok(place),
+        });
+        let mut state = self.state();
+        state.asked = Some(asked);
+        let newest = asked?;
+        let has = |place: LogPlace| place.position.sequence >= newest.position.sequence;
+        if state.common.is_some() && state.place.is_some_and(has) {
+            return Ok(());
+        }
+        Err(Closed::CannotFollow.into())
+    }
+
+    /// Whether a newer tree is known, and is not one that could not be put into force.
+    pub(crate) fn lags(&self) -> bool {
+        let Some(log) = self.log() else { return false };
+        let CommonTree::At(place, _) = log.known() else {
+            return false;
+        };
+        let state = self.state();
+        let is_taken = state.place == Some(place) && state.common.is_some();
+        !is_taken && state.failed.is_none_or(|failed| failed.place != place)
+    }
+
+    /// What the cluster has for this server, whose tree is `own`. A tree that could not be taken is tried only now and
+    /// then.
+    pub(crate) fn news(&self, own: &Tree) -> News {
+        let Some(log) = self.log() else { return News::None };
+        let (place, text) = match log.known() {
+            CommonTree::Closed(_) => return News::None,
+            CommonTree::Absent => return News::Begin,
+            CommonTree::At(place, text) => (place, text),
+        };
+        {
+            let mut state = self.state();
+            if state.place == Some(place) && state.common.is_some() {
+                drop(state);
+                log.reached(place);
+                return News::None;
+            }
+            if let Some(failed) = state.failed.as_mut().filter(|failed| failed.place == place)
+                && failed.next > 0
+            {
+                failed.next -= 1;
+                return News::None;
+            }
+        }
+        match Tree::of_ldif(&text, "cn=config of the cluster", &self.registry) {
+            Ok(common) => News::Take(Box::new((common.with_own_of(own), Published { place, common }))),
+            Err(why) => {
+                self.failed(place, &why);
+                News::None
+            }
+        }
+    }
+
+    /// Says that a tree cannot be put into force here.
+    pub(crate) fn failed(&self, place: LogPlace, why: &str) {
+        let log = {
+            let mut state = self.state();
+            let before = state.failed.filter(|failed| failed.place == place);
+            let wait = before.map_or(1, |failed| (failed.wait * 2).min(MOST_CALLS));
+            state.failed = Some(FailedTree {
+                place,
+                next: wait,
+                wait,
+            });
+            state.log.clone()
+        };
+        if let Some(log) = log {
+            log.failed(place, why);
+        }
+    }
+
+    /// Puts what is common of a tree where all servers find it, unless it is there. `None`: nothing was put, and
+    /// nothing need be.
+    ///
+    /// # Errors
+    /// As of [`ironbark_directory::Append::result`].
+    pub(crate) fn publish(&self, tree: &Tree) -> Result<Option<Published>, OperationError> {
+        let (log, place, before) = {
+            let state = self.state();
+            (state.log.clone(), state.place, state.common.clone())
+        };
+        // Without it the change was about this server alone: others are confirmed first.
+        let (Some(log), Some(place), Some(before)) = (log, place, before) else {
+            return Ok(None);
+        };
+        let common = tree.common(Some(&before));
+        if common.means_the_same_as(&before) {
+            return Ok(None);
+        }
+        let (end, place) = log.put(place, common.to_ldif());
+        end.result()?;
+        Ok(Some(Published { place, common }))
+    }
+
+    /// Puts the tree of this server there as the first one.
+    ///
+    /// # Errors
+    /// As of [`ironbark_directory::Append::result`].
+    pub(crate) fn begin(&self, tree: &Tree) -> Result<Published, OperationError> {
+        let log = self.log().ok_or(Closed::NotJoined)?;
+        let common = tree.common(None);
+        let (end, place) = log.put(LogPlace::default(), common.to_ldif());
+        end.result()?;
+        tracing::info!(target: "any", "cluster: cn=config: that of the cluster begins with this server's");
+        Ok(Published { place, common })
+    }
+
+    /// The files have it, and it is in force.
+    pub(crate) fn took(&self, published: Published) {
+        let Published { place, common } = published;
+        if let Some(folder) = &self.folder
+            && let Err(error) = folder.put_place(Some(&place_text(&place)))
+        {
+            // The next start takes the tree of the cluster once more.
+            tracing::error!(target: "any", "config: {error}");
+        }
+        let log = {
+            let mut state = self.state();
+            state.place = Some(place);
+            state.common = Some(Arc::new(common));
+            state.failed = None;
+            state.log.clone()
+        };
+        if let Some(log) = log {
+            log.reached(place);
+        }
+    }
+
+    /// The server is in no cluster.
+    pub(crate) fn leave(&self) {
+        let mut state = self.state();
+        if state.place.take().is_none() {
+            return;
+        }
+        state.common = None;
+        if let Some(folder) = &self.folder
+            && let Err(error) = folder.put_place(None)
+        {
+            tracing::error!(target: "any", "config: {error}");
+        }
+    }
+
+    /// Refuses a cluster where changes are not kept: the next start would serve under settings of long ago.
+    pub(crate) fn check(&self) -> Result<(), OperationError> {
+        if self.folder.is_some() {
+            return Ok(());
+        }
+        Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "cluster: cn=config of a cluster needs a configuration directory",
+        ))
+    }
+}
