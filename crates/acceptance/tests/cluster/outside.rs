@@ -34,29 +34,57 @@ fn a_slapd_that_follows_one_node_goes_on_with_another() {
     }
 }
 
-#[test]
-fn a_cluster_that_follows_a_slapd_has_what_it_has() {
+/// Every node follows the provider with these words, and one is away for a while.
+fn assert_has_what_a_provider_has(provider: &Server, words: &str) {
     let etcd = Etcd::start(1).unwrap();
-    let config = Server::people_config("serverID 1\nmoduleload syncprov", "overlay syncprov\n");
-    let provider = Server::start(Flavor::OpenLdap, &config).unwrap();
     provider.ldapadd(TOP).unwrap().success().unwrap();
     let line = format!(
         "syncrepl rid=001 provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
-         searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"\n",
+         searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\" {words}\n",
         provider.url()
     );
     let mut all: Vec<_> = (0..2).map(|_| node(&etcd, &line)).collect();
     provider.ldapadd(&person("ann")).unwrap().success().unwrap();
     for node in &all {
-        crate::assert_same_people(node, &provider);
+        crate::assert_same_people(node, provider);
     }
     all[0].kill().unwrap();
     let changes = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: Lee\n\n\
         dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=anna\ndeleteoldrdn: 1\n";
     provider.ldapmodify(changes).unwrap().success().unwrap();
     provider.ldapadd(&person("bob")).unwrap().success().unwrap();
-    crate::assert_same_people(&all[1], &provider);
+    crate::assert_same_people(&all[1], provider);
     all[0].launch().unwrap();
-    crate::assert_same_people(&all[0], &provider);
+    let delete = "dn: uid=bob,ou=people,dc=example,dc=com\nchangetype: delete\n";
+    provider.ldapadd(&person("cid")).unwrap().success().unwrap();
+    provider.ldapmodify(delete).unwrap().success().unwrap();
+    for node in &all {
+        crate::assert_same_people(node, provider);
+    }
     assert_equal(&all);
+}
+
+#[test]
+fn a_cluster_that_follows_a_slapd_has_what_it_has() {
+    let config = Server::people_config("serverID 1\nmoduleload syncprov", "overlay syncprov\n");
+    let provider = Server::start(Flavor::OpenLdap, &config).unwrap();
+    assert_has_what_a_provider_has(&provider, "");
+}
+
+#[test]
+fn a_cluster_that_follows_the_log_of_a_slapd_has_what_it_has() {
+    let log = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\noverlay \
+               syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
+    let config = Server::people_config(
+        "serverID 1\nmoduleload syncprov\nmoduleload accesslog",
+        "overlay syncprov\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\nlogsuccess TRUE\n",
+    );
+    let config = config.replacen("database mdb", &format!("{log}database mdb"), 1);
+    let mut provider = Server::prepare(Flavor::OpenLdap, &config).unwrap();
+    provider.layout().make_dir("log").unwrap();
+    provider.launch().unwrap();
+    let words = "syncdata=accesslog logbase=cn=accesslog logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\"";
+    assert_has_what_a_provider_has(&provider, words);
+    let log = provider.log();
+    assert!(log.contains("SRCH base=\"cn=accesslog\""), "{log}");
 }
