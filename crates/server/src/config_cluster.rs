@@ -195,24 +195,33 @@ impl ConfigCluster {
         }
     }
 
+    /// What all servers are to have of a tree, if it is something else than what they have. Without knowing that, a
+    /// change was about this server alone: others are confirmed first.
+    fn changed(&self, tree: &Tree) -> Option<Tree> {
+        let before = self.state().common.clone()?;
+        let common = tree.common(Some(&before));
+        (!common.means_the_same_as(&before)).then_some(common)
+    }
+
+    /// Whether a tree changes anything for other servers.
+    pub(crate) fn is_news_for_others(&self, tree: &Tree) -> bool {
+        self.changed(tree).is_some()
+    }
+
     /// Puts what is common of a tree where all servers find it, unless it is there. `None`: nothing was put, and
     /// nothing need be.
     ///
     /// # Errors
     /// As of [`ironbark_directory::Append::result`].
     pub(crate) fn publish(&self, tree: &Tree) -> Result<Option<Published>, OperationError> {
-        let (log, place, before) = {
+        let Some(common) = self.changed(tree) else {
+            return Ok(None);
+        };
+        let (log, place) = {
             let state = self.state();
-            (state.log.clone(), state.place, state.common.clone())
+            (state.log.clone(), state.place)
         };
-        // Without it the change was about this server alone: others are confirmed first.
-        let (Some(log), Some(place), Some(before)) = (log, place, before) else {
-            return Ok(None);
-        };
-        let common = tree.common(Some(&before));
-        if common.means_the_same_as(&before) {
-            return Ok(None);
-        }
+        let (log, place) = log.zip(place).ok_or(Closed::NotJoined)?;
         let (end, place) = log.put(place, common.to_ldif());
         end.result()?;
         Ok(Some(Published { place, common }))

@@ -105,6 +105,8 @@ impl ConfigTree {
             self.cluster.check()?;
         }
         match &from {
+            // To those outside the cluster is one server: what others do not have is not of its vector.
+            Origin::Client if is_member && !self.cluster.is_news_for_others(&tree) => {}
             Origin::Client => config_vector::advance(&mut tree, &configuration, by, None),
             Origin::Provider(came) => config_vector::advance(&mut tree, &configuration, by, Some(came)),
             Origin::Cluster(_) => {}
