@@ -21,6 +21,8 @@ from history import PEOPLE, REGISTERS, connect, read
 
 # How long a read of a node that lives may take, in seconds. The machine does much else.
 LATE = 10
+# What a node says while a copy of another node's database is put in place of its own, which takes a moment.
+REPLACED = "the database is being replaced by a copy"
 BEGIN = "begin"
 NEVER = float("inf")
 
@@ -209,11 +211,21 @@ def judge_additions(lines, further, urls):
             yield lines[-1]["end"], f"refused, and added: {name}"
 
 
+def is_of_a_new_copy(line, answered):
+    """Whether a node said that it puts a copy of its database in place, and answered soon after."""
+    said = REPLACED in line.get("error", "")
+    return said and any(line["end"] <= end < line["begin"] + LATE for end in answered)
+
+
 def judge_answers(lines, down):
     """A node that lives answers reads of its own copy."""
+    answered = {}
+    for line in lines:
+        if line["kind"] == "local" and line["outcome"] == "ok":
+            answered.setdefault(line["node"], []).append(line["end"])
     for line in lines:
         is_well = line["outcome"] == "ok" and line["end"] - line["begin"] < LATE
-        if line["kind"] != "local" or is_well:
+        if line["kind"] != "local" or is_well or is_of_a_new_copy(line, answered.get(line["node"], [])):
             continue
         since = line.get("served", line["begin"])
         if not any(node == line["node"] and begin <= line["end"] and since <= end for node, begin, end in down):
