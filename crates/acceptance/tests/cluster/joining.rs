@@ -6,7 +6,7 @@ use std::{
     net::{TcpListener, TcpStream},
 };
 
-use ironbark_testkit::{Etcd, Flavor, Server, wait};
+use ironbark_testkit::{Etcd, Flavor, Server, Tool, wait};
 
 use crate::{TOP, assert_equal, common::succeed, configuration, content, count, nodes, person};
 
@@ -174,4 +174,27 @@ fn get(port: u16, path: &str) -> String {
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
     page
+}
+
+/// The log would not have their changes. Before a database joins they are as for any other.
+#[test]
+fn tools_change_no_database_that_has_joined() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut server = filled(&etcd, "ann");
+    let change = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: Lee\n";
+    let modified = server.tool(Tool::Modify, &[], change).unwrap();
+    modified.success().unwrap();
+    server.launch().unwrap();
+    server.ldapadd(&person("bob")).unwrap().success().unwrap();
+    server.stop().unwrap();
+    let before = server.tool(Tool::Cat, &[], "").unwrap().stdout;
+    assert!(before.contains("sn: Lee"), "{before}");
+    for (tool, input) in [(Tool::Modify, change), (Tool::Add, person("cid").as_str())] {
+        let refused = server.tool(tool, &[], input).unwrap();
+        assert_eq!(refused.code(), Some(1), "{}", refused.stderr);
+        assert!(refused.stderr.contains("part of a cluster"), "{}", refused.stderr);
+    }
+    assert_eq!(server.tool(Tool::Cat, &[], "").unwrap().stdout, before);
+    server.launch().unwrap();
+    server.ldapadd(&person("dan")).unwrap().success().unwrap();
 }

@@ -8,6 +8,7 @@ pub(crate) mod context_csn;
 pub(crate) mod filter;
 pub(crate) mod getopt;
 pub(crate) mod load_options;
+pub(crate) mod members;
 pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod options;

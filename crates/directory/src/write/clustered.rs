@@ -304,3 +304,56 @@ impl WriteTask for Foreign {
 
     fn answer(self: Box<Self>, _: OperationError) {}
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A log that gives one answer to everything: what comes between two requests cannot be arranged with a real one.
+    #[derive(Debug)]
+    pub(in crate::write) struct Answers(pub(in crate::write) Append);
+
+    impl Answers {
+        pub(in crate::write) fn appender(&self) -> Appender<'_> {
+            Appender {
+                log: self,
+                place: LogPlace::default(),
+                patience: Duration::ZERO,
+                has_more: false,
+            }
+        }
+    }
+
+    impl CommitLog for Answers {
+        fn generation(&self) -> Option<u64> {
+            Some(1)
+        }
+        fn reached(&self, _: LogPlace) {}
+        fn kept(&self, _: u64) {}
+        fn next(&self, _: LogPlace) -> Option<Arc<Received>> {
+            None
+        }
+        fn turn(&self, _: LogPlace, _: Duration) -> Turn {
+            Turn::Mine
+        }
+        fn append(&self, _: LogPlace, _: &[u8], _: u64, _: bool, _: Duration) -> Append {
+            self.0
+        }
+        fn confirm(&self, _: LogPlace, _: Duration) -> Append {
+            self.0
+        }
+        fn end(&self, _: Duration) -> Option<LogPlace> {
+            None
+        }
+        fn may_be_older_than(&self, _: Duration) -> bool {
+            false
+        }
+        fn mark(&self) -> [u8; 16] {
+            [0; 16]
+        }
+        fn patience(&self) -> Duration {
+            Duration::ZERO
+        }
+        fn failed(&self, _: LogPlace, _: &str) {}
+    }
+}

@@ -473,8 +473,17 @@ fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) 
 mod tests {
     use std::sync::mpsc::channel;
 
+    use ironbark_model::ResultCode;
+    use ironbark_store::{ChangeRecord, change::Position};
+
     use super::*;
-    use crate::write::clustered::Foreign;
+    use crate::{
+        backend::{
+            commit_log::Append,
+            written::{Executed, Success},
+        },
+        write::clustered::{Foreign, tests::Answers},
+    };
 
     fn write() -> WriterCommand {
         WriterCommand::Task(Queued::of_server(Box::new(Foreign)))
@@ -510,5 +519,57 @@ mod tests {
         let (writes, end) = group_of(vec![write(), WriterCommand::Received, WriterCommand::Close, write()]);
         assert_eq!(writes, 1);
         assert!(matches!(end, Some(WriterCommand::Close)));
+    }
+
+    /// A write that succeeded, with a change of this number; 0: without one.
+    fn done(sequence: u64) -> Outcome {
+        let position = Position {
+            generation: 1,
+            sequence,
+        };
+        let record = ChangeRecord {
+            position,
+            ..ChangeRecord::default()
+        };
+        let executed = Executed {
+            record,
+            ..Executed::default()
+        };
+        Outcome::Done(Success::default(), executed)
+    }
+
+    /// What becomes of a write that is refused after others, when the log answers so to the question whether there is
+    /// nothing newer: the number of the others, and the result codes of the refusals. `None`: all are executed again.
+    fn concluded(before: Vec<Outcome>, says: Append) -> Option<(usize, Vec<u32>)> {
+        let answers = Answers(says);
+        let refused = Outcome::Refused(OperationError::new(ResultCode::NO_SUCH_OBJECT, ""));
+        let count = before.len();
+        match conclude_refusal(before, Some(refused), Some(&answers.appender())) {
+            Committed::Overtaken => None,
+            Committed::Ended(outcomes) => {
+                let refusals = outcomes.iter().skip(count).map(|outcome| match outcome {
+                    Outcome::Refused(error) => error.result_code.0,
+                    Outcome::Done(..) | Outcome::Returned(_) => 0,
+                });
+                Some((count, refusals.collect()))
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_counts_only_if_the_log_has_nothing_newer() {
+        assert_eq!(concluded(vec![], Append::Committed), Some((0, vec![32])));
+        assert_eq!(concluded(vec![], Append::Overtaken), None);
+        assert_eq!(concluded(vec![], Append::Away), Some((0, vec![51])));
+    }
+
+    #[test]
+    fn writes_before_a_refusal_are_never_executed_again() {
+        // The log has them: it has confirmed the state behind which the other one was refused.
+        assert_eq!(concluded(vec![done(7)], Append::Overtaken), Some((1, vec![32])));
+        // Nothing was put: the refused one alone comes again.
+        assert_eq!(concluded(vec![done(0)], Append::Overtaken), Some((1, vec![])));
+        assert_eq!(concluded(vec![done(0)], Append::Committed), Some((1, vec![32])));
+        assert_eq!(concluded(vec![done(0)], Append::Unknown), Some((1, vec![51])));
     }
 }

@@ -33,6 +33,7 @@ use crate::shared::{
     config_database,
     context_csn::{self, ContextCsns},
     load_options::{LoadOptions, parse_sid},
+    members,
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
@@ -137,6 +138,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         return config_database::change(options, &settings.load, false);
     }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
+    members::refuse(&chosen, "slapadd")?;
     let (input, total) = open_input(options)?;
     let mut opened = Vec::new();
     let mut preparers = Vec::new();

@@ -31,6 +31,7 @@ use crate::shared::{
     config_database::{self, NextRecord},
     context_csn,
     load_options::LoadOptions,
+    members,
     options::{Grammar, Options, Told},
     owner,
 };
@@ -86,6 +87,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         return config_database::change(options, settings, true);
     }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
+    members::refuse(&chosen, "slapmodify")?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),
         Some(path) => {
@@ -159,6 +161,8 @@ fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
     for database in &mut configuration.databases {
         database.read_only = false;
         database.hidden = false;
+        // It has not joined yet.
+        database.cluster = None;
         database.restrict = Restrict::default();
         if options.quick {
             database.mdb.flags = database.mdb.flags.with(EnvironmentFlags::NO_SYNC);
