@@ -21,17 +21,18 @@ fn prepared(etcd: &Etcd, global: &str, of_database: &str) -> Server {
         etcd.urls()
     );
     let template = Server::people_config(global, of_database).replace("database mdb", &config);
-    let server = Server::prepare(Flavor::Ironbark, &template).unwrap();
+    in_directory(Server::prepare(Flavor::Ironbark, &template).unwrap())
+}
+
+/// The server with a configuration directory in place of its file. It has a database then.
+pub(crate) fn in_directory(server: Server) -> Server {
     // slaptest wants a database that exists.
     server.slapadd(TOP).unwrap();
     let folder = server.layout().make_dir("slapd.d").unwrap();
     let (file, shown) = (server.config_path().display().to_string(), folder.display().to_string());
     let arguments = ["-f", &file, "-F", &shown];
-    Tool::Test
-        .run(Flavor::Ironbark, &arguments, "")
-        .unwrap()
-        .success()
-        .unwrap();
+    let tested = Tool::Test.run(Flavor::Ironbark, &arguments, "").unwrap();
+    tested.success().unwrap();
     server.from_directory(folder)
 }
 

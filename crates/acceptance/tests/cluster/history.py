@@ -2,7 +2,8 @@
 
     history.py FILE URL...      until its input ends: a line of JSON for each operation. judge.py reads it
 
-Each register is an entry, and its value its description. A change replaces a value that is expected (assertion control,
+Each register is an entry, and its value its description; one more is a setting of cn=config, which is that of the
+cluster. A change replaces a value that is expected (assertion control,
 RFC 4528) by one that nobody else ever writes; a transaction (RFC 5805) does so with two registers. Reads have the
 control don't use copy (RFC 6171). Others have not: they see all registers of a node at one moment, maybe an old one, and
 must always be answered.
@@ -18,7 +19,9 @@ from ldap.controls import LDAPControl, RequestControl
 from ldap.controls.libldap import AssertionControl
 from ldap.extop import ExtendedRequest
 
+# The registers that are entries, and the one that is a setting. A transaction has but one database.
 REGISTERS = 4
+SETTING = REGISTERS
 CLIENTS_OF_A_NODE = 3
 PEOPLE = "ou=people,dc=example,dc=com"
 ROOT, PASSWORD = "cn=Manager,dc=example,dc=com", "secret"
@@ -39,8 +42,9 @@ class Extended(ExtendedRequest):
         return self.requestValue
 
 
-def name(register):
-    return f"uid=r{register},{PEOPLE}"
+def place(register):
+    """The entry and the attribute of a register."""
+    return ("cn=config", "olcSaslRealm") if register == SETTING else (f"uid=r{register},{PEOPLE}", "description")
 
 
 def connect(url, patience=PATIENCE):
@@ -52,13 +56,15 @@ def connect(url, patience=PATIENCE):
 
 
 def read(client, register):
-    found = client.search_ext_s(name(register), ldap.SCOPE_BASE, "(objectClass=*)", ["description"], serverctrls=[NEWEST])
-    return found[0][1]["description"][0].decode()
+    name, attribute = place(register)
+    found = client.search_ext_s(name, ldap.SCOPE_BASE, "(objectClass=*)", [attribute], serverctrls=[NEWEST])
+    return found[0][1][attribute][0].decode()
 
 
 def swap(client, register, old, new, controls=()):
-    condition = AssertionControl(True, f"(description={old})")
-    client.modify_ext_s(name(register), [(ldap.MOD_REPLACE, "description", [new.encode()])], serverctrls=[condition, *controls])
+    name, attribute = place(register)
+    condition = AssertionControl(True, f"({attribute}={old})")
+    client.modify_ext_s(name, [(ldap.MOD_REPLACE, attribute, [new.encode()])], serverctrls=[condition, *controls])
 
 
 class Client:
@@ -77,6 +83,9 @@ class Client:
         if dice < 0.02:
             self.counter += 1
             return line | {"kind": "add", "name": f"a{self.number}-{self.counter}"}
+        if dice < 0.04:
+            register, other = SETTING, None
+            dice = self.choice.random()
         if register not in self.known or dice < 0.4:
             return line | {"kind": "read", "registers": [register]}
         registers = [register, other] if dice < 0.55 and other in self.known else [register]

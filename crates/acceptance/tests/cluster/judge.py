@@ -17,7 +17,7 @@ import sys
 
 import ldap
 
-from history import PEOPLE, REGISTERS, connect, read
+from history import PEOPLE, REGISTERS, SETTING, connect, read
 
 # How long a read of a node that lives may take, in seconds. The machine does much else.
 LATE = 10
@@ -241,9 +241,10 @@ def judge(history, down, added, urls):
         added = json.load(file)
     outcomes = {}
     for line in lines:
-        key = f"{line['kind']} {line['outcome']}"
+        kind = "setting" if line.get("registers") == [SETTING] else line["kind"]
+        key = f"{kind} {line['outcome']}"
         outcomes[key] = outcomes.get(key, 0) + 1
-    last = [{read(connect(url), register) for url in urls} for register in range(REGISTERS)]
+    last = [{read(connect(url), register) for url in urls} for register in [*range(REGISTERS), SETTING]]
     for part in (judge_registers(lines, last), judge_additions(lines, added, urls), judge_answers(lines, down)):
         for at, what in part:
             print(f"{at}\t{what}")

@@ -20,7 +20,7 @@ use self::{
     slow::SlowDisk,
     table::Table,
 };
-use crate::{TOP, assert_equal, common::ironbark, configuration, person};
+use crate::{TOP, assert_equal, common::ironbark, config_tree::in_directory, configuration, person};
 
 pub(crate) const MEMBERS: usize = 3;
 pub(crate) const NODES: usize = 3;
@@ -183,7 +183,10 @@ impl Trial {
         let (judged, counts) = self.clients.judged(&self.nodes, &self.added.1);
         let mut findings = std::mem::take(&mut self.findings);
         findings.extend(judged);
-        if !counts.contains("\"cas ok\"") || !counts.contains("\"txn ok\"") {
+        if ["cas", "txn", "setting"]
+            .iter()
+            .any(|kind| !counts.contains(&format!("\"{kind} ok\"")))
+        {
             findings.push((0.0, format!("no operation of some kind has ended well: {counts}")));
         }
         let table = format!("{}\n{counts}", self.table.text(&findings));
@@ -224,8 +227,16 @@ pub(crate) fn members(lab: &Lab) -> Etcd {
 
 /// A node that is a party of the lab. Clients reach it by its socket.
 pub(crate) fn node(lab: &Lab, etcd: &Etcd, party: usize) -> Server {
+    let settings = format!(
+        "database config\naccess to * by dn.exact=\"cn=Manager,dc=example,dc=com\" manage\ncluster {} timeout=3\n\
+         database mdb",
+        etcd.urls()
+    );
     let config = configuration(etcd, "").replace("timeout=3", "timeout=3 room=64");
-    let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    let config = config
+        .replace("database mdb", &settings)
+        .replacen("pidfile", "sasl-realm begin\npidfile", 1);
+    let server = in_directory(Server::prepare(Flavor::Ironbark, &config).unwrap());
     let entering = lab.place(party).entering.join(" ");
     let program = Flavor::Ironbark.program().unwrap();
     let script = format!("#!/bin/sh\nexec {entering} {} slapd \"$@\"\n", program.display());
