@@ -15,6 +15,7 @@ use crate::{
     },
     keys::Keys,
     log::Shared,
+    place,
 };
 
 /// How often a server looks whether it has something to tell.
@@ -30,6 +31,8 @@ const FORGOTTEN_S: i64 = 24 * 3600;
 pub(crate) struct Announced {
     pub(crate) name: String,
     pub(crate) position: u64,
+    /// The chain there, in hexadecimal: a digest of all changes.
+    pub(crate) chain: String,
     pub(crate) is_ready: bool,
     /// Octets of a copy that have come, and about how many there are.
     pub(crate) copied: Option<(u64, u64)>,
@@ -51,10 +54,11 @@ impl Announcer {
         let clock = Clock::system();
         let mut told = Announced::default();
         loop {
-            let status = self.shared.status("");
+            let (status, place) = (self.shared.status(""), self.shared.place());
             let now = Announced {
                 name: self.name.clone(),
-                position: status.position,
+                position: place.position.sequence,
+                chain: place::chain_text(&place),
                 is_ready: status.is_ready,
                 copied: status.copied,
                 at: clock.now().unix_seconds(),

@@ -63,6 +63,9 @@ impl Appender {
                     continue;
                 }
             };
+            if !order.batch.is_empty() {
+                self.shared.go_slowly().await;
+            }
             let end = self.append(&order).await;
             if !order.batch.is_empty() {
                 self.shared.count(end);

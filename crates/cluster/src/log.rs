@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
     time::Duration,
@@ -22,6 +22,8 @@ use crate::Status;
 const TURN: Duration = Duration::from_millis(100);
 /// Octets of batches that may wait for the writer.
 const WAITING: usize = 64 << 20;
+/// How long a batch waits while etcd takes much more room than it should: ten batches a second are left of thousands.
+const SLOWLY: Duration = Duration::from_millis(100);
 /// How much longer the writer waits for the session than the session for etcd.
 pub(crate) const GRACE: Duration = Duration::from_secs(3);
 
@@ -115,6 +117,8 @@ pub(crate) struct Shared {
     /// When the database had all that the log had, in microseconds since `begun`, and one more; 0: never.
     fresh: AtomicU64,
     patience: Duration,
+    /// Whether etcd takes much more room than it should.
+    is_tight: AtomicBool,
     clock: Clock,
 }
 
@@ -139,6 +143,7 @@ impl Shared {
             begun: Clock::system().monotonic(),
             fresh: AtomicU64::new(0),
             patience,
+            is_tight: AtomicBool::new(false),
             clock: Clock::system(),
         }
     }
@@ -168,6 +173,18 @@ impl Shared {
         self.state().close(why);
         self.room.notify_one();
         self.changed.notify_all();
+    }
+
+    /// Whether etcd takes much more room than it should, so that writes must be slow. Returns what was so before.
+    pub(crate) fn set_tight(&self, is_tight: bool) -> bool {
+        self.is_tight.swap(is_tight, Ordering::Relaxed)
+    }
+
+    /// Waits a while if etcd takes much more room than it should.
+    pub(crate) async fn go_slowly(&self) {
+        if self.is_tight.load(Ordering::Relaxed) {
+            tokio::time::sleep(SLOWLY).await;
+        }
     }
 
     /// Why the database cannot follow the log.

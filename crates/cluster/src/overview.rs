@@ -48,6 +48,8 @@ pub struct Node {
     pub name: String,
     /// Number of the last change that it had.
     pub position: u64,
+    /// A digest of all changes up to there ([`crate::chain_text`]). Empty: a version before this one does not tell it.
+    pub chain: String,
     /// Whether it had what the cluster had, and followed the log.
     pub is_ready: bool,
     /// Octets of a copy that had come, and about how many there are.
@@ -131,6 +133,7 @@ impl Overview {
             .map(|told: Announced| Node {
                 name: told.name,
                 position: told.position,
+                chain: told.chain,
                 is_ready: told.is_ready,
                 copied: told.copied,
                 at: told.at,

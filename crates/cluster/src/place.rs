@@ -19,13 +19,14 @@ pub(crate) fn with_generation(mut place: LogPlace) -> Result<LogPlace, Failure> 
 
 /// A place as text: three words in hexadecimal.
 pub fn text(place: &LogPlace) -> String {
-    let LogPlace { position, chain } = place;
-    format!(
-        "{:016x} {:016x} {:032x}",
-        position.generation,
-        position.sequence,
-        u128::from_be_bytes(*chain)
-    )
+    let position = place.position;
+    let chain = chain_text(place);
+    format!("{:016x} {:016x} {chain}", position.generation, position.sequence)
+}
+
+/// The chain of a place in hexadecimal. Servers that have the same one have had the same changes.
+pub fn chain_text(place: &LogPlace) -> String {
+    format!("{:032x}", u128::from_be_bytes(place.chain))
 }
 
 /// Reads it. `None`: malformed.

@@ -68,6 +68,7 @@ impl Trimmer {
         let now = status.header.revision.0;
         let former = before.revision.replace(now);
         let in_use = u64::try_from(status.in_use.0).unwrap_or(0);
+        self.slow_down(in_use);
         let Some(former) = former.filter(|_| in_use > self.config.room) else {
             return Ok(());
         };
@@ -80,6 +81,25 @@ impl Trimmer {
             (before.forgotten, before.at) = (former, now);
         }
         Ok(())
+    }
+
+    /// Lets writes wait when cutting is not enough: something else fills etcd, or it is written faster than etcd
+    /// forgets. At its quota etcd would refuse everything, cuts as well.
+    fn slow_down(&self, in_use: u64) {
+        let room = self.config.room;
+        let is_tight = in_use > room.saturating_add(room / 2);
+        if self.shared.set_tight(is_tight) != is_tight {
+            let (suffix, mib) = (&self.suffix, in_use >> 20);
+            if is_tight {
+                tracing::warn!(
+                    target: "any",
+                    "cluster: {suffix}: etcd takes {mib} MiB, and room is {} MiB: writes are slowed down",
+                    room >> 20
+                );
+            } else {
+                tracing::info!(target: "any", "cluster: {suffix}: etcd takes {mib} MiB: writes are no longer slowed down");
+            }
+        }
     }
 
     async fn cut(&self, etcd: &mut Etcd, cut: Option<Vec<u8>>) -> Result<(), Failure> {

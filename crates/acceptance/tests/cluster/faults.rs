@@ -248,6 +248,31 @@ fn of_a_log_that_is_too_long_the_older_half_goes_once() {
 }
 
 #[test]
+fn writes_are_slow_while_etcd_takes_much_more_than_its_room() {
+    let etcd = Etcd::start(1).unwrap();
+    let config = configuration(&etcd, "").replace("timeout=3", "timeout=3 room=1");
+    let server = Server::start(Flavor::Ironbark, &config).unwrap();
+    server.ldapadd(TOP).unwrap().success().unwrap();
+    // What others have there is not deleted.
+    let letters = String::from_utf8(random_letters(100_000)).unwrap();
+    for number in 0..20 {
+        let put = etcd.etcdctl(&["put", &format!("/other/{number}"), &letters]).unwrap();
+        put.success().unwrap();
+    }
+    server.wait_for_log("writes are slowed down").unwrap();
+    server.ldapadd(&person("ann")).unwrap().success().unwrap();
+    let deleted = etcd.etcdctl(&["del", "--prefix", "/other/"]).unwrap();
+    deleted.success().unwrap();
+    let ends = || {
+        // etcd shows with later writes what it has forgotten.
+        let touched = etcd.etcdctl(&["put", "/other/later", "x"]).unwrap();
+        touched.success().unwrap();
+        server.log().contains("no longer slowed down").then_some(())
+    };
+    assert!(wait::until(ends).is_some(), "{}", server.log());
+}
+
+#[test]
 fn a_node_without_room_is_left_behind_and_follows_again_when_it_has_some() {
     let etcd = Etcd::start(1).unwrap();
     let mut all = vec![node(&etcd, ""), node(&etcd, "maxsize 1048576")];

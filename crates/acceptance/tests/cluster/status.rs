@@ -20,13 +20,17 @@ fn the_status_shows_log_members_and_servers() {
     assert_equal(&all);
     let shown = wait::until(|| {
         let (code, text) = status(&all[0]);
-        (code == Some(0) && text.matches("  has change 2\n").count() == 2).then_some(text)
+        (code == Some(0) && text.matches("  has change 2, digest ").count() == 2).then_some(text)
     });
     let shown = shown.unwrap_or_else(|| status(&all[0]).1);
     assert!(
-        shown.starts_with("dc=example,dc=com\n  log       ends with change 2; from change 1 on;"),
+        shown.starts_with("dc=example,dc=com\n  log       ends with change 2, digest "),
         "{shown}"
     );
+    assert!(shown.contains("; from change 1 on; generation "), "{shown}");
+    let digests = shown.split("digest ").skip(1).map(|rest| &rest[..8]);
+    let digests: std::collections::BTreeSet<_> = digests.collect();
+    assert_eq!(digests.len(), 1, "{shown}");
     assert!(shown.contains(&format!("  etcd      {}  3.", etcd.urls())), "{shown}");
     assert!(shown.contains(", leads, 0 MiB in use\n"), "{shown}");
     etcd.kill(0).unwrap();

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ironbark_cluster::{Node, Overview};
+use ironbark_cluster::{Node, Overview, chain_text};
 use ironbark_runtime::Clock;
+use ironbark_store::LogPlace;
 
 use super::{member, settings};
 use crate::shared::target::Target;
@@ -34,7 +35,7 @@ pub(super) fn run(target: &Target) -> Result<(), String> {
 fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
     let mut text = format!("{suffix}\n");
     let mut is_well = true;
-    let end = overview.end.map_or(0, |place| place.position.sequence);
+    let end = overview.end.unwrap_or_default();
     let mut line = |title: &str, what: &str| {
         // A String takes everything.
         let _ = writeln!(text, "  {title:<8}  {what}");
@@ -53,7 +54,9 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
             line(
                 "log",
                 &format!(
-                    "ends with change {end}; {first}; generation {:016x}",
+                    "ends with change {}, digest {}; {first}; generation {:016x}",
+                    place.position.sequence,
+                    digest(&chain_text(&place)),
                     place.position.generation
                 ),
             );
@@ -76,7 +79,7 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
         }
     }
     for server in &overview.servers {
-        let (state, is_fine) = state(server, end, now);
+        let (state, is_fine) = state(server, &end, now);
         is_well &= is_fine;
         line("server", &format!("{}  {state}", server.name));
     }
@@ -84,7 +87,7 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
 }
 
 /// What a server is doing, and whether that is well. One that is gone may have been stopped.
-fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
+fn state(server: &Node, end: &LogPlace, now: i64) -> (String, bool) {
     let ago = now.saturating_sub(server.at).max(0);
     if ago > GONE_S {
         return (
@@ -102,8 +105,16 @@ fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
             false,
         );
     }
-    match end.saturating_sub(server.position) {
-        0 => (format!("has change {}", server.position), true),
+    let digest = digest(&server.chain);
+    match end.position.sequence.saturating_sub(server.position) {
+        0 if server.position == end.position.sequence && !digest.is_empty() && server.chain != chain_text(end) => (
+            format!(
+                "has change {}, but other changes than the log: digest {digest}",
+                server.position
+            ),
+            false,
+        ),
+        0 => (format!("has change {}, digest {digest}", server.position), true),
         behind => (
             format!("has change {}, {behind} behind {ago} s ago", server.position),
             true,
@@ -111,24 +122,36 @@ fn state(server: &Node, end: u64, now: i64) -> (String, bool) {
     }
 }
 
+/// The beginning of a digest, which is enough to tell two apart.
+fn digest(chain: &str) -> &str {
+    chain.get(..8).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
+    use ironbark_cluster::read_place;
+
     use super::*;
 
     fn node(position: u64, is_ready: bool, at: i64) -> Node {
         Node {
             name: "a[1]".to_owned(),
             position,
+            chain: "00000000000000000000000000000007".to_owned(),
             is_ready,
             copied: None,
             at,
         }
     }
 
+    fn end() -> LogPlace {
+        read_place(b"1 7 7").unwrap()
+    }
+
     #[test]
     fn only_a_server_that_is_there_and_does_not_follow_is_not_well() {
         for (server, wanted, is_well) in [
-            (node(7, true, 100), "has change 7", true),
+            (node(7, true, 100), "has change 7, digest 00000000", true),
             (node(5, true, 99), "has change 5, 2 behind 1 s ago", true),
             (
                 node(5, false, 99),
@@ -137,7 +160,13 @@ mod tests {
             ),
             (node(5, false, 50), "not heard of for 50 s; it had change 5", true),
         ] {
-            assert_eq!(state(&server, 7, 100), (wanted.to_owned(), is_well));
+            assert_eq!(state(&server, &end(), 100), (wanted.to_owned(), is_well));
         }
+        let other = Node {
+            chain: "ff000000000000000000000000000000".to_owned(),
+            ..node(7, true, 100)
+        };
+        let wanted = "has change 7, but other changes than the log: digest ff000000";
+        assert_eq!(state(&other, &end(), 100), (wanted.to_owned(), false));
     }
 }
