@@ -66,6 +66,10 @@ impl Trimmer {
         let cut = cut.kvs.into_iter().next();
         let status = etcd.status().await?;
         let now = status.header.revision.0;
+        if before.revision.is_some_and(|revision| revision > now) {
+            // It is another etcd, or has lost its data.
+            *before = Looked::default();
+        }
         let former = before.revision.replace(now);
         let in_use = u64::try_from(status.in_use.0).unwrap_or(0);
         self.slow_down(in_use);

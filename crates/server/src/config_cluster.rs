@@ -13,7 +13,7 @@ use ironbark_config::{
     Registry,
     olc::{Folder, Tree},
 };
-use ironbark_directory::{Closed, CommonTree, OperationError, TreeLog};
+use ironbark_directory::{Append, Closed, CommonTree, OperationError, TreeLog};
 use ironbark_model::ResultCode;
 use ironbark_store::LogPlace;
 
@@ -37,6 +37,8 @@ struct State {
     failed: Option<FailedTree>,
     /// What a majority has said since the batch began.
     asked: Option<Result<LogPlace, Closed>>,
+    /// Whether another server came before the change that was just refused.
+    was_overtaken: bool,
 }
 
 /// A tree that could not be put into force here.
@@ -131,18 +133,13 @@ impl ConfigCluster {
         if state.common.is_some() && state.place.is_some_and(has) {
             return Ok(());
         }
+        state.was_overtaken = state.failed.is_none_or(|failed| failed.place != newest);
         Err(Closed::CannotFollow.into())
     }
 
-    /// Whether a newer tree is known, and is not one that could not be put into force.
-    pub(crate) fn lags(&self) -> bool {
-        let Some(log) = self.log() else { return false };
-        let CommonTree::At(place, _) = log.known() else {
-            return false;
-        };
-        let state = self.state();
-        let is_taken = state.place == Some(place) && state.common.is_some();
-        !is_taken && state.failed.is_none_or(|failed| failed.place != place)
+    /// Whether the change that was just refused was overtaken, and can be made from the newest tree.
+    pub(crate) fn must_repeat(&self) -> bool {
+        std::mem::take(&mut self.state().was_overtaken)
     }
 
     /// What the cluster has for this server, whose tree is `own`. A tree that could not be taken is tried only now and
@@ -212,7 +209,7 @@ impl ConfigCluster {
     /// nothing need be.
     ///
     /// # Errors
-    /// As of [`ironbark_directory::Append::result`].
+    /// As of [`Append::result`].
     pub(crate) fn publish(&self, tree: &Tree) -> Result<Option<Published>, OperationError> {
         let Some(common) = self.changed(tree) else {
             return Ok(None);
@@ -223,6 +220,12 @@ impl ConfigCluster {
         };
         let (log, place) = log.zip(place).ok_or(Closed::NotJoined)?;
         let (end, place) = log.put(place, common.to_ldif());
+        if end == Append::Overtaken {
+            // What a majority said before is old.
+            let mut state = self.state();
+            state.was_overtaken = true;
+            state.asked = None;
+        }
         end.result()?;
         Ok(Some(Published { place, common }))
     }
@@ -230,7 +233,7 @@ impl ConfigCluster {
     /// Puts the tree of this server there as the first one.
     ///
     /// # Errors
-    /// As of [`ironbark_directory::Append::result`].
+    /// As of [`Append::result`].
     pub(crate) fn begin(&self, tree: &Tree) -> Result<Published, OperationError> {
         let log = self.log().ok_or(Closed::NotJoined)?;
         let common = tree.common(None);
@@ -284,5 +287,103 @@ impl ConfigCluster {
             ResultCode::UNWILLING_TO_PERFORM,
             "cluster: cn=config of a cluster needs a configuration directory",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ironbark_config::{Memory, olc::render};
+    use ironbark_overlays::registry;
+    use ironbark_store::change::Position;
+
+    use super::*;
+
+    fn tree(limit: u32) -> Tree {
+        let text = format!("sizelimit {limit}\ndatabase config\n");
+        render(&ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &registry()).unwrap())
+    }
+
+    fn place(sequence: u64) -> LogPlace {
+        let position = Position {
+            generation: 1,
+            sequence,
+        };
+        LogPlace {
+            position,
+            chain: [1; 16],
+        }
+    }
+
+    /// It gives one answer to what is put, and has a tree at one place: what comes between two requests cannot be
+    /// arranged with a real etcd.
+    #[derive(Debug)]
+    struct Answers(Append, u64);
+
+    impl TreeLog for Answers {
+        fn known(&self) -> CommonTree {
+            CommonTree::At(place(self.1), tree(7).common(None).to_ldif().into())
+        }
+        fn ask(&self) -> CommonTree {
+            self.known()
+        }
+        fn put(&self, before: LogPlace, _: Vec<u8>) -> (Append, LogPlace) {
+            (self.0, place(before.position.sequence + 1))
+        }
+        fn reached(&self, _: LogPlace) {}
+        fn failed(&self, _: LogPlace, _: &str) {}
+    }
+
+    /// A server that has the tree of change 1.
+    fn member(answers: Answers) -> ConfigCluster {
+        let cluster = ConfigCluster::new(None, registry());
+        cluster.follow(Some(Arc::new(answers)));
+        cluster.took(Published {
+            place: place(1),
+            common: tree(7).common(None),
+        });
+        cluster
+    }
+
+    /// The result code of a change, and whether it is made anew.
+    fn published(end: Append) -> (u32, bool) {
+        let cluster = member(Answers(end, 1));
+        let code = cluster
+            .publish(&tree(8))
+            .map_or_else(|error| error.result_code.0, |_| 0);
+        (code, cluster.must_repeat())
+    }
+
+    #[test]
+    fn a_change_is_made_anew_only_if_it_was_certainly_not_made() {
+        assert_eq!(published(Append::Committed), (0, false));
+        assert_eq!(published(Append::Overtaken), (51, true));
+        assert_eq!(published(Append::Away), (51, false));
+        assert_eq!(published(Append::Unknown), (52, false));
+        // What is the same for all is not put.
+        let same = member(Answers(Append::Overtaken, 1)).publish(&tree(7));
+        assert!(same.is_ok_and(|published| published.is_none()));
+    }
+
+    #[test]
+    fn a_change_waits_for_the_newest_tree_unless_that_cannot_be_taken() {
+        assert!(member(Answers(Append::Committed, 1)).confirm().is_ok());
+        let behind = member(Answers(Append::Committed, 2));
+        assert!(behind.confirm().is_err_and(|error| error.result_code.0 == 52) && behind.must_repeat());
+        assert!(matches!(behind.news(&tree(7)), News::Take(_)));
+        behind.failed(place(2), "it cannot");
+        assert!(behind.confirm().is_err() && !behind.must_repeat());
+        // It is tried again, each time after more calls.
+        let tried = (0..12).map(|_| {
+            let is_tried = matches!(behind.news(&tree(7)), News::Take(_));
+            if is_tried {
+                behind.failed(place(2), "it cannot");
+            }
+            is_tried
+        });
+        let tried: Vec<_> = tried.collect();
+        let wanted = [
+            false, true, false, false, true, false, false, false, false, true, false, false,
+        ];
+        assert_eq!(tried, wanted);
     }
 }

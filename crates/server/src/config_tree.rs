@@ -369,8 +369,8 @@ impl InMemoryTree for ConfigTree {
         }
     }
 
-    fn lags(&self) -> bool {
-        self.cluster.lags()
+    fn must_repeat(&self) -> bool {
+        self.cluster.must_repeat()
     }
 
     fn catch_up(&self, by: &ChangeAuthor<'_>) -> Result<bool, OperationError> {

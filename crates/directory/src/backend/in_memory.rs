@@ -78,14 +78,16 @@ pub trait InMemoryTree: Send + Sync {
     /// Makes sure, before a change, that the tree is the newest of its cluster, as a majority has it.
     ///
     /// # Errors
-    /// `busy`, `unavailable`: it is not known, or another one is. In the second case [`InMemoryTree::lags`].
+    /// `busy`, `unavailable`: it is not known, or another one is: see [`InMemoryTree::must_repeat`].
     fn confirm(&self, configuration: &Configuration) -> Result<(), OperationError> {
         let _ = configuration;
         Ok(())
     }
 
-    /// Whether a newer tree of the cluster is known, and is not one that could not be put into force.
-    fn lags(&self) -> bool {
+    /// Whether the change that was just refused has had no effect anywhere, and would be made from an old tree:
+    /// another server came before it. Then catch up, and make it anew. A change that may have been made is never made
+    /// anew.
+    fn must_repeat(&self) -> bool {
         false
     }
 

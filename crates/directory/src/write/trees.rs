@@ -103,7 +103,7 @@ fn serve(directory: &Arc<Directory>, governor: &dyn Governor, mut queued: Queued
                 followers::tell(directory, &served.context, std::slice::from_ref(&executed.record));
                 Outcome::Done(success, executed)
             }
-            Err(_) if tries < TRIES && served.context.tree().is_some_and(|tree| tree.lags()) => {
+            Err(_) if tries < TRIES && served.context.tree().is_some_and(|tree| tree.must_repeat()) => {
                 catch_up(directory, governor, &served.context);
                 continue;
             }
