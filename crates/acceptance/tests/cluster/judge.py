@@ -9,7 +9,8 @@ are then before and behind each other by the chains, reads are behind the change
 one, and what has ended is before what began later. If that has no cycle, the operations have one order that explains
 everything that was seen: the history is strictly serializable, and for one register linearizable. Reads of a node's own
 copy may be old. They take part without times of other nodes: so they must have seen a moment of that order as well, each
-read of a node a later one, and none before what the node itself has acknowledged. The time is that of a sort.
+read of a node a later one, and none before what the node itself has acknowledged in the same database. The time is that
+of a sort.
 """
 import bisect
 import json
@@ -171,7 +172,8 @@ def judge_order(lines, chains):
     order.put_times(ended, newest)
     for node in {line["node"] for line in lines}:
         local = {number for number in reads if lines[number]["kind"] == "local" and lines[number]["node"] == node}
-        own = {number for number in ended if lines[number]["node"] == node}
+        # cn=config is another database, with places of its own.
+        own = {number for number in ended if lines[number]["node"] == node and lines[number]["registers"] != [SETTING]}
         order.put_times(own | local, local)
     cycle = order.cycle()
     if cycle:

@@ -57,6 +57,11 @@ check("never there", IN_A, A, B | {"outcome": "unknown"}, local(["b", "begin"], 
 C = cas(1, "begin", "c", 5, 6)
 check(None, [{"b"}, {"c"}], A, B, C, local(["b", "begin"], 8, 9, 1))
 check("no order", [{"b"}, {"c"}], A, B, C, local(["a", "c"], 8, 9, 1))
+# A copy may be older than a setting that its node has told: that is in another database.
+D = cas(4, "begin", "d", 5, 6)
+SETTINGS = [{"b"}, {"begin"}, {"begin"}, {"begin"}, {"d"}]
+check(None, SETTINGS, A, B, D, read(4, "d", 7, 8) | {"node": 1}, local(["begin", "begin"], 9, 10, 1))
+check("no order", SETTINGS, A, B, D, read(4, "begin", 7, 8))
 # Transactions are whole.
 T, U = txn(["begin", "begin"], "t", 1, 9), txn(["t", "t"], "u", 1, 9)
 check(None, [{"u"}, {"u"}], T, U, local(["t", "t"], 2, 3, 1))
