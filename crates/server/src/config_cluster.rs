@@ -151,7 +151,7 @@ impl ConfigCluster {
             CommonTree::Absent => return News::Begin,
             CommonTree::At(place, text) => (place, text),
         };
-        {
+        let joins = {
             let mut state = self.state();
             if state.place == Some(place) && state.common.is_some() {
                 drop(state);
@@ -164,9 +164,10 @@ impl ConfigCluster {
                 failed.next -= 1;
                 return News::None;
             }
-        }
+            state.place.is_none()
+        };
         match Tree::of_ldif(&text, "cn=config of the cluster", &self.registry) {
-            Ok(common) => News::Take(Box::new((common.with_own_of(own), Published { place, common }))),
+            Ok(common) => News::Take(Box::new((common.with_own_of(own, joins), Published { place, common }))),
             Err(why) => {
                 self.failed(place, &why);
                 News::None

@@ -7,6 +7,7 @@ use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, Tool, wait};
 use crate::{
     TOP,
     common::{ironbark, succeed},
+    count, person,
 };
 
 const CONFIG: Credentials<'static> = Credentials::Simple {
@@ -439,4 +440,33 @@ fn requests_that_wait_for_etcd_hold_nobody_up_one_after_the_other() {
     // Each line is an answer of etcd that was waited for.
     let waits = said(&all[0]).matches("cluster: cn=config: ").count();
     assert!(waits < 25, "{}", said(&all[0]));
+}
+
+#[test]
+fn a_new_server_needs_no_more_than_the_way_to_the_cluster_and_its_folders() {
+    let etcd = Etcd::start(1).unwrap();
+    let line = format!("cluster {} timeout=2\n", etcd.urls());
+    let mut first = prepared(&etcd, "sizelimit 91", &line);
+    first.launch().unwrap();
+    first.ldapadd(&person("ann")).unwrap().success().unwrap();
+    let bare = format!(
+        "include {{schema}}/core.schema\npidfile {{dir}}/slapd.pid\ndatabase config\nrootpw other\n{line}database \
+         mdb\nsuffix dc=example,dc=com\ndirectory {{dir}}/db\n"
+    );
+    let server = Server::prepare(Flavor::Ironbark, &bare).unwrap();
+    let folder = server.layout().make_dir("slapd.d").unwrap();
+    // It is converted at its start.
+    let mut server = server.arguments(&["-F", &folder.display().to_string()]);
+    server.launch().unwrap();
+    assert_becomes(&server, "cn=config", "olcSizeLimit", "91");
+    assert_becomes(&server, DATABASE, "olcDbIndex", &value(&first, DATABASE, "olcDbIndex"));
+    assert_ne!(
+        value(&server, DATABASE, "olcDbDirectory"),
+        value(&first, DATABASE, "olcDbDirectory")
+    );
+    // Its database joins as well, and gets a copy.
+    let has = || (count(&server, "ann") == 1).then_some(());
+    assert!(wait::until(has).is_some(), "{}", said(&server));
+    server.ldapadd(&person("bob")).unwrap().success().unwrap();
+    assert!(wait::until(|| (count(&first, "bob") == 1).then_some(())).is_some());
 }

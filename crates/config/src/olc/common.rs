@@ -62,23 +62,24 @@ impl Tree {
         visit(&mut tree.root, "", true, &mut |dn, node, is_everywhere| {
             let former = known.as_ref().and_then(|known| known.find(dn, node));
             if is_everywhere {
-                take_own(&registry, node, None);
+                take_own(&registry, node, None, false);
             } else if former.is_some() {
-                take_own(&registry, node, former);
+                take_own(&registry, node, former, false);
             }
         });
         tree
     }
 
-    /// This tree, which all servers have, with what `own` has for itself.
+    /// This tree, which all servers have, with what `own` has for itself. If the server `joins`, what it does not say
+    /// of its databases is as where they were added: it may name their folders and no more.
     #[must_use]
-    pub fn with_own_of(&self, own: &Self) -> Self {
+    pub fn with_own_of(&self, own: &Self, joins: bool) -> Self {
         let known = Known::of(own);
         let mut tree = self.clone();
         let registry = self.registry.clone();
         visit(&mut tree.root, "", true, &mut |dn, node, _| {
             if let Some(here) = known.find(dn, node) {
-                take_own(&registry, node, Some(here));
+                take_own(&registry, node, Some(here), joins);
             }
         });
         tree
@@ -134,8 +135,8 @@ fn is_own(registry: &Registry, node: &Node, attribute: &str) -> bool {
         .is_some_and(|row| row.owner == Owner::Server)
 }
 
-/// Replaces the node's own attributes by those of `source`.
-fn take_own(registry: &Registry, node: &mut Node, source: Option<&Node>) {
+/// Replaces the node's own attributes by those of `source`; with `keeps`, those alone that it has.
+fn take_own(registry: &Registry, node: &mut Node, source: Option<&Node>, keeps: bool) {
     let wanted: Vec<(String, Vec<Vec<u8>>)> = source.map_or_else(Vec::new, |source| {
         let own = source.attributes.iter();
         own.filter(|(name, _)| is_own(registry, source, name))
@@ -146,7 +147,10 @@ fn take_own(registry: &Registry, node: &mut Node, source: Option<&Node>) {
         .attributes
         .iter()
         .map(|(name, _)| name.clone())
-        .filter(|name| is_own(registry, node, name) && !wanted.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name)))
+        .filter(|name| {
+            let is_wanted = || wanted.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
+            !keeps && is_own(registry, node, name) && !is_wanted()
+        })
         .collect();
     for name in gone {
         node.set(&name, Vec::new());
@@ -197,7 +201,7 @@ mod tests {
         let common = tree(HERE).common(None);
         let there = "pidfile /run/there\ndatabase config\ncluster http://b:1\ndatabase mdb\nsuffix dc=y\n\
             directory /srv/y\ndatabase mdb\nsuffix dc=X\ndirectory /srv/there\n";
-        let taken = common.with_own_of(&tree(there));
+        let taken = common.with_own_of(&tree(there), false);
         assert_eq!(texts(&taken, "cn=config", "olcPidFile"), ["/run/there"]);
         assert_eq!(texts(&taken, "cn=config", "olcTLSCertificateKeyFile"), [""; 0]);
         assert_eq!(texts(&taken, "olcDatabase={0}config", "olcDbCluster"), ["http://b:1"]);
@@ -205,12 +209,26 @@ mod tests {
         assert_eq!(texts(&taken, "olcDatabase={1}mdb", "olcDbDirectory"), ["/srv/there"]);
         // To a server to which the database is new, the values come with which it was added.
         let bare = tree("database config\ncluster http://c:1\n");
-        let taken = common.with_own_of(&bare);
+        let taken = common.with_own_of(&bare, false);
         assert_eq!(texts(&taken, "olcDatabase={1}mdb", "olcDbDirectory"), ["/srv/here"]);
         // Another database of that number is no reason to take its files.
         let other = tree("database config\ndatabase mdb\nsuffix dc=y\ndirectory /srv/y\n");
-        let taken = common.with_own_of(&other);
+        let taken = common.with_own_of(&other, false);
         assert_eq!(texts(&taken, "olcDatabase={1}mdb", "olcDbDirectory"), ["/srv/here"]);
+    }
+
+    #[test]
+    fn a_server_that_joins_need_not_say_more_of_a_database_than_where_it_is() {
+        let here = HERE.replace("suffix dc=x", "suffix dc=x\ncluster http://a:1");
+        let common = tree(&here).common(None);
+        let bare = tree("database config\ncluster http://b:1\ndatabase mdb\nsuffix dc=x\ndirectory /srv/there\n");
+        let joined = common.with_own_of(&bare, true);
+        assert_eq!(texts(&joined, "olcDatabase={1}mdb", "olcDbDirectory"), ["/srv/there"]);
+        assert_eq!(texts(&joined, "olcDatabase={1}mdb", "olcDbCluster"), ["http://a:1"]);
+        assert_eq!(texts(&joined, "olcDatabase={0}config", "olcDbCluster"), ["http://b:1"]);
+        // Later the database may leave its cluster at this server.
+        let left = common.with_own_of(&bare, false);
+        assert_eq!(texts(&left, "olcDatabase={1}mdb", "olcDbCluster"), [""; 0]);
     }
 
     #[test]
