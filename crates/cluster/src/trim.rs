@@ -101,7 +101,10 @@ impl Trimmer {
                     room >> 20
                 );
             } else {
-                tracing::info!(target: "any", "cluster: {suffix}: etcd takes {mib} MiB: writes are no longer slowed down");
+                tracing::info!(
+                    target: "any",
+                    "cluster: {suffix}: etcd takes {mib} MiB: writes are no longer slowed down"
+                );
             }
         }
     }

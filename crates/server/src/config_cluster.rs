@@ -148,7 +148,9 @@ impl ConfigCluster {
         let Some(log) = self.log() else { return News::None };
         let (place, text) = match log.known() {
             CommonTree::Closed(_) => return News::None,
-            CommonTree::Absent => return News::Begin,
+            CommonTree::Absent if self.place().is_none() => return News::Begin,
+            // It was lost: a new one begins only by an administrator's word.
+            CommonTree::Absent => return News::None,
             CommonTree::At(place, text) => (place, text),
         };
         let joins = {
@@ -320,8 +322,14 @@ mod tests {
     #[derive(Debug)]
     struct Answers(Append, u64);
 
+    /// The place of a cluster that has no tree.
+    const NONE: u64 = 0;
+
     impl TreeLog for Answers {
         fn known(&self) -> CommonTree {
+            if self.1 == NONE {
+                return CommonTree::Absent;
+            }
             CommonTree::At(place(self.1), tree(7).common(None).to_ldif().into())
         }
         fn ask(&self) -> CommonTree {
@@ -363,6 +371,17 @@ mod tests {
         // What is the same for all is not put.
         let same = member(Answers(Append::Overtaken, 1)).publish(&tree(7));
         assert!(same.is_ok_and(|published| published.is_none()));
+    }
+
+    #[test]
+    fn only_a_server_that_was_in_no_cluster_begins_one() {
+        assert!(matches!(
+            member(Answers(Append::Committed, NONE)).news(&tree(7)),
+            News::None
+        ));
+        let new = ConfigCluster::new(None, registry());
+        new.follow(Some(Arc::new(Answers(Append::Committed, NONE))));
+        assert!(matches!(new.news(&tree(7)), News::Begin));
     }
 
     #[test]

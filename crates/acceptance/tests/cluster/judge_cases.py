@@ -77,7 +77,8 @@ assert list(judge_answers([line("local", 10, 10.1, "unknown")], []))
 DEAD = line("local", 10, 10.1, "unknown", served=9)
 assert list(judge_answers([DEAD], [(0, 8, 8.9)])) and not list(judge_answers([DEAD], [(0, 9.3, 9.6)]))
 # For a moment a node puts a copy in place of its database.
-NEW = line("local", 10, 10.1, "unknown", error="52: the database is being replaced by a copy of another server's; try again")
+REFUSAL = "52: the database is being replaced by a copy of another server's; try again"
+NEW = line("local", 10, 10.1, "unknown", error=REFUSAL)
 assert list(judge_answers([NEW], [])) and list(judge_answers([NEW, local([], 10, 10.2, 1)], []))
 assert not list(judge_answers([NEW, local([], 10.2, 10.3)], []))
 assert list(judge_answers([local([], 9, 9.1), NEW, local([], 11 + LATE, 12 + LATE)], []))

@@ -54,7 +54,18 @@ pub(super) async fn read(keys: &Keys, newest: &Newest, etcd: &mut Etcd) -> Resul
         return Err(Stop::Closed(Closed::Newer, why));
     }
     let revision = found.header.revision.0;
-    Ok((taken(keys, etcd, found.range(0), found.range(1)).await?, revision))
+    let tree = taken(keys, etcd, found.range(0), found.range(1)).await?;
+    Ok((admitted(&mine, tree)?, revision))
+}
+
+/// The tree, if this server may take it.
+fn admitted(mine: &LogPlace, tree: CommonTree) -> Result<CommonTree, Stop> {
+    match &tree {
+        CommonTree::At(place, _) => check(mine, place)?,
+        CommonTree::Absent if !mine.is_empty() => return Err(lost()),
+        CommonTree::Absent | CommonTree::Closed(_) => {}
+    }
+    Ok(tree)
 }
 
 fn lost() -> Stop {
@@ -133,8 +144,8 @@ impl Putter {
             // The other side may have given up.
             match order {
                 Order::Ask { reply } => _ = reply.send(self.ask().await),
-                Order::Put(order) => {
-                    let put = self.put(&order).await;
+                Order::Put(mut order) => {
+                    let put = self.put(&mut order).await;
                     self.newest.shared.count(put.0);
                     _ = order.reply.send(put);
                 }
@@ -178,10 +189,13 @@ impl Putter {
     }
 
     /// Puts a tree until it is known what has become of it, or time is up. The comparison takes it once.
-    async fn put(&mut self, order: &PutOrder) -> (Append, LogPlace) {
+    async fn put(&mut self, order: &mut PutOrder) -> (Append, LogPlace) {
         let Ok(before) = place::with_generation(order.place) else {
             return (Append::Away, order.place);
         };
+        // A comment that no other tree has: two servers may put the same at the same time.
+        let mark = u128::from_be_bytes(self.newest.shared.mark());
+        order.text.splice(0..0, format!("# {mark:032x}\n").into_bytes());
         let behind = before.behind(&order.text, before.position.sequence + 1);
         let (begun, mut was_sent) = (self.clock.monotonic(), false);
         loop {
@@ -206,7 +220,8 @@ impl Putter {
             Err(failure) => return Attempt::Again(failure),
         };
         let read = taken(&self.keys, &mut self.etcd, refused.range(0), refused.range(1)).await;
-        let Ok(tree) = read else {
+        // If etcd has lost its data meanwhile, the session says so.
+        let Ok(tree) = read.and_then(|tree| admitted(&self.newest.shared.place(), tree)) else {
             return Attempt::Ended(Append::Unknown);
         };
         self.newest.set(tree.clone());
