@@ -421,7 +421,7 @@ impl CommitLog for Log {
                 return Turn::Closed(closed);
             }
             let is_new = place.position.generation == 0 && state.generation.is_some();
-            if is_new || state.is_joined && state.waiting.contains_key(&next) {
+            if is_new || state.waiting.contains_key(&next) {
                 return Turn::Behind;
             }
             let is_newest = state.is_joined && state.last <= place.position.sequence;

@@ -104,6 +104,34 @@ fn a_node_that_was_away_takes_what_it_has_missed() {
     assert_equal(&all);
 }
 
+/// Checkpoints of the database of a server that runs.
+fn checkpoints(server: &Server) -> u64 {
+    let records = fs::read(server.layout().join("db/checkpoint.mdb")).unwrap();
+    let number = |place: usize| u64::from_ne_bytes(*records[place + 8..].first_chunk().unwrap());
+    number(0).max(number(4_096))
+}
+
+/// Until a checkpoint, pages that commits replace are not used again, and the file grows by all that is written.
+#[test]
+fn a_node_that_catches_up_makes_checkpoints_meanwhile() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    assert_equal(&all);
+    all[1].stop().unwrap();
+    let photo = all[0].layout().join("photo");
+    fs::write(&photo, vec![0; 1 << 20]).unwrap();
+    let photo = format!("jpegPhoto:< file://{}\n\n", photo.display());
+    let people: String = (0..25)
+        .map(|one| person(&format!("p{one}")).replace("\n\n", &format!("\n{photo}")))
+        .collect();
+    all[0].ldapadd(&people).unwrap().success().unwrap();
+    all[1].launch().unwrap();
+    assert!(wait::until(|| (count(&all[1], "p") == 25).then_some(())).is_some());
+    // 25 MB have come, and one is made for every four.
+    assert!(checkpoints(&all[1]) >= 5, "{}", checkpoints(&all[1]));
+}
+
 #[test]
 fn without_etcd_nodes_answer_searches_and_refuse_writes_until_it_is_back() {
     let mut etcd = Etcd::start(1).unwrap();

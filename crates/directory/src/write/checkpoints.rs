@@ -21,6 +21,9 @@ use crate::backend::queue::{Served, WriterHandle};
 const INTERVAL: u64 = 250_000;
 /// The same while the one before is not complete. Then writes wait for it, so that the file does not grow further.
 const LONG: u64 = 1_000_000;
+/// Octets of changes after which they do not wait longer, and wait for the one before. The pages that they replace may
+/// be twenty times as many: the file of a server that catches up would be several times as long within a second.
+const MANY: u64 = 4 << 20;
 /// How often a writer without work looks whether the one before is complete.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -40,6 +43,8 @@ pub(super) struct Checkpoints {
     is_busy: Arc<AtomicBool>,
     /// When the first commit since the last checkpoint was made.
     since: Option<u64>,
+    /// Octets of changes since then.
+    octets: u64,
 }
 
 impl Checkpoints {
@@ -63,11 +68,13 @@ impl Checkpoints {
             thread: thread.ok(),
             is_busy,
             since: None,
+            octets: 0,
         })
     }
 
-    pub(super) fn written(&mut self, now: u64) {
+    pub(super) fn written(&mut self, octets: usize, now: u64) {
         self.since.get_or_insert(now);
+        self.octets += octets as u64;
     }
 
     /// How long a writer without work may wait.
@@ -87,14 +94,13 @@ impl Checkpoints {
 
     /// Begins a checkpoint if it is time, and the one before is complete.
     pub(super) fn begin_when_due(&mut self, served: &Served, database: &Database, now: u64) {
-        let Some(since) = self.since.filter(|since| now >= since + INTERVAL) else {
-            return;
-        };
-        let is_long = now >= since + LONG;
-        if self.is_busy.load(Ordering::Acquire) && !is_long {
+        let Some(since) = self.since else { return };
+        let is_urgent = self.octets >= MANY || now >= since + LONG;
+        let is_due = now >= since + INTERVAL && !self.is_busy.load(Ordering::Acquire);
+        if !is_due && !is_urgent {
             return;
         }
-        self.since = None;
+        (self.since, self.octets) = (None, 0);
         if let Err(error) = self.begin(served, database) {
             tracing::error!(target: "any", "checkpoint: {error}");
         }

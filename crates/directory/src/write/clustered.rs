@@ -8,7 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use ironbark_store::{Applied, ChangeRecord, LogPlace, StoreError, WriteTransaction};
 
-use super::stored::{Committed, Site, commit_some, log_mode};
+use super::{
+    flusher::Flusher,
+    stored::{Committed, Site, commit_some, log_mode},
+};
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
@@ -21,8 +24,8 @@ use crate::{
 
 /// How long a read that must be new waits for the watch before it asks again.
 const STEP: Duration = Duration::from_millis(100);
-/// Octets of batches that are applied in one transaction.
-const APPLIED_TOGETHER: usize = 4 << 20;
+/// Octets of records that are applied in one transaction. It may write to a page or two of the file for each record.
+const APPLIED_TOGETHER: usize = 1 << 20;
 
 /// Appends the batch of a group behind the place where it was executed.
 pub(super) struct Appender<'l> {
@@ -73,7 +76,12 @@ impl Appender<'_> {
 }
 
 /// Commits the writes of a group as [`commit_some`] does, when the log has them.
-pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Queued]) -> Vec<Outcome> {
+pub(super) fn commit(
+    directory: &Arc<Directory>,
+    site: &mut Site<'_>,
+    flusher: &mut Flusher,
+    group: &[Queued],
+) -> Vec<Outcome> {
     let refuse_all = |error: OperationError| {
         let refuse = |queued: &Queued| {
             queued.task.refused(&error);
@@ -88,7 +96,7 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
     };
     let deadline = Deadline::new(directory, log.patience());
     if group.iter().all(|queued| queued.task.reads_newest()) {
-        return match wait_for_end(directory, site, &**log, &deadline) {
+        return match wait_for_end(directory, site, flusher, (&**log, &deadline)) {
             Ok(()) => group
                 .iter()
                 .map(|_| Outcome::Done(Success::default(), Executed::default()))
@@ -101,7 +109,7 @@ pub(super) fn commit(directory: &Arc<Directory>, site: &mut Site<'_>, group: &[Q
         if patience.is_zero() {
             return refuse_all(ClusterRefusal::Late.into());
         }
-        let place = match catch_up(directory, site, &**log) {
+        let place = match catch_up(directory, site, flusher, &**log) {
             Ok(place) => place,
             Err(error) => return refuse_all(error),
         };
@@ -144,10 +152,10 @@ impl Deadline {
 fn wait_for_end(
     directory: &Arc<Directory>,
     site: &mut Site<'_>,
-    log: &dyn CommitLog,
-    deadline: &Deadline,
+    flusher: &mut Flusher,
+    (log, deadline): (&dyn CommitLog, &Deadline),
 ) -> Result<(), OperationError> {
-    let mut place = catch_up(directory, site, log)?;
+    let mut place = catch_up(directory, site, flusher, log)?;
     let mut wanted = None;
     loop {
         // It also brings some of what is missing: the watch may be cut.
@@ -157,7 +165,7 @@ fn wait_for_end(
         }
         let end = *wanted.get_or_insert(end);
         let before = place;
-        place = catch_up(directory, site, log)?;
+        place = catch_up(directory, site, flusher, log)?;
         // A new database takes the number of the log first.
         let is_there = place.position.generation != 0 && place.position.sequence >= end.position.sequence;
         let is_other = place.position.generation != end.position.generation
@@ -180,47 +188,59 @@ fn wait_for_end(
     }
 }
 
-/// Applies what the log has brought, if the database is part of a cluster.
-pub(super) fn take_received(directory: &Arc<Directory>, site: &mut Site<'_>) {
+/// Applies a part of what the log has brought, if the database is part of a cluster.
+pub(super) fn take_received(directory: &Arc<Directory>, site: &mut Site<'_>, flusher: &mut Flusher) {
     let Some(writer) = site.0.context.backend.own_writer() else {
         return;
     };
     if let Some(log) = writer.log().get() {
         // The log keeps what could not be applied, and has said so.
-        let _ = catch_up(directory, site, &**log);
+        let _ = catch_up(directory, site, flusher, &**log);
     }
 }
 
-/// Applies what the log has brought, and says where the database is then.
-fn catch_up(directory: &Arc<Directory>, site: &mut Site<'_>, log: &dyn CommitLog) -> Result<LogPlace, OperationError> {
-    let mut place = join(site, log)?;
-    loop {
-        log.reached(place);
-        let (mut received, mut behind, mut octets) = (Vec::new(), place, 0);
-        while octets < APPLIED_TOGETHER
-            && let Some(next) = log.next(behind)
-        {
-            behind = next.behind;
-            octets += next.octets;
-            received.push(next);
-        }
-        if received.is_empty() {
-            return Ok(place);
-        }
-        let writer = site.0.context.backend.own_writer();
-        if let Some(writer) = writer {
-            writer.fence().set(directory.last_drawn());
-        }
-        let applied = apply(directory, site, &received, behind);
-        if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
-            writer.feed().call();
-        }
-        if let Err(error) = applied {
-            log.failed(place, &error.diagnostic_message);
-            return Err(ClusterRefusal::CannotFollow.into());
-        }
-        place = behind;
+/// Applies what the log has brought, and says where the database is then. Of much it applies a part, and the writer is
+/// told that there is more: other orders wait for a part only, and between two of them the file may be flushed.
+fn catch_up(
+    directory: &Arc<Directory>,
+    site: &mut Site<'_>,
+    flusher: &mut Flusher,
+    log: &dyn CommitLog,
+) -> Result<LogPlace, OperationError> {
+    let place = join(site, log)?;
+    log.reached(place);
+    let (mut received, mut behind, mut octets) = (Vec::new(), place, 0);
+    let mut next = log.next(behind);
+    while octets < APPLIED_TOGETHER
+        && let Some(one) = next
+    {
+        behind = one.behind;
+        octets += one.octets;
+        received.push(one);
+        next = log.next(behind);
     }
+    if received.is_empty() {
+        return Ok(place);
+    }
+    let writer = site.0.context.backend.own_writer();
+    if let Some(writer) = writer {
+        writer.fence().set(directory.last_drawn());
+    }
+    let applied = apply(directory, site, &received, behind);
+    if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
+        writer.feed().call();
+    }
+    if let Err(error) = applied {
+        log.failed(place, &error.diagnostic_message);
+        return Err(ClusterRefusal::CannotFollow.into());
+    }
+    log.reached(behind);
+    flusher.written(octets);
+    flusher.flush_when_due(directory, site.0, site.1);
+    if let Some(writer) = writer.filter(|_| next.is_some()) {
+        writer.received();
+    }
+    Ok(behind)
 }
 
 /// The place of the database. One without changes takes the number of the log, and one with entries remembers that it

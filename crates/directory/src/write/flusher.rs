@@ -66,7 +66,7 @@ impl Flusher {
         self.octets_written += octets as u64;
         self.since.get_or_insert(self.now);
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.written(self.now);
+            checkpoints.written(octets, self.now);
         }
     }
 

@@ -66,7 +66,12 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                 let octets: usize = group.iter().map(|queued| queued.task.octets()).sum();
                 is_busy = !group.is_empty();
                 if is_busy {
-                    serve_group(directory, (&served, &database, &mut followers), &mut group);
+                    serve_group(
+                        directory,
+                        (&served, &database, &mut followers),
+                        &mut flusher,
+                        &mut group,
+                    );
                     flusher.written(octets);
                 }
             }
@@ -75,7 +80,12 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
         }
         group.extend(own_writes(directory, &served, &mut timers));
         if !group.is_empty() {
-            serve_group(directory, (&served, &database, &mut followers), &mut group);
+            serve_group(
+                directory,
+                (&served, &database, &mut followers),
+                &mut flusher,
+                &mut group,
+            );
             flusher.written(0);
         }
         flusher.flush_when_due(directory, &served, &database);
@@ -98,8 +108,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             }
             next => {
                 if matches!(next, Some(WriterCommand::Received)) {
-                    clustered::take_received(directory, &mut (&served, &database, &mut followers));
-                    flusher.written(0);
+                    clustered::take_received(directory, &mut (&served, &database, &mut followers), &mut flusher);
                 }
                 if indexing.step(directory, &served, &database, is_busy)
                     | trimming.step(directory, &served, &database, &followers, is_busy)
@@ -202,7 +211,7 @@ fn gather(
     }
 }
 
-fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queued>) {
+fn serve_group(directory: &Arc<Directory>, site: Site<'_>, flusher: &mut Flusher, group: &mut Vec<Queued>) {
     let (served, database, followers) = site;
     let now = directory.monotonic_micros();
     for queued in group.iter_mut() {
@@ -216,7 +225,7 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, group: &mut Vec<Queue
         }
         let group = waiting.as_slice();
         let outcomes = if served.context.settings.cluster.is_some() {
-            clustered::commit(directory, &mut (served, database, &mut *followers), group)
+            clustered::commit(directory, &mut (served, database, &mut *followers), flusher, group)
         } else {
             match commit_some((served, database, &mut *followers), group, None) {
                 Committed::Ended(outcomes) => outcomes,

@@ -16,7 +16,7 @@ pub struct DatabaseStat {
     pub pages_used: u64,
     /// Those of them that hold nothing of the last commit, with those that list them (`olmMDBPagesFree`).
     pub pages_free: u64,
-    /// The used pages that hold nothing of the last commit, and the pages that list them (`olmMDBPagesFree`).
+    /// Pages that the file may have (`olmMDBPagesMax`).
     pub pages_max: u64,
     /// Bytes of a page.
     pub page_size: u64,
