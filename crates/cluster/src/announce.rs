@@ -21,7 +21,7 @@ use crate::{
 /// How often a server looks whether it has something to tell.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// How often it tells it in any case, in seconds.
-const AT_LEAST_S: i64 = 10;
+const AT_LEAST_S: u64 = 10;
 /// What was told this long ago is deleted, in seconds.
 const FORGOTTEN_S: i64 = 24 * 3600;
 
@@ -38,6 +38,15 @@ pub(crate) struct Announced {
     pub(crate) copied: Option<(u64, u64)>,
     /// Seconds since 1970.
     pub(crate) at: i64,
+}
+
+impl Announced {
+    /// Whether it is to be told, after this.
+    fn is_due(&self, told: &Self) -> bool {
+        let is_news = (self.position, self.is_ready, self.copied) != (told.position, told.is_ready, told.copied);
+        // The clock may have been set back.
+        is_news || self.at.abs_diff(told.at) >= AT_LEAST_S
+    }
 }
 
 /// The part of a session that tells. It also wakes a writer that is behind.
@@ -63,13 +72,12 @@ impl Announcer {
                 copied: status.copied,
                 at: clock.now().unix_seconds(),
             };
-            let is_news = (now.position, now.is_ready, now.copied) != (told.position, told.is_ready, told.copied);
             if status.position < status.end {
                 // What could not be applied, because the disk was full, may be by now.
                 self.seat.call();
             }
             // An etcd that does not answer is told of by others.
-            if (is_news || now.at - told.at >= AT_LEAST_S) && self.tell(&mut etcd, &now, told.at == 0).await.is_ok() {
+            if now.is_due(&told) && self.tell(&mut etcd, &now, told.at == 0).await.is_ok() {
                 told = now;
             }
             sleep(INTERVAL).await;
@@ -94,5 +102,22 @@ impl Announcer {
             ..Txn::default()
         };
         etcd.txn(&txn).await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_whose_clock_was_set_back_goes_on_telling() {
+        let told = Announced {
+            at: 1_000_000,
+            ..Announced::default()
+        };
+        let is_due = |at| Announced { at, ..told.clone() }.is_due(&told);
+        assert!(!is_due(1_000_009));
+        assert!(is_due(1_000_010));
+        assert!(is_due(900_000));
     }
 }

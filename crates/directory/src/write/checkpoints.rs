@@ -45,6 +45,23 @@ pub(super) struct Checkpoints {
     since: Option<u64>,
     /// Octets of changes since then.
     octets: u64,
+    errors: Errors,
+}
+
+/// Errors that come again and again, and are told once.
+#[derive(Default)]
+struct Errors(Option<String>);
+
+impl Errors {
+    /// Takes the outcome of an attempt. An error is returned unless it was that of the attempt before.
+    fn news(&mut self, outcome: Result<(), StoreError>) -> Option<&str> {
+        let error = outcome.err().map(|error| error.to_string());
+        if self.0 == error {
+            return None;
+        }
+        self.0 = error;
+        self.0.as_deref()
+    }
 }
 
 impl Checkpoints {
@@ -69,6 +86,7 @@ impl Checkpoints {
             is_busy,
             since: None,
             octets: 0,
+            errors: Errors::default(),
         })
     }
 
@@ -101,7 +119,8 @@ impl Checkpoints {
             return;
         }
         (self.since, self.octets) = (None, 0);
-        if let Err(error) = self.begin(served, database) {
+        let begun = self.begin(served, database);
+        if let Some(error) = self.errors.news(begun) {
             tracing::error!(target: "any", "checkpoint: {error}");
         }
     }
@@ -144,11 +163,31 @@ fn tell(writer: &WriterHandle, sequence: u64) {
 }
 
 fn complete_all(queue: &Receiver<Begun>, is_busy: &AtomicBool) {
+    let mut errors = Errors::default();
     while let Ok(begun) = queue.recv() {
-        match begun.checkpoint.complete() {
-            Ok(()) => tell(&begun.writer, begun.sequence),
-            Err(error) => tracing::error!(target: "any", "a checkpoint cannot be written to the disk: {error}"),
+        let completed = begun.checkpoint.complete();
+        if completed.is_ok() {
+            tell(&begun.writer, begun.sequence);
+        }
+        if let Some(error) = errors.news(completed) {
+            tracing::error!(target: "any", "a checkpoint cannot be written to the disk: {error}");
         }
         is_busy.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_comes_again_is_told_once() {
+        let mut errors = Errors::default();
+        let full = || Err(StoreError::Format("full".to_owned()));
+        assert_eq!(errors.news(full()), Some("full"));
+        assert_eq!(errors.news(full()), None);
+        assert_eq!(errors.news(Err(StoreError::Format("gone".to_owned()))), Some("gone"));
+        assert_eq!(errors.news(Ok(())), None);
+        assert_eq!(errors.news(Err(StoreError::Format("gone".to_owned()))), Some("gone"));
     }
 }

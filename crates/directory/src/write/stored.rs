@@ -63,31 +63,16 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
         match receive(orders, patience) {
             Ok(first) => {
                 end = gather(first, orders, &mut group, group_limit(&served));
-                let octets: usize = group.iter().map(|queued| queued.task.octets()).sum();
                 is_busy = !group.is_empty();
-                if is_busy {
-                    serve_group(
-                        directory,
-                        (&served, &database, &mut followers),
-                        &mut flusher,
-                        &mut group,
-                    );
-                    flusher.written(octets);
-                }
+                let site: Site<'_> = (&served, &database, &mut followers);
+                serve_group(directory, site, &mut flusher, &mut group);
             }
             Err(RecvTimeoutError::Timeout) => followers.keep(&database),
             Err(RecvTimeoutError::Disconnected) => return,
         }
         group.extend(own_writes(directory, &served, &mut timers));
-        if !group.is_empty() {
-            serve_group(
-                directory,
-                (&served, &database, &mut followers),
-                &mut flusher,
-                &mut group,
-            );
-            flusher.written(0);
-        }
+        let site: Site<'_> = (&served, &database, &mut followers);
+        serve_group(directory, site, &mut flusher, &mut group);
         flusher.flush_when_due(directory, &served, &database);
         match end {
             Some(WriterCommand::Close) => {
@@ -212,10 +197,15 @@ fn gather(
 }
 
 fn serve_group(directory: &Arc<Directory>, site: Site<'_>, flusher: &mut Flusher, group: &mut Vec<Queued>) {
+    if group.is_empty() {
+        return;
+    }
     let (served, database, followers) = site;
     let now = directory.monotonic_micros();
+    let mut octets = 0;
     for queued in group.iter_mut() {
         queued.task.taken(now);
+        octets += queued.task.octets();
     }
     let mut waiting = group.drain(..);
     while !waiting.as_slice().is_empty() {
@@ -241,6 +231,7 @@ fn serve_group(directory: &Arc<Directory>, site: Site<'_>, flusher: &mut Flusher
         let count = outcomes.len();
         followers.conclude(&served.context, waiting.by_ref().take(count).zip(outcomes).collect());
     }
+    flusher.written(octets);
 }
 
 /// Commits the writes of a group before the first one that is refused after an effect. Returns the outcomes of these
