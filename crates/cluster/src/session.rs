@@ -328,7 +328,6 @@ impl Session {
         let mut next = place.position.sequence + 1;
         while next <= tail.position.sequence {
             while self.shared.is_full() {
-                self.seat.call();
                 self.shared.room.notified().await;
             }
             let page = RangeRequest::from(&self.keys.batch(next), &self.keys.log, PAGE);
@@ -347,6 +346,7 @@ impl Session {
             for pair in &page.kvs {
                 deliver(&self.keys, &self.shared, etcd, pair).await?;
             }
+            self.seat.call();
             next = last + 1;
             if !page.more {
                 break;

@@ -12,6 +12,7 @@ mod common;
 mod config_tree;
 mod copies;
 mod faults;
+mod glued;
 mod history;
 mod joining;
 mod links;

@@ -4,7 +4,7 @@ use ironbark_testkit::{Etcd, Flavor, Server};
 
 use crate::{TOP, assert_equal, node, person};
 
-fn consumer(flavor: Flavor, providers: &[Server]) -> Server {
+pub(crate) fn consumer(flavor: Flavor, providers: &[Server]) -> Server {
     let urls: Vec<_> = providers.iter().map(Server::url).collect();
     let line = format!(
         "syncrepl rid=001 provider=\"{}\" bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \

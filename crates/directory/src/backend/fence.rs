@@ -4,7 +4,8 @@
 //! have must not cover a change that is still under way in one of them. So a writer sets its fence before the first CSN
 //! of a group is drawn, and lifts it when the group is committed. A reader takes the last CSN that was drawn, and then
 //! the fences: each change up to the least of these is committed, as its fence was set before, and is lifted or set
-//! anew behind it.
+//! anew behind it. For databases of a cluster this is not enough, as other servers draw CSNs too: the reader takes the
+//! least of what the databases have.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

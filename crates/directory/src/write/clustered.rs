@@ -222,22 +222,14 @@ fn catch_up(
     if received.is_empty() {
         return Ok(place);
     }
-    let writer = site.0.context.backend.own_writer();
-    if let Some(writer) = writer {
-        writer.fence().set(directory.last_drawn());
-    }
-    let applied = apply(directory, site, &received, behind);
-    if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
-        writer.feed().call();
-    }
-    if let Err(error) = applied {
+    if let Err(error) = apply(directory, site, &received, behind) {
         log.failed(place, &error.diagnostic_message);
         return Err(ClusterRefusal::CannotFollow.into());
     }
     log.reached(behind);
     flusher.written(octets);
     flusher.flush_when_due(directory, site.0, site.1);
-    if let Some(writer) = writer.filter(|_| next.is_some()) {
+    if let Some(writer) = site.0.context.backend.own_writer().filter(|_| next.is_some()) {
         writer.received();
     }
     Ok(behind)

@@ -125,7 +125,10 @@ impl Sync {
             Ok(())
         });
         let (mut vectors, mut moves, mut is_uncovered) = (Vec::new(), ContextVector::default(), false);
+        // The other servers of a cluster change one of the databases under the same server ID.
+        let mut is_sole = true;
         self.for_each_member(|sync| {
+            is_sole &= sync.context.settings.cluster.is_none();
             let Some(database) = sync.context.database() else {
                 return Err(OperationError::from(SyncRefusal::NoProvider));
             };
@@ -138,7 +141,7 @@ impl Sync {
             Ok(())
         })?;
         Ok(GluedState {
-            vector: merged(&vectors, own, bound),
+            vector: merged(&vectors, own, is_sole.then_some(bound)),
             moves,
             is_uncovered,
         })
@@ -218,14 +221,20 @@ impl Sync {
 }
 
 /// The vector of all members. Of this server: the last change of any, but none behind `bound`. Of another server, whose
-/// changes several members got: the least, as one of them may lack changes that another has.
-fn merged(vectors: &[ContextVector], own: u16, bound: (i64, u32)) -> ContextVector {
+/// changes several members got: the least, as one of them may lack changes that another has. Without `bound` this server
+/// ID is that of others too, and the least counts if all members have one.
+fn merged(vectors: &[ContextVector], own: u16, bound: Option<(i64, u32)>) -> ContextVector {
     let mut all = ContextVector::default();
     for csn in vectors.iter().flat_map(ContextVector::iter) {
-        if csn.server_id() == own {
-            all.merge(csn.at_most(bound.0, bound.1));
-        } else if let Some(least) = vectors.iter().filter_map(|one| one.of_server(csn.server_id())).min() {
-            all.merge(least);
+        let is_own = csn.server_id() == own;
+        let known = || vectors.iter().filter_map(|one| one.of_server(csn.server_id()));
+        let covered = match bound.filter(|_| is_own) {
+            Some(bound) => Some(csn.at_most(bound.0, bound.1)),
+            None if is_own && known().count() < vectors.len() => None,
+            None => known().min(),
+        };
+        if let Some(covered) = covered {
+            all.merge(covered);
         }
     }
     all
@@ -246,9 +255,18 @@ mod tests {
         let [one, other] = [[csn(5, 1), csn(9, 2)], [csn(7, 1), csn(3, 2)]].map(|csns| csns.into_iter().collect());
         let vectors: [ContextVector; 2] = [one, other];
         let at = |micros| csn(micros, 1).unix_micros();
-        let of = |micros| merged(&vectors, 1, (at(micros), 0));
+        let of = |micros| merged(&vectors, 1, Some((at(micros), 0)));
         assert_eq!(of(8).of_server(1), Some(csn(7, 1)), "never more than was committed");
         assert_eq!(of(6).of_server(1), Some(csn(6, 1)), "a change under way holds it back");
         assert_eq!(of(8).of_server(2), Some(csn(3, 2)));
+    }
+
+    #[test]
+    fn the_vector_of_databases_of_a_cluster_covers_nothing_that_another_server_may_have_done() {
+        let [one, other] = [[csn(5, 1), csn(9, 2)], [csn(7, 1), csn(3, 2)]].map(|csns| csns.into_iter().collect());
+        let vectors: [ContextVector; 3] = [one, other, ContextVector::default()];
+        assert_eq!(merged(&vectors[..2], 1, None).of_server(1), Some(csn(5, 1)));
+        assert_eq!(merged(&vectors, 1, None).of_server(1), None);
+        assert_eq!(merged(&vectors, 1, None).of_server(2), Some(csn(3, 2)));
     }
 }
