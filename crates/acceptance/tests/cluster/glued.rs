@@ -80,8 +80,8 @@ fn a_consumer_lacks_nothing_that_its_provider_has_got_late() {
     provider.ldapadd(&person("ann")).unwrap().success().unwrap();
     let providers = [provider];
     let mut consumers = [
-        consumer(Flavor::OpenLdap, &providers),
-        consumer(Flavor::Ironbark, &providers),
+        consumer(Flavor::OpenLdap, &providers, ""),
+        consumer(Flavor::Ironbark, &providers, ""),
     ];
     for copy in consumers.iter().chain([&other]) {
         assert_same_people(copy, &providers[0]);

@@ -2,26 +2,42 @@
 
 use ironbark_testkit::{Etcd, Flavor, Server};
 
-use crate::{TOP, assert_equal, node, person};
+use crate::{TOP, assert_equal, configuration, node, person};
 
-pub(crate) fn consumer(flavor: Flavor, providers: &[Server]) -> Server {
+/// The access log of a server, and words of who follows it.
+const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\noverlay \
+                   syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
+const BY_LOG: &str =
+    "syncdata=accesslog logbase=cn=accesslog logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\"";
+
+/// A server with an access log.
+fn logging(flavor: Flavor, config: &str) -> Server {
+    let config =
+        format!("{config}overlay syncprov\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\nlogsuccess TRUE\n");
+    let config = config.replacen("pidfile", "moduleload syncprov\nmoduleload accesslog\npidfile", 1);
+    let config = config.replacen("database mdb", &format!("{LOG}database mdb"), 1);
+    let mut server = Server::prepare(flavor, &config).unwrap();
+    server.layout().make_dir("log").unwrap();
+    server.launch().unwrap();
+    server
+}
+
+pub(crate) fn consumer(flavor: Flavor, providers: &[Server], words: &str) -> Server {
     let urls: Vec<_> = providers.iter().map(Server::url).collect();
     let line = format!(
         "syncrepl rid=001 provider=\"{}\" bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
-         searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\"\n",
+         searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\" {words}\n",
         urls.join(" ")
     );
     Server::start(flavor, &Server::people_config("", &line)).unwrap()
 }
 
-#[test]
-fn a_slapd_that_follows_one_node_goes_on_with_another() {
-    let etcd = Etcd::start(1).unwrap();
-    let mut all: Vec<_> = (0..2).map(|_| node(&etcd, "overlay syncprov\n")).collect();
+/// Consumers follow the first of two nodes, which ends.
+fn assert_go_on_with_another(all: &mut [Server], words: &str) {
     all[0].ldapadd(TOP).unwrap().success().unwrap();
-    let consumers = [consumer(Flavor::OpenLdap, &all), consumer(Flavor::Ironbark, &all)];
+    let consumers = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| consumer(flavor, all, words));
     all[1].ldapadd(&person("ann")).unwrap().success().unwrap();
-    assert_equal(&all);
+    assert_equal(all);
     for consumer in &consumers {
         crate::assert_same_people(consumer, &all[1]);
     }
@@ -32,6 +48,24 @@ fn a_slapd_that_follows_one_node_goes_on_with_another() {
     for consumer in &consumers {
         crate::assert_same_people(consumer, &all[1]);
     }
+}
+
+#[test]
+fn consumers_of_one_node_go_on_with_another() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all: Vec<_> = (0..2).map(|_| node(&etcd, "overlay syncprov\n")).collect();
+    assert_go_on_with_another(&mut all, "");
+}
+
+#[test]
+fn consumers_of_the_access_log_of_one_node_go_on_with_that_of_another() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all: Vec<_> = (0..2)
+        .map(|_| logging(Flavor::Ironbark, &configuration(&etcd, "")))
+        .collect();
+    assert_go_on_with_another(&mut all, BY_LOG);
+    let log = all[1].log();
+    assert!(log.contains("SRCH base=\"cn=accesslog\""), "{log}");
 }
 
 /// Every node follows the provider with these words, and one is away for a while.
@@ -73,18 +107,8 @@ fn a_cluster_that_follows_a_slapd_has_what_it_has() {
 
 #[test]
 fn a_cluster_that_follows_the_log_of_a_slapd_has_what_it_has() {
-    let log = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\noverlay \
-               syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
-    let config = Server::people_config(
-        "serverID 1\nmoduleload syncprov\nmoduleload accesslog",
-        "overlay syncprov\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\nlogsuccess TRUE\n",
-    );
-    let config = config.replacen("database mdb", &format!("{log}database mdb"), 1);
-    let mut provider = Server::prepare(Flavor::OpenLdap, &config).unwrap();
-    provider.layout().make_dir("log").unwrap();
-    provider.launch().unwrap();
-    let words = "syncdata=accesslog logbase=cn=accesslog logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\"";
-    assert_has_what_a_provider_has(&provider, words);
+    let provider = logging(Flavor::OpenLdap, &Server::people_config("serverID 1", ""));
+    assert_has_what_a_provider_has(&provider, BY_LOG);
     let log = provider.log();
     assert!(log.contains("SRCH base=\"cn=accesslog\""), "{log}");
 }

@@ -221,8 +221,8 @@ impl Sync {
 }
 
 /// The vector of all members. Of this server: the last change of any, but none behind `bound`. Of another server, whose
-/// changes several members got: the least, as one of them may lack changes that another has. Without `bound` this server
-/// ID is that of others too, and the least counts if all members have one.
+/// changes several members got: the least, as one of them may lack changes that another has. Without `bound` this
+/// server ID is that of others too, and the least counts if all members have one.
 fn merged(vectors: &[ContextVector], own: u16, bound: Option<(i64, u32)>) -> ContextVector {
     let mut all = ContextVector::default();
     for csn in vectors.iter().flat_map(ContextVector::iter) {
