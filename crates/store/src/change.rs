@@ -45,6 +45,9 @@ pub struct ChangeRecord {
     pub buried: Vec<[u8; 16]>,
     /// CSNs that the context vector takes in with this change.
     pub cookie: Vec<Csn>,
+    /// What overlays remember of the database from this change on, by name, such as the next number of a range. Other
+    /// servers of the cluster remember it too.
+    pub notes: Vec<(Box<str>, Vec<u8>)>,
 }
 
 impl ChangeRecord {

@@ -34,6 +34,38 @@ fn every_node_logs_the_changes_of_all() {
     assert_eq!(logged(&all[0]), logged(&all[1]));
 }
 
+/// The number after the last one is no attribute of an entry, and must be known at all servers.
+#[test]
+fn numbers_are_given_once() {
+    let etcd = Etcd::start(1).unwrap();
+    let lines = "overlay usn\noverlay dna\ndna-type uidNumber\ndna-filter (objectClass=posixAccount)\n\
+        dna-scope ou=people,dc=example,dc=com\ndna-next-value 1000\ndna-max-value 1999\n";
+    let config = configuration(&etcd, lines).replacen("pidfile", "include {schema}/nis.schema\npidfile", 1);
+    let all = [(); 2].map(|()| Server::start(Flavor::Ironbark, &config).unwrap());
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    let mut numbers = Vec::new();
+    for (round, server) in all.iter().chain(&all).enumerate() {
+        let account = "objectClass: posixAccount\ngidNumber: 1\nhomeDirectory: /\n";
+        let name = format!("p{round}");
+        let added = person(&name).trim_end().to_owned() + "\n" + account;
+        server.ldapadd(&added).unwrap().success().unwrap();
+        let dn = format!("uid={name},ou=people,dc=example,dc=com");
+        let arguments = ["-LLL", "-b", &dn, "uidNumber", "uSNChanged"];
+        let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+        let given = found
+            .stdout
+            .lines()
+            .filter_map(|line| line.rsplit_once(": ")?.1.parse::<u32>().ok());
+        numbers.push(given.collect::<Vec<_>>());
+        let gone = format!("dn: {dn}\nchangetype: delete\n");
+        server.ldapmodify(&gone).unwrap().success().unwrap();
+    }
+    assert!(numbers.iter().all(|two| two.len() == 2), "{numbers:?}");
+    let grow = |pair: &[Vec<u32>]| pair[0][0] < pair[1][0] && pair[0][1] < pair[1][1];
+    assert!(numbers.windows(2).all(grow), "{numbers:?}");
+    assert_equal(&all);
+}
+
 #[test]
 fn what_expires_is_deleted_once_and_everywhere() {
     let etcd = Etcd::start(1).unwrap();

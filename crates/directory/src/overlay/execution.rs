@@ -487,6 +487,18 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(self.transaction.put_source(name, notes)?)
     }
 
+    /// Writes notes that are of the database, not of this server: all servers of a cluster have them, from this change
+    /// on.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn put_note(&mut self, name: &str, notes: &[u8]) -> Result<(), OperationError> {
+        self.put_source(name, notes)?;
+        self.record.notes.retain(|(other, _)| **other != *name);
+        self.record.notes.push((name.into(), notes.to_vec()));
+        Ok(())
+    }
+
     /// Gives a UUID that no entry has here a tombstone.
     pub(crate) fn bury(&mut self, entry_uuid: [u8; 16]) {
         self.record.buried.push(entry_uuid);

@@ -51,8 +51,8 @@ pub(crate) const ROW: Row = Row {
             389 Directory Server. Each overlay has one range; configure several for several ranges. An entry that \
             matches after an add or modify, and has no number or the magic value, gets the next number that is not \
             used. Clients need no rights to the attribute for a number that they do not ask for. Numbers of deleted \
-            entries are not given again. With several servers that write, each needs a range of its own. See \
-            docs/accounts.md.",
+            entries are not given again. With several servers that write, each needs a range of its own, but \
+            those of a cluster share one. See docs/accounts.md.",
     },
     make: |config, schema| make(config.settings()?, schema),
 };

@@ -111,7 +111,7 @@ impl Range {
             return Ok(());
         }
         let next = number.saturating_add(self.interval);
-        execution.put_source(&self.note, &next.to_be_bytes())
+        execution.put_note(&self.note, &next.to_be_bytes())
     }
 
     /// Whether a number was taken for the write under way.

@@ -35,9 +35,10 @@ pub(crate) const ROW: Row = Row {
         introduction: "Each write to the database has a number, one higher than the last. `uSNCreated` of an entry is \
             the number of the write that added it, `uSNChanged` that of its last add, modify or rename. The entry of \
             the suffix shows the number of the last write in `uSNChanged`, deletes included. The numbers are those of \
-            this server: those of a provider are ignored. Unlike in slapd the attributes are operational and have the \
-            syntax Integer with its matching rules, so no other schema is needed and filters like `(uSNChanged>=7)` \
-            match; and no number is given twice after a crash. The overlay has no settings.",
+            this server: those of a provider are ignored; the servers of a cluster have the same. Unlike in slapd the \
+            attributes are operational and have the syntax Integer with its matching rules, so no other schema is \
+            needed and filters like `(uSNChanged>=7)` match; and no number is given twice after a crash. The overlay \
+            has no settings.",
     },
     make: |_, schema| make(schema),
 };
@@ -77,7 +78,7 @@ fn last(view: View<'_>) -> Result<u64, StoreError> {
 impl EffectHooks for Usn {
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
         let number = last(execution.view())?.saturating_add(1);
-        execution.put_source(NOTE, &number.to_be_bytes())?;
+        execution.put_note(NOTE, &number.to_be_bytes())?;
         let (dn, set): (_, &[AttributeDescription]) = match applied.effect {
             Effect::Add { dn, .. } => (dn, &self.both),
             Effect::Modify { dn, .. } => (dn, &self.changed),

@@ -25,6 +25,11 @@ impl ChangeRecord {
             + self.requested.iter().map(of_requested).sum::<usize>()
             + size_of_val(&*self.buried)
             + size_of_val(&*self.cookie)
+            + self
+                .notes
+                .iter()
+                .map(|note| size_of_val(note) + piece(note.0.len()) + piece(note.1.len()))
+                .sum::<usize>()
     }
 }
 

@@ -138,6 +138,9 @@ impl WriteTransaction<'_> {
         for RecordedEffect { effect, .. } in &record.effects {
             self.apply_effect(effect)?;
         }
+        for (name, notes) in &record.notes {
+            self.put_source(name, notes)?;
+        }
         self.take_up(record)?;
         Ok(Applied::Now)
     }

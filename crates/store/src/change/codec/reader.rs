@@ -1,9 +1,9 @@
 //! Reading change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
-    HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_NOTES, HAS_POSITION, HAS_PREDECESSOR,
+    HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN,
+    PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -55,7 +55,7 @@ impl<'r> Reader<'r> {
             record.effects.push(effect);
         }
         if head & HAS_SECTIONS != 0 {
-            let sections = self.flags(HAS_REQUEST | HAS_REQUESTED | HAS_COOKIE | HAS_BURIED)?;
+            let sections = self.flags(HAS_REQUEST | HAS_REQUESTED | HAS_COOKIE | HAS_BURIED | HAS_NOTES)?;
             if sections & HAS_REQUEST != 0 {
                 record.request = Some(self.request()?);
             }
@@ -67,6 +67,9 @@ impl<'r> Reader<'r> {
             }
             if sections & HAS_BURIED != 0 {
                 record.buried = self.filled_list(Self::array)?;
+            }
+            if sections & HAS_NOTES != 0 {
+                record.notes = self.filled_list(|reader| Some((reader.string()?, reader.octets()?)))?;
             }
         }
         Some(record)
@@ -200,8 +203,11 @@ impl<'r> Reader<'r> {
     fn filled_list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.list(item).filter(|items| !items.is_empty())
     }
+    fn octets(&mut self) -> Option<Vec<u8>> {
+        self.item(|value| Some(value.to_vec()))
+    }
     fn values(&mut self) -> Option<Vec<Vec<u8>>> {
-        self.list(|reader| reader.item(|value| Some(value.to_vec())))
+        self.list(Self::octets)
     }
     fn attribute(&mut self) -> Option<TextAttribute> {
         Some((self.string()?, self.values()?))

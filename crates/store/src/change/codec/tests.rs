@@ -113,10 +113,13 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
         proptest::collection::vec(effects(), 0..5),
         proptest::collection::vec(requested(), 0..3),
         proptest::collection::vec(csn(), 0..3),
-        proptest::collection::vec(any::<[u8; 16]>(), 0..3),
+        (
+            proptest::collection::vec(any::<[u8; 16]>(), 0..3),
+            proptest::collection::vec((text(), proptest::collection::vec(any::<u8>(), 0..20)), 0..3),
+        ),
     );
     (head, who, rest).prop_map(
-        move |(head, (author, authenticated, kind), (request, effects, requested, cookie, buried))| {
+        move |(head, (author, authenticated, kind), (request, effects, requested, cookie, (buried, notes)))| {
             let ([generation, sequence], predecessor, csn, via, unix_micros) = head;
             ChangeRecord {
                 position: Position { generation, sequence },
@@ -132,6 +135,7 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
                 requested,
                 cookie,
                 buried,
+                notes,
             }
         },
     )

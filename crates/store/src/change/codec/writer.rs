@@ -1,9 +1,9 @@
 //! Writing change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST,
-    HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS,
-    PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_NOTES, HAS_POSITION, HAS_PREDECESSOR,
+    HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN,
+    PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -56,6 +56,7 @@ impl<'w> Writer<'w> {
             (!record.requested.is_empty(), HAS_REQUESTED),
             (!record.cookie.is_empty(), HAS_COOKIE),
             (!record.buried.is_empty(), HAS_BURIED),
+            (!record.notes.is_empty(), HAS_NOTES),
         ]);
         let kind = match record.kind {
             ChangeKind::Add => 0,
@@ -119,6 +120,12 @@ impl<'w> Writer<'w> {
         }
         if !record.buried.is_empty() {
             self.list(&record.buried, |writer, uuid| writer.out.extend_from_slice(uuid));
+        }
+        if !record.notes.is_empty() {
+            self.list(&record.notes, |writer, (name, notes)| {
+                writer.text(name);
+                writer.value(notes);
+            });
         }
     }
 
