@@ -49,6 +49,6 @@ pub use layout::Layout;
 pub use ldif::{NormalizedLdif, assert_ldif_eq, difference};
 pub use samba_dc::SambaDc;
 pub use scenario::{assert_same, assert_same_answers};
-pub use server::{Listen, Server};
+pub use server::{Listen, Server, free_port};
 pub use tool::Tool;
 pub use transcript::Transcript;

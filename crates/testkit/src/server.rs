@@ -403,7 +403,10 @@ fn answers(mut stream: impl Read + Write) -> bool {
 ///
 /// The port lies below the ports that the system gives to outgoing connections. Each server of a test program gets a
 /// different port, so that a stopped server finds its port still free.
-pub(crate) fn free_port() -> Result<u16, TestkitError> {
+///
+/// # Errors
+/// There is none.
+pub fn free_port() -> Result<u16, TestkitError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);
     for _ in 0..PORTS {

@@ -1,11 +1,8 @@
 //! Databases that are glued together, each with a log of its own, and their consumers.
 
-use std::{
-    net::TcpListener,
-    process::{Child, Command, Stdio},
-};
+use std::process::{Child, Command, Stdio};
 
-use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, Server, free_port, wait};
 
 use crate::{TOP, assert_same_people, count, outside::consumer, person};
 
@@ -18,10 +15,9 @@ struct Way {
 
 impl Way {
     fn to(etcd: &Etcd) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let mut way = Self {
             etcd: etcd.urls().replace("http://", ""),
-            address: free.to_string(),
+            address: format!("127.0.0.1:{}", free_port().unwrap()),
             process: None,
         };
         way.mend();

@@ -5,8 +5,8 @@ use ironbark_testkit::{Etcd, Flavor, Server};
 use crate::{TOP, assert_equal, configuration, node, person};
 
 /// The access log of a server, and words of who follows it.
-const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\noverlay \
-                   syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
+const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n\
+                   overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n";
 const BY_LOG: &str =
     "syncdata=accesslog logbase=cn=accesslog logfilter=\"(&(objectClass=auditWriteObject)(reqResult=0))\"";
 
