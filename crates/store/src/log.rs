@@ -4,6 +4,7 @@
 //! down.
 
 mod batch;
+mod followers;
 mod positions;
 pub(crate) mod recent;
 pub(crate) mod row;

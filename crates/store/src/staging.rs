@@ -98,6 +98,36 @@ impl Staging {
         Database::open(options, Arc::clone(schema))
     }
 
+    /// Gives its database the followers of the one in `directory`, in place of those of the server that made the copy:
+    /// how far they are is each server's own. Both have the same numbers for changes. If that database cannot be read,
+    /// the copy has no followers: they begin with it, and hear that they may have missed changes.
+    ///
+    /// Neither is open.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn take_followers(
+        &self,
+        directory: &Path,
+        options: &DatabaseOptions,
+        schema: &Arc<Schema>,
+    ) -> Result<(), StoreError> {
+        let at = |directory: &Path, read_only| {
+            let options = DatabaseOptions {
+                directory: directory.to_owned(),
+                read_only,
+                ..options.clone()
+            };
+            Database::open(options, Arc::clone(schema))
+        };
+        let followers = at(directory, true).and_then(|database| database.followers());
+        let followers = followers.unwrap_or_default();
+        at(&self.path, false)?.replace_followers(&followers)?;
+        let file = self.file();
+        let synced = File::open(&file).and_then(|file| file.sync_all());
+        synced.map_err(|error| StoreError::file(&file, error))
+    }
+
     /// Gives its `data.mdb` the name `file`, durably. An existing file is not overwritten.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ fn begun(etcd: &Etcd) -> Server {
     first
 }
 
-fn forget_the_log(etcd: &Etcd) {
+pub(crate) fn forget_the_log(etcd: &Etcd) {
     let log = format!("{BASE}/log/");
     etcd.etcdctl(&["del", "--prefix", &log]).unwrap().success().unwrap();
 }

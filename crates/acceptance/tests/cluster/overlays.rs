@@ -1,37 +1,86 @@
 //! Overlays act where a write is made; those that follow a database follow it everywhere.
 
+use std::fs;
+
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
 
-use crate::{TOP, assert_equal, configuration, count, node, person};
+use crate::{TOP, assert_equal, configuration, copies::forget_the_log, count, node, person};
+
+/// Writes are logged in a database of the server's own.
+const LOGGED: &str = "overlay accesslog\nlogdb cn=log\nlogops writes\n\ndatabase mdb\nsuffix cn=log\n\
+    rootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n";
+
+/// Two servers that log writes.
+fn logging(etcd: &Etcd) -> Vec<Server> {
+    let one = || {
+        let mut server = Server::prepare(Flavor::Ironbark, &configuration(etcd, LOGGED)).unwrap();
+        server.layout().make_dir("log").unwrap();
+        server.launch().unwrap();
+        server
+    };
+    vec![one(), one()]
+}
+
+/// The entries whose adds are in a server's log.
+fn logged(server: &Server) -> Vec<String> {
+    let arguments = ["-b", "cn=log", "(objectClass=auditAdd)", "reqDN"];
+    let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    let names = found.stdout.lines().filter(|line| line.starts_with("reqDN: "));
+    names.map(str::to_owned).collect()
+}
+
+fn assert_logged(servers: &[Server], count: usize) {
+    for server in servers {
+        let all = wait::until(|| (logged(server).len() == count).then_some(()));
+        assert!(all.is_some(), "{:?}\n{}", logged(server), server.log());
+        assert_eq!(logged(server), logged(&servers[0]));
+    }
+}
 
 #[test]
 fn every_node_logs_the_changes_of_all() {
     let etcd = Etcd::start(1).unwrap();
-    let log = "overlay accesslog\nlogdb cn=log\nlogops writes\n\ndatabase mdb\nsuffix cn=log\n\
-        rootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n";
-    let all: Vec<_> = (0..2)
-        .map(|_| {
-            let mut server = Server::prepare(Flavor::Ironbark, &configuration(&etcd, log)).unwrap();
-            server.layout().make_dir("log").unwrap();
-            server.launch().unwrap();
-            server
-        })
-        .collect();
+    let all = logging(&etcd);
     all[0].ldapadd(TOP).unwrap().success().unwrap();
     all[0].ldapadd(&person("ann")).unwrap().success().unwrap();
     all[1].ldapadd(&person("bob")).unwrap().success().unwrap();
     assert_equal(&all);
-    let logged = |server: &Server| {
-        let arguments = ["-b", "cn=log", "(objectClass=auditAdd)", "reqDN"];
-        let found = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
-        let names = found.stdout.lines().filter(|line| line.starts_with("reqDN: "));
-        names.map(str::to_owned).collect::<Vec<_>>()
-    };
-    for server in &all {
-        let all_four = wait::until(|| (logged(server).len() == 4).then_some(()));
-        assert!(all_four.is_some(), "{:?}", logged(server));
+    assert_logged(&all, 4);
+}
+
+#[test]
+fn a_log_of_changes_that_all_servers_would_write_to_is_refused() {
+    let etcd = Etcd::start(1).unwrap();
+    let config = configuration(&etcd, &format!("{LOGGED}cluster {}\n", etcd.urls()));
+    let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    server.layout().make_dir("log").unwrap();
+    let refused = server.launch().unwrap_err().to_string();
+    assert!(refused.contains("each server would log each change"), "{refused}");
+}
+
+/// How far the followers of a database are is each server's own: those of the copy's server have taken more.
+#[test]
+fn what_was_missed_before_a_copy_is_logged_after_it() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = logging(&etcd);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    all[0].ldapadd(&person("ann")).unwrap().success().unwrap();
+    assert_equal(&all);
+    assert_logged(&all, 3);
+    for (number, name) in ["bob", "cid"].into_iter().enumerate() {
+        all[1].stop().unwrap();
+        if name == "cid" {
+            // A database that was damaged.
+            fs::remove_file(all[1].layout().join("db/data.mdb")).unwrap();
+        }
+        all[0].ldapadd(&person(name)).unwrap().success().unwrap();
+        assert_logged(&all[..1], 4 + number);
+        forget_the_log(&etcd);
+        all[1].launch().unwrap();
+        assert_equal(&all);
+        assert_logged(&all, 4 + number);
+        assert!(all[1].log().contains("is in place"), "{}", all[1].log());
     }
-    assert_eq!(logged(&all[0]), logged(&all[1]));
 }
 
 /// The number after the last one is no attribute of an entry, and must be known at all servers.

@@ -48,6 +48,35 @@ fn without_etcd_such_a_read_is_refused_and_others_are_answered() {
     assert!(answered.is_some());
 }
 
+/// What a bind records is lost then. Where wrong passwords are counted, nobody may try some without that.
+#[test]
+fn without_etcd_binds_succeed_unless_they_are_counted() {
+    let policy = "overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\n";
+    for (lines, right, wrong) in [
+        ("lastbind on\n", 0, 49),
+        ("overlay lastbind\n", 0, 49),
+        (&format!("lastbind on\n{policy}"), 51, 51),
+    ] {
+        let mut etcd = Etcd::start(1).unwrap();
+        let server = node(&etcd, lines);
+        let user = person("ann").trim_end().to_owned() + "\nuserPassword: secret\n\n";
+        let counts = "dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\ncn: policy\n\
+            pwdAttribute: userPassword\npwdLockout: TRUE\npwdMaxFailure: 3\n";
+        server
+            .ldapadd(&format!("{TOP}\n{user}{counts}"))
+            .unwrap()
+            .success()
+            .unwrap();
+        etcd.kill(0).unwrap();
+        for (password, code) in [("secret", right), ("wrong", wrong)] {
+            let dn = "uid=ann,ou=people,dc=example,dc=com";
+            let who = Credentials::Simple { dn, password };
+            let outcome = server.client("ldapwhoami", &who, &[], "").unwrap();
+            assert_eq!(outcome.code(), Some(code), "{lines}{password}: {outcome:?}");
+        }
+    }
+}
+
 #[test]
 fn a_flood_of_such_reads_holds_up_no_writer() {
     let etcd = Etcd::start(1).unwrap();

@@ -5,13 +5,19 @@ use std::process::Command;
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
 use crate::{
-    PEOPLE, change, content,
+    PEOPLE,
+    accesslog::logging,
+    change, content,
     mesh::{all_others, assert_equal, servers},
 };
 
 fn restore(server: &Server, backup: &std::path::Path, options: &[&str]) {
+    run("restore", server, backup, options);
+}
+
+fn run(command: &str, server: &Server, backup: &std::path::Path, options: &[&str]) {
     let output = Command::new(Flavor::Ironbark.program().unwrap())
-        .args(["restore", "-f"])
+        .args([command, "-f"])
         .arg(server.config_path())
         .args(options)
         .arg(backup)
@@ -28,13 +34,7 @@ fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
     servers[0].ldapadd(user).unwrap().success().unwrap();
     assert_equal(&servers, "equal");
     let backup = servers[0].layout().make_dir("backup").unwrap();
-    let made = Command::new(Flavor::Ironbark.program().unwrap())
-        .args(["backup", "-f"])
-        .arg(servers[0].config_path())
-        .arg(&backup)
-        .output()
-        .unwrap();
-    assert!(made.status.success(), "{made:?}");
+    run("backup", &servers[0], &backup, &[]);
     change(&servers[0], 1);
     assert_equal(&servers, "equal");
     let before = content(&servers[1]);
@@ -75,4 +75,25 @@ fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
     restore(&servers[0], &backup, &["--alone"]);
     servers[0].launch().unwrap();
     servers[0].ldapmodify(one).unwrap().success().unwrap();
+}
+
+/// The place of overlay accesslog in the backup is that of another log.
+#[test]
+fn a_log_of_changes_that_lacks_some_of_a_restored_database_begins_anew() {
+    let mut server = logging(Flavor::Ironbark, "");
+    server.ldapadd(PEOPLE).unwrap().success().unwrap();
+    server.stop().unwrap();
+    let (log, older) = (server.layout().join("data.mdb"), server.layout().join("older"));
+    std::fs::copy(&log, &older).unwrap();
+    server.launch().unwrap();
+    change(&server, 1);
+    let backup = server.layout().make_dir("backup").unwrap();
+    let main = ["-b", "dc=example,dc=com"];
+    run("backup", &server, &backup, &main);
+    server.stop().unwrap();
+    std::fs::copy(&older, &log).unwrap();
+    std::fs::remove_file(server.layout().join("db/data.mdb")).unwrap();
+    restore(&server, &backup, &main);
+    server.launch().unwrap();
+    server.wait_for_log("begins anew").unwrap();
 }

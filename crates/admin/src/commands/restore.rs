@@ -56,6 +56,8 @@ impl Restore {
         // The indexes of this configuration may differ from those of the backup.
         let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        // How far the followers are is each server's own.
+        opened.database.keep_followers(&[]).map_err(|error| error.to_string())?;
         // In a cluster the log tells whether the copy is a part of its history.
         if settings.cluster.is_none() {
             mark_restored(&opened.database, self.alone).map_err(|error| error.to_string())?;

@@ -64,7 +64,11 @@ impl Fetcher {
         let (suffix, host) = (self.suffix, self.host);
         // The former database is closed when nobody uses it.
         drop(self.context);
-        host.renew(&folder, Box::new(|| staging.replace(&folder)))?;
+        let install = || {
+            staging.take_followers(&folder, &options, &schema)?;
+            staging.replace(&folder)
+        };
+        host.renew(&folder, Box::new(install))?;
         tracing::info!(
             target: "any",
             "cluster: {suffix}: a copy with {entries} entries and all changes up to {} is in place",

@@ -17,6 +17,11 @@ pub trait BindHooks: Send + Sync {
         attempt: &mut BindAttempt<'_>,
     ) -> Result<(), OperationError>;
 
+    /// Whether it decides nothing, and only records. Then a bind succeeds also if nothing can be written.
+    fn only_records(&self) -> bool {
+        false
+    }
+
     /// Whether it asks for more than a stored password in simple binds. Then the writer compares the stored passwords,
     /// with what [`BindHooks::second_factor`] leaves of the presented one.
     fn asks_second_factor(&self) -> bool {

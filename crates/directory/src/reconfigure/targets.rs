@@ -21,7 +21,8 @@ pub(crate) fn is_written_to(configuration: &Configuration, context: &NamingConte
     })
 }
 
-/// Checks that the databases that followers write to are there, and have no such followers themselves.
+/// Checks that the databases that followers write to are there, are no databases of a cluster, and have no such
+/// followers themselves.
 ///
 /// # Errors
 /// The error names the overlay's database.
@@ -41,6 +42,9 @@ pub(super) fn check(planned: &[Planned]) -> Result<(), OpenError> {
                 }
                 Some(other) if !matches!(other.source, Source::Kept(_) | Source::New(_)) => {
                     format!("logdb \"{name}\" must be a database with stored entries")
+                }
+                Some(other) if other.settings.cluster.is_some() => {
+                    format!("logdb \"{name}\" is a database of a cluster: each server would log each change there")
                 }
                 Some(other) if !targets(&other.overlays).is_empty() => {
                     format!("logdb \"{name}\" has an overlay accesslog itself")

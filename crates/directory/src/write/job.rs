@@ -206,6 +206,21 @@ impl Asked {
         }
     }
 
+    /// The answer in place of a refusal, if it was only to be recorded and that cannot be done.
+    fn unrecorded(&self, context: &NamingContext, error: &OperationError) -> Option<Success> {
+        let cannot_write = [
+            ResultCode::BUSY,
+            ResultCode::UNAVAILABLE,
+            // The database is full, and other failures of the storage.
+            ResultCode::UNWILLING_TO_PERFORM,
+            ResultCode::OTHER,
+        ];
+        let is_meant = cannot_write.contains(&error.result_code);
+        let success = is_meant.then(|| self.request.unrecorded(context)).flatten()?;
+        tracing::debug!(target: "any", "recording a bind of \"{}\": {}", self.request.dn().pretty(), error.diagnostic_message);
+        Some(success)
+    }
+
     /// Tells that it is refused, however its group ends.
     pub(super) fn refused(&self, error: &OperationError) {
         // Operations of a sequence are not executed after a refused one. An operation with the no-op control has not
@@ -277,12 +292,12 @@ impl WriteTask for Job {
                 }
                 Ok(success)
             }
-            Outcome::Refused(error) => {
-                // The whole group, if it could not be committed.
-                self.refused(&error);
-                Err(error)
-            }
+            // The whole group, if it could not be committed.
+            Outcome::Refused(error) => self.asked.unrecorded(context, &error).ok_or(error),
         };
+        if let Err(error) = &result {
+            self.refused(error);
+        }
         self.answer_with(result);
     }
 

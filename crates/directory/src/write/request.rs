@@ -74,6 +74,12 @@ pub(crate) trait WriteRequest: Send {
     /// It is refused.
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError>;
 
+    /// The answer if nothing can be written, of a request that only records something besides.
+    fn unrecorded(&self, context: &NamingContext) -> Option<Success> {
+        let _ = context;
+        None
+    }
+
     /// The request as a database is asked whose entries are elsewhere, once access has been checked, and how long it
     /// may take.
     ///

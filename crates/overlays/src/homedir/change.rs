@@ -24,16 +24,17 @@ pub(super) fn change(from: &Account, to: &Account) -> Result<(), Trouble> {
     if from.home != to.home {
         let source = locate(&from.home)?;
         if belonging(&source, from.uid, &old)?.is_some() {
-            rename(
+            let renamed = rename(
                 (source.directory.as_fd(), source.name),
                 (target.directory.as_fd(), target.name),
-            )
-            .map_err(|errno| Trouble::of(format_args!("moving {old} to {new}"), errno))?;
-            tracing::info!(target: "any", "homedir: {old} was moved to {new}");
-        } else if look(&target.directory, target.name)
-            .map_err(|errno| Trouble::of(&new, errno))?
-            .is_none()
-        {
+            );
+            match renamed {
+                Ok(()) => tracing::info!(target: "any", "homedir: {old} was moved to {new}"),
+                // Another server that shares the file system was quicker.
+                Err(Errno::NOENT) if is_taken(&target, &new)? => {}
+                Err(errno) => return Err(Trouble::of(format_args!("moving {old} to {new}"), errno)),
+            }
+        } else if !is_taken(&target, &new)? {
             return Err(Trouble::Lasting(format!("moving {old} to {new}: it is not there")));
         }
     }
@@ -41,6 +42,12 @@ pub(super) fn change(from: &Account, to: &Account) -> Result<(), Trouble> {
         return Ok(());
     }
     give(&target, from, to).map_err(Trouble::lasting)
+}
+
+/// Whether there is something at a place.
+fn is_taken(place: &Place<'_>, home: &str) -> Result<bool, Trouble> {
+    let found = look(&place.directory, place.name).map_err(|errno| Trouble::of(home, errno))?;
+    Ok(found.is_some())
 }
 
 fn give(place: &Place<'_>, from: &Account, to: &Account) -> Result<(), Trouble> {

@@ -39,13 +39,17 @@ pub(super) fn create(account: &Account, skeleton: &Path, own: &str) -> Result<()
     let own = CString::new(own).unwrap_or_default();
     // The process may have ended in the middle of this.
     remove::whatever_is_at(&place.directory, &own)?;
-    let made = fill(account, skeleton, &place, &own);
-    if made.is_err() {
-        remove::whatever_is_at(&place.directory, &own)?;
-    } else {
-        tracing::info!(target: "any", "homedir: {home} was made");
+    match fill(account, skeleton, &place, &own) {
+        Ok(()) => tracing::info!(target: "any", "homedir: {home} was made"),
+        Err(error) => {
+            remove::whatever_is_at(&place.directory, &own)?;
+            // Another server that shares the file system may have been quicker.
+            if look(&place.directory, place.name).map_err(trouble)?.is_none() {
+                return Err(error);
+            }
+        }
     }
-    made
+    Ok(())
 }
 
 fn fill(account: &Account, skeleton: &Path, place: &Place<'_>, own: &CStr) -> Result<(), Trouble> {
@@ -171,5 +175,42 @@ impl Visitor for Copy {
         let Some(made) = self.targets.pop() else { return Ok(()) };
         let given = self.ids.give(&made, node.stat.st_mode & 0o7777);
         given.map_err(|errno| in_skeleton(node, errno))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use super::*;
+    use crate::homedir::path::PathRule;
+
+    #[test]
+    fn servers_that_share_a_file_system_make_each_directory_once_and_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (homes, skeleton) = (folder.path().join("homes"), folder.path().join("skeleton"));
+        fs::create_dir(&homes).unwrap();
+        fs::create_dir(&skeleton).unwrap();
+        for number in 0..20 {
+            fs::write(skeleton.join(number.to_string()), "text").unwrap();
+        }
+        let rule = PathRule::new("^/h/([a-z0-9]+)$", &format!("{}/$1", homes.display())).unwrap();
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let make_all = |host: &str| {
+            for number in 0..40 {
+                let home = rule.home(format!("/h/a{number}").as_bytes()).unwrap().unwrap();
+                let own = format!("{}{number}-0-{host}", super::super::path::OWN);
+                let made = create(&Account { home, uid, gid }, &skeleton, &own);
+                assert!(made.is_ok());
+            }
+        };
+        thread::scope(|scope| {
+            for host in ["one", "two", "three"] {
+                scope.spawn(move || make_all(host));
+            }
+        });
+        let made: Vec<_> = fs::read_dir(&homes).unwrap().map(|home| home.unwrap().path()).collect();
+        assert_eq!(made.len(), 40, "{made:?}");
+        assert!(made.iter().all(|home| fs::read_dir(home).unwrap().count() == 20));
     }
 }

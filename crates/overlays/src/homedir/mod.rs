@@ -57,8 +57,9 @@ pub(crate) const ROW: Row = Row {
         introduction: "Home directories follow entries with homeDirectory, uidNumber and gidNumber (the schema nis \
             has them): a new account gets a directory, another homeDirectory moves it, another uidNumber or gidNumber \
             gives the account's files away, and homedir-delete-style says what happens at the end. Entries that are \
-            there before the overlay, or that slapadd adds, change nothing. Replicas may have the overlay too: it acts \
-            on what they receive. The work is done after the answer, in the order of the changes, on a thread of its \
+            there before the overlay, or that slapadd adds, change nothing. Replicas and all servers of a cluster may \
+            have the overlay too: it acts on what they receive. If they share a file system, the first one does the \
+            work; an archive may be there twice. The work is done after the answer, in the order of the changes, on a thread of its \
             own; what is not done when the server ends or crashes is done at the next start. While a file system \
             hangs, changes are kept up to `changelog-size` (4 MiB by default); a full disk or a failing device is \
             tried again every 5 seconds; any other failure is logged, and the change passed over.\n\nClients choose \
@@ -82,6 +83,8 @@ struct Homedir {
     config: HomedirConfig,
     attributes: [AttributeDescription; 3],
     names: Names,
+    /// The name of this machine, as a part of file names: several servers may share a file system.
+    host: String,
     /// When it began, in microseconds since 1970.
     begin: OnceLock<i64>,
 }
@@ -103,6 +106,7 @@ fn make(config: &HomedirConfig, schema: &Arc<Schema>) -> Result<Overlay, Setting
         config: config.clone(),
         attributes,
         names,
+        host: host(),
         begin: OnceLock::new(),
     });
     Ok(Overlay {
@@ -111,6 +115,17 @@ fn make(config: &HomedirConfig, schema: &Arc<Schema>) -> Result<Overlay, Setting
         ..Overlay::new("homedir")
     })
 }
+
+/// The name of this machine, without what a file name cannot have.
+fn host() -> String {
+    let name = rustix::system::uname();
+    let name = name.nodename().to_string_lossy();
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    name.chars().filter(is_plain).take(LONGEST_HOST).collect()
+}
+
+/// Octets of the name of a machine; Linux has no longer ones.
+const LONGEST_HOST: usize = 64;
 
 impl EffectHooks for Homedir {
     /// A change of one attribute needs the others as well, as they are now.
@@ -162,7 +177,7 @@ impl Homedir {
             now,
         };
         for (number, task) in tasks(record, &self.names, &self.config).iter().enumerate() {
-            let own = format!("{OWN}{}-{number}", record.csn.text());
+            let own = format!("{OWN}{}-{number}-{}", record.csn.text(), self.host);
             match self.perform(task, &own, times) {
                 Ok(()) => {}
                 Err(Trouble::Lasting(text)) => tracing::error!(target: "any", "homedir: {text}"),

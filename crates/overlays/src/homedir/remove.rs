@@ -59,6 +59,8 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
             tracing::info!(target: "any", "homedir: {home} was deleted");
             Ok(())
         }
+        // By another server that shares the file system.
+        Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(Trouble::Lasting(format!(
             "{home} is not deleted: {}; {passed_over} files and directories in it belong to others, or cannot be deleted",
             std::io::Error::from(errno)

@@ -84,4 +84,8 @@ impl BindHooks for LastBind {
         ));
         Ok(())
     }
+
+    fn only_records(&self) -> bool {
+        true
+    }
 }

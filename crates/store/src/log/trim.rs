@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::{
-    FOLLOWER, LogRows, NumberedRow, damaged,
+    LogRows, NumberedRow, damaged,
     recent::{self, Waiting},
 };
 use crate::{
@@ -73,36 +73,6 @@ impl Database {
             is_complete: gone < rows && has_seen_tombstones,
             has_seen_tombstones,
         })
-    }
-
-    /// Deletes the positions of all followers except `names`.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub fn keep_followers(&self, names: &[&str]) -> Result<(), StoreError> {
-        let tables = &self.ground.tables;
-        let gone: Vec<Vec<u8>> = {
-            let txn = self.env.read_txn()?;
-            let mut gone = Vec::new();
-            for row in tables.meta.prefix_iter(&txn, FOLLOWER)? {
-                let (key, _) = row?;
-                let is_kept = names
-                    .iter()
-                    .any(|name| key.strip_prefix(FOLLOWER) == Some(name.as_bytes()));
-                if !is_kept {
-                    gone.push(key.to_vec());
-                }
-            }
-            gone
-        };
-        if gone.is_empty() {
-            return Ok(());
-        }
-        let mut write = self.write()?;
-        for key in gone {
-            tables.meta.delete(&mut write.txn, &key)?;
-        }
-        write.commit()
     }
 }
 
