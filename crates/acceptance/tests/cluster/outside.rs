@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Etcd, Flavor, Server};
 
-use crate::{TOP, assert_equal, configuration, node, person};
+use crate::{TOP, assert_equal, configuration, copies::forget_the_log, node, person};
 
 /// The access log of a server, and words of who follows it.
 const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n\
@@ -55,6 +55,37 @@ fn consumers_of_one_node_go_on_with_another() {
     let etcd = Etcd::start(1).unwrap();
     let mut all: Vec<_> = (0..2).map(|_| node(&etcd, "overlay syncprov\n")).collect();
     assert_go_on_with_another(&mut all, "");
+}
+
+/// They are connected while the database is replaced, and follow the new one.
+#[test]
+fn consumers_of_a_node_that_gets_a_copy_hear_of_what_it_brings() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all: Vec<_> = (0..2).map(|_| node(&etcd, "overlay syncprov\n")).collect();
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    all[0].ldapadd(&person("ann")).unwrap().success().unwrap();
+    assert_equal(&all);
+    all[1].stop().unwrap();
+    let delete = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: delete\n";
+    all[0].ldapadd(&person("bob")).unwrap().success().unwrap();
+    all[0].ldapmodify(delete).unwrap().success().unwrap();
+    forget_the_log(&etcd);
+    all[0].stop().unwrap();
+    all[1].launch().unwrap();
+    all[1].wait_for_log("needs a copy").unwrap();
+    let consumers = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| consumer(flavor, &all[1..], ""));
+    for consumer in &consumers {
+        crate::assert_same_people(consumer, &all[1]);
+    }
+    all[0].launch().unwrap();
+    assert_equal(&all);
+    for consumer in &consumers {
+        crate::assert_same_people(consumer, &all[1]);
+    }
+    all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
+    for consumer in &consumers {
+        crate::assert_same_people(consumer, &all[0]);
+    }
 }
 
 #[test]
