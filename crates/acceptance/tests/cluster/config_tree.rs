@@ -21,8 +21,14 @@ fn prepared(etcd: &Etcd, global: &str, of_database: &str) -> Server {
         "database config\nrootpw secret\ncluster {} timeout=2\ndatabase mdb",
         etcd.urls()
     );
-    let template = Server::people_config(global, of_database).replace("database mdb", &config);
-    in_directory(Server::prepare(Flavor::Ironbark, &template).unwrap())
+    let template = Server::people_config(global, of_database).replacen("database mdb", &config, 1);
+    let server = Server::prepare(Flavor::Ironbark, &template).unwrap();
+    if of_database.contains("/log") {
+        server.layout().make_dir("log").unwrap();
+        let top = "dn: cn=log\nobjectClass: device\ncn: log\n";
+        server.tool(Tool::Add, &["-b", "cn=log"], top).unwrap().success().unwrap();
+    }
+    in_directory(server)
 }
 
 /// The server with a configuration directory in place of its file. It has a database then.
@@ -389,6 +395,56 @@ fn a_consumer_outside_hears_from_any_server_what_another_has_changed() {
         .unwrap();
     let vectors: Vec<_> = all.iter().map(|one| value(one, "cn=config", "contextCSN")).collect();
     assert!(!vectors[0].is_empty() && vectors[0] == vectors[1], "{vectors:?}");
+}
+
+#[test]
+fn changes_of_the_configuration_are_logged_at_every_server() {
+    let etcd = Etcd::start(1).unwrap();
+    let log = "\ndatabase mdb\nsuffix cn=log\nrootdn cn=config\ndirectory {dir}/log\n";
+    let mut all: Vec<_> = (0..2)
+        .map(|_| {
+            let mut server = prepared(&etcd, "", log);
+            server.launch().unwrap();
+            server.wait_for_log("cluster: cn=config: ").unwrap();
+            server
+        })
+        .collect();
+    let overlay = "dn: olcOverlay=accesslog,olcDatabase={0}config,cn=config\nchangetype: add\nobjectClass: \
+                   olcOverlayConfig\nobjectClass: olcAccessLogConfig\nolcOverlay: accesslog\n\
+                   olcAccessLogDB: cn=log\nolcAccessLogOps: writes\n";
+    modify(&all[0], overlay).success().unwrap();
+    let name = "olcOverlay={0}accesslog,olcDatabase={0}config,cn=config";
+    assert_becomes(&all[1], name, "olcOverlay", "{0}accesslog");
+    let logged = |server: &Server| {
+        let found = server.client("ldapsearch", &CONFIG, &["-b", "cn=log", "reqMod=*", "reqMod"], "");
+        found.unwrap().stdout.matches("olcSizeLimit:= ").count()
+    };
+    let assert_logged = |all: &[Server], wanted: usize| {
+        for server in all {
+            let is_so = wait::until(|| (logged(server) == wanted).then_some(()));
+            assert!(is_so.is_some(), "{} {}", logged(server), said(server));
+        }
+    };
+    for number in 0..4 {
+        let limit = format!("{}", 100 + number);
+        modify(&all[number % 2], &replace("olcSizeLimit", &limit))
+            .success()
+            .unwrap();
+    }
+    assert_logged(&all, 4);
+    // One that was away knows what the configuration is, and that its log lacks how it became so.
+    all[1].stop().unwrap();
+    modify(&all[0], &replace("olcSizeLimit", "200")).success().unwrap();
+    all[1].launch().unwrap();
+    assert_becomes(&all[1], "cn=config", "olcSizeLimit", "200");
+    assert_logged(&all[..1], 5);
+    modify(&all[0], &replace("olcSizeLimit", "201")).success().unwrap();
+    assert_logged(&all[..1], 6);
+    let has_last = wait::until(|| (logged(&all[1]) >= 5).then_some(()));
+    assert!(has_last.is_some(), "{}", said(&all[1]));
+    if logged(&all[1]) < 6 {
+        all[1].wait_for_log("begins anew").unwrap();
+    }
 }
 
 #[test]
