@@ -48,6 +48,8 @@ pub struct ChangeRecord {
     /// What overlays remember of the database from this change on, by name, such as the next number of a range. Other
     /// servers of the cluster remember it too.
     pub notes: Vec<(Box<str>, Vec<u8>)>,
+    /// IDs of servers whose CSNs the context vector drops with this change.
+    pub forgotten: Vec<u16>,
 }
 
 impl ChangeRecord {

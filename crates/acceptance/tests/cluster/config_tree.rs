@@ -26,7 +26,11 @@ fn prepared(etcd: &Etcd, global: &str, of_database: &str) -> Server {
     if of_database.contains("/log") {
         server.layout().make_dir("log").unwrap();
         let top = "dn: cn=log\nobjectClass: device\ncn: log\n";
-        server.tool(Tool::Add, &["-b", "cn=log"], top).unwrap().success().unwrap();
+        server
+            .tool(Tool::Add, &["-b", "cn=log"], top)
+            .unwrap()
+            .success()
+            .unwrap();
     }
     in_directory(server)
 }

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Etcd, Flavor, Server};
 
-use crate::{TOP, assert_equal, configuration, copies::forget_the_log, node, person};
+use crate::{TOP, assert_equal, common::succeed, configuration, content, copies::forget_the_log, node, person};
 
 /// The access log of a server, and words of who follows it.
 const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n\
@@ -55,6 +55,28 @@ fn consumers_of_one_node_go_on_with_another() {
     let etcd = Etcd::start(1).unwrap();
     let mut all: Vec<_> = (0..2).map(|_| node(&etcd, "overlay syncprov\n")).collect();
     assert_go_on_with_another(&mut all, "");
+}
+
+/// A server that was there before the cluster, such as a slapd.
+#[test]
+fn a_server_that_is_no_more_is_forgotten_at_all_nodes() {
+    let etcd = Etcd::start(1).unwrap();
+    let config = configuration(&etcd, "overlay syncprov\n");
+    let mut first = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    let obsolete = "o: Example\ncontextCSN: 20200101000000.000000Z#000000#00a#000000";
+    first.slapadd(&TOP.replacen("o: Example", obsolete, 1)).unwrap();
+    first.launch().unwrap();
+    first.ldapadd(&person("ann")).unwrap().success().unwrap();
+    let all = [first, node(&etcd, "overlay syncprov\n")];
+    assert_equal(&all);
+    assert!(content(&all[1]).contains("#00a#"), "{}", content(&all[1]));
+    let options = ["-D", "cn=Manager,dc=example,dc=com", "-w", "secret"];
+    let forget = ["replica", "forget-sid", "10", &all[1].url()];
+    succeed(&[&forget[..], &options].concat());
+    assert_equal(&all);
+    assert!(!content(&all[0]).contains("#00a#"), "{}", content(&all[0]));
+    all[0].ldapadd(&person("bob")).unwrap().success().unwrap();
+    assert_equal(&all);
 }
 
 /// They are connected while the database is replaced, and follow the new one.

@@ -304,12 +304,15 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.controls.has(ControlKind::RelaxRules)
     }
 
-    /// Replaces the context vector. Call it after the effects of the operation: it cannot be undone alone.
+    /// Drops the CSNs of servers from the context vector. Call it after the effects of the operation: it cannot be
+    /// undone alone.
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn replace_context(&mut self, vector: &ContextVector) -> Result<(), OperationError> {
-        Ok(self.transaction.put_context(vector)?)
+    pub(crate) fn forget_servers(&mut self, servers: Vec<u16>) -> Result<(), OperationError> {
+        self.transaction.forget_servers(&servers)?;
+        self.record.forgotten = servers;
+        Ok(())
     }
 
     /// Privileges on an entry that adding, deleting or renaming it needs: `manage` under relaxed rules, as in slapd.

@@ -13,7 +13,8 @@
 //!            text       author
 //!            text       authenticated identity; without it: the author
 //!            list       effects
-//!            sections   byte, of which follow: 1 request, 2 requested changes, 4 cookie, 8 buried, 16 notes
+//!            sections   byte, of which follow: 1 request, 2 requested changes, 4 cookie, 8 buried, 16 notes,
+//!                       32 forgotten
 //! effect     byte       1 2: kind (0 add, 1 modify, 2 rename, 3 delete); 4 internal, 8 silent, 16 with the values that
 //!                       are gone, 32 with entryUUID, 64 with attributes that a follower wants
 //!            16 bytes   entryUUID
@@ -35,6 +36,7 @@
 //! cookie     list of csn
 //! buried     list of 16 bytes, entryUUID
 //! notes      list of: text name, value
+//! forgotten  list of varint, ID of a server
 //! change     byte 1 add, 2 delete, 3 replace; attribute; if marked with 16, and not an add, list of values
 //! attribute  text description, list of values
 //! csn        8 bytes microseconds since 0000-03-01 less 400 years, 3 bytes count, 3 bytes modification, 2 bytes ID
@@ -77,6 +79,8 @@ const HAS_REQUESTED: u8 = 2;
 const HAS_COOKIE: u8 = 4;
 const HAS_BURIED: u8 = 8;
 const HAS_NOTES: u8 = 16;
+const HAS_FORGOTTEN: u8 = 32;
+const ALL_SECTIONS: u8 = 63;
 
 const DELETES_OLD_RDN: u8 = 1;
 const HAS_SUPERIOR: u8 = 2;

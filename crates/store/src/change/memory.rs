@@ -25,6 +25,7 @@ impl ChangeRecord {
             + self.requested.iter().map(of_requested).sum::<usize>()
             + size_of_val(&*self.buried)
             + size_of_val(&*self.cookie)
+            + size_of_val(&*self.forgotten)
             + self
                 .notes
                 .iter()

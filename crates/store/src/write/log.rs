@@ -141,6 +141,7 @@ impl WriteTransaction<'_> {
         for (name, notes) in &record.notes {
             self.put_source(name, notes)?;
         }
+        self.forget_servers(&record.forgotten)?;
         self.take_up(record)?;
         Ok(Applied::Now)
     }
@@ -171,6 +172,24 @@ impl WriteTransaction<'_> {
         let mut vector = self.view().context_vector()?.unwrap_or_default();
         for csn in csns {
             vector.merge(csn);
+        }
+        self.put_context(&vector)
+    }
+
+    /// Drops the CSNs of servers from the context vector, if there is one.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn forget_servers(&mut self, servers: &[u16]) -> Result<(), StoreError> {
+        if servers.is_empty() {
+            return Ok(());
+        }
+        let Some(mut vector) = self.view().context_vector()? else {
+            return Ok(());
+        };
+        for server in servers {
+            vector.forget(*server);
+            self.logged.csns.forget(*server);
         }
         self.put_context(&vector)
     }

@@ -16,8 +16,7 @@ use crate::{
     request::modification::{Modification, ModificationKind},
 };
 
-/// Takes the changes of `contextCSN` out of a request. Returns the vector that they leave; `None`: the request has
-/// none, or the database has no vector of its own.
+/// Takes the changes of `contextCSN` out of a request. Returns the IDs of the servers whose CSNs they delete.
 ///
 /// # Errors
 /// `insufficientAccessRights`, `noSuchAttribute`, `constraintViolation`.
@@ -25,17 +24,18 @@ pub(super) fn take_changes(
     execution: &Execution<'_, '_>,
     dn: &Dn,
     modifications: &mut Vec<Modification>,
-) -> Result<Option<ContextVector>, OperationError> {
+) -> Result<Vec<u16>, OperationError> {
     let known = &execution.configuration.well_known;
     let is_one = |modification: &Modification| modification.description == known.context_csn;
     let is_first = execution.context.suffixes().first() == Some(dn);
     if !is_first || !execution.is_relaxed() || !modifications.iter().any(is_one) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let view = execution.view();
     let Some(mut vector) = view.context_vector()? else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
+    let before: Vec<u16> = vector.iter().map(Csn::server_id).collect();
     let record = write_checks::record_of(view, execution.locate(dn)?)?;
     let check = WriteCheck::on_record(execution.requester(), &record, view);
     if !check.permits(Target::Attribute(&known.context_csn, None), Privileges::MANAGE) {
@@ -44,7 +44,8 @@ pub(super) fn take_changes(
     for modification in modifications.extract_if(.., |modification| is_one(modification)) {
         change(&mut vector, &modification)?;
     }
-    Ok(Some(vector))
+    let has_none = |server: &u16| vector.of_server(*server).is_none();
+    Ok(before.into_iter().filter(has_none).collect())
 }
 
 fn change(vector: &mut ContextVector, modification: &Modification) -> Result<(), ModifyRefusal> {

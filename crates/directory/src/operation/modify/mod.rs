@@ -34,12 +34,10 @@ pub(crate) fn execute(
     modifications: &[Modification],
 ) -> Result<Success, OperationError> {
     let mut modifications = modifications.to_vec();
-    let vector = context_vector::take_changes(execution, dn, &mut modifications)?;
+    let forgotten = context_vector::take_changes(execution, dn, &mut modifications)?;
     modification::check_permitted(execution.schema(), &mut modifications, execution.is_relaxed())?;
     let success = run(execution, dn, modifications)?;
-    if let Some(vector) = vector {
-        execution.replace_context(&vector)?;
-    }
+    execution.forget_servers(forgotten)?;
     Ok(success)
 }
 

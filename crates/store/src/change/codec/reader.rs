@@ -1,9 +1,9 @@
 //! Reading change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_NOTES, HAS_POSITION, HAS_PREDECESSOR,
-    HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN,
-    PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    ALL_SECTIONS, DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_FORGOTTEN, HAS_NOTES,
+    HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN,
+    INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -55,7 +55,7 @@ impl<'r> Reader<'r> {
             record.effects.push(effect);
         }
         if head & HAS_SECTIONS != 0 {
-            let sections = self.flags(HAS_REQUEST | HAS_REQUESTED | HAS_COOKIE | HAS_BURIED | HAS_NOTES)?;
+            let sections = self.flags(ALL_SECTIONS)?;
             if sections & HAS_REQUEST != 0 {
                 record.request = Some(self.request()?);
             }
@@ -70,6 +70,9 @@ impl<'r> Reader<'r> {
             }
             if sections & HAS_NOTES != 0 {
                 record.notes = self.filled_list(|reader| Some((reader.string()?, reader.octets()?)))?;
+            }
+            if sections & HAS_FORGOTTEN != 0 {
+                record.forgotten = self.filled_list(|reader| u16::try_from(reader.number()?).ok())?;
             }
         }
         Some(record)

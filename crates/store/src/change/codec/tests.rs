@@ -116,10 +116,15 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
         (
             proptest::collection::vec(any::<[u8; 16]>(), 0..3),
             proptest::collection::vec((text(), proptest::collection::vec(any::<u8>(), 0..20)), 0..3),
+            proptest::collection::vec(any::<u16>(), 0..3),
         ),
     );
     (head, who, rest).prop_map(
-        move |(head, (author, authenticated, kind), (request, effects, requested, cookie, (buried, notes)))| {
+        move |(
+            head,
+            (author, authenticated, kind),
+            (request, effects, requested, cookie, (buried, notes, forgotten)),
+        )| {
             let ([generation, sequence], predecessor, csn, via, unix_micros) = head;
             ChangeRecord {
                 position: Position { generation, sequence },
@@ -136,6 +141,7 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
                 cookie,
                 buried,
                 notes,
+                forgotten,
             }
         },
     )

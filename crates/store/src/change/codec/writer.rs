@@ -1,9 +1,9 @@
 //! Writing change records.
 
 use super::{
-    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_NOTES, HAS_POSITION, HAS_PREDECESSOR,
-    HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN,
-    PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_FORGOTTEN, HAS_NOTES, HAS_POSITION,
+    HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL,
+    LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -57,6 +57,7 @@ impl<'w> Writer<'w> {
             (!record.cookie.is_empty(), HAS_COOKIE),
             (!record.buried.is_empty(), HAS_BURIED),
             (!record.notes.is_empty(), HAS_NOTES),
+            (!record.forgotten.is_empty(), HAS_FORGOTTEN),
         ]);
         let kind = match record.kind {
             ChangeKind::Add => 0,
@@ -126,6 +127,9 @@ impl<'w> Writer<'w> {
                 writer.text(name);
                 writer.value(notes);
             });
+        }
+        if !record.forgotten.is_empty() {
+            self.list(&record.forgotten, |writer, server| writer.number(u64::from(*server)));
         }
     }
 
