@@ -18,6 +18,7 @@ mod joining;
 mod links;
 mod outside;
 mod overlays;
+mod overlays_together;
 mod reads;
 mod secure;
 mod status;
