@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::Seat;
 use ironbark_runtime::Clock;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Duration, sleep};
@@ -13,8 +12,7 @@ use crate::{
         Etcd, Failure,
         json::{Octets, Operation, RangeRequest, Txn},
     },
-    keys::Keys,
-    log::Shared,
+    membership::{Membership, own_name},
     place,
 };
 
@@ -51,21 +49,19 @@ impl Announced {
 
 /// The part of a session that tells. It also wakes a writer that is behind.
 pub(crate) struct Announcer {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) name: String,
-    pub(crate) seat: Seat,
+    pub(crate) member: Arc<Membership>,
 }
 
 impl Announcer {
     /// Tells for ever.
-    pub(crate) async fn serve(self, mut etcd: Etcd) {
+    pub(crate) async fn serve(self) {
+        let mut etcd = self.member.etcd();
         let clock = Clock::system();
         let mut told = Announced::default();
         loop {
-            let (status, place) = (self.shared.status(""), self.shared.place());
+            let (status, place) = (self.member.shared.status(""), self.member.shared.place());
             let now = Announced {
-                name: self.name.clone(),
+                name: own_name(),
                 position: place.position.sequence,
                 chain: place::chain_text(&place),
                 is_ready: status.is_ready,
@@ -74,7 +70,7 @@ impl Announcer {
             };
             if status.position < status.end {
                 // What could not be applied, because the disk was full, may be by now.
-                self.seat.call();
+                self.member.seat.call();
             }
             // An etcd that does not answer is told of by others.
             if now.is_due(&told) && self.tell(&mut etcd, &now, told.at == 0).await.is_ok() {
@@ -86,10 +82,13 @@ impl Announcer {
 
     async fn tell(&self, etcd: &mut Etcd, now: &Announced, is_first: bool) -> Result<(), Failure> {
         let text = serde_json::to_vec(now).unwrap_or_default();
-        let mut success = vec![Operation::put(&self.keys.node(self.shared.id), Octets(text))];
+        let mut success = vec![Operation::put(
+            &self.member.keys.node(self.member.shared.id),
+            Octets(text),
+        )];
         if is_first {
             let all = etcd
-                .range(&RangeRequest::from(&self.keys.node, &self.keys.node, 0))
+                .range(&RangeRequest::from(&self.member.keys.node, &self.member.keys.node, 0))
                 .await?;
             let is_old = |value: &[u8]| {
                 serde_json::from_slice(value).is_ok_and(|other: Announced| now.at - other.at > FORGOTTEN_S)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{Append, Seat};
+use ironbark_directory::Append;
 use ironbark_runtime::Clock;
 use ironbark_store::LogPlace;
 use tokio::{
@@ -17,8 +17,8 @@ use crate::{
         Etcd, Failure,
         json::{Compare, KeyValue, Octets, Operation, RangeRequest, Txn},
     },
-    keys::Keys,
-    log::{AppendOrder, Order, ServerId, Shared},
+    log::{AppendOrder, Order, ServerId},
+    membership::Membership,
     place,
 };
 
@@ -29,9 +29,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 
 /// The part of a session that appends.
 pub(crate) struct Appender {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) seat: Seat,
+    pub(crate) member: Arc<Membership>,
     pub(crate) etcd: Etcd,
     pub(crate) clock: Clock,
     pub(crate) place_in_line: PlaceInLine,
@@ -64,11 +62,11 @@ impl Appender {
                 }
             };
             if !order.batch.is_empty() {
-                self.shared.go_slowly().await;
+                self.member.shared.go_slowly().await;
             }
             let end = self.append(&order).await;
             if !order.batch.is_empty() {
-                self.shared.count(end);
+                self.member.shared.count(end);
             }
             // The writer may have given up.
             let _ = order.reply.send(end);
@@ -90,7 +88,7 @@ impl Appender {
                 Attempt::Ended(end) => return end,
                 Attempt::Again(failure) => failure,
             };
-            self.shared.count_failure();
+            self.member.shared.count_failure();
             was_sent |= failure.was_sent;
             let waited = self.clock.monotonic().saturating_since(begun);
             if waited + AGAIN > order.patience {
@@ -106,11 +104,11 @@ impl Appender {
     async fn end(&mut self, patience: Duration) -> Option<LogPlace> {
         let begun = self.clock.monotonic();
         loop {
-            let next = self.keys.batch(self.shared.place().position.sequence + 1);
+            let next = self.member.keys.batch(self.member.shared.place().position.sequence + 1);
             let txn = Txn {
                 success: vec![
-                    Operation::Range(RangeRequest::one(&self.keys.tail)),
-                    Operation::Range(RangeRequest::from(&next, &self.keys.log, WITH_REFUSAL)),
+                    Operation::Range(RangeRequest::one(&self.member.keys.tail)),
+                    Operation::Range(RangeRequest::from(&next, &self.member.keys.log, WITH_REFUSAL)),
                 ],
                 ..Txn::default()
             };
@@ -118,14 +116,17 @@ impl Appender {
             let end = found.range(0).first().and_then(|pair| place::read(&pair.value.0));
             if let Some(end) = end {
                 for pair in found.range(1) {
-                    if deliver(&self.keys, &self.shared, &mut self.etcd, pair).await.is_err() {
+                    if deliver(&self.member.keys, &self.member.shared, &mut self.etcd, pair)
+                        .await
+                        .is_err()
+                    {
                         break;
                     }
                 }
-                self.shared.reaches(end.position.sequence);
+                self.member.shared.reaches(end.position.sequence);
                 return Some(end);
             }
-            self.shared.count_failure();
+            self.member.shared.count_failure();
             if self.clock.monotonic().saturating_since(begun) + AGAIN > patience {
                 return None;
             }
@@ -134,7 +135,7 @@ impl Appender {
     }
 
     async fn attempt(&mut self, order: &AppendOrder, was_sent: bool) -> Attempt {
-        let absent = self.shared.absent();
+        let absent = self.member.shared.absent();
         let mut value = entry::encode(order.place.chain, Content::Whole(&order.batch));
         if order.batch.len() > PART {
             match self.put_parts(order).await {
@@ -148,7 +149,7 @@ impl Appender {
                 }
             }
         }
-        let (keys, first) = (&self.keys, order.place.position.sequence + 1);
+        let (keys, first) = (&self.member.keys, order.place.position.sequence + 1);
         let behind = order.place.behind(&order.batch, order.last);
         let log = keys.batch(first);
         let (own, next) = (self.wanted(0), self.wanted(1));
@@ -180,26 +181,30 @@ impl Appender {
                 number: self.place_in_line.number + 1,
                 is_held: order.has_more,
             };
-            self.shared
-                .come_before(self.servers(answer.range(0), Some(self.shared.id)));
-            self.shared.forgotten(&absent);
+            self.member
+                .shared
+                .come_before(self.servers(answer.range(0), Some(self.member.shared.id)));
+            self.member.shared.forgotten(&absent);
             return Attempt::Ended(Append::Committed);
         }
         self.place_in_line.is_held = true;
         let batches = answer.range(0).to_vec();
-        self.shared
-            .come_before(self.servers(answer.range(1), Some(self.shared.id)));
+        self.member
+            .shared
+            .come_before(self.servers(answer.range(1), Some(self.member.shared.id)));
         Attempt::Ended(self.refused(order, &batches, was_sent).await)
     }
 
     /// The key of this server's place among those that wait, or of one of the next.
     fn wanted(&self, further: u64) -> String {
-        self.keys.want(self.shared.id, self.place_in_line.number + further)
+        self.member
+            .keys
+            .want(self.member.shared.id, self.place_in_line.number + further)
     }
 
     /// Whether the place is still the end of the log.
     async fn confirm(&mut self, order: &AppendOrder) -> Attempt {
-        let keys = &self.keys;
+        let keys = &self.member.keys;
         let next = keys.batch(order.place.position.sequence + 1);
         let leaves = self.place_in_line.is_held.then(|| Operation::delete(&self.wanted(0)));
         let txn = Txn {
@@ -222,7 +227,7 @@ impl Appender {
 
     /// Another batch is behind the place, or an earlier attempt of the same one.
     async fn refused(&mut self, order: &AppendOrder, batches: &[KeyValue], was_sent: bool) -> Append {
-        let first = self.keys.batch(order.place.position.sequence + 1);
+        let first = self.member.keys.batch(order.place.position.sequence + 1);
         let own = entry::mark(&order.batch);
         let at_place = batches.first().filter(|pair| pair.key.0 == first.as_bytes());
         let found = at_place.and_then(|pair| match entry::read(&pair.value.0)?.1 {
@@ -234,11 +239,14 @@ impl Appender {
         }
         for pair in batches {
             // What does not come here comes by the watch.
-            if deliver(&self.keys, &self.shared, &mut self.etcd, pair).await.is_err() {
+            if deliver(&self.member.keys, &self.member.shared, &mut self.etcd, pair)
+                .await
+                .is_err()
+            {
                 break;
             }
         }
-        self.seat.call();
+        self.member.seat.call();
         if at_place.is_some() {
             return Append::Overtaken;
         }
@@ -248,7 +256,7 @@ impl Appender {
 
     async fn put_parts(&mut self, order: &AppendOrder) -> Result<Content<'static>, Failure> {
         let mark = entry::mark(&order.batch).unwrap_or_default();
-        let base = self.keys.parts(order.place.position.sequence + 1, mark);
+        let base = self.member.keys.parts(order.place.position.sequence + 1, mark);
         let mut count = 0;
         for part in order.batch.chunks(PART) {
             let txn = Txn {
@@ -263,10 +271,10 @@ impl Appender {
 
     /// The servers that wait, before `last`.
     fn servers(&self, keys: &[KeyValue], last: Option<ServerId>) -> Vec<ServerId> {
-        let servers = keys.iter().filter_map(|pair| self.keys.server(&pair.key.0));
+        let servers = keys.iter().filter_map(|pair| self.member.keys.server(&pair.key.0));
         servers
             .take_while(|server| Some(*server) != last)
-            .filter(|server| *server != self.shared.id)
+            .filter(|server| *server != self.member.shared.id)
             .collect()
     }
 }

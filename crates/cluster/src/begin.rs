@@ -12,9 +12,8 @@ use crate::{
         Etcd, Failure,
         json::{Compare, Operation, RangeRequest, Txn},
     },
-    keys::Keys,
+    keys::{FORMAT, Keys},
     place,
-    session::FORMAT,
 };
 
 /// A server that has told something within so many seconds may be running.

@@ -5,12 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use ironbark_runtime::{Clock, MonotonicTime};
 use tokio::time::sleep;
 
-use crate::{
-    etcd::{Etcd, json::RangeRequest},
-    keys::Keys,
-    log::Shared,
-    place,
-};
+use crate::{etcd::json::RangeRequest, membership::Membership, place};
 
 /// The end of the log is read so many times while the database becomes too old.
 const LOOKS: u32 = 4;
@@ -21,34 +16,33 @@ const MOST: usize = 64;
 
 /// The part of a session that watches the age.
 pub(crate) struct Freshness {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    /// How old the database may be. `None`: nobody asks.
-    pub(crate) age: Option<Duration>,
+    pub(crate) member: Arc<Membership>,
 }
 
 impl Freshness {
     /// Watches for ever.
-    pub(crate) async fn serve(self, mut etcd: Etcd) {
-        let Some(age) = self.age else { return };
+    pub(crate) async fn serve(self) {
+        // Otherwise nobody asks.
+        let Some(age) = self.member.config.age else { return };
+        let mut etcd = self.member.etcd();
         let interval = (age / LOOKS).clamp(INTERVAL.1, INTERVAL.0);
         let clock = Clock::system();
         let mut looks: VecDeque<(MonotonicTime, u64)> = VecDeque::new();
         loop {
             let begun = clock.monotonic();
             // A majority of etcd confirms what this reads.
-            if let Ok(found) = etcd.range(&RangeRequest::one(&self.keys.tail)).await
+            if let Ok(found) = etcd.range(&RangeRequest::one(&self.member.keys.tail)).await
                 && let Some(end) = found.kvs.first().and_then(|pair| place::read(&pair.value.0))
-                && self.shared.follows(end.position.generation)
+                && self.member.shared.follows(end.position.generation)
                 && looks.len() < MOST
             {
                 looks.push_back((begun, end.position.sequence));
             }
-            let has = self.shared.place().position.sequence;
+            let has = self.member.shared.place().position.sequence;
             while let Some((at, last)) = looks.front()
                 && *last <= has
             {
-                self.shared.set_fresh(*at);
+                self.member.shared.set_fresh(*at);
                 looks.pop_front();
             }
             sleep(interval).await;

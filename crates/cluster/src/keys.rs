@@ -2,6 +2,9 @@
 
 use crate::log::ServerId;
 
+/// The version of batches and places that this program reads and writes.
+pub(crate) const FORMAT: &str = "1";
+
 /// The names of the keys of one database.
 pub(crate) struct Keys {
     /// The end of the log.

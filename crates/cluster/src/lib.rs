@@ -27,6 +27,7 @@ mod etcd;
 mod freshness;
 mod keys;
 mod log;
+mod membership;
 mod nodes;
 mod overview;
 mod place;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Closed, NamingContext, Seat};
-use ironbark_runtime::{Clock, process::host_name};
+use ironbark_runtime::Clock;
 use ironbark_store::LogPlace;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -19,46 +19,35 @@ use crate::{
     deliver::{Stop, deliver},
     entry,
     etcd::{
-        Etcd, Failure, Token, Watch,
+        Etcd, Failure, Watch,
         json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, Watched, behind},
     },
     freshness::Freshness,
-    keys::Keys,
+    keys::FORMAT,
     log::{Log, Order, ServerId, Shared},
+    membership::{Failures, Membership},
     place,
     trim::Trimmer,
 };
 
-/// Keys of the log that are read at once.
-const PAGE: i64 = 64;
-/// How often a batch is sent while its write waits. A member of etcd without a leader says nothing for long.
-pub(crate) const TRIES: u32 = 8;
-/// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
-/// the member of etcd have no leader.
-pub(crate) const SILENCE: Duration = Duration::from_secs(2);
-/// The first and the longest wait before etcd is tried again.
-pub(crate) const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-
-/// A session.
-pub(crate) struct Session {
-    suffix: String,
-    keys: Arc<Keys>,
-    config: Arc<ClusterConfig>,
-    shared: Arc<Shared>,
-    seat: Seat,
-    /// Whether the database was of a log when the session began.
-    belongs: bool,
-    token: Token,
-    context: Arc<NamingContext>,
-    host: Arc<dyn Host>,
-}
-
-/// The version of batches and places that this program reads and writes.
-pub(crate) const FORMAT: &str = "1";
 /// The longest wait before a copy is asked for again.
 const COPY_AGAIN: Duration = Duration::from_mins(1);
 /// How often a server that waits for a copy looks whether it needs one.
 const LOOK: Duration = Duration::from_secs(2);
+/// Keys of the log that are read at once.
+const PAGE: i64 = 64;
+/// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
+/// the member of etcd have no leader.
+pub(crate) const SILENCE: Duration = Duration::from_secs(2);
+
+/// A session.
+pub(crate) struct Session {
+    member: Arc<Membership>,
+    /// Whether the database was of a log when the session began.
+    belongs: bool,
+    context: Arc<NamingContext>,
+    host: Arc<dyn Host>,
+}
 
 impl Session {
     /// A session for a database that is at `place`.
@@ -71,13 +60,8 @@ impl Session {
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
         Self {
-            suffix: suffix.to_owned(),
-            keys: Arc::new(Keys::of(&config.prefix, suffix)),
-            shared: Arc::new(Shared::new(id, config.timeout, place)),
-            config,
-            seat,
+            member: Arc::new(Membership::new(suffix, config, id, place, seat)),
             belongs,
-            token: Token::default(),
             context,
             host,
         }
@@ -85,100 +69,59 @@ impl Session {
 
     /// What is known of the log.
     pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+        Arc::clone(&self.member.shared)
     }
 
     /// Serves until it is dropped.
     pub(crate) async fn run(self) {
         let (orders, receiver): (UnboundedSender<Order>, UnboundedReceiver<Order>) = unbounded_channel();
-        self.seat.take_log(Some(Box::new(Log {
-            shared: Arc::clone(&self.shared),
+        self.member.seat.take_log(Some(Box::new(Log {
+            shared: Arc::clone(&self.member.shared),
             orders,
         })));
-        let leaves = Leave(self.seat.clone());
+        let leaves = Leave(self.member.seat.clone());
+        let member = || Arc::clone(&self.member);
         let appender = Appender {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            seat: self.seat.clone(),
-            etcd: self.etcd().with_attempts_of(self.config.timeout / TRIES),
+            member: member(),
+            etcd: self.member.impatient_etcd(),
             clock: Clock::system(),
             place_in_line: PlaceInLine::default(),
         };
-        let trimmer = Trimmer {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            config: Arc::clone(&self.config),
-            suffix: self.suffix.clone(),
-        };
-        let announcer = Announcer {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            name: own_name(),
-            seat: self.seat.clone(),
-        };
+        let context = Arc::clone(&self.context);
         let donor = Donor {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            suffix: self.suffix.clone(),
-            context: Arc::clone(&self.context),
-        };
-        let freshness = Freshness {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            age: self.config.age,
+            member: member(),
+            context,
         };
         tokio::join!(
             self.follow_for_ever(),
             appender.serve(receiver),
-            trimmer.serve(self.etcd()),
-            announcer.serve(self.etcd()),
-            donor.serve(self.etcd()),
-            freshness.serve(self.etcd())
+            Trimmer { member: member() }.serve(),
+            Announcer { member: member() }.serve(),
+            donor.serve(),
+            Freshness { member: member() }.serve()
         );
         drop(leaves);
     }
 
     async fn follow_for_ever(&self) {
-        let (mut wait, mut said) = (AGAIN.0, String::new());
-        let (mut etcd, clock) = (self.etcd(), Clock::system());
+        let (mut etcd, mut failures) = (self.member.etcd(), Failures::of(&self.member));
         loop {
-            let begun = clock.monotonic();
+            failures.begin();
             let Err(stop) = self.follow(&mut etcd).await;
-            let text = match stop {
-                Stop::Failure(failure) => format!("{}: {failure}", etcd.member()),
+            match stop {
+                Stop::Failure(failure) => failures.wait(format!("{}: {failure}", etcd.member())).await,
                 Stop::Closed(closed, why) => {
-                    self.shared.close(closed);
-                    why
+                    self.member.shared.close(closed);
+                    failures.wait(why).await;
                 }
                 Stop::TooOld(end, why) => {
-                    self.shared.close(Closed::TooOld);
-                    self.say(&mut said, why);
-                    match self.copy_or_log(&mut etcd, end).await {
-                        Ok(()) => continue,
-                        Err(why) => {
-                            wait = (wait * 8).min(COPY_AGAIN);
-                            format!("no copy: {why}")
-                        }
+                    self.member.shared.close(Closed::TooOld);
+                    failures.say(why);
+                    if let Err(why) = self.copy_or_log(&mut etcd, end).await {
+                        failures.wait_longer(format!("no copy: {why}"), COPY_AGAIN).await;
                     }
                 }
-            };
-            self.say(&mut said, text);
-            if clock.monotonic().saturating_since(begun) > AGAIN.1 {
-                wait = AGAIN.0;
             }
-            sleep(wait).await;
-            wait = (wait * 2).min(AGAIN.1);
-        }
-    }
-
-    fn etcd(&self) -> Etcd {
-        Etcd::new(Arc::clone(&self.config)).sharing(&self.token)
-    }
-
-    fn say(&self, said: &mut String, text: String) {
-        if text != *said {
-            tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
-            *said = text;
         }
     }
 
@@ -190,7 +133,7 @@ impl Session {
             tokio::select! {
                 copied = &mut copy => return copied,
                 () = sleep(LOOK) => {
-                    let comes = self.shared.status("").copied.is_some();
+                    let comes = self.member.shared.status("").copied.is_some();
                     if !comes && self.log_has_next(etcd).await.unwrap_or(false) {
                         return Ok(());
                     }
@@ -202,10 +145,10 @@ impl Session {
     /// Whether the log has what the database lacks.
     async fn log_has_next(&self, etcd: &mut Etcd) -> Result<bool, Stop> {
         // Before the log is asked: the writer goes on.
-        let place = self.shared.place();
+        let place = self.member.shared.place();
         let (tail, _) = self.tail(etcd).await?;
         Self::check(&place, &tail)?;
-        let next = self.keys.batch(place.position.sequence + 1);
+        let next = self.member.keys.batch(place.position.sequence + 1);
         let found = etcd.range(&RangeRequest::one(&next)).await?;
         let made_for = found.kvs.first().and_then(|pair| entry::read(&pair.value.0));
         Ok(tail == place || made_for.is_some_and(|(chain, _)| chain == place.chain))
@@ -213,11 +156,7 @@ impl Session {
 
     fn fetcher(&self) -> Fetcher {
         Fetcher {
-            keys: Arc::clone(&self.keys),
-            shared: Arc::clone(&self.shared),
-            config: Arc::clone(&self.config),
-            suffix: self.suffix.clone(),
-            name: own_name(),
+            member: Arc::clone(&self.member),
             context: Arc::clone(&self.context),
             host: Arc::clone(&self.host),
         }
@@ -226,22 +165,22 @@ impl Session {
     /// Reads the log, and then what comes.
     async fn follow(&self, etcd: &mut Etcd) -> Result<std::convert::Infallible, Stop> {
         // Before the log is asked: the writer goes on, and may be behind what is read here.
-        let place = self.shared.place();
+        let place = self.member.shared.place();
         let (tail, revision) = self.tail(etcd).await?;
         Self::check(&place, &tail)?;
         self.read(etcd, &tail).await?;
         let mut watch = etcd
             .watch(WatchCreate {
-                key: Octets::from(&self.keys.log),
-                range_end: behind(&self.keys.log),
+                key: Octets::from(&self.member.keys.log),
+                range_end: behind(&self.member.keys.log),
                 start_revision: Number(revision + 1),
                 progress_notify: true,
             })
             .await?;
-        self.shared.joined(&tail);
-        self.seat.call();
-        tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.suffix, tail.position.sequence);
-        let (mut parts, mut heard) = (self.etcd(), tail.position.sequence);
+        self.member.shared.joined(&tail);
+        self.member.seat.call();
+        tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.member.suffix, tail.position.sequence);
+        let (mut parts, mut heard) = (self.member.etcd(), tail.position.sequence);
         loop {
             heard = self.take_next(&mut watch, &mut parts, heard).await?;
         }
@@ -249,8 +188,8 @@ impl Session {
 
     /// Takes what a watch says next. `heard` is the last change that it has told of; that is returned.
     async fn take_next(&self, watch: &mut Watch, parts: &mut Etcd, mut heard: u64) -> Result<u64, Stop> {
-        while self.shared.is_full() {
-            self.shared.room.notified().await;
+        while self.member.shared.is_full() {
+            self.member.shared.room.notified().await;
         }
         let watched = self.watched(watch, parts, heard).await?;
         if watched.canceled {
@@ -259,12 +198,12 @@ impl Session {
         }
         let mut any = false;
         for event in watched.events.iter().filter(|event| event.kind != "DELETE") {
-            let (last, is_news) = deliver(&self.keys, &self.shared, parts, &event.kv).await?;
+            let (last, is_news) = deliver(&self.member.keys, &self.member.shared, parts, &event.kv).await?;
             heard = last;
             any |= is_news;
         }
         if any {
-            self.seat.call();
+            self.member.seat.call();
         }
         Ok(heard)
     }
@@ -282,7 +221,7 @@ impl Session {
                 return Err(Failure { was_sent: true, why }.into());
             }
             // If no member answers, no change can be missed.
-            let tail = asked.range(&RangeRequest::one(&self.keys.tail)).await;
+            let tail = asked.range(&RangeRequest::one(&self.member.keys.tail)).await;
             let tail = tail.ok().and_then(|found| place::read(&found.kvs.first()?.value.0));
             end = tail.map_or(0, |tail| tail.position.sequence);
         }
@@ -291,11 +230,11 @@ impl Session {
     /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this
     /// database.
     async fn tail(&self, etcd: &mut Etcd) -> Result<(LogPlace, i64), Stop> {
-        let found = etcd.range(&RangeRequest::one(&self.keys.tail)).await?;
+        let found = etcd.range(&RangeRequest::one(&self.member.keys.tail)).await?;
         if let Some(pair) = found.kvs.first() {
             let tail = place::read(&pair.value.0)
-                .ok_or_else(|| Stop::Closed(Closed::Diverged, format!("{} is malformed", self.keys.tail)))?;
-            let format = etcd.range(&RangeRequest::one(&self.keys.format)).await?;
+                .ok_or_else(|| Stop::Closed(Closed::Diverged, format!("{} is malformed", self.member.keys.tail)))?;
+            let format = etcd.range(&RangeRequest::one(&self.member.keys.format)).await?;
             if let Some(other) = format.kvs.first().filter(|pair| pair.value.0 != FORMAT.as_bytes()) {
                 let other = String::from_utf8_lossy(&other.value.0).into_owned();
                 let why = format!("the log has version {other}, and this program knows {FORMAT} alone: upgrade it");
@@ -303,20 +242,20 @@ impl Session {
             }
             return Ok((tail, found.header.revision.0));
         }
-        let place = self.shared.place();
-        if !place.is_empty() && (self.belongs || self.shared.was_joined()) {
+        let place = self.member.shared.place();
+        if !place.is_empty() && (self.belongs || self.member.shared.was_joined()) {
             return Err(diverged(
                 "etcd has no log, though the database has changes of one: etcd has lost its data, or a backup was \
                  restored; `ironbark cluster begin` begins a new one with this database",
             ));
         }
         let txn = Txn {
-            compare: vec![Compare::absent(&self.keys.tail)],
-            success: beginning(&self.keys, &place)?.into(),
+            compare: vec![Compare::absent(&self.member.keys.tail)],
+            success: beginning(&self.member.keys, &place)?.into(),
             failure: vec![],
         };
         if etcd.txn(&txn).await?.succeeded {
-            tracing::info!(target: "any", "cluster: {}: a new log begins with this database", self.suffix);
+            tracing::info!(target: "any", "cluster: {}: a new log begins with this database", self.member.suffix);
         }
         // Another server may have begun it.
         Box::pin(self.tail(etcd)).await
@@ -324,15 +263,15 @@ impl Session {
 
     /// Reads the batches that the database lacks.
     async fn read(&self, etcd: &mut Etcd, tail: &LogPlace) -> Result<(), Stop> {
-        let place = self.shared.place();
+        let place = self.member.shared.place();
         let mut next = place.position.sequence + 1;
         while next <= tail.position.sequence {
-            while self.shared.is_full() {
-                self.shared.room.notified().await;
+            while self.member.shared.is_full() {
+                self.member.shared.room.notified().await;
             }
-            let page = RangeRequest::from(&self.keys.batch(next), &self.keys.log, PAGE);
+            let page = RangeRequest::from(&self.member.keys.batch(next), &self.member.keys.log, PAGE);
             let page = etcd.range(&page).await?;
-            let number = |pair: Option<&KeyValue>| pair.and_then(|pair| self.keys.number(&pair.key.0));
+            let number = |pair: Option<&KeyValue>| pair.and_then(|pair| self.member.keys.number(&pair.key.0));
             let (first, last) = (number(page.kvs.first()), number(page.kvs.last()));
             let is_next = next > place.position.sequence + 1 || first == Some(next);
             let Some(last) = last.filter(|_| is_next) else {
@@ -344,9 +283,9 @@ impl Session {
                 return Err(other_history(&place, tail));
             }
             for pair in &page.kvs {
-                deliver(&self.keys, &self.shared, etcd, pair).await?;
+                deliver(&self.member.keys, &self.member.shared, etcd, pair).await?;
             }
-            self.seat.call();
+            self.member.seat.call();
             next = last + 1;
             if !page.more {
                 break;
@@ -394,11 +333,6 @@ fn too_old(place: &LogPlace, tail: &LogPlace) -> Stop {
     }
     let why = format!("{why}; it has entries of its own, and is not replaced: move it away, or restore a copy");
     Stop::Closed(Closed::TooOld, why)
-}
-
-/// This server, for people.
-pub(crate) fn own_name() -> String {
-    format!("{}[{}]", host_name(), std::process::id())
 }
 
 /// Takes the log from the writer when the session ends.

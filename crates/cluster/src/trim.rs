@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use ironbark_config::cluster::ClusterConfig;
 use tokio::time::{Duration, sleep};
 
 use crate::{
@@ -12,8 +11,7 @@ use crate::{
         Etcd, Failure,
         json::{Compare, Operation, RangeRequest, Txn},
     },
-    keys::Keys,
-    log::Shared,
+    membership::Membership,
 };
 
 /// The time between two looks at the room that etcd takes.
@@ -35,23 +33,21 @@ struct Looked {
 
 /// The part of a session that deletes old batches.
 pub(crate) struct Trimmer {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) config: Arc<ClusterConfig>,
-    pub(crate) suffix: String,
+    pub(crate) member: Arc<Membership>,
 }
 
 impl Trimmer {
     /// Trims for ever.
-    pub(crate) async fn serve(self, mut etcd: Etcd) {
+    pub(crate) async fn serve(self) {
+        let mut etcd = self.member.etcd();
         let mut before = Looked::default();
         loop {
             sleep(INTERVAL).await;
-            if !self.shared.is_joined() {
+            if !self.member.shared.is_joined() {
                 continue;
             }
             if let Err(failure) = self.look(&mut etcd, &mut before).await {
-                tracing::debug!(target: "any", "cluster: {}: trimming: {failure}", self.suffix);
+                tracing::debug!(target: "any", "cluster: {}: trimming: {failure}", self.member.suffix);
             }
         }
     }
@@ -62,7 +58,7 @@ impl Trimmer {
     /// What was deleted takes room until etcd has forgotten it, and shows that with some of the writes after it. Until
     /// then the log is not cut again: several servers look, and would leave nothing.
     async fn look(&self, etcd: &mut Etcd, before: &mut Looked) -> Result<(), Failure> {
-        let cut = etcd.range(&RangeRequest::one(&self.keys.cut)).await?;
+        let cut = etcd.range(&RangeRequest::one(&self.member.keys.cut)).await?;
         let cut = cut.kvs.into_iter().next();
         let status = etcd.status().await?;
         let now = status.header.revision.0;
@@ -73,7 +69,7 @@ impl Trimmer {
         let former = before.revision.replace(now);
         let in_use = u64::try_from(status.in_use.0).unwrap_or(0);
         self.slow_down(in_use);
-        let Some(former) = former.filter(|_| in_use > self.config.room) else {
+        let Some(former) = former.filter(|_| in_use > self.member.config.room) else {
             return Ok(());
         };
         let of_cut = cut.as_ref().map_or(0, |cut| cut.mod_revision.0);
@@ -90,10 +86,10 @@ impl Trimmer {
     /// Lets writes wait when cutting is not enough: something else fills etcd, or it is written faster than etcd
     /// forgets. At its quota etcd would refuse everything, cuts as well.
     fn slow_down(&self, in_use: u64) {
-        let room = self.config.room;
+        let room = self.member.config.room;
         let is_tight = in_use > room.saturating_add(room / 2);
-        if self.shared.set_tight(is_tight) != is_tight {
-            let (suffix, mib) = (&self.suffix, in_use >> 20);
+        if self.member.shared.set_tight(is_tight) != is_tight {
+            let (suffix, mib) = (&self.member.suffix, in_use >> 20);
             if is_tight {
                 tracing::warn!(
                     target: "any",
@@ -110,11 +106,11 @@ impl Trimmer {
     }
 
     async fn cut(&self, etcd: &mut Etcd, cut: Option<Vec<u8>>) -> Result<(), Failure> {
-        let first = RangeRequest::from(&self.keys.log, &self.keys.log, 1);
+        let first = RangeRequest::from(&self.member.keys.log, &self.member.keys.log, 1);
         let found = etcd.range(&first).await?;
-        let first = found.kvs.first().and_then(|pair| self.keys.number(&pair.key.0));
+        let first = found.kvs.first().and_then(|pair| self.member.keys.number(&pair.key.0));
         // This server has on its disk what is deleted.
-        let (Some(first), last) = (first, self.shared.kept()) else {
+        let (Some(first), last) = (first, self.member.shared.kept()) else {
             return Ok(());
         };
         let keep = first + last.saturating_sub(first) / 2;
@@ -122,21 +118,21 @@ impl Trimmer {
             return Ok(());
         }
         let compare = match &cut {
-            None => Compare::absent(&self.keys.cut),
-            Some(known) => Compare::value(&self.keys.cut, known),
+            None => Compare::absent(&self.member.keys.cut),
+            Some(known) => Compare::value(&self.member.keys.cut, known),
         };
-        let (parts, parts_end) = self.keys.parts_before(keep);
+        let (parts, parts_end) = self.member.keys.parts_before(keep);
         let txn = Txn {
             compare: vec![compare],
             success: vec![
-                Operation::delete_range(&self.keys.log, &self.keys.batch(keep)),
+                Operation::delete_range(&self.member.keys.log, &self.member.keys.batch(keep)),
                 Operation::delete_range(&parts, &parts_end),
-                Operation::put(&self.keys.cut, &(keep - 1).to_string()),
+                Operation::put(&self.member.keys.cut, &(keep - 1).to_string()),
             ],
             failure: Vec::new(),
         };
         if etcd.txn(&txn).await?.succeeded {
-            tracing::info!(target: "any", "cluster: {}: the log in etcd begins behind change {}", self.suffix, keep - 1);
+            tracing::info!(target: "any", "cluster: {}: the log in etcd begins behind change {}", self.member.suffix, keep - 1);
         }
         Ok(())
     }

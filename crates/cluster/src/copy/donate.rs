@@ -20,8 +20,7 @@ use super::{
 };
 use crate::{
     etcd::{Etcd, Failure, json::RangeRequest},
-    keys::Keys,
-    log::Shared,
+    membership::Membership,
 };
 
 /// How often it looks whether a server asks.
@@ -29,30 +28,29 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The part of a session that sends copies.
 pub(crate) struct Donor {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) suffix: String,
+    pub(crate) member: Arc<Membership>,
     pub(crate) context: Arc<NamingContext>,
 }
 
 impl Donor {
     /// Sends copies for ever.
-    pub(crate) async fn serve(self, mut etcd: Etcd) {
+    pub(crate) async fn serve(self) {
+        let mut etcd = self.member.etcd();
         // Requests that were answered, or could not be, by key and revision.
         let mut seen = Vec::new();
         loop {
             sleep(INTERVAL).await;
-            if self.shared.is_complete()
+            if self.member.shared.is_complete()
                 && let Err(failure) = self.look(&mut etcd, &mut seen).await
             {
-                tracing::debug!(target: "any", "cluster: {}: copies: {failure}", self.suffix);
+                tracing::debug!(target: "any", "cluster: {}: copies: {failure}", self.member.suffix);
             }
         }
     }
 
     async fn look(&self, etcd: &mut Etcd, seen: &mut Vec<(Vec<u8>, i64)>) -> Result<(), Failure> {
         let found = etcd
-            .range(&RangeRequest::from(&self.keys.copy, &self.keys.copy, 0))
+            .range(&RangeRequest::from(&self.member.keys.copy, &self.member.keys.copy, 0))
             .await?;
         let of = |pair: &crate::etcd::json::KeyValue| (pair.key.0.clone(), pair.mod_revision.0);
         seen.retain(|one| found.kvs.iter().any(|pair| of(pair) == *one));
@@ -67,10 +65,10 @@ impl Donor {
             let name = request.name.clone();
             match self.give(Arc::clone(database), request).await {
                 Ok(octets) => tracing::info!(
-                    target: "any", "cluster: {}: {name} has got a copy of {} MB", self.suffix, octets / 1_000_000
+                    target: "any", "cluster: {}: {name} has got a copy of {} MB", self.member.suffix, octets / 1_000_000
                 ),
                 // Another server was faster, or the one that asked has gone.
-                Err(why) => tracing::info!(target: "any", "cluster: {}: no copy to {name}: {why}", self.suffix),
+                Err(why) => tracing::info!(target: "any", "cluster: {}: no copy to {name}: {why}", self.member.suffix),
             }
         }
         Ok(())

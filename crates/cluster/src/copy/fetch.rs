@@ -2,23 +2,17 @@
 
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
-use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{NamingContext, open};
 use ironbark_runtime::spawn_named;
 use ironbark_store::{LogPlace, Staging};
 use tokio::{runtime::Builder, sync::oneshot, task::LocalSet};
 
 use super::{Host, receive::receive_copy};
-use crate::{keys::Keys, log::Shared};
+use crate::membership::Membership;
 
 /// The part of a session that gets copies for its database.
 pub(crate) struct Fetcher {
-    pub(crate) keys: Arc<Keys>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) config: Arc<ClusterConfig>,
-    pub(crate) suffix: String,
-    /// This server, for people.
-    pub(crate) name: String,
+    pub(crate) member: Arc<Membership>,
     pub(crate) context: Arc<NamingContext>,
     pub(crate) host: Arc<dyn Host>,
 }
@@ -46,8 +40,8 @@ impl Fetcher {
         let folder = settings.directory.clone();
         let staging = Staging::new(&folder).map_err(|error| error.to_string())?;
         self.receive(&staging, unwanted)?;
-        tracing::info!(target: "any", "cluster: {}: a copy has come, and is checked", self.suffix);
-        self.shared.set_copied(None);
+        tracing::info!(target: "any", "cluster: {}: a copy has come, and is checked", self.member.suffix);
+        self.member.shared.set_copied(None);
         let (options, schema) = (open::options(settings), self.host.schema());
         let entries = staging
             .verify(&options, &schema, &mut |_, _| ())
@@ -57,13 +51,13 @@ impl Fetcher {
             .and_then(|database| database.snapshot()?.view().log_place())
             .map_err(|error| error.to_string())?;
         if place.position.generation != end.position.generation
-            || place.position.sequence < self.shared.place().position.sequence
+            || place.position.sequence < self.member.shared.place().position.sequence
         {
             return Err("the copy is of another log, or older than the database".to_owned());
         }
-        let (suffix, host) = (self.suffix, self.host);
+        let (suffix, host) = (self.member.suffix.clone(), self.host);
         // The former database is closed when nobody uses it.
-        drop(self.context);
+        drop((self.context, self.member));
         let install = || {
             staging.take_followers(&folder, &options, &schema)?;
             staging.replace(&folder)
@@ -84,15 +78,15 @@ impl Fetcher {
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let key = self.keys.asker(self.shared.id);
+        let key = self.member.keys.asker(self.member.shared.id);
         let received = LocalSet::new().block_on(&runtime, async {
             tokio::select! {
-                received = receive_copy(&self.config, &key, &self.name, &self.shared, &file) => received,
+                received = receive_copy(&self.member, &key, &file) => received,
                 _ = unwanted => Err("it is no longer wanted".to_owned()),
             }
         });
         if received.is_err() {
-            self.shared.set_copied(None);
+            self.member.shared.set_copied(None);
         }
         received
     }

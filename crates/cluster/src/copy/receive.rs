@@ -4,7 +4,6 @@ use std::{
     fs::File,
     io::{self, Write},
     net::{IpAddr, SocketAddr, UdpSocket},
-    sync::Arc,
     time::Duration,
 };
 
@@ -28,6 +27,7 @@ use crate::{
         json::{Octets, Operation, Txn},
     },
     log::Shared,
+    membership::{Membership, own_name},
 };
 
 /// How often the request is written anew: whoever could not answer the former one tries again.
@@ -45,13 +45,8 @@ const FLUSHED: u64 = 64 << 20;
 type Offer = (TlsStream<TcpStream>, u64);
 
 /// Waits until `file` has a whole copy.
-pub(super) async fn receive_copy(
-    config: &Arc<ClusterConfig>,
-    key: &str,
-    name: &str,
-    shared: &Shared,
-    file: &File,
-) -> Result<(), String> {
+pub(super) async fn receive_copy(member: &Membership, key: &str, file: &File) -> Result<(), String> {
+    let config = &member.config;
     let mut secret = [0; SECRET];
     getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
     let identity = Identity::new()?;
@@ -61,8 +56,8 @@ pub(super) async fn receive_copy(
         .copy
         .as_ref()
         .map_or_else(|| at.ip().to_string(), |(host, _)| host.clone());
-    let request = Request::new(name, (&host, at.port()), &identity.certificate, &secret);
-    let mut etcd = Etcd::new(Arc::clone(config));
+    let request = Request::new(&own_name(), (&host, at.port()), &identity.certificate, &secret);
+    let mut etcd = member.etcd();
     let (offers, mut offered) = mpsc::channel(1);
     let mut again = interval(AGAIN);
     let port = at.port();
@@ -80,7 +75,7 @@ pub(super) async fn receive_copy(
                     again.reset_after(SOON);
                 }
             }
-            Some(offer) = offered.recv() => match take(offer, shared, file).await {
+            Some(offer) = offered.recv() => match take(offer, &member.shared, file).await {
                 Ok(()) => {
                     // It goes by itself, too.
                     let _ = etcd.txn(&Txn { success: vec![Operation::delete(key)], ..Txn::default() }).await;

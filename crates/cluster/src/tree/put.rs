@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{Append, Closed, CommonTree, Seat};
+use ironbark_directory::{Append, Closed, CommonTree};
 use ironbark_runtime::Clock;
 use ironbark_store::LogPlace;
 use tokio::{
@@ -18,9 +18,9 @@ use crate::{
         Etcd, Failure,
         json::{Compare, KeyValue, Octets, Operation, RangeRequest, Txn, TxnResponse},
     },
-    keys::Keys,
+    keys::{FORMAT, Keys},
+    membership::Membership,
     place,
-    session::FORMAT,
 };
 
 /// The wait before a request is repeated.
@@ -124,9 +124,8 @@ async fn taken(keys: &Keys, etcd: &mut Etcd, tail: &[KeyValue], tree: &[KeyValue
 
 /// The part of a session that the tree in memory gives orders to.
 pub(super) struct Putter {
-    pub(super) keys: Arc<Keys>,
+    pub(super) member: Arc<Membership>,
     pub(super) newest: Arc<Newest>,
-    pub(super) seat: Seat,
     pub(super) etcd: Etcd,
     pub(super) clock: Clock,
 }
@@ -160,7 +159,7 @@ impl Putter {
             if let Some(closed) = self.newest.shared.closed() {
                 return CommonTree::Closed(closed);
             }
-            let failure = match read(&self.keys, &self.newest, &mut self.etcd).await {
+            let failure = match read(&self.member.keys, &self.newest, &mut self.etcd).await {
                 Ok((tree, _)) => {
                     self.newest.set(tree.clone());
                     return tree;
@@ -214,18 +213,18 @@ impl Putter {
     async fn attempt(&mut self, order: &PutOrder, behind: LogPlace, was_sent: bool) -> Attempt {
         let expected = Some(order.place).filter(|place| place.position.generation != 0);
         let mark = self.newest.shared.mark();
-        let refused = match put_once(&self.keys, &mut self.etcd, (expected, behind, mark), &order.text).await {
+        let refused = match put_once(&self.member.keys, &mut self.etcd, (expected, behind, mark), &order.text).await {
             Ok(None) => return Attempt::Ended(Append::Committed),
             Ok(Some(refused)) => refused,
             Err(failure) => return Attempt::Again(failure),
         };
-        let read = taken(&self.keys, &mut self.etcd, refused.range(0), refused.range(1)).await;
+        let read = taken(&self.member.keys, &mut self.etcd, refused.range(0), refused.range(1)).await;
         // If etcd has lost its data meanwhile, the session says so.
         let Ok(tree) = read.and_then(|tree| admitted(&self.newest.shared.place(), tree)) else {
             return Attempt::Ended(Append::Unknown);
         };
         self.newest.set(tree.clone());
-        self.seat.call();
+        self.member.seat.call();
         Attempt::Ended(match tree {
             // An earlier attempt came through.
             CommonTree::At(place, _) if place == behind => Append::Committed,

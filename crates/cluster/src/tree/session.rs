@@ -5,10 +5,7 @@ use std::sync::Arc;
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{CommonTree, InMemoryTree, Seat};
 use ironbark_runtime::Clock;
-use tokio::{
-    sync::mpsc::unbounded_channel,
-    time::{sleep, timeout},
-};
+use tokio::{sync::mpsc::unbounded_channel, time::timeout};
 
 use super::{
     log::{Log, Newest},
@@ -18,24 +15,20 @@ use crate::{
     announce::Announcer,
     deliver::Stop,
     etcd::{
-        Etcd, Failure, Token, Watch,
+        Etcd, Failure, Watch,
         json::{Number, Octets, WatchCreate},
     },
-    keys::Keys,
     log::{ServerId, Shared},
-    session::{AGAIN, SILENCE, TRIES, own_name},
+    membership::{Failures, Membership},
+    session::SILENCE,
     trim::Trimmer,
 };
 
 /// A session.
 pub(crate) struct TreeSession {
-    suffix: String,
-    keys: Arc<Keys>,
-    config: Arc<ClusterConfig>,
+    member: Arc<Membership>,
     newest: Arc<Newest>,
-    seat: Seat,
     tree: Arc<dyn InMemoryTree>,
-    token: Token,
 }
 
 impl TreeSession {
@@ -48,14 +41,11 @@ impl TreeSession {
         tree: Arc<dyn InMemoryTree>,
     ) -> Self {
         let place = tree.place().unwrap_or_default();
+        let member = Membership::new(suffix, config, id, place, seat);
         Self {
-            suffix: suffix.to_owned(),
-            keys: Arc::new(Keys::of(&config.prefix, suffix)),
-            newest: Arc::new(Newest::new(Arc::new(Shared::new(id, config.timeout, place)))),
-            config,
-            seat,
+            newest: Arc::new(Newest::new(Arc::clone(&member.shared))),
+            member: Arc::new(member),
             tree,
-            token: Token::default(),
         }
     }
 
@@ -72,43 +62,26 @@ impl TreeSession {
             orders,
         })));
         let leaves = Leave(Arc::clone(&self.tree));
+        let member = || Arc::clone(&self.member);
         let putter = Putter {
-            keys: Arc::clone(&self.keys),
+            member: member(),
             newest: Arc::clone(&self.newest),
-            seat: self.seat.clone(),
-            etcd: self.etcd().with_attempts_of(self.config.timeout / TRIES),
+            etcd: self.member.impatient_etcd(),
             clock: Clock::system(),
-        };
-        let trimmer = Trimmer {
-            keys: Arc::clone(&self.keys),
-            shared: self.shared(),
-            config: Arc::clone(&self.config),
-            suffix: self.suffix.clone(),
-        };
-        let announcer = Announcer {
-            keys: Arc::clone(&self.keys),
-            shared: self.shared(),
-            name: own_name(),
-            seat: self.seat.clone(),
         };
         tokio::join!(
             self.follow_for_ever(),
             putter.serve(receiver),
-            trimmer.serve(self.etcd()),
-            announcer.serve(self.etcd()),
+            Trimmer { member: member() }.serve(),
+            Announcer { member: member() }.serve(),
         );
         drop(leaves);
     }
 
-    fn etcd(&self) -> Etcd {
-        Etcd::new(Arc::clone(&self.config)).sharing(&self.token)
-    }
-
     async fn follow_for_ever(&self) {
-        let (mut etcd, clock) = (self.etcd(), Clock::system());
-        let (mut wait, mut said) = (AGAIN.0, String::new());
+        let (mut etcd, mut failures) = (self.member.etcd(), Failures::of(&self.member));
         loop {
-            let begun = clock.monotonic();
+            failures.begin();
             let Err(stop) = self.follow(&mut etcd).await;
             let text = match stop {
                 Stop::Failure(failure) => format!("{}: {failure}", etcd.member()),
@@ -118,26 +91,18 @@ impl TreeSession {
                 }
                 Stop::TooOld(_, why) => why,
             };
-            if text != said {
-                tracing::warn!(target: "any", "cluster: {}: {text}", self.suffix);
-                said = text;
-            }
-            if clock.monotonic().saturating_since(begun) > AGAIN.1 {
-                wait = AGAIN.0;
-            }
-            sleep(wait).await;
-            wait = (wait * 2).min(AGAIN.1);
+            failures.wait(text).await;
         }
     }
 
     /// Reads the tree, and again whenever there may be another one.
     async fn follow(&self, etcd: &mut Etcd) -> Result<std::convert::Infallible, Stop> {
-        let mut asked = self.etcd();
+        let mut asked = self.member.etcd();
         loop {
             let revision = self.look(etcd).await?;
             let mut watch = etcd
                 .watch(WatchCreate {
-                    key: Octets::from(&self.keys.tail),
+                    key: Octets::from(&self.member.keys.tail),
                     range_end: Octets::default(),
                     start_revision: Number(revision + 1),
                     progress_notify: true,
@@ -168,13 +133,13 @@ impl TreeSession {
 
     /// Reads the newest tree, and has it put into force. Returns the revision of etcd at which it was read.
     async fn look(&self, etcd: &mut Etcd) -> Result<i64, Stop> {
-        let (tree, revision) = read(&self.keys, &self.newest, etcd).await?;
+        let (tree, revision) = read(&self.member.keys, &self.newest, etcd).await?;
         let place = self.newest.shared.place();
         let is_known = matches!(&tree, CommonTree::At(at, _) if *at == place);
         let is_news = !is_known || self.newest.shared.closed().is_some();
         self.newest.set(tree);
         if is_news {
-            self.seat.call();
+            self.member.seat.call();
         }
         Ok(revision)
     }
