@@ -18,6 +18,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -30,9 +31,13 @@ BINARY = os.environ.get("IRONBARK_BIN", str(ROOT / "target/release/ironbark"))
 ENTRIES = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 SECONDS = int(os.environ.get("SECONDS_EACH", "8"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-PARTS = os.environ.get("PARTS", "flushes modify add writers away copies").split()
+PARTS = os.environ.get("PARTS", "flushes modify add writers away copies renewals").split()
 ETCD, NODES = 14379, [1, 2, 3]
 ADMIN = ["-D", "cn=root,dc=example,dc=com", "-w", "secret"]
+# A search of the entry of the suffix, without its attributes.
+READ = bytes.fromhex("303b0201016336 0411") + b"dc=example,dc=com" + bytes.fromhex("0a0100 0a0100 020100 020100 010100")
+READ += bytes.fromhex("870b") + b"objectClass" + bytes.fromhex("30050403") + b"1.1"
+UNAVAILABLE = 52
 running = {}
 
 
@@ -63,10 +68,15 @@ def metrics(node, name):
         return -1
 
 
-def status():
-    request = urllib.request.Request(f"http://127.0.0.1:{ETCD}/v3/maintenance/status", b"{}")
+def etcd(path, **fields):
+    body = {name: base64.b64encode(value.encode()).decode() for name, value in fields.items()}
+    request = urllib.request.Request(f"http://127.0.0.1:{ETCD}/v3/{path}", json.dumps(body).encode())
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
+
+
+def status():
+    return etcd("maintenance/status")
 
 
 def cpu(name):
@@ -277,6 +287,34 @@ def copies():
     row("the restored server is ready after, s", time.monotonic() - begin)
 
 
+def renewals():
+    """How long the reads of a client, one after the other, are refused while a copy is put in place."""
+    # All are of the log.
+    load(1, "modify", 1)
+    for _ in range(ROUNDS):
+        caught_up()
+        stop("n3")
+        load(1, "modify", 1)
+        log = "/ironbark/dc=example,dc=com/log"
+        etcd("kv/deleterange", key=f"{log}/", range_end=f"{log}0")
+        start_node(3)
+        while metrics(3, "ironbark_cluster_position") < 0:
+            time.sleep(0.01)
+        with socket.create_connection(("127.0.0.1", 14203)) as client:
+            client.settimeout(60)
+            refused, slowest = [], 0
+            while not refused or time.monotonic() - refused[-1] < 1:
+                begin = time.monotonic()
+                client.sendall(READ)
+                answer = client.recv(65536)
+                while b"\x65" not in answer[-40:]:
+                    answer += client.recv(65536)
+                slowest = max(slowest, time.monotonic() - begin)
+                if answer[answer.rindex(b"\x0a\x01") + 2] == UNAVAILABLE:
+                    refused.append(time.monotonic())
+        row("reads are refused for, ms; the slowest read, ms", 1e3 * (refused[-1] - refused[0]), 1e3 * slowest)
+
+
 def percentiles(name, values):
     values = sorted(values)
     row(name, *(values[int(part * (len(values) - 1))] * 1e3 for part in (0.1, 0.5, 0.9, 0.99, 1)))
@@ -327,6 +365,7 @@ def main():
         "add": lambda: costs("add"),
         "writers": writers,
         "away": away,
+        "renewals": renewals,
         "copies": copies,
     }
     for part in PARTS:

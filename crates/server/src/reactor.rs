@@ -200,6 +200,7 @@ impl Reactor {
         mut stop: watch::Receiver<bool>,
         mut suspended: watch::Receiver<usize>,
     ) {
+        let mut changes = self.directory.configuration_changes();
         let mut swept = self.clock.coarse_monotonic();
         let mut admitted = 0_usize;
         loop {
@@ -221,6 +222,8 @@ impl Reactor {
                 number = answer.called() => answer.answer(number),
                 // An error means that the pool is gone. The reactor then ends too.
                 _ = stop.wait_for(|stop| *stop) => break,
+                // It wakes to let go of the former configuration, when it rests again.
+                Ok(()) = changes.changed() => {}
                 // An error means that nobody suspends any more: the server ends.
                 Ok(()) = suspended.changed() => {
                     if *suspended.borrow_and_update() > 0 {

@@ -139,17 +139,20 @@ impl Staging {
     }
 
     /// Makes its `data.mdb` the file of the database in `directory`, durably, in place of the one that is there. No
-    /// process may have that one open for writing.
+    /// process may have that one open for writing. Returns the former file: the system frees it when that is dropped,
+    /// which may take a while.
     ///
     /// # Errors
     /// The operating system refuses; the former file is still there.
-    pub fn replace(self, directory: &Path) -> Result<(), StoreError> {
+    pub fn replace(self, directory: &Path) -> Result<Option<File>, StoreError> {
         let file = directory.join("data.mdb");
         let failed = |error: io::Error| StoreError::file(&file, error);
+        let former = File::open(&file).ok();
         fs::rename(self.file(), &file).map_err(failed)?;
         // A process that still reads the former file keeps its lock file, too. There may be none.
         let _ = fs::remove_file(directory.join("lock.mdb"));
-        flush(directory).map_err(failed)
+        flush(directory).map_err(failed)?;
+        Ok(former)
     }
 }
 

@@ -58,11 +58,15 @@ impl Fetcher {
         let (suffix, host) = (self.member.suffix.clone(), self.host);
         // The former database is closed when nobody uses it.
         drop((self.context, self.member));
+        // It is freed when the database is served again.
+        let mut former = None;
         let install = || {
             staging.take_followers(&folder, &options, &schema)?;
-            staging.replace(&folder)
+            former = staging.replace(&folder)?;
+            Ok(())
         };
         host.renew(&folder, Box::new(install))?;
+        drop(former);
         tracing::info!(
             target: "any",
             "cluster: {suffix}: a copy with {entries} entries and all changes up to {} is in place",

@@ -8,6 +8,7 @@ use std::{
 use arc_swap::ArcSwap;
 use ironbark_runtime::{Clock, Randomness};
 use ironbark_store::{Csn, Database, StoreError};
+use tokio::sync::watch;
 
 use super::{
     bind_failures::BindFailures, configuration::Configuration, conflicts::Conflicts, hashing_pool::HashingPool,
@@ -21,6 +22,8 @@ use crate::{
 /// The directory.
 pub struct Directory {
     configuration: ArcSwap<Configuration>,
+    /// Tells of each configuration that comes into force.
+    changes: watch::Sender<()>,
     clock: Clock,
     randomness: Randomness,
     stamps: StampGenerator,
@@ -41,6 +44,7 @@ impl Directory {
     pub(crate) fn new(configuration: Configuration, clock: Clock, randomness: Randomness, trees: WriterHandle) -> Self {
         Self {
             configuration: ArcSwap::from_pointee(configuration),
+            changes: watch::Sender::default(),
             clock,
             randomness,
             stamps: StampGenerator::new(0),
@@ -58,6 +62,12 @@ impl Directory {
     /// The configuration in force.
     pub fn configuration(&self) -> Arc<Configuration> {
         self.configuration.load_full()
+    }
+
+    /// Tells of each configuration that comes into force from now on. Whoever keeps one that is no longer in force keeps
+    /// its databases open.
+    pub fn configuration_changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Whether a database is larger than memory, so that its reads usually wait for the disk.
@@ -91,6 +101,7 @@ impl Directory {
     pub(crate) fn swap(&self, configuration: Arc<Configuration>, server_id: u16) {
         self.stamps.set_server_id(server_id);
         self.configuration.store(configuration);
+        self.changes.send_replace(());
     }
 
     /// The counters.
