@@ -64,8 +64,8 @@ impl Directory {
         self.configuration.load_full()
     }
 
-    /// Tells of each configuration that comes into force from now on. Whoever keeps one that is no longer in force keeps
-    /// its databases open.
+    /// Tells of each configuration that comes into force from now on. Whoever keeps one that is no longer in force
+    /// keeps its databases open.
     pub fn configuration_changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }

@@ -31,8 +31,8 @@ use crate::{
 
 /// Number of steps that may wait. Beyond that a search is answered with `busy`.
 const MOST_WAITING: usize = 4_096;
-/// Time after which an idle thread drops its caches of databases and subjects. A database that is to be closed waits for
-/// that.
+/// Time after which an idle thread drops its caches of databases and subjects. A database that is to be closed waits
+/// for that.
 const KEEPS_FOR: Duration = Duration::from_millis(100);
 
 /// A search after a step elsewhere, on its way back to its connection.
