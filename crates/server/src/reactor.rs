@@ -222,8 +222,8 @@ impl Reactor {
                 number = answer.called() => answer.answer(number),
                 // An error means that the pool is gone. The reactor then ends too.
                 _ = stop.wait_for(|stop| *stop) => break,
-                // It wakes to let go of the former configuration, when it rests again.
-                Ok(()) = changes.changed() => {}
+                // When it rests again, it lets go of the former configuration, too.
+                Ok(()) = changes.changed() => self.connections.borrow().values().for_each(|handle| handle.let_go()),
                 // An error means that nobody suspends any more: the server ends.
                 Ok(()) = suspended.changed() => {
                     if *suspended.borrow_and_update() > 0 {

@@ -13,7 +13,9 @@ use ironbark_model::{Dn, Schema};
 use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
 use ironbark_store::{Database, StoreError};
 
-/// How long operations with a database that is replaced may go on.
+/// How long searches of a database that is replaced may go on. Others are refused meanwhile.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long a step of a search may go on after that, and what cannot be ended.
 const ENDING: Duration = Duration::from_secs(30);
 
 /// The consumers of this server.
@@ -126,7 +128,13 @@ impl Host for OfCopies {
         let renewal = begun.ok_or("the database is no longer served")?;
         // Consumers and logs let go of it.
         self.configure();
-        let installed = if renewal.is_closed_within(ENDING) {
+        let is_closed = renewal.is_closed_within(GRACE) || {
+            self.directory.end_searches_of_closed(true);
+            let is_closed = renewal.is_closed_within(ENDING);
+            self.directory.end_searches_of_closed(false);
+            is_closed
+        };
+        let installed = if is_closed {
             install().map_err(|error| error.to_string())
         } else {
             Err("the former database is still in use by an operation that began earlier".to_owned())

@@ -76,6 +76,11 @@ pub(crate) struct Common {
 }
 
 impl Database {
+    /// Whether the other one is the same environment, perhaps under another schema.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.common, &other.common)
+    }
+
     /// Whether the kernel reads ahead.
     pub fn reads_ahead(&self) -> bool {
         !self.ground.options.no_read_ahead

@@ -187,3 +187,67 @@ fn a_server_that_waits_for_a_copy_goes_on_when_the_log_is_mended() {
     assert!(goes_on.is_some(), "{}", server.log());
     assert_eq!(staged(&server), 0);
 }
+
+/// A BER element of less than 128 octets.
+fn element(tag: u8, content: &[&[u8]]) -> Vec<u8> {
+    let content = content.concat();
+    [&[tag, u8::try_from(content.len()).unwrap()][..], &content].concat()
+}
+
+/// A connection as the rootdn, on which these requests were sent and nothing was read.
+fn sent(server: &Server, requests: &[Vec<u8>]) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let (name, password) = (
+        element(4, &[b"cn=Manager,dc=example,dc=com"]),
+        element(0x80, &[b"secret"]),
+    );
+    let bind = element(0x60, &[b"\x02\x01\x03", &name, &password]);
+    for (id, request) in [bind].iter().chain(requests).enumerate() {
+        let id = [2, 1, u8::try_from(id + 1).unwrap()];
+        stream.write_all(&element(0x30, &[&id, request])).unwrap();
+    }
+    stream
+}
+
+/// Clients that do nothing more keep the former database open: by a paged search, by answers that they do not read, and
+/// by a transaction.
+#[test]
+fn clients_that_leave_things_open_keep_no_copy_away() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = vec![begun(&etcd), node(&etcd, "")];
+    let long = String::from_utf8(crate::random_letters(1 << 20)).unwrap();
+    all[0]
+        .ldapadd(&(person("long").trim_end().to_owned() + "\ndescription: " + &long + "\n"))
+        .unwrap()
+        .success()
+        .unwrap();
+    assert_equal(&all);
+    all[1].stop().unwrap();
+    all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
+    forget_the_log(&etcd);
+    all[0].stop().unwrap();
+    all[1].launch().unwrap();
+    all[1].wait_for_log("needs a copy").unwrap();
+    let base = element(4, &[b"dc=example,dc=com"]);
+    let rest = b"\x0a\x01\x02\x0a\x01\x00\x02\x01\x00\x02\x01\x00\x01\x01\x00\x87\x0bobjectClass\x30\x00";
+    let search = element(0x63, &[&base, rest]);
+    let control = |oid: &[u8], value: &[u8]| {
+        let control = element(0x30, &[&element(4, &[oid]), b"\x01\x01\xff", &element(4, &[value])]);
+        element(0xa0, &[&control])
+    };
+    let page = control(b"1.2.840.113556.1.4.319", b"\x30\x05\x02\x01\x01\x04\x00");
+    let paged = sent(&all[1], &[[search.clone(), page].concat()]);
+    let unread = sent(&all[1], &vec![search; 20]);
+    let begin = element(0x77, &[&element(0x80, &[b"1.3.6.1.1.21.1"])]);
+    let delete = element(0x4a, &[b"uid=bob,ou=people,dc=example,dc=com"]);
+    let delete = [delete, control(b"1.3.6.1.1.21.2", b"")].concat();
+    let changing = sent(&all[1], &[begin, delete]);
+    for done in ["nentries=1 ", "op=2 DEL", "op=2 SRCH"] {
+        all[1].wait_for_log(done).unwrap();
+    }
+    all[0].launch().unwrap();
+    all[1].wait_for_log("is in place").unwrap();
+    assert_equal(&all);
+    assert_eq!(count(&all[1], "bob"), 1);
+    drop((paged, unread, changing));
+}

@@ -77,6 +77,17 @@ pub(crate) struct OfOverlays {
 }
 
 impl Configuration {
+    /// Whether it has a database that was closed when a later configuration came into force.
+    pub(crate) fn has_closed_under(&self, later: &Self) -> bool {
+        let databases = |one: &Self| -> Vec<_> {
+            let databases = one.contexts.iter().filter_map(|context| context.database().cloned());
+            databases.collect()
+        };
+        let open = databases(later);
+        let mut own = databases(self).into_iter();
+        !own.all(|database| open.iter().any(|other| other.is_same(&database)))
+    }
+
     /// The access rules for entries of a naming context.
     pub(crate) fn rules_of(&self, context: &NamingContext) -> &Rules {
         let place = usize::try_from(context.number + 1).unwrap_or_default();

@@ -22,8 +22,9 @@ use crate::{
 /// The directory.
 pub struct Directory {
     configuration: ArcSwap<Configuration>,
-    /// Tells of each configuration that comes into force.
-    changes: watch::Sender<()>,
+    /// Tells of each configuration that comes into force, and whether searches that keep a closed database open must
+    /// end.
+    changes: watch::Sender<bool>,
     clock: Clock,
     randomness: Randomness,
     stamps: StampGenerator,
@@ -65,9 +66,19 @@ impl Directory {
     }
 
     /// Tells of each configuration that comes into force from now on. Whoever keeps one that is no longer in force
-    /// keeps its databases open.
-    pub fn configuration_changes(&self) -> watch::Receiver<()> {
+    /// keeps its databases open. The value says whether searches that keep a closed one open must end.
+    pub fn configuration_changes(&self) -> watch::Receiver<bool> {
         self.changes.subscribe()
+    }
+
+    /// From now on, searches that keep a closed database open end with `unavailable`, or no longer.
+    pub fn end_searches_of_closed(&self, must_end: bool) {
+        self.changes.send_replace(must_end);
+    }
+
+    /// See [`Directory::end_searches_of_closed`].
+    pub(crate) fn ends_searches_of_closed(&self) -> bool {
+        *self.changes.borrow()
     }
 
     /// Whether a database is larger than memory, so that its reads usually wait for the disk.
@@ -101,7 +112,7 @@ impl Directory {
     pub(crate) fn swap(&self, configuration: Arc<Configuration>, server_id: u16) {
         self.stamps.set_server_id(server_id);
         self.configuration.store(configuration);
-        self.changes.send_replace(());
+        self.changes.send_modify(|_| ());
     }
 
     /// The counters.

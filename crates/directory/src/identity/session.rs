@@ -50,6 +50,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether it keeps a search or a transaction between requests.
+    pub fn keeps_any(&self) -> bool {
+        !self.searches.paged.is_empty() || self.transaction.is_some()
+    }
+
     /// A fresh anonymous session.
     pub fn new(connection: u64, peer: Arc<Peer>) -> Self {
         Self {

@@ -30,7 +30,7 @@ use crate::{
         respond,
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches},
-    refusal::{RequestRefusal, SearchRefusal},
+    refusal::{ClusterRefusal, RequestRefusal, SearchRefusal},
     request::{
         context::{RequestContext, RequestKind},
         stop::StopFlag,
@@ -445,6 +445,32 @@ impl Worker {
         }
         self.conclude(session, &mut run);
         None
+    }
+
+    /// Lets a connection go of what keeps a closed database open between two requests: paged searches, of which the
+    /// next page is refused, and a transaction, of which the client is told in `out`.
+    pub fn let_go(&mut self, session: &mut Session, out: &mut Vec<u8>) {
+        self.refresh();
+        let current = &self.configuration;
+        let is_outdated = |configuration: &Configuration| configuration.has_closed_under(current);
+        session.searches.drop_those_of(is_outdated);
+        if session.transaction.as_ref().is_some_and(|open| open.is_of(is_outdated)) {
+            transaction::abort(session, out);
+        }
+    }
+
+    /// Whether a search must end because it keeps a closed database open that is waited for.
+    pub fn must_end(&mut self, run: &SearchRun) -> bool {
+        self.directory.ends_searches_of_closed() && {
+            self.refresh();
+            run.configuration.has_closed_under(&self.configuration)
+        }
+    }
+
+    /// Ends such a search with `unavailable`.
+    pub fn end(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) {
+        run.refuse(ClusterRefusal::Replaced.into(), &mut self.scratch, out);
+        self.conclude(session, run);
     }
 
     /// Call this before the reactor waits. It drops the snapshot, which would keep LMDB from reusing freed pages. It

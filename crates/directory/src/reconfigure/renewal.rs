@@ -7,14 +7,13 @@ use std::{
     time::Duration,
 };
 
-use ironbark_model::ResultCode;
 use ironbark_store::ClosedDatabase;
 
 use super::{Prepared, prepare_restricted, state::RunningState};
 use crate::{
-    Directory, OpenError,
+    Directory, OpenError, OperationError,
     backend::external::{Answers, ExternalDatabase, ExternalRequest},
-    result::OperationResult,
+    refusal::ClusterRefusal,
 };
 
 /// A database that is closed, and will be opened again. Give it to [`Service::end_renewal`](crate::Service).
@@ -83,9 +82,6 @@ pub(super) struct Renewed;
 
 impl ExternalDatabase for Renewed {
     fn begin(&self, _: ExternalRequest, answers: Answers) {
-        answers.end(OperationResult::new(
-            ResultCode::UNAVAILABLE,
-            "the database is being replaced by a copy of another server's; try again",
-        ));
+        answers.end(OperationError::from(ClusterRefusal::Replaced).into());
     }
 }

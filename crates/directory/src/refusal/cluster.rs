@@ -22,6 +22,8 @@ refusals! {
         CannotFollow => UNAVAILABLE, "this server cannot apply the changes of the cluster; see its log";
         /// Others changed a tree again and again.
         Overtaken => BUSY, "other servers of the cluster make changes at the same time; nothing was changed";
+        /// A copy is put in the place of the database.
+        Replaced => UNAVAILABLE, "the database is being replaced by a copy of another server's; try again";
         /// The change was made, but this server cannot show it.
         NotHere => UNAVAILABLE, "the cluster has made the change, but this server cannot apply it";
     }

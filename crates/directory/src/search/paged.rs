@@ -19,6 +19,13 @@ pub(crate) struct OpenSearches {
     pub(super) sorts: Option<Arc<AtomicU32>>,
 }
 
+impl OpenSearches {
+    /// Drops the searches that began under such a configuration.
+    pub(crate) fn drop_those_of(&mut self, is_meant: impl Fn(&Configuration) -> bool) {
+        self.paged.retain(|cursor| !is_meant(&cursor.run.configuration));
+    }
+}
+
 /// A paged search between two pages.
 pub(crate) struct PagedCursor {
     cookie: u64,

@@ -61,6 +61,11 @@ impl Drop for Share {
 }
 
 impl OpenTransaction {
+    /// Whether an update was read under such a configuration.
+    pub(crate) fn is_of(&self, is_meant: impl Fn(&Configuration) -> bool) -> bool {
+        self.updates.iter().any(|update| is_meant(&update.configuration))
+    }
+
     /// Adds an update.
     ///
     /// # Errors

@@ -27,6 +27,10 @@ pub(crate) enum CloseRequest {
 pub(crate) struct Handle {
     request: Cell<Option<CloseRequest>>,
     waker: RefCell<Option<Waker>>,
+    /// Another configuration has come into force, and it is to let go of the former one.
+    lets_go: Cell<bool>,
+    /// Whether it keeps something between requests.
+    pub(crate) keeps_any: Cell<bool>,
     /// Time of the last receipt or the last finished operation.
     pub(crate) active: Cell<MonotonicTime>,
     /// The client has read nothing of its waiting output since this time.
@@ -44,6 +48,8 @@ impl Handle {
         Self {
             request: Cell::new(None),
             waker: RefCell::new(None),
+            lets_go: Cell::new(false),
+            keeps_any: Cell::new(false),
             active: Cell::new(now),
             blocked_since: Cell::new(None),
             held: Cell::new(0),
@@ -55,6 +61,23 @@ impl Handle {
     /// Asks for the connection to be closed.
     pub(crate) fn close(&self, request: CloseRequest) {
         self.request.set(Some(request));
+        self.wake();
+    }
+
+    /// Asks the connection to let go of configurations that are no longer in force.
+    pub(crate) fn let_go(&self) {
+        if self.keeps_any.get() || self.is_busy.get() {
+            self.lets_go.set(true);
+            self.wake();
+        }
+    }
+
+    /// Whether that was asked for since the last call.
+    pub(crate) fn take_let_go(&self) -> bool {
+        self.lets_go.take()
+    }
+
+    fn wake(&self) {
         let waker = self.waker.borrow().clone();
         if let Some(waker) = waker {
             waker.wake();

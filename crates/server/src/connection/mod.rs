@@ -183,6 +183,9 @@ impl Connection {
 
     fn poll_work(&mut self, work: &mut Work, cx: &mut Context<'_>) -> Poll<Turn> {
         self.obey_request();
+        if self.handle.take_let_go() {
+            self.let_go(work);
+        }
         // Output that the client takes now makes room for more.
         if self.sending != Sending::WithNextStep {
             self.flush(cx);
@@ -326,6 +329,7 @@ impl Connection {
         let kept = self.input.capacity() + self.held_by_searches() + held;
         self.reactor.hold(handle, kept + output);
         handle.is_busy.set(self.under_way() != 0);
+        handle.keeps_any.set(self.session.keeps_any());
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
             .executing

@@ -67,7 +67,7 @@ impl Connection {
         match stepped {
             _ if self.state != State::Open => {}
             Ok(stepped) => match work.worker.take_back(&mut self.session, stepped, self.output.buffer()) {
-                Some(run) => self.keep(run),
+                Some(run) => self.keep_or_end(work, run),
                 None => self.results += 1,
             },
             Err(oneshot::error::RecvError { .. }) => {
@@ -84,6 +84,26 @@ impl Connection {
             self.waiting.push(WaitingSearch::new(run));
         } else {
             self.searches.push_back(run);
+        }
+    }
+
+    /// Keeps a search, unless it must end.
+    fn keep_or_end(&mut self, work: &mut Work, mut run: Box<SearchRun>) {
+        if work.worker.must_end(&run) {
+            work.worker.end(&mut self.session, &mut run, self.output.buffer());
+            self.results += 1;
+            self.touch();
+        } else {
+            self.keep(run);
+        }
+    }
+
+    /// Lets go of databases that are closed: at once of what waits for the client's next request, and of searches if
+    /// they must end.
+    pub(super) fn let_go(&mut self, work: &mut Work) {
+        work.worker.let_go(&mut self.session, self.output.buffer());
+        for run in std::mem::take(&mut self.searches) {
+            self.keep_or_end(work, run);
         }
     }
 
