@@ -307,10 +307,10 @@ def renewals():
                 begin = time.monotonic()
                 client.sendall(READ)
                 answer = client.recv(65536)
-                while b"\x65" not in answer[-40:]:
+                while not (done := re.search(rb"\x65.\x0a\x01(.)", answer, re.DOTALL)):
                     answer += client.recv(65536)
                 slowest = max(slowest, time.monotonic() - begin)
-                if answer[answer.rindex(b"\x0a\x01") + 2] == UNAVAILABLE:
+                if done[1][0] == UNAVAILABLE:
                     refused.append(time.monotonic())
         row("reads are refused for, ms; the slowest read, ms", 1e3 * (refused[-1] - refused[0]), 1e3 * slowest)
 

@@ -14,7 +14,7 @@ use crate::{
     log::{ServerId, Shared},
 };
 
-/// How often a change is sent while whoever made it waits. A member of etcd without a leader says nothing for long.
+/// How often a change is sent while its writer waits. A member of etcd without a leader says nothing for long.
 const TRIES: u32 = 8;
 /// The first and the longest wait before etcd is tried again.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));

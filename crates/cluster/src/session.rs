@@ -179,7 +179,8 @@ impl Session {
             .await?;
         self.member.shared.joined(&tail);
         self.member.seat.call();
-        tracing::info!(target: "any", "cluster: {}: the log is read up to change {}", self.member.suffix, tail.position.sequence);
+        let (suffix, last) = (&self.member.suffix, tail.position.sequence);
+        tracing::info!(target: "any", "cluster: {suffix}: the log is read up to change {last}");
         let (mut parts, mut heard) = (self.member.etcd(), tail.position.sequence);
         loop {
             heard = self.take_next(&mut watch, &mut parts, heard).await?;

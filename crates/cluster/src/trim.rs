@@ -132,7 +132,8 @@ impl Trimmer {
             failure: Vec::new(),
         };
         if etcd.txn(&txn).await?.succeeded {
-            tracing::info!(target: "any", "cluster: {}: the log in etcd begins behind change {}", self.member.suffix, keep - 1);
+            let (suffix, last) = (&self.member.suffix, keep - 1);
+            tracing::info!(target: "any", "cluster: {suffix}: the log in etcd begins behind change {last}");
         }
         Ok(())
     }

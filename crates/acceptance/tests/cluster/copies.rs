@@ -25,6 +25,16 @@ pub(crate) fn forget_the_log(etcd: &Etcd) {
     etcd.etcdctl(&["del", "--prefix", &log]).unwrap().success().unwrap();
 }
 
+/// The second server misses a change that the log no longer has. The first one is stopped.
+fn miss_a_change(etcd: &Etcd, all: &mut [Server]) {
+    all[1].stop().unwrap();
+    all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
+    forget_the_log(etcd);
+    all[0].stop().unwrap();
+    all[1].launch().unwrap();
+    all[1].wait_for_log("needs a copy").unwrap();
+}
+
 /// Where a server waits for a copy.
 fn waiting_at(etcd: &Etcd) -> (String, u16) {
     let key = format!("{BASE}/copy/");
@@ -78,12 +88,7 @@ fn a_server_that_was_away_too_long_serves_what_it_has_until_it_has_a_copy() {
     let etcd = Etcd::start(1).unwrap();
     let mut all = vec![begun(&etcd), node(&etcd, "")];
     assert_equal(&all);
-    all[1].stop().unwrap();
-    all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
-    forget_the_log(&etcd);
-    all[0].stop().unwrap();
-    all[1].launch().unwrap();
-    all[1].wait_for_log("needs a copy").unwrap();
+    miss_a_change(&etcd, &mut all);
     assert_eq!((count(&all[1], "bob"), count(&all[1], "cid")), (1, 0));
     let outcome = all[1].ldapadd(&person("refused")).unwrap();
     assert!(outcome.stderr.contains("older than the log"), "{}", outcome.stderr);
@@ -222,12 +227,7 @@ fn clients_that_leave_things_open_keep_no_copy_away() {
         .success()
         .unwrap();
     assert_equal(&all);
-    all[1].stop().unwrap();
-    all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
-    forget_the_log(&etcd);
-    all[0].stop().unwrap();
-    all[1].launch().unwrap();
-    all[1].wait_for_log("needs a copy").unwrap();
+    miss_a_change(&etcd, &mut all);
     let base = element(4, &[b"dc=example,dc=com"]);
     let rest = b"\x0a\x01\x02\x0a\x01\x00\x02\x01\x00\x02\x01\x00\x01\x01\x00\x87\x0bobjectClass\x30\x00";
     let search = element(0x63, &[&base, rest]);

@@ -79,7 +79,7 @@ fn what_was_missed_before_a_copy_is_logged_after_it() {
         all[1].launch().unwrap();
         assert_equal(&all);
         assert_logged(&all, 4 + number);
-        assert!(all[1].log().contains("is in place"), "{}", all[1].log());
+        all[1].wait_for_log("is in place").unwrap();
     }
 }
 

@@ -65,7 +65,7 @@ impl Directory {
         self.configuration.load_full()
     }
 
-    /// Tells of each configuration that comes into force from now on. Whoever keeps one that is no longer in force
+    /// Tells of each configuration that comes into force from now on. A holder of one that is no longer in force
     /// keeps its databases open. The value says whether searches that keep a closed one open must end.
     pub fn configuration_changes(&self) -> watch::Receiver<bool> {
         self.changes.subscribe()

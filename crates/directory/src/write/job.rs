@@ -206,7 +206,8 @@ impl Asked {
         }
     }
 
-    /// The answer in place of a refusal, if it was only to be recorded and that cannot be done.
+    /// The answer in place of a refusal, if it was only to be recorded and that cannot be done. The settings that are
+    /// in force now decide: they may be others than when it was queued.
     fn unrecorded(&self, context: &NamingContext, error: &OperationError) -> Option<Success> {
         let cannot_write = [
             ResultCode::BUSY,
@@ -216,8 +217,12 @@ impl Asked {
             ResultCode::OTHER,
         ];
         let is_meant = cannot_write.contains(&error.result_code);
-        let success = is_meant.then(|| self.request.unrecorded(context)).flatten()?;
-        tracing::debug!(target: "any", "recording a bind of \"{}\": {}", self.request.dn().pretty(), error.diagnostic_message);
+        let configuration = self.directory.configuration();
+        let holder = configuration.context_of(self.request.dn());
+        let holder = holder.filter(|holder| is_meant && holder.number == context.number)?;
+        let success = self.request.unrecorded(holder)?;
+        let (name, text) = (self.request.dn().pretty(), &error.diagnostic_message);
+        tracing::debug!(target: "any", "recording a bind of \"{name}\": {text}");
         Some(success)
     }
 

@@ -53,6 +53,11 @@ fn is_taken(place: &Place<'_>, home: &str) -> Result<bool, Trouble> {
 fn give(place: &Place<'_>, from: &Account, to: &Account) -> Result<(), Trouble> {
     let home = to.home.text();
     let trouble = |errno| Trouble::of(&home, errno);
+    let held = look(&place.directory, place.name).map_err(trouble)?;
+    if held.is_some_and(|stat| stat.st_uid == to.uid && from.uid != to.uid) {
+        // It comes last, so all is done: before a crash, or by another server that shares the file system.
+        return Ok(());
+    }
     let Some((directory, stat)) = belonging(place, from.uid, &home)? else {
         return Err(Trouble::Lasting(format!("{home} is not there")));
     };
@@ -63,7 +68,7 @@ fn give(place: &Place<'_>, from: &Account, to: &Account) -> Result<(), Trouble> 
         failed: 0,
     };
     let passed_over = walk::below(names, Some(from.uid), &mut give)?;
-    // It comes last: until then, a repetition finds that it belongs to the former user.
+    // Until now a repetition finds that it belongs to the former user.
     give.one(directory.as_fd(), &stat).map_err(trouble)?;
     tracing::info!(
         target: "any",

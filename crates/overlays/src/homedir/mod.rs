@@ -59,8 +59,9 @@ pub(crate) const ROW: Row = Row {
             gives the account's files away, and homedir-delete-style says what happens at the end. Entries that are \
             there before the overlay, or that slapadd adds, change nothing. Replicas and all servers of a cluster may \
             have the overlay too: it acts on what they receive. If they share a file system, the first one does the \
-            work; an archive may be there twice. The work is done after the answer, in the order of the changes, on a thread of its \
-            own; what is not done when the server ends or crashes is done at the next start. While a file system \
+            work; an archive may be there twice. The work is done after the answer, in the order of the changes, on \
+            a thread of its own; what is not done when the server ends or crashes is done at the next start. While a \
+            file system \
             hangs, changes are kept up to `changelog-size` (4 MiB by default); a full disk or a failing device is \
             tried again every 5 seconds; any other failure is logged, and the change passed over.\n\nClients choose \
             the values, and the server may be root, so the overlay is stricter than slapd. All work happens below a \
