@@ -18,9 +18,9 @@ use std::{
     time::Duration,
 };
 
-use harness::{Answer, Client, Site};
+use harness::{Client, Site};
 use ironbark_directory::overlay::{Changes, Follower, Overlay};
-use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
+use ironbark_ldap_proto::Scope;
 use ironbark_store::Staging;
 
 /// A second database, as lines behind the first.
@@ -88,30 +88,6 @@ fn a_database_that_is_gone_is_closed_when_the_reactors_have_gone_on() {
     assert!(names(&mut site, "o=two", "(objectClass=*)").is_empty());
 }
 
-/// The answer to a request for the next page of two.
-fn page_answer(site: &mut Client, base: &str, cookie: &[u8]) -> Answer {
-    let control = controls::Control::critical(controls::PagedResults { size: 2, cookie });
-    let names: [&[u8]; 1] = [b"*"];
-    let request = SearchRequest {
-        base: base.as_bytes(),
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(b"(ou=*)", 10).expect("a filter"),
-        attributes: names.as_slice().into(),
-    };
-    site.send(&Request::Search(request), &[&control])
-}
-
-/// The next page of two.
-fn page(site: &mut Client, base: &str, cookie: &[u8]) -> (Vec<String>, Vec<u8>) {
-    let answer = page_answer(site, base, cookie);
-    assert_eq!(answer.brief(), (0, ""));
-    (answer.entries, answer.cookie.unwrap_or_default())
-}
-
 #[test]
 fn who_may_not_search_at_a_glued_database_finds_nothing_of_it() {
     let glued = |rules: &str| {
@@ -130,57 +106,6 @@ fn who_may_not_search_at_a_glued_database_finds_nothing_of_it() {
             assert_eq!((answer.code, answer.entries.len()), (0, count), "{rules} {who}");
         }
     }
-}
-
-#[test]
-fn a_paged_search_ends_under_the_configuration_that_it_began_with() {
-    let mut site = with_second();
-    reconfigure(&site, "", SECOND).expect("a database more");
-    site.must_add("o=two", "objectClass: organization");
-    for n in 0..6 {
-        site.must_add(&format!("ou=u{n},o=two"), "objectClass: organizationalUnit");
-    }
-    let mut other = site.connect();
-    let (first, cookie) = page(&mut other, "o=two", b"");
-    assert_eq!(first.len(), 2);
-    reconfigure(&site, "", "").expect("a database less");
-    let (second, cookie) = page(&mut other, "o=two", &cookie);
-    assert_eq!(second.len(), 2);
-    // The file is still open, and is reused unchanged under another schema.
-    let definition = "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )";
-    reconfigure(&site, definition, SECOND).expect("the database again");
-    site.must_add(
-        "ou=fresh,o=two",
-        "objectClass: organizationalUnit\nobjectClass: extensibleObject\nfresh: x",
-    );
-    let (third, cookie) = page(&mut other, "o=two", &cookie);
-    assert_eq!(third.len(), 2);
-    // The entry is shown; the attribute is unknown to this search.
-    let (last, cookie) = page(&mut other, "o=two", &cookie);
-    assert_eq!(last.len(), 1);
-    assert!(
-        last[0].starts_with("dn: ou=fresh,o=two\n") && !last[0].contains("fresh: x"),
-        "{last:?}"
-    );
-    assert!(cookie.is_empty());
-    assert_eq!(names(&mut site, "o=two", "(fresh=x)"), ["ou=fresh,o=two"]);
-}
-
-#[test]
-fn no_page_is_given_by_rules_that_are_no_longer_in_force() {
-    let mut site = Site::populated("");
-    for n in 0..6 {
-        site.must_add(&format!("ou=u{n},dc=ex"), "objectClass: organizationalUnit");
-    }
-    let mut other = site.connect();
-    other.become_("cn=a,ou=p,dc=ex");
-    let (_, first) = page(&mut other, "dc=ex", b"");
-    reconfigure(&site, "loglevel none", "").expect("another setting");
-    let (_, cookie) = page(&mut other, "dc=ex", &first);
-    reconfigure(&site, "loglevel none", "access to * by * none").expect("other rules");
-    let refused = "paged results cookie is invalid or old";
-    assert_eq!(page_answer(&mut other, "dc=ex", &cookie).brief(), (53, refused));
-    assert_eq!(page_answer(&mut other, "dc=ex", b"").code, 32);
 }
 
 #[test]

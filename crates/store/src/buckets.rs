@@ -9,7 +9,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::{ContextVector, Record, StoreError, hash};
+use crate::{ContextVector, Record, StoreError, Version, hash};
 
 /// Number of buckets.
 pub const BUCKETS: usize = 4_096;
@@ -41,7 +41,7 @@ pub fn bucket_of(entry_uuid: &[u8; 16]) -> usize {
 }
 
 /// The last sums, with the number of the commit that they are of.
-pub(crate) type KnownSums = Mutex<Option<(u64, Arc<BucketSums>)>>;
+pub(crate) type KnownSums = Mutex<Option<(Version, Arc<BucketSums>)>>;
 
 /// What an entry adds to which bucket.
 pub(crate) fn share_of(record: &Record<'_>) -> Result<Option<(usize, u128)>, StoreError> {

@@ -33,6 +33,7 @@ use crate::{
         codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
     },
+    sets::{OpenSets, SetWriter},
     tables::MetaRow,
     varint,
     write::{name_in, pretty_in},
@@ -48,6 +49,8 @@ pub struct BulkBuilder {
     preparers: Preparers,
     /// Prepares entries that come one by one.
     preparer: Option<Preparer>,
+    /// The shared sets of the build. They are written at its end.
+    sets: OpenSets<Box<SetWriter>>,
     ids: FxHashMap<u64, (u32, EntryId)>,
     missing: FxHashMap<EntryId, String>,
     next: EntryId,
@@ -92,6 +95,7 @@ impl BulkBuilder {
             database: Some(database),
             preparers,
             preparer: None,
+            sets: OpenSets::new(Box::default(), Arc::default()),
             ids: FxHashMap::default(),
             missing: FxHashMap::default(),
             next: 1,
@@ -324,7 +328,6 @@ impl BulkBuilder {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
         self.referrals += u64::from(entry.flags & FLAG_REFERRAL != 0);
-        let mut sets = database.lock_writer();
         let catalog = self.preparers.catalog();
         let start = self.batch.bytes.len();
         let out = &mut self.batch.bytes;
@@ -346,7 +349,7 @@ impl BulkBuilder {
                     self.batch.values.extend(rows);
                 }
                 Prepared::Packed(packing) => codec::put_block(number, Form::Packed(packing, bytes), out),
-                Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.common.sets, out),
+                Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut self.sets, out),
             }
         }
         if database.ground.tables.sealed {
@@ -429,7 +432,7 @@ impl BulkBuilder {
             let tables = &database.ground.tables;
             tables.put_sealed(&mut txn, &tables.attributes, number, text.as_bytes())?;
         }
-        database.common.sets.store(&mut txn, &database.ground.tables)?;
+        self.sets.store(&mut txn, &database.ground.tables)?;
         database
             .ground
             .tables

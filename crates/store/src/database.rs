@@ -7,12 +7,9 @@ mod open;
 mod schema;
 mod sums;
 
-use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex, MutexGuard, atomic::AtomicBool};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwapOption;
 use heed::{RoTxn, WithoutTls};
 use ironbark_model::{
     Schema,
@@ -20,14 +17,14 @@ use ironbark_model::{
 };
 
 use crate::{
-    StoreError, View,
+    EnvironmentNumber, StoreError, Version, View,
     buckets::KnownSums,
-    catalog::{Catalog, Parts, Undefined},
     checkpoint::Checkpoints,
     ground::Ground,
     log::recent::KnownRow,
+    numbering::{Numbering, PublishedNumbering},
     options::DatabaseOptions,
-    sets::{SetWriter, SharedSets},
+    sets::SetWriter,
     tables::{Environment, Tables},
     watched::Watched,
 };
@@ -45,9 +42,7 @@ pub struct Database {
     pub(crate) env: Environment,
     pub(crate) ground: Ground,
     pub(crate) common: Arc<Common>,
-    pub(crate) catalog: ArcSwap<Catalog>,
-    /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `sets`.
-    pub(crate) loaded: AtomicUsize,
+    pub(crate) numbering: PublishedNumbering,
     /// See [`Database::watch`].
     pub(crate) watched: ArcSwapOption<Watched>,
 }
@@ -59,8 +54,9 @@ pub(crate) struct Common {
     options: DatabaseOptions,
     /// Device and inode of the file.
     file: (u64, u64),
-    pub(crate) sets: Arc<SharedSets>,
+    /// Locked by writers before they ask for LMDB's lock, and by nobody else.
     writer: Mutex<SetWriter>,
+    environment: EnvironmentNumber,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
     /// Whether a bulk build for it is under way.
@@ -79,6 +75,11 @@ impl Database {
     /// Whether the other one is the same environment, perhaps under another schema.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.common, &other.common)
+    }
+
+    /// The number of its environment in this process.
+    pub fn environment(&self) -> EnvironmentNumber {
+        self.ground.environment
     }
 
     /// Whether the kernel reads ahead.
@@ -100,14 +101,14 @@ impl std::fmt::Debug for Database {
 pub struct Snapshot<'d> {
     pub(crate) txn: RoTxn<'d, WithoutTls>,
     pub(crate) database: &'d Database,
-    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) numbering: Arc<Numbering>,
 }
 
 /// A [`Snapshot`] that holds its database: for a caller that serves several requests on the same snapshot.
 pub struct HeldSnapshot {
     txn: RoTxn<'static, WithoutTls>,
     database: Arc<Database>,
-    catalog: Arc<Catalog>,
+    numbering: Arc<Numbering>,
 }
 
 impl Database {
@@ -132,18 +133,14 @@ impl Database {
     }
     /// Indexes that are defined but not built, as `attribute kind`.
     pub fn inactive_indexes(&self) -> Vec<String> {
-        let catalog = self.catalog.load();
-        catalog
+        let numbering = self.numbering.newest();
+        numbering
+            .catalog
             .indexes
             .iter()
             .filter(|index| !index.stored.is_complete())
             .map(|index| index.stored.text())
             .collect()
-    }
-    /// A number that rises with each commit, also with commits of other processes. A reader may keep its snapshot while
-    /// the number is unchanged.
-    pub fn commit_version(&self) -> u64 {
-        self.env.info().last_txn_id as u64
     }
     /// The options it was opened with.
     pub fn options(&self) -> &DatabaseOptions {
@@ -151,26 +148,26 @@ impl Database {
     }
     /// The current schema.
     pub fn schema(&self) -> Arc<Schema> {
-        self.catalog.load().schema.clone()
+        self.numbering.newest().catalog.schema.clone()
     }
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         let txn = self.env.read_txn()?;
-        let catalog = self.catalog_of(&txn)?;
+        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
         Ok(Snapshot {
             txn,
             database: self,
-            catalog,
+            numbering,
         })
     }
     /// As [`Database::snapshot`].
     pub fn hold(self: &Arc<Self>) -> Result<HeldSnapshot, StoreError> {
         let txn = self.env.clone().static_read_txn()?;
-        let catalog = self.catalog_of(&txn)?;
+        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
         Ok(HeldSnapshot {
             txn,
             database: Arc::clone(self),
-            catalog,
+            numbering,
         })
     }
     /// Begins the write transaction; waits for other processes.
@@ -186,16 +183,6 @@ impl Database {
         WriteTransaction::begin(self)
     }
 
-    /// The catalog for a read transaction that has just begun.
-    fn catalog_of(&self, txn: &RoTxn<'_>) -> Result<Arc<Catalog>, StoreError> {
-        if txn.id() > self.loaded.load(Ordering::Acquire) {
-            // Another writer has committed, and may have given out numbers that are unknown here.
-            let _writer = self.lock_writer();
-            self.catch_up(txn)?;
-        }
-        // Loaded after the transaction has begun: everything that it can hold was published before its commit.
-        Ok(self.catalog.load_full())
-    }
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
         // A panic elsewhere leaves the tracker sound: it holds only counts and numbers.
         self.common
@@ -203,44 +190,35 @@ impl Database {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Loads numbers and sets that others have committed: other processes, or this process under another schema. The
-    /// caller holds the writer's lock.
-    pub(crate) fn catch_up(&self, txn: &RoTxn<'_>) -> Result<(), StoreError> {
-        if txn.id() <= self.loaded.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.common.sets.load(txn, &self.ground.tables)?;
-        let current = self.catalog.load_full();
-        let parts = Parts::load(txn, &self.ground.tables, &current.indexes)?;
-        let catalog = Catalog::build(current.schema.clone(), parts, Undefined::Invisible)?;
-        self.catalog.store(Arc::new(catalog));
-        self.loaded.store(txn.id(), Ordering::Release);
-        Ok(())
-    }
 }
 
 impl View<'_> {
     /// Whether the snapshot is of this database, under any schema.
     pub fn is_of(&self, database: &Database) -> bool {
-        Arc::ptr_eq(&self.ground.sets, &database.ground.sets)
+        self.ground.environment == database.ground.environment
     }
 }
 
 impl Snapshot<'_> {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, &self.database.ground, &self.catalog)
+        View::of_snapshot(&self.txn, &self.database.ground, &self.numbering)
     }
-    /// [`Database::commit_version`] as of this snapshot.
-    pub fn version(&self) -> u64 {
-        self.txn.id() as u64
+    /// The commit that it shows.
+    pub fn version(&self) -> Version {
+        Version::new(self.database.ground.environment, self.txn.id())
     }
 }
 
 impl HeldSnapshot {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, &self.database.ground, &self.catalog)
+        View::of_snapshot(&self.txn, &self.database.ground, &self.numbering)
+    }
+    /// The commit that it shows.
+    #[inline]
+    pub fn version(&self) -> Version {
+        Version::new(self.database.ground.environment, self.txn.id())
     }
     /// Whether nothing was committed since it was taken.
     #[inline]

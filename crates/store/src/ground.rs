@@ -1,13 +1,10 @@
-//! The tables and shared sets that reading needs.
+//! The tables that reading needs.
 
-use std::sync::Arc;
+use crate::{EnvironmentNumber, options::DatabaseOptions, tables::Tables};
 
-use crate::{options::DatabaseOptions, sets::SharedSets, tables::Tables};
-
-/// The tables, and the shared sets that their rows refer to.
+/// The tables, and the environment that they are in.
 pub(crate) struct Ground {
     pub(crate) tables: Tables,
     pub(crate) options: DatabaseOptions,
-    /// One for an environment, whatever number of schemas it is used under.
-    pub(crate) sets: Arc<SharedSets>,
+    pub(crate) environment: EnvironmentNumber,
 }

@@ -25,7 +25,7 @@ use conjunction::{Ahead, Conjunction};
 pub(crate) use scope::candidates as scope_candidates;
 
 use crate::{
-    EntryId, StoreError, View,
+    EntryId, StoreError, Version, View,
     catalog::Catalog,
     posting::{FewIds, IdSet},
     view::WalkedChains,
@@ -80,6 +80,8 @@ pub struct Plan {
     /// Chains that are followed from candidates, one after the other.
     walked: OnceLock<Arc<Mutex<WalkedChains>>>,
     catalog: Arc<Catalog>,
+    /// The version of the view that it was made for.
+    version: Option<Version>,
 }
 
 /// Where candidates come from.
@@ -180,8 +182,16 @@ impl Plan {
         let walked = self.walked.get_or_init(Arc::default);
         walked.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The entries from which a chain reaches its target, if the plan has followed it.
-    pub(crate) fn chain(&self, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {
+    /// Forgets which entries chains lead to: the requester may follow other values now. Candidates stay as they are.
+    pub fn forget_chains(&mut self) {
+        self.chains.clear();
+        self.walked.take();
+    }
+    /// The entries from which a chain reaches its target, if the plan has followed it in the version that `view` shows.
+    pub(crate) fn chain(&self, view: View<'_>, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {
+        if self.version != view.version() {
+            return None;
+        }
         let chain = self
             .chains
             .iter()
@@ -206,6 +216,7 @@ impl View<'_> {
             chains: Vec::new(),
             walked: OnceLock::new(),
             catalog: Arc::clone(self.catalog),
+            version: self.version(),
         }
     }
 }

@@ -1,8 +1,14 @@
 //! Shared value sets: content that many records repeat is stored once and held in memory.
 //!
-//! `sets` maps a varint number to the concatenated TLVs. Numbers are given out from 0 and content never changes, so the
-//! mirror in memory only grows. It is ahead of the file while a transaction is open, and stays ahead if the transaction
-//! is dropped. The next commit writes the missing sets, so a number always means the same set.
+//! `sets` maps a number to the concatenated TLVs. A number is `(256 + position) * 256 + check`: sets have positions
+//! from 0 without gaps, and the check is the last byte of the XXH3 of the content. So a reference to other content is
+//! found. Up to format 4 the number was the position alone, which is below 65,536; those sets keep their numbers.
+//!
+//! Invariant: [`SharedSets`] is an immutable value that has the sets of one commit. An open write transaction has a
+//! value of its own, which is published with the commit or dropped with the transaction. So only a commit gives
+//! numbers.
+
+use std::sync::Arc;
 
 use heed::{RoTxn, RwTxn};
 use rustc_hash::FxHashMap;
@@ -16,86 +22,137 @@ const MAX_TOTAL: usize = 32 << 20;
 /// A set is shared once its repetitions have cost this many bytes.
 const ADMISSION_COST: u32 = 256;
 /// Bytes that a reference takes in a record.
-const REFERENCE: usize = 3;
+const REFERENCE: usize = 4;
 /// Slots of the table that counts repetitions.
 const SLOTS: usize = 1 << 16;
+/// Sets that one commit copies at most to add another one.
+const CHUNK: usize = 256;
+/// Numbers below this are positions.
+const UNCHECKED: u64 = 65_536;
+/// Added to a position in a number with a check, so that the number is not below [`UNCHECKED`].
+const FIRST: u64 = UNCHECKED >> CHECK_BITS;
+const CHECK_BITS: u32 = 8;
 
-/// The mirror in memory; readers resolve references in it.
-#[derive(Default)]
+/// A set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct SharedSet {
+    number: u64,
+    tlvs: Arc<[u8]>,
+}
+
+/// The sets of one commit, or of an open write transaction. Values share what they have in common.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct SharedSets {
-    sets: boxcar::Vec<Box<[u8]>>,
+    chunks: Vec<Arc<Vec<SharedSet>>>,
+    count: usize,
+}
+
+/// The number of the set at a position.
+fn number_of(position: usize, tlvs: &[u8]) -> u64 {
+    let [.., check] = hash::value_hash(tlvs).to_be_bytes();
+    ((FIRST + position as u64) << CHECK_BITS) | u64::from(check)
+}
+
+/// The position of a set, from its number.
+#[inline]
+pub(crate) fn position_of(number: u64) -> usize {
+    let position = if number < UNCHECKED {
+        number
+    } else {
+        (number >> CHECK_BITS) - FIRST
+    };
+    usize::try_from(position).unwrap_or(usize::MAX)
 }
 
 impl SharedSets {
-    /// The TLVs of a set.
+    /// The TLVs of a set. `None`: there is none with this number.
     #[inline]
     pub(crate) fn tlvs(&self, number: u64) -> Option<&[u8]> {
-        self.sets.get(usize::try_from(number).ok()?).map(|tlvs| &**tlvs)
+        let set = self.at(position_of(number))?;
+        (set.number == number).then_some(&*set.tlvs)
     }
     /// Number of sets.
     pub(crate) fn count(&self) -> usize {
-        self.sets.count()
+        self.count
     }
-    /// Loads the sets that the file has and the mirror lacks. The caller holds the writer's lock or is the only user.
-    pub(crate) fn load(&self, txn: &RoTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
-        let start = varint::Key::new(self.count() as u64);
+    #[inline]
+    fn at(&self, position: usize) -> Option<&SharedSet> {
+        self.chunks.get(position / CHUNK)?.get(position % CHUNK)
+    }
+    fn push(&mut self, number: u64, tlvs: &[u8]) {
+        let set = SharedSet {
+            number,
+            tlvs: tlvs.into(),
+        };
+        match self.chunks.last_mut() {
+            Some(last) if !self.count.is_multiple_of(CHUNK) => Arc::make_mut(last).push(set),
+            _ => self.chunks.push(Arc::new(vec![set])),
+        }
+        self.count += 1;
+    }
+    /// Adds the sets that the file has besides these. `true`: some were added. The last one that is known is compared
+    /// with the file: another history has another one there.
+    ///
+    /// # Errors
+    /// The file is damaged, or has other content under a number that is known.
+    pub(crate) fn load(&mut self, txn: &RoTxn<'_>, tables: &Tables) -> Result<bool, StoreError> {
+        let (known, mut position) = (self.count, self.count.saturating_sub(1));
+        let last = self.at(position).map_or(0, |set| set.number);
+        let start = varint::Key::new(last);
         let from = (std::ops::Bound::Included(start.bytes()), std::ops::Bound::Unbounded);
         for row in tables.sets.range(txn, &from)? {
             let (key, row) = row?;
-            let number = self.count() as u64;
-            if varint::read(key) != Some(number) {
+            let number = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `sets`"))?;
+            let damaged = || StoreError::damaged(&format!("shared value set {number}"));
+            let tlvs = tables.unseal(number, row).ok_or_else(damaged)?;
+            if position_of(number) != position {
                 return Err(StoreError::damaged("the numbers of `sets` have a gap"));
             }
-            let tlvs = tables.unseal(number, row);
-            let tlvs = tlvs.ok_or_else(|| StoreError::damaged(&format!("shared value set {number}")))?;
-            self.sets.push(tlvs.into());
+            if number >= UNCHECKED && number != number_of(position, tlvs) {
+                return Err(damaged());
+            }
+            match self.at(position) {
+                Some(set) if set.number == number && *set.tlvs == *tlvs => {}
+                Some(_) => return Err(StoreError::damaged(&format!("shared value set {number} has changed"))),
+                None => self.push(number, tlvs),
+            }
+            position += 1;
+        }
+        if position < known {
+            return Err(StoreError::damaged("shared value sets are gone"));
+        }
+        Ok(position > known)
+    }
+    /// Writes the sets from a position on.
+    pub(crate) fn store(&self, from: usize, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+        for set in (from..self.count).filter_map(|position| self.at(position)) {
+            tables.put_sealed(txn, &tables.sets, set.number, &set.tlvs)?;
         }
         Ok(())
     }
 }
 
-/// The writer's side: decides which sets become shared.
+/// The writer's memory: which sets are shared, and which content recurs.
 #[derive(Default)]
 pub(crate) struct SetWriter {
+    /// Numbers of sets by the hash of their content.
     numbers: FxHashMap<u64, u64>,
+    /// Sets of the last commit that are in `numbers`.
     indexed: usize,
+    /// Their length.
     total: usize,
     /// (tag, cost) by hash; new content replaces old content that does not recur.
     costs: Vec<(u32, u32)>,
 }
 
 impl SetWriter {
-    /// Indexes the sets that the mirror got from the file.
-    pub(crate) fn begin(&mut self, mirror: &SharedSets) {
-        while self.indexed < mirror.count() {
-            if let Some(tlvs) = mirror.tlvs(self.indexed as u64) {
-                self.numbers.insert(hash::value_hash(tlvs), self.indexed as u64);
-                self.total += tlvs.len();
-            }
-            self.indexed += 1;
+    /// Takes up the sets that were committed since the last call.
+    fn index(&mut self, sets: &SharedSets) {
+        for set in (self.indexed..sets.count()).filter_map(|position| sets.at(position)) {
+            self.numbers.insert(hash::value_hash(&set.tlvs), set.number);
+            self.total += set.tlvs.len();
         }
-    }
-    /// The number of a shared set with this content. Content that has recurred often enough becomes shared now. `hash`
-    /// is [`hash::value_hash`] of the content.
-    pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
-        if tlvs.len() <= REFERENCE + 1 {
-            return None;
-        }
-        if self.numbers.contains_key(&hash) {
-            return self.known(mirror, tlvs, hash);
-        }
-        if !self.has_recurred(hash, tlvs.len()) || mirror.count() >= MAX_SETS || self.total + tlvs.len() > MAX_TOTAL {
-            return None;
-        }
-        let number = mirror.sets.push(tlvs.into()) as u64;
-        self.begin(mirror);
-        Some(number)
-    }
-    /// The number of a set that is shared already. Use it for a set that is written again without being a repetition:
-    /// its record is rewritten.
-    pub(crate) fn known(&self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
-        let number = *self.numbers.get(&hash)?;
-        (mirror.tlvs(number) == Some(tlvs)).then_some(number)
+        self.indexed = sets.count();
     }
     /// Counts a repetition. Returns whether its cost has passed the threshold.
     fn has_recurred(&mut self, hash: u64, length: usize) -> bool {
@@ -122,16 +179,72 @@ impl SetWriter {
     }
 }
 
-impl SharedSets {
-    /// Writes the sets that the mirror has and the file lacks: part of every commit.
-    pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
-        let stored = tables.sets.len(txn)?;
-        for number in stored..self.count() as u64 {
-            if let Some(tlvs) = self.tlvs(number) {
-                tables.put_sealed(txn, &tables.sets, number, tlvs)?;
-            }
+/// The sets of an open write transaction. `W` holds the writer's memory. Dropping this leaves that memory as it was.
+pub(crate) struct OpenSets<W: std::ops::DerefMut<Target = SetWriter>> {
+    writer: W,
+    sets: Arc<SharedSets>,
+    /// Sets that are committed.
+    committed: usize,
+    /// Hash and number of those that came after them.
+    added: FxHashMap<u64, u64>,
+    added_length: usize,
+}
+
+impl<W: std::ops::DerefMut<Target = SetWriter>> OpenSets<W> {
+    /// Begins with the sets of the last commit.
+    pub(crate) fn new(mut writer: W, sets: Arc<SharedSets>) -> Self {
+        writer.index(&sets);
+        Self {
+            writer,
+            committed: sets.count(),
+            sets,
+            added: FxHashMap::default(),
+            added_length: 0,
         }
-        Ok(())
+    }
+    /// The sets, with those of this transaction.
+    pub(crate) fn sets(&self) -> &Arc<SharedSets> {
+        &self.sets
+    }
+    /// The number of a shared set with this content. Content that has recurred often enough becomes shared now. `hash`
+    /// is [`hash::value_hash`] of the content.
+    pub(crate) fn number(&mut self, tlvs: &[u8], hash: u64) -> Option<u64> {
+        if tlvs.len() <= REFERENCE + 1 {
+            return None;
+        }
+        if self.of_hash(hash).is_some() {
+            return self.known(tlvs, hash);
+        }
+        let has_room = self.sets.count() < MAX_SETS && self.length() + tlvs.len() <= MAX_TOTAL;
+        if !self.writer.has_recurred(hash, tlvs.len()) || !has_room {
+            return None;
+        }
+        let sets = Arc::make_mut(&mut self.sets);
+        let number = number_of(sets.count(), tlvs);
+        sets.push(number, tlvs);
+        self.added.insert(hash, number);
+        self.added_length += tlvs.len();
+        Some(number)
+    }
+    /// The number of a set that is shared already. Use it for a set that is written again without being a repetition:
+    /// its record is rewritten.
+    pub(crate) fn known(&self, tlvs: &[u8], hash: u64) -> Option<u64> {
+        let number = self.of_hash(hash)?;
+        (self.sets.tlvs(number) == Some(tlvs)).then_some(number)
+    }
+    fn of_hash(&self, hash: u64) -> Option<u64> {
+        self.writer
+            .numbers
+            .get(&hash)
+            .or_else(|| self.added.get(&hash))
+            .copied()
+    }
+    fn length(&self) -> usize {
+        self.writer.total + self.added_length
+    }
+    /// Writes the sets that came in this transaction: part of every commit.
+    pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+        self.sets.store(self.committed, txn, tables)
     }
 }
 
@@ -139,28 +252,80 @@ impl SharedSets {
 mod tests {
     use super::*;
 
-    fn number(writer: &mut SetWriter, mirror: &SharedSets, tlvs: &[u8]) -> Option<u64> {
-        writer.number(mirror, tlvs, hash::value_hash(tlvs))
+    const SET: [u8; 100] = [4; 100];
+
+    fn number(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> Option<u64> {
+        open.number(tlvs, hash::value_hash(tlvs))
+    }
+
+    fn until_it_is_shared(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> u64 {
+        (0..100).find_map(|_| number(open, tlvs)).unwrap()
     }
 
     #[test]
     fn a_set_is_shared_when_it_has_cost_enough() {
-        let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
-        let set = [4u8; 100];
-        assert_eq!(number(&mut writer, &mirror, &set), None);
-        assert_eq!(number(&mut writer, &mirror, &set), None);
-        assert_eq!(number(&mut writer, &mirror, &set), None);
-        assert_eq!(number(&mut writer, &mirror, &set), Some(0));
-        assert_eq!(number(&mut writer, &mirror, &set), Some(0));
-        assert_eq!(mirror.tlvs(0), Some(&set[..]));
+        let mut writer = SetWriter::default();
+        let mut open = OpenSets::new(&mut writer, Arc::default());
+        assert_eq!(number(&mut open, &SET), None);
+        assert_eq!(number(&mut open, &SET), None);
+        assert_eq!(number(&mut open, &SET), None);
+        let shared = number(&mut open, &SET).unwrap();
+        assert_eq!(position_of(shared), 0);
+        assert_eq!(number(&mut open, &SET), Some(shared));
+        assert_eq!(open.sets().tlvs(shared), Some(&SET[..]));
     }
 
     #[test]
     fn small_and_single_sets_are_not_shared() {
-        let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
+        let mut writer = SetWriter::default();
+        let mut open = OpenSets::new(&mut writer, Arc::default());
         for i in 0..1000u32 {
-            assert_eq!(number(&mut writer, &mirror, b"\x04\x02ab"), None);
-            assert_eq!(number(&mut writer, &mirror, &i.to_be_bytes().repeat(30)), None);
+            assert_eq!(number(&mut open, b"\x04\x03abc"), None);
+            assert_eq!(number(&mut open, &i.to_be_bytes().repeat(30)), None);
         }
+    }
+
+    #[test]
+    fn a_dropped_transaction_leaves_no_set_and_no_number() {
+        let mut writer = SetWriter::default();
+        let committed = Arc::new(SharedSets::default());
+        let mut open = OpenSets::new(&mut writer, Arc::clone(&committed));
+        until_it_is_shared(&mut open, &SET);
+        drop(open);
+        assert_eq!(committed.count(), 0);
+        assert_eq!((writer.numbers.len(), writer.total, writer.indexed), (0, 0, 0));
+        // The next transaction gives the number to other content.
+        let mut open = OpenSets::new(&mut writer, Arc::clone(&committed));
+        let other = [5; 100];
+        let shared = until_it_is_shared(&mut open, &other);
+        assert_eq!(position_of(shared), 0);
+        assert_eq!(open.sets().tlvs(shared), Some(&other[..]));
+    }
+
+    #[test]
+    fn a_reference_to_other_content_finds_nothing() {
+        let mut writer = SetWriter::default();
+        let mut open = OpenSets::new(&mut writer, Arc::default());
+        let shared = until_it_is_shared(&mut open, &SET);
+        let elsewhere = number_of(0, &[5; 100]);
+        assert_ne!(shared, elsewhere);
+        assert_eq!(open.sets().tlvs(elsewhere), None);
+        assert_eq!(open.sets().tlvs(shared + 256), None);
+    }
+
+    #[test]
+    fn values_share_their_sets_and_do_not_see_later_ones() {
+        let mut writer = SetWriter::default();
+        let mut before = Arc::new(SharedSets::default());
+        for i in 0..1000u32 {
+            let mut open = OpenSets::new(&mut writer, Arc::clone(&before));
+            let shared = until_it_is_shared(&mut open, &i.to_be_bytes().repeat(30));
+            let after = Arc::clone(open.sets());
+            assert_eq!((before.count() + 1, before.tlvs(shared)), (after.count(), None));
+            assert!(after.tlvs(shared).is_some());
+            before = after;
+        }
+        let all: Vec<u64> = (0..1000).map(|position| before.at(position).unwrap().number).collect();
+        assert!(all.is_sorted());
     }
 }

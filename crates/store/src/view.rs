@@ -15,10 +15,13 @@ use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 
 use crate::{
-    DerivedAttributes, EntryId, Scope, StoreError,
+    DerivedAttributes, EntryId, Scope, StoreError, Version,
     catalog::Catalog,
     ground::Ground,
+    hash,
+    numbering::Numbering,
     record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
+    sets::SharedSets,
     tables::{MetaRow, Tables},
     varint,
 };
@@ -34,6 +37,9 @@ pub struct View<'t> {
     pub(crate) txn: &'t RoTxn<'t, WithoutTls>,
     pub(crate) ground: &'t Ground,
     pub(crate) catalog: &'t Arc<Catalog>,
+    pub(crate) sets: &'t SharedSets,
+    /// Whether it shows a commit, and not the changes of an open write transaction.
+    is_snapshot: bool,
     /// The limit on the cost of reading for a request; `None`: no limit.
     pub(crate) budget: Option<&'t Budget>,
     /// What derives attributes; `None`: entries have what they hold.
@@ -64,11 +70,35 @@ pub struct Record<'t> {
 }
 
 impl<'t> View<'t> {
-    pub(crate) fn new(txn: &'t RoTxn<'t, WithoutTls>, ground: &'t Ground, catalog: &'t Arc<Catalog>) -> Self {
+    /// What a snapshot shows.
+    pub(crate) fn of_snapshot(
+        txn: &'t RoTxn<'t, WithoutTls>,
+        ground: &'t Ground,
+        Numbering { catalog, sets, .. }: &'t Numbering,
+    ) -> Self {
         Self {
             txn,
             ground,
             catalog,
+            sets,
+            is_snapshot: true,
+            budget: None,
+            derived: None,
+        }
+    }
+    /// What an open write transaction shows.
+    pub(crate) fn of_writing(
+        txn: &'t RoTxn<'t, WithoutTls>,
+        ground: &'t Ground,
+        catalog: &'t Arc<Catalog>,
+        sets: &'t SharedSets,
+    ) -> Self {
+        Self {
+            txn,
+            ground,
+            catalog,
+            sets,
+            is_snapshot: false,
             budget: None,
             derived: None,
         }
@@ -123,6 +153,10 @@ impl<'t> View<'t> {
     pub(crate) fn record_bytes(&self, id: EntryId) -> Result<Option<&'t [u8]>, StoreError> {
         Ok(self.tables().entries.get(self.txn, varint::Key::new(id).bytes())?)
     }
+    /// A hash of everything that an entry holds, and of its own name: another one after each change.
+    pub fn fingerprint(&self, id: EntryId) -> Result<Option<u64>, StoreError> {
+        Ok(self.record_bytes(id)?.map(hash::value_hash))
+    }
     /// Parent of an entry, from the first bytes of its record.
     pub fn parent(&self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
         Ok(self.record_bytes(id)?.and_then(codec::parent))
@@ -141,9 +175,11 @@ impl<'t> View<'t> {
         let id = |(key, _)| varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"));
         last.map_or(Ok(0), id)
     }
-    /// Number of the commit that is seen. In a write transaction, one more than the number of the last commit.
-    pub fn version(&self) -> u64 {
-        self.txn.id() as u64
+    /// The commit that is seen. `None` in a write transaction: nothing that is seen there may be remembered.
+    #[inline]
+    pub fn version(&self) -> Option<Version> {
+        let of = || Version::new(self.ground.environment, self.txn.id());
+        self.is_snapshot.then(of)
     }
     /// Changes whenever an entry is renamed: names that were cached under an older value are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_store::{ChangeRecord, Csn, Database, LogState, View};
+use ironbark_store::{ChangeRecord, Csn, Database, LogState, Version, View};
 
 use super::backup::backed_up;
 use crate::shared::{open::open_to_read, target::Target};
@@ -48,12 +48,12 @@ impl Changes {
         // Nothing is ever sent on this channel. It only serves to wait.
         let (_kept, never) = channel::<()>();
         loop {
-            let version = database.commit_version();
-            next = self.print_from(&database, next)?;
+            let shown;
+            (shown, next) = self.print_from(&database, next)?;
             if !self.follow {
                 return Ok(());
             }
-            while database.commit_version() == version {
+            while version_of(&database)? == shown {
                 if never.recv_timeout(PAUSE) == Err(RecvTimeoutError::Disconnected) {
                     return Ok(());
                 }
@@ -87,19 +87,19 @@ impl Changes {
         }
     }
 
-    /// Shows the changes from a number on. Returns the number after the last one.
-    fn print_from(&self, database: &Database, from: u64) -> Result<u64, String> {
+    /// Shows the changes from a number on. Returns the version that has no more, and the number after the last one.
+    fn print_from(&self, database: &Database, from: u64) -> Result<(Version, u64), String> {
         let failed = |error: ironbark_store::StoreError| error.to_string();
         let mut next = from;
         let mut out = io::stdout().lock();
         loop {
             // The snapshot is released before the output, which may block.
-            let (records, first) = {
+            let (version, records, first) = {
                 let snapshot = database.snapshot().map_err(failed)?;
                 let view = snapshot.view();
                 let rows = view.changes(next).map_err(failed)?.take(BATCH);
                 let records: Vec<ChangeRecord> = rows.collect::<Result<_, _>>().map_err(failed)?;
-                (records, view.log_state().map_err(failed)?.first)
+                (snapshot.version(), records, view.log_state().map_err(failed)?.first)
             };
             if first.is_none_or(|first| first > next) {
                 return Err(format!("the log no longer has the changes from number {next} on"));
@@ -119,10 +119,15 @@ impl Changes {
                 written => written.map_err(|error| format!("standard output: {error}"))?,
             }
             if records.len() < BATCH {
-                return Ok(next);
+                return Ok((version, next));
             }
         }
     }
+}
+
+fn version_of(database: &Database) -> Result<Version, String> {
+    let snapshot = database.snapshot().map_err(|error| error.to_string())?;
+    Ok(snapshot.version())
 }
 
 /// The number of changes that are read at once.

@@ -4,13 +4,17 @@
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use ironbark_config::access::Privileges;
 use ironbark_model::Dn;
-use ironbark_store::{EntryId, Location, StoreError, View};
+use ironbark_store::{Database, EntryId, HeldSnapshot, Location, StoreError, Version, View};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::{
     set_memory::{Followed, SetAnswers},
@@ -19,6 +23,7 @@ use super::{
 };
 use crate::{
     Configuration, NamingContext,
+    backend::snapshots::Snapshots,
     request::{
         context::RequestKind,
         identity::{Identity, Peer, Strength},
@@ -29,22 +34,31 @@ use crate::{
 /// A subject with all remembered decisions about it.
 #[derive(Debug)]
 pub(crate) struct SubjectDecisions {
+    /// Tells these decisions from all others that this process has made.
+    serial: u64,
     /// Entries by the answers to the questions.
     kinds: RefCell<FxHashMap<u64, Rc<EntryDecisions>>>,
     types: usize,
-    /// Sum of the databases' commit versions, if rules look up groups or sets.
-    data: u64,
+    /// The state of the database in which rules have looked up groups and sets; `None`: they look up none.
+    version: Option<Version>,
+    /// The states of other databases in which they have.
+    consulted: RefCell<SmallVec<[Consulted; 1]>>,
+    /// The snapshots of other databases.
+    others: Rc<Snapshots>,
     /// The results of sets for the subject that do not depend on the entry.
     pub(super) sets: SetAnswers,
     /// The values that sets have found in other entries.
     pub(super) followed: RefCell<Followed>,
-    /// The subject's own entry in the database, and the [`View::version`] under which it was found; 0 for none.
-    own: Cell<(u64, Option<EntryId>)>,
+    /// The subject's own entry in the database, and the [`View::version`] under which it was found.
+    own: Cell<(Option<Version>, Option<EntryId>)>,
     /// Memory for the name of an entry.
     spare_name: RefCell<Dn>,
-    /// An entry below which the subject may search, and the version under which that was decided; 0 for none.
-    base: Cell<(u64, EntryId)>,
+    /// An entry below which the subject may search, and the version under which that was decided.
+    base: Cell<(Option<Version>, EntryId)>,
 }
+
+/// A database in which something was looked up, and the version of it.
+type Consulted = (Arc<Database>, Version);
 
 /// Decisions for entries with the same answers.
 #[derive(Debug)]
@@ -54,6 +68,8 @@ pub(crate) struct EntryDecisions {
     /// Whether attributes are shown in answers, by their numbers in the database: 0 unknown, 1 no, 2 yes.
     shown: [Cell<u8>; NUMBERS],
 }
+
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// Nothing has been decided.
 const UNKNOWN: u16 = 0;
@@ -67,11 +83,14 @@ const STATE: u16 = 3;
 const SHIFT: u32 = 2;
 
 impl SubjectDecisions {
-    fn new(types: usize, data: u64) -> Self {
+    fn new(types: usize, version: Option<Version>, others: &Rc<Snapshots>) -> Self {
         Self {
+            serial: NEXT_SERIAL.fetch_add(1, Relaxed),
             kinds: RefCell::default(),
             types,
-            data,
+            version,
+            consulted: RefCell::default(),
+            others: Rc::clone(others),
             sets: SetAnswers::default(),
             followed: RefCell::default(),
             own: Cell::default(),
@@ -80,11 +99,36 @@ impl SubjectDecisions {
         }
     }
 
+    /// A number that no other decisions have. What follows from decisions is valid while they have the same number.
+    pub(crate) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Whether everything that was looked up is still so, where `version` is asked about.
+    fn is_of(&self, version: Option<Version>) -> bool {
+        let is_same = |(database, seen): &Consulted| {
+            let now = self.others.of(database);
+            now.is_ok_and(|snapshot| snapshot.version() == *seen)
+        };
+        self.version == version && self.consulted.borrow().iter().all(is_same)
+    }
+
+    /// The snapshot in which entries of another database are looked up.
+    pub(super) fn consult(&self, database: &Arc<Database>) -> Result<Rc<HeldSnapshot>, StoreError> {
+        let snapshot = self.others.of(database)?;
+        let version = snapshot.version();
+        let mut consulted = self.consulted.borrow_mut();
+        if !consulted.iter().any(|(_, seen)| *seen == version) {
+            consulted.push((Arc::clone(database), version));
+        }
+        Ok(snapshot)
+    }
+
     /// The subject's own entry in the database.
     pub(super) fn own_entry(&self, view: View<'_>, name: &Dn) -> Result<Option<EntryId>, StoreError> {
         let version = view.version();
         let (known, id) = self.own.get();
-        if known == version {
+        if known == version && known.is_some() {
             return Ok(id);
         }
         let id = match view.locate(name)? {
@@ -101,7 +145,7 @@ impl SubjectDecisions {
 
     /// Whether the subject is known to have search access below an entry.
     pub(crate) fn may_search_below(&self, view: View<'_>, base: EntryId) -> bool {
-        self.base.get() == (view.version(), base)
+        view.version().is_some() && self.base.get() == (view.version(), base)
     }
 
     /// Remembers that the subject may search below an entry.
@@ -211,6 +255,8 @@ pub(crate) struct DecisionCache {
     configuration: Option<Arc<Configuration>>,
     known: FxHashMap<Key, Rc<SubjectDecisions>>,
     last: Option<Last>,
+    /// The snapshots of databases that rules look up in while another one is asked about.
+    others: Rc<Snapshots>,
 }
 
 /// The subject of the last question: the next one is usually by the same.
@@ -225,12 +271,19 @@ struct Last {
 }
 
 impl DecisionCache {
-    /// The remembered decisions for a request's subject; `None` if it may do everything, or if there are no rules.
+    /// The snapshots of databases that rules look up in while another one is asked about.
+    pub(crate) fn others(&self) -> &Snapshots {
+        &self.others
+    }
+
+    /// The remembered decisions for a request's subject about the entries that `view` shows; `None` if it may do
+    /// everything, or if there are no rules.
     pub(crate) fn of(
         &mut self,
         configuration: &Arc<Configuration>,
         context: &NamingContext,
         origin: &crate::request::context::RequestContext,
+        view: View<'_>,
     ) -> Option<Rc<SubjectDecisions>> {
         let rules = configuration.rules_of(context);
         if rules.is_empty() {
@@ -249,22 +302,22 @@ impl DecisionCache {
             self.last = None;
             self.configuration = Some(Arc::clone(configuration));
         }
-        let data = if rules.uses_data {
-            data_version(configuration)
-        } else {
-            0
-        };
+        let version = view.version().filter(|_| rules.uses_data);
+        if rules.uses_data && version.is_none() {
+            // An open write transaction: nothing may be remembered.
+            return Some(Rc::new(self.none(configuration, version)));
+        }
         if let Some(last) = &self.last
             && last.context == context.number
             && Arc::ptr_eq(&last.identity, &origin.identity)
             && Arc::ptr_eq(&last.peer, &origin.peer)
             && last.strength == origin.strength
             && last.request == origin.request
-            && last.standing.data == data
+            && last.standing.is_of(version)
         {
             return Some(Rc::clone(&last.standing));
         }
-        let standing = self.look_up(configuration, rules, context, subject, data);
+        let standing = self.look_up(configuration, rules, context, subject, version);
         self.last = Some(Last {
             context: context.number,
             identity: Arc::clone(&origin.identity),
@@ -276,13 +329,18 @@ impl DecisionCache {
         Some(standing)
     }
 
+    /// No decisions.
+    fn none(&self, configuration: &Configuration, version: Option<Version>) -> SubjectDecisions {
+        SubjectDecisions::new(configuration.schema.attribute_types().len(), version, &self.others)
+    }
+
     fn look_up(
         &mut self,
         configuration: &Configuration,
         rules: &Rules,
         context: &NamingContext,
         subject: Subject<'_>,
-        data: u64,
+        version: Option<Version>,
     ) -> Rc<SubjectDecisions> {
         let peer = subject.peer.filter(|_| rules.uses_peer);
         let is_other = |real: &&Dn| *real != subject.dn;
@@ -304,25 +362,16 @@ impl DecisionCache {
             }),
             request: rules.uses_request.then_some(subject.request),
         };
-        if let Some(standing) = self.known.get(&key).filter(|standing| standing.data == data) {
+        if let Some(standing) = self.known.get(&key).filter(|standing| standing.is_of(version)) {
             return Rc::clone(standing);
         }
         if self.known.len() >= MAX_STANDINGS {
             self.known.clear();
         }
-        let standing = Rc::new(SubjectDecisions::new(
-            configuration.schema.attribute_types().len(),
-            data,
-        ));
+        let standing = Rc::new(self.none(configuration, version));
         self.known.insert(key, Rc::clone(&standing));
         standing
     }
-}
-
-/// Changes with every commit of any database, because the members of groups may have changed.
-fn data_version(configuration: &Configuration) -> u64 {
-    let databases = configuration.contexts.iter().filter_map(|context| context.database());
-    databases.fold(0, |sum: u64, database| sum.wrapping_add(database.commit_version()))
 }
 
 /// Subjects whose decisions each thread remembers. Beyond this number, it starts over.

@@ -1,6 +1,8 @@
 //! Look-ups of rules in other entries: groups, and the values that sets follow. Access rules do not restrict these
 //! look-ups.
 
+use std::rc::Rc;
+
 use ironbark_config::access::NameScope;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
@@ -198,7 +200,11 @@ fn with_stored<R>(
             .map_or(view, |budget| view.under(budget));
         return read(view).map(Some);
     }
-    let snapshot = database.snapshot()?;
+    let snapshot = match asked_by.and_then(|check| check.standing) {
+        // A decision that is remembered depends on the version that it was made in.
+        Some(standing) => standing.consult(database)?,
+        None => Rc::new(database.hold()?),
+    };
     let view = snapshot.view();
     let view = asked_by
         .and_then(Check::budget)

@@ -15,7 +15,7 @@ use crate::{
     Configuration, NamingContext, OpenError,
     access::{Check, Source, Subject, Target},
     backend::{
-        naming_context::{Attached, Backend, ReferralPresence},
+        naming_context::{Attached, Backend},
         queue::WriterHandle,
     },
     overlay::{Overlay, Pipeline},
@@ -94,7 +94,6 @@ impl Appraisal {
                 Some(database) => Backend::Stored {
                     database: Arc::new(database),
                     writer: WriterHandle::nowhere(),
-                    referrals: ReferralPresence::default(),
                     files: None,
                 },
                 None => Backend::Frontend,

@@ -98,24 +98,6 @@ impl Configuration {
             .map_or(Rules::none(), |rules| rules)
     }
 
-    /// Whether another configuration has the same access rules and the same rootdn, in the frontend and in all
-    /// databases that both have.
-    pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
-        let is_alike = |one: &NamingContext, other: &NamingContext| {
-            one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
-        };
-        let is_kept_alike = |one: &NamingContext, other_one: &NamingContext| {
-            let secrets = self.rules_of(one).secrets();
-            is_alike(one, other_one) && secrets == other.rules_of(other_one).secrets()
-        };
-        let is_kept = |one: &Arc<NamingContext>| {
-            let mut others = other.contexts.iter();
-            let same = others.find(|other| other.suffixes().iter().eq(one.suffixes()));
-            same.is_none_or(|other| is_kept_alike(one, other))
-        };
-        std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
-    }
-
     /// The extended operation with this name. As in slapd, StartTLS is `None` unless TLS is configured. The operation
     /// of an overlay or of a module is `None` unless that is configured.
     pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {

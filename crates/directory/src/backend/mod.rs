@@ -21,6 +21,7 @@ pub(crate) mod received;
 pub(crate) mod referral;
 pub(crate) mod root_dse;
 pub(crate) mod seat;
+pub(crate) mod snapshots;
 pub(crate) mod sync_sessions;
 pub(crate) mod tree_attributes;
 pub(crate) mod tree_change;

@@ -1,16 +1,10 @@
 //! in the order of the configuration, disabled ones included.
 
-use std::{
-    any::Any,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{any::Any, sync::Arc};
 
 use ironbark_config::{DatabaseConfig, Operations, kinds::NullConfig};
 use ironbark_model::Dn;
-use ironbark_store::{Database, StoreError};
+use ironbark_store::Database;
 
 use super::{external::ExternalDatabase, in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
 
@@ -59,8 +53,6 @@ pub enum Backend {
         database: Arc<Database>,
         /// Its writer's queue.
         writer: WriterHandle,
-        /// Whether there are referral entries.
-        referrals: ReferralPresence,
         /// The files of an ldif database. They are written before `database`, which is their working copy.
         files: Option<Arc<LdifFiles>>,
     },
@@ -82,27 +74,6 @@ pub enum Backend {
     External(Arc<dyn ExternalDatabase>),
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
-}
-
-/// Remembers whether a database holds referral entries, until its next commit.
-#[derive(Debug, Default)]
-pub struct ReferralPresence {
-    /// Commit version plus one, times two, plus one if there are referral entries; 0: not known.
-    known: AtomicU64,
-}
-
-impl ReferralPresence {
-    /// Whether the database holds referral entries.
-    pub(crate) fn exist(&self, database: &Database) -> Result<bool, StoreError> {
-        let version = database.commit_version() + 1;
-        let known = self.known.load(Ordering::Relaxed);
-        if known / 2 == version {
-            return Ok(known % 2 == 1);
-        }
-        let found = database.snapshot()?.view().referral_count()? > 0;
-        self.known.store(version * 2 + u64::from(found), Ordering::Relaxed);
-        Ok(found)
-    }
 }
 
 impl std::fmt::Debug for Backend {

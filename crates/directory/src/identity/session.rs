@@ -50,9 +50,9 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether it keeps a search or a transaction between requests.
-    pub fn keeps_any(&self) -> bool {
-        !self.searches.paged.is_empty() || self.transaction.is_some()
+    /// Whether it keeps a transaction between requests.
+    pub fn keeps_transaction(&self) -> bool {
+        self.transaction.is_some()
     }
 
     /// A fresh anonymous session.

@@ -1,4 +1,4 @@
-//! A search that lasts longer than a configuration: a consumer that follows the changes of a database.
+//! Searches that last longer than a configuration: they go on under the one that is in force.
 
 use std::sync::Arc;
 
@@ -7,60 +7,83 @@ use ironbark_model::ResultCode;
 
 use super::worker::Worker;
 use crate::{
-    OperationError,
+    Configuration, OperationError,
     admission::controls::policy,
     backend::call::Call,
     identity::session::Session,
-    refusal::SyncRefusal,
+    refusal::{SearchRefusal, SyncRefusal},
     search::{self, SearchRun},
 };
 
 impl Worker {
-    /// Prepares a run again if its configuration is no longer in force: its filter, its attributes, and what the
-    /// consumer may see. It continues where it stood.
+    /// Prepares a run again if its configuration is no longer in force: restrictions, limits, its filter, its
+    /// attributes, and what the requester may see. It continues where it stood.
     ///
     /// # Errors
-    /// `unavailable`: the database provides no changes any more. The request is refused under the new configuration.
+    /// The request is refused under the new configuration. `unavailable`: the database is not there any more, or
+    /// provides no changes any more.
     pub(super) fn renew(&mut self, session: &mut Session, run: &mut SearchRun) -> Result<(), OperationError> {
-        if !run.is_synchronizing() {
-            return Ok(());
-        }
         if run.follows() {
             // Waiting for changes is no work: it is neither slow nor part of the latency.
             run.origin.received_micros = self.directory.monotonic_micros();
         }
         self.refresh();
         let configuration = Arc::clone(&self.configuration);
-        let Some(pdu) = run.outdated(&configuration).map(Box::<[u8]>::from) else {
+        if Arc::ptr_eq(&run.configuration, &configuration) {
             return Ok(());
+        }
+        if run.is_elsewhere() {
+            return run.adopt(&configuration);
+        }
+        let Some(pdu) = run.request_again().map(Box::<[u8]>::from) else {
+            return Err(SearchRefusal::Reconfigured.into());
         };
+        let prepared = self.prepare_again(session, run, &configuration, &pdu);
+        prepared.map_err(|error| match error.result_code {
+            // Only another database has the overlay now.
+            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION if run.is_synchronizing() => SyncRefusal::NoProvider.into(),
+            _ => error,
+        })
+    }
+
+    fn prepare_again(
+        &mut self,
+        session: &mut Session,
+        run: &mut SearchRun,
+        configuration: &Arc<Configuration>,
+        pdu: &[u8],
+    ) -> Result<(), OperationError> {
         let limits = &configuration.decode_limits;
-        let gone = || OperationError::from(SyncRefusal::NoProvider);
+        let gone = || OperationError::from(SearchRefusal::Reconfigured);
         // The request was decoded before; only limits may be others now.
-        let message = RequestMessage::decode(&pdu, limits).map_err(|_| gone())?;
+        let message = RequestMessage::decode(pdu, limits).map_err(|_| gone())?;
         let Request::Search(request) = &message.operation else {
             return Err(gone());
         };
-        let decoded = RequestControls::decode(&message.controls, &message.operation, &policy(&configuration), limits);
+        let decoded = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits);
         let mut controls = decoded.map_err(|_| gone())?;
         let mut origin = run.origin.clone();
-        let mut next = SearchRun::new(origin.clone(), &configuration);
+        let mut next = Box::new(SearchRun::new(origin.clone(), configuration));
         let mut call = Call {
-            configuration: &configuration,
+            configuration,
             origin: &mut origin,
             message: &message,
             controls: &mut controls,
-            pdu: &pdu,
+            pdu,
             entries: None,
         };
-        let prepared = search::prepare(&mut self.scratch, &mut session.searches, &mut next, &mut call, request);
-        prepared.map_err(|error| match error.result_code {
-            // Only another database has the overlay now.
-            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION => gone(),
-            _ => error,
-        })?;
-        next.continue_as(run)?;
-        *run = next;
+        let former = if run.is_synchronizing() {
+            None
+        } else {
+            Some(Box::new(run.progress()))
+        };
+        let searches = &mut session.searches;
+        search::prepare(&mut self.scratch, searches, &mut next, &mut call, request, former)?;
+        if run.is_synchronizing() {
+            next.continue_as(run)?;
+        }
+        next.keep_request(pdu);
+        *run = *next;
         Ok(())
     }
 }

@@ -371,7 +371,7 @@ impl Worker {
             }
             None => Box::new(SearchRun::new(call.origin.clone(), call.configuration)),
         };
-        if let Err(error) = search::prepare(&mut self.scratch, &mut session.searches, &mut run, call, request) {
+        if let Err(error) = search::prepare(&mut self.scratch, &mut session.searches, &mut run, call, request, None) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
             run.deferred = None;
@@ -384,6 +384,7 @@ impl Worker {
                 Started::Answered
             }
             Progress::More => {
+                run.keep_request(call.pdu);
                 run.origin.stop = StopFlag::new();
                 session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
                 Started::Search(run)
@@ -412,6 +413,11 @@ impl Worker {
         mut run: Box<SearchRun>,
         out: &mut Vec<u8>,
     ) -> Option<HandedOver> {
+        if let Err(error) = self.renew(session, &mut run) {
+            run.refuse(error, &mut self.scratch, out);
+            self.conclude(session, &mut run);
+            return None;
+        }
         if !run.origin.stop.can_stop() {
             run.origin.stop = StopFlag::new();
             session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
@@ -447,13 +453,11 @@ impl Worker {
         None
     }
 
-    /// Lets a connection go of what keeps a closed database open between two requests: paged searches, of which the
-    /// next page is refused, and a transaction, of which the client is told in `out`.
+    /// Aborts a transaction that keeps a closed database open between two requests. The client is told in `out`.
     pub fn let_go(&mut self, session: &mut Session, out: &mut Vec<u8>) {
         self.refresh();
         let current = &self.configuration;
         let is_outdated = |configuration: &Configuration| configuration.has_closed_under(current);
-        session.searches.drop_those_of(is_outdated);
         if session.transaction.as_ref().is_some_and(|open| open.is_of(is_outdated)) {
             transaction::abort(session, out);
         }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
     backend::{
-        naming_context::{Attached, Backend, ReferralPresence},
+        naming_context::{Attached, Backend},
         open::failed,
         queue::Pausing,
     },
@@ -108,7 +108,6 @@ pub(super) fn contexts(
             let backend = Backend::Stored {
                 database: Arc::clone(database),
                 writer: running.writer.clone(),
-                referrals: ReferralPresence::default(),
                 files: running.files.clone(),
             };
             (backend, cache)

@@ -25,6 +25,9 @@ refusals! {
         TimeLimit => TIME_LIMIT_EXCEEDED;
         /// The requester may not search, or there are more candidates than `limits` allows.
         UncheckedLimit => ADMIN_LIMIT_EXCEEDED;
+        /// The database is not there any more, or what remains of the search cannot be asked for again under another
+        /// configuration.
+        Reconfigured => UNAVAILABLE, "the configuration has changed; try again";
         /// The search has used up its steps.
         TooMuchWork => ADMIN_LIMIT_EXCEEDED, "search takes too much work";
     }
@@ -35,7 +38,7 @@ refusals! {
     pub(crate) enum PageRefusal {
         /// The cookie is not of this server.
         MalformedCookie => PROTOCOL_ERROR, "paged results cookie is invalid";
-        /// The search of the cookie has ended, or its access rules have changed.
+        /// The search of the cookie has ended, or the request is another one.
         OldCookie => UNWILLING_TO_PERFORM, "paged results cookie is invalid or old";
         /// The requester may not use pages.
         NotAllowed => ADMIN_LIMIT_EXCEEDED, "pagedResults control not allowed";

@@ -148,11 +148,6 @@ impl Rules {
         self.all.is_empty() && self.secrets.is_empty()
     }
 
-    /// The attributes that only the entry itself may read.
-    pub(crate) fn secrets(&self) -> &[AttributeDescription] {
-        &self.secrets
-    }
-
     /// Whether only the entry itself may read an attribute.
     pub(crate) fn keeps(&self, schema: &Schema, attribute: &AttributeDescription) -> bool {
         let mut secrets = self.secrets.iter();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_store::AnswerCache;
+use ironbark_store::{AnswerCache, Version};
 
 use super::DnCache;
 use crate::overlay::facts::{Facts, KnownFacts};
@@ -13,7 +13,9 @@ pub(super) struct Caches {
     pub(super) names: DnCache,
     pub(super) answers: AnswerCache,
     /// The facts of its overlays, and the version of the snapshot that they are of.
-    pub(super) facts: Option<(Arc<KnownFacts>, u64, Arc<Facts>)>,
+    pub(super) facts: Option<(Arc<KnownFacts>, Version, Arc<Facts>)>,
+    /// Whether it holds referral entries, and the version of the snapshot that does.
+    pub(super) referrals: Option<(Version, bool)>,
 }
 
 /// The caches for all databases, by their numbers (`NamingContext::cache`). Nearly every look is for the database of

@@ -5,7 +5,7 @@
 use std::collections::hash_map::Entry;
 
 use ironbark_model::Dn;
-use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
+use ironbark_store::{EntryId, Location, Record, Scope, StoreError, Version, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -37,8 +37,8 @@ pub(crate) enum Found<'t> {
 /// The base of the last search: the next one usually has the same.
 #[derive(Debug, Default)]
 struct Base {
-    /// [`View::version`] of the snapshot; 0 for none.
-    version: u64,
+    /// [`View::version`] of the snapshot.
+    version: Option<Version>,
     normalized: Vec<u8>,
     id: EntryId,
     is_referral: bool,
@@ -68,7 +68,7 @@ impl DnCache {
     /// is looked up unless there was a write.
     pub(crate) fn locate_base(&mut self, view: View<'_>, base: &Dn) -> Result<(Location, bool), StoreError> {
         let (known, version) = (&self.base, view.version());
-        if known.version == version && known.normalized == base.normalized() {
+        if version.is_some() && known.version == version && known.normalized == base.normalized() {
             return Ok((Location::Entry(known.id), known.is_referral));
         }
         let record = match self.find(view, base)? {

@@ -96,6 +96,7 @@ impl Scratch {
     /// Drops the snapshot: a thread that waits, or may wait, keeps none.
     pub(crate) fn rest(&mut self) {
         self.snapshot = None;
+        self.standings.others().clear();
     }
 
     pub(crate) fn directory(&self) -> &Arc<Directory> {
@@ -113,9 +114,10 @@ impl Scratch {
         &self.shard
     }
 
-    /// Drops a snapshot that is no longer the latest.
+    /// Drops snapshots that are no longer the latest.
     pub(crate) fn refresh_snapshot(&mut self) {
         self.snapshot = self.snapshot.take().filter(HeldSnapshot::is_current);
+        self.standings.others().refresh();
     }
 
     /// The batch's snapshot of the database of `context`, or a new one; `None`: the context has no database. Return it
@@ -149,7 +151,10 @@ impl Scratch {
         if overlays.derivations.is_empty() {
             return Ok(None);
         }
-        let (of, version) = (&overlays.known_facts, view.version());
+        let of = &overlays.known_facts;
+        let Some(version) = view.version() else {
+            return of.of(configuration, context, view);
+        };
         let cached = &mut self.caches.of(context.cache).facts;
         if let Some((known, seen, facts)) = cached
             && Arc::ptr_eq(known, of)
@@ -163,13 +168,31 @@ impl Scratch {
     }
 
     /// The remembered decisions for the subject of a request on a database; `None` if it may do everything there.
+    /// They are those of the version that `view` shows.
     pub(crate) fn standing(
         &mut self,
         configuration: &Arc<Configuration>,
         context: &NamingContext,
         origin: &RequestContext,
+        view: View<'_>,
     ) -> Option<Rc<SubjectDecisions>> {
-        self.standings.of(configuration, context, origin)
+        self.standings.of(configuration, context, origin, view)
+    }
+
+    /// Whether the database of `context` holds referral entries.
+    pub(crate) fn holds_referrals(&mut self, context: &NamingContext) -> Result<bool, StoreError> {
+        let Some(snapshot) = self.take_snapshot(context)? else {
+            return Ok(false);
+        };
+        let version = snapshot.version();
+        let known = self.caches.of(context.cache).referrals;
+        let found = match known.filter(|(of, _)| *of == version) {
+            Some((_, found)) => found,
+            None => snapshot.view().referral_count()? > 0,
+        };
+        self.caches.of(context.cache).referrals = Some((version, found));
+        self.keep_snapshot(snapshot);
+        Ok(found)
     }
 
     /// The caches of a database, and working memory, borrowed separately.

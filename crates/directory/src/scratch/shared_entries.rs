@@ -1,7 +1,8 @@
 //! Entries as they were encoded for one consumer of changes, for others of the same thread that get the same.
 //!
-//! Invariant: an encoding is given only for the request that it was made for, octet by octet, and for a subject about
-//! which access rules decide alike: one with the same remembered decisions, or one that may read everything.
+//! Invariant: an encoding is given only for the request that it was made for, octet by octet, while the entry is what
+//! it was, and for a subject about which access rules decide alike: one with the same remembered decisions, or one that
+//! may read everything.
 
 use std::{
     collections::VecDeque,
@@ -32,7 +33,12 @@ pub(crate) struct Audience<'a> {
     pub(crate) standing: Option<&'a Rc<SubjectDecisions>>,
     /// The search request as it is encoded, without message ID and controls.
     pub(crate) request: &'a [u8],
+    /// What the entry is now.
+    pub(crate) state: EntryFingerprint,
 }
+
+/// What an entry holds, and what its name and its derived attributes depend on.
+pub(crate) type EntryFingerprint = (u64, (u64, u64));
 
 /// The encodings of one thread, under one configuration.
 #[derive(Default)]
@@ -47,6 +53,7 @@ pub(crate) struct SharedEntries {
 struct Encoded {
     standing: Option<Rc<SubjectDecisions>>,
     request: Box<[u8]>,
+    state: EntryFingerprint,
     entry: Box<[u8]>,
 }
 
@@ -61,7 +68,7 @@ impl Encoded {
             (Some(one), Some(other)) => Rc::ptr_eq(one, other),
             _ => false,
         };
-        is_same_subject && *self.request == *audience.request
+        is_same_subject && self.state == audience.state && *self.request == *audience.request
     }
 }
 
@@ -96,6 +103,7 @@ impl SharedEntries {
         let encoded = Encoded {
             standing: audience.standing.cloned(),
             request: audience.request.into(),
+            state: audience.state,
             entry: entry.into(),
         };
         self.octets += encoded.octets();

@@ -71,17 +71,25 @@ impl SearchRun {
             base,
             scope,
             plan,
+            decisions,
             position,
+            ..
         } = walk;
         let scope = *scope;
         let bound = step
             .scratch
-            .standing(&self.configuration, context, &self.origin)
+            .standing(&self.configuration, context, &self.origin, view)
             .map(|standing| (standing, Asker::of(self)));
         let guards = bound
             .as_ref()
             .and_then(|(standing, asker)| asker.guards(context, standing));
         let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
+        let present = bound.as_ref().map_or(0, |(standing, _)| standing.serial());
+        if std::mem::replace(decisions, present) != present
+            && let Some(plan) = plan
+        {
+            plan.forget_chains();
+        }
         if plan.is_none() {
             if base.is_glued && !may_search_at(context, view, base.id, step.scratch, bound.as_ref())? {
                 return Ok(if step.is_exhausted() {

@@ -46,7 +46,8 @@ fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
 impl SearchRun {
     /// Leaves the filters and attribute names of a request to the first step.
     pub(super) fn defer_request(&mut self, context: &Arc<NamingContext>, request: &[u8]) {
-        self.deferred(context).request = Some(request.into());
+        self.request = Some(request.into());
+        self.deferred(context).is_uncompiled = true;
     }
 
     /// Leaves the check whether the subject may search at the base to the first step.
@@ -63,7 +64,7 @@ impl SearchRun {
         self.deferred.get_or_insert_with(|| {
             Box::new(Deferred {
                 context: Arc::clone(context),
-                request: None,
+                is_uncompiled: false,
                 base: None,
                 aliases: None,
             })
@@ -94,17 +95,20 @@ impl SearchRun {
                 slice.has_advanced = true;
             }
         }
-        if let Some(request) = &deferred.request
+        if deferred.is_uncompiled
             && !slice.budget.is_exhausted()
+            && let Some(request) = self.request.take()
         {
             let context = Arc::clone(&deferred.context);
-            self.compile_request(&context, request, slice.budget)?;
+            let compiled = self.compile_request(&context, &request, scratch, slice.budget);
+            self.request = Some(request);
+            compiled?;
             if !slice.budget.is_exhausted() {
-                deferred.request = None;
+                deferred.is_uncompiled = false;
                 slice.has_advanced = true;
             }
         }
-        if deferred.aliases.is_some() || deferred.request.is_some() {
+        if !deferred.is_done() {
             self.deferred = Some(deferred);
         }
         Ok(())
@@ -119,10 +123,10 @@ impl SearchRun {
         budget: &Budget,
     ) -> Result<(), OperationError> {
         let configuration = &self.configuration;
-        let (Some(snapshot), Some(standing)) = (
-            scratch.take_snapshot(context)?,
-            scratch.standing(configuration, context, &self.origin),
-        ) else {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
+            return Ok(());
+        };
+        let Some(standing) = scratch.standing(configuration, context, &self.origin, snapshot.view()) else {
             return Ok(());
         };
         let view = snapshot.view().under(budget);
@@ -164,6 +168,7 @@ impl SearchRun {
         &mut self,
         context: &NamingContext,
         request: &[u8],
+        scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
         let configuration = Arc::clone(&self.configuration);
@@ -184,7 +189,7 @@ impl SearchRun {
         if budget.is_exhausted() {
             return Ok(());
         }
-        self.compile_filters(&configuration, context, request, &controls, Some(budget))
+        self.compile_filters(&configuration, context, request, &controls, scratch, Some(budget))
     }
 
     /// Resolves the attribute names in a request and its controls.
@@ -218,6 +223,7 @@ impl SearchRun {
         context: &NamingContext,
         request: &SearchRequest<'_>,
         controls: &RequestControls<'_>,
+        scratch: &mut Scratch,
         budget: Option<&Budget>,
     ) -> Result<(), OperationError> {
         let schema = &configuration.schema;
@@ -249,7 +255,7 @@ impl SearchRun {
         if request.scope != ironbark_ldap_proto::Scope::BaseObject
             && !self.options.manage_dsa_it
             && applies_filter
-            && self.has_referral_entries()?
+            && self.has_referral_entries(scratch)?
         {
             let mut filter = CompiledFilter::default();
             let either = Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]);

@@ -150,7 +150,7 @@ fn emit_entry(
         return Ok(Emitted::Gone);
     };
     let requester = Requester::of(&run.configuration, context, &run.origin);
-    let standing = scratch.standing(&run.configuration, context, &run.origin);
+    let standing = scratch.standing(&run.configuration, context, &run.origin, view);
     let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
     let source = Source::Record(&record, view);

@@ -68,13 +68,6 @@ pub(crate) struct PageRequest {
     pub(crate) before: u32,
 }
 
-impl PageRequest {
-    /// The first page.
-    pub(crate) const fn first(size: u32) -> Self {
-        Self { size, before: 0 }
-    }
-}
-
 /// The size limit of a search. `requested` is the client's limit (0: none). It is cut to the hard limit.
 pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
     limits.map_or(positive(requested), |limits| {

@@ -24,6 +24,7 @@ mod null;
 mod page;
 mod paged;
 mod prepare;
+mod progress;
 mod responses;
 mod run;
 mod selection;

@@ -4,9 +4,15 @@ use ironbark_ldap_proto::controls::PagedResults;
 
 use crate::request::context::RequestContext;
 
+/// A digest of everything in a request that must be the same for each page, with the requester.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RequestDigest(pub(super) [u8; 32]);
+
 /// The page of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
+    /// The request that its cookie belongs to.
+    pub(super) request: RequestDigest,
     /// Entries that may still be sent on this page.
     pub(super) left: u32,
     /// Identifies the paged search on this connection.
@@ -17,10 +23,11 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The first page, of `size` entries.
-    pub(crate) fn first(origin: &RequestContext, size: u32) -> Self {
+    /// A page of `size` entries.
+    pub(crate) fn new(origin: &RequestContext, request: RequestDigest, size: u32) -> Self {
         // A cookie must only be unique on the connection, as the operation number is.
         Self {
+            request,
             left: size,
             cookie: origin.operation,
             ..Self::default()

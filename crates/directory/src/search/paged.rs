@@ -1,11 +1,23 @@
-//! Simple paged results (RFC 2696): the run is kept between pages.
+//! Simple paged results (RFC 2696): what a search has done is kept between pages, and each page is prepared as a new
+//! request. So its restrictions, limits and rights are those in force when it comes.
+//!
+//! A cookie belongs to the request that it was given for: the same base, scope, filter, attributes and sort, of the
+//! same requester.
 
-use std::sync::{Arc, atomic::AtomicU32};
+use std::{
+    fmt::{self, Write as _},
+    sync::{Arc, atomic::AtomicU32},
+};
 
-use ironbark_ldap_proto::controls::PagedResults;
+use ironbark_ldap_proto::{
+    SearchRequest,
+    controls::{PagedResults, RequestControls},
+};
+use ironbark_model::Dn;
+use sha2::{Digest, Sha256};
 
-use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
-use crate::{Configuration, OperationError, refusal::PageRefusal, request::context::RequestContext};
+use super::{page::RequestDigest, progress::SearchProgress, run::SearchRun, sort::OCTETS_LIMIT};
+use crate::refusal::PageRefusal;
 
 /// Paged searches that one connection may keep. Beyond that the oldest is dropped.
 const CURSORS_PER_CONNECTION: usize = 16;
@@ -19,36 +31,27 @@ pub(crate) struct OpenSearches {
     pub(super) sorts: Option<Arc<AtomicU32>>,
 }
 
-impl OpenSearches {
-    /// Drops the searches that began under such a configuration.
-    pub(crate) fn drop_those_of(&mut self, is_meant: impl Fn(&Configuration) -> bool) {
-        self.paged.retain(|cursor| !is_meant(&cursor.run.configuration));
-    }
-}
-
 /// A paged search between two pages.
 pub(crate) struct PagedCursor {
     cookie: u64,
-    run: Box<SearchRun>,
+    /// The request that the cookie belongs to.
+    request: RequestDigest,
+    progress: Box<SearchProgress>,
 }
 
 impl PagedCursor {
     /// Octets of its sorted entries.
     fn octets(&self) -> usize {
-        let extras = self.run.extras.as_ref();
-        let sorting = extras.and_then(|extras| extras.sort.as_ref());
-        sorting.map_or(0, super::sort::Sorting::octets)
+        self.progress.sort().map_or(0, super::sort::Sorting::octets)
     }
 
     fn is_limited(&self) -> bool {
-        let extras = self.run.extras.as_ref();
-        let sorting = extras.and_then(|extras| extras.sort.as_ref());
-        sorting.is_some_and(super::sort::Sorting::is_limited)
+        self.progress.sort().is_some_and(super::sort::Sorting::is_limited)
     }
 }
 
 impl SearchRun {
-    /// Keeps the run for the next page, if there is one. Called after the last step of a page.
+    /// Keeps what the run has done for the next page, if there is one. Called after the last step of a page.
     pub(crate) fn put_aside(&mut self, searches: &mut OpenSearches) {
         let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else {
             return;
@@ -56,25 +59,11 @@ impl SearchRun {
         if page.next.is_none() {
             return;
         }
-        let cookie = page.cookie;
-        let run = Box::new(SearchRun {
-            origin: self.origin.clone(),
-            configuration: self.configuration.clone(),
-            filter: std::mem::take(&mut self.filter),
-            referral_filter: self.referral_filter.take(),
-            selection: std::mem::take(&mut self.selection),
-            options: self.options,
-            limits: self.limits,
-            deferred: None,
-            work: self.work,
-            targets: std::mem::take(&mut self.targets),
-            extras: self.extras.take(),
-            sent: self.sent,
-            references: 0,
-            tally: Tally::after(self.sent),
-            verdict: None,
-        });
-        let cursor = PagedCursor { cookie, run };
+        let cursor = PagedCursor {
+            cookie: page.cookie,
+            request: page.request,
+            progress: Box::new(self.progress_of_page()),
+        };
         // Sorted searches under an overlay sssvlv have that overlay's limit instead.
         if !cursor.is_limited() {
             let mut others = searches
@@ -119,58 +108,64 @@ fn make_room(searches: &mut OpenSearches) {
     });
 }
 
-/// The configuration under which the search with this cookie began.
-pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option<Arc<Configuration>> {
-    let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
-    let cursor = searches.paged.iter().find(|cursor| cursor.cookie == cookie)?;
-    Some(Arc::clone(&cursor.run.configuration))
-}
-
-/// Checks that a paged search may continue. It ends under the configuration under which it began, provided that the
-/// access rules are still the same.
-///
-/// # Errors
-/// `unwillingToPerform`: the rules have changed.
-pub(crate) fn check_rules(begun: Option<&Configuration>, configuration: &Configuration) -> Result<(), PageRefusal> {
-    match begun {
-        Some(begun) if !begun.has_rules_of(configuration) => Err(PageRefusal::OldCookie),
-        _ => Ok(()),
-    }
-}
-
 /// Entries that the search with this cookie has sent on earlier pages.
 pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
     let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
-    searches.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
+    let found = searches.paged.iter().find(known);
+    found.map_or(0, |cursor| cursor.progress.sent_on_earlier_pages())
 }
 
-/// Takes up a paged search after its last page. `None`: the client abandons it.
+/// Takes up a paged search after its last page. `None`: the client abandons it. A cookie is valid once: if it could be
+/// sent again, it would give the page after the right one.
 ///
 /// # Errors
-/// `protocolError` for a malformed cookie. `unwillingToPerform` for a cookie that is unknown on this
-/// connection, or used already.
-pub(crate) fn resume(
+/// `protocolError` for a malformed cookie. `unwillingToPerform` for a cookie that is unknown on this connection, used
+/// already, or of another request.
+pub(super) fn take(
     searches: &mut OpenSearches,
     asked: PagedResults<'_>,
-    origin: &RequestContext,
-) -> Result<Option<Box<SearchRun>>, OperationError> {
+    request: RequestDigest,
+) -> Result<Option<Box<SearchProgress>>, PageRefusal> {
     let cookie = asked.cookie.try_into().map_err(|_| PageRefusal::MalformedCookie)?;
     let cookie = u64::from_be_bytes(cookie);
-    let place = searches
-        .paged
-        .iter()
-        .position(|cursor| cursor.cookie == cookie)
-        .ok_or(PageRefusal::OldCookie)?;
-    let mut run = searches.paged.remove(place).run;
-    if asked.size == 0 {
-        // A size of 0 abandons the rest (RFC 2696 §3).
-        return Ok(None);
+    let is_its = |cursor: &PagedCursor| cursor.cookie == cookie && cursor.request == request;
+    let place = searches.paged.iter().position(is_its).ok_or(PageRefusal::OldCookie)?;
+    let cursor = searches.paged.remove(place);
+    // A size of 0 abandons the rest (RFC 2696 §3).
+    Ok((asked.size > 0).then_some(cursor.progress))
+}
+
+/// A digest of what must be the same in the requests for all pages.
+pub(super) fn digest(
+    requester: &Dn,
+    base: &Dn,
+    request: &SearchRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> RequestDigest {
+    let mut digest = Digesting(Sha256::new());
+    let SearchRequest {
+        scope,
+        deref_aliases,
+        types_only,
+        filter,
+        attributes,
+        ..
+    } = request;
+    let sort = controls.server_side_sort.as_ref().map(|control| &control.value);
+    let names = (requester.normalized(), base.normalized());
+    // Writing into a digest cannot fail.
+    let _ = write!(
+        digest,
+        "{names:?} {scope:?} {deref_aliases:?} {types_only} {filter:?} {attributes:?} {sort:?}"
+    );
+    RequestDigest(digest.0.finalize().into())
+}
+
+struct Digesting(Sha256);
+
+impl fmt::Write for Digesting {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
     }
-    if let Some(page) = run.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
-        page.left = asked.size;
-        page.full = false;
-        // A cookie is valid once. If it could be sent again, it would give the page after the right one.
-        page.cookie = origin.operation;
-    }
-    Ok(Some(run))
 }

@@ -17,11 +17,11 @@ use super::{
     limits::{self, PageRequest},
     list_view::ListView,
     paged,
+    progress::SearchProgress,
     run::{Origins, RunLimits, SearchOptions, SearchRun},
     sort::Sorting,
     sort_limits,
     sync::Sync,
-    target::Target,
     targets::{SearchPlace, add_targets, choose},
     tree_sync::TreeSync,
     work::Work,
@@ -40,16 +40,18 @@ use crate::{
     search::{OpenSearches, page::Page},
 };
 
-/// Checks a request and fills an empty run. Only the entries on the way to the base object are read.
+/// Checks a request and fills an empty run. Only the entries on the way to the base object are read. `former`: what the
+/// search has done already under another configuration.
 pub(crate) fn prepare(
     scratch: &mut Scratch,
     searches: &mut OpenSearches,
     run: &mut SearchRun,
     call: &mut Call<'_, '_>,
     request: &SearchRequest<'_>,
+    former: Option<Box<SearchProgress>>,
 ) -> Result<(), OperationError> {
     let mut base = std::mem::take(&mut scratch.base);
-    let prepared = prepare_below(&mut base, scratch, searches, run, call, request);
+    let prepared = prepare_below(&mut base, scratch, searches, run, call, request, former);
     scratch.base = base;
     prepared
 }
@@ -90,15 +92,13 @@ fn prepare_below(
     run: &mut SearchRun,
     call: &mut Call<'_, '_>,
     request: &SearchRequest<'_>,
+    former: Option<Box<SearchProgress>>,
 ) -> Result<(), OperationError> {
     let (configuration, pdu) = (call.configuration, call.pdu);
     let scope = scope_of(request);
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
     let page = page_asked_for(request, call.controls);
-    let begun = page.and_then(|page| paged::configuration_of(searches, page.cookie));
-    paged::check_rules(begun.as_deref(), configuration)?;
-    let configuration = begun.as_ref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
     governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
@@ -110,21 +110,21 @@ fn prepare_below(
     let is_sorted = stream.is_none() && call.entries.is_none() && context.backend.is_stored();
     let view = ListView::asked_for(context, is_sorted, controls, page.is_some())?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
-    let work = Work::of(&run.origin.identity, bounds.is_none());
-    if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
-        resume(searches, run, page, bounds, request)?;
-        run.work = work;
+    run.work = Work::of(&run.origin.identity, bounds.is_none());
+    let Continued::With(mut former) = take_up(searches, run, page, bounds, (base, request, controls), former)? else {
         return Ok(());
-    }
-    run.work = work;
+    };
     let is_light = deferred::is_light(request, pdu, controls);
     run.options = options(request, controls);
-    let asked = page.map(|page| PageRequest::first(page.size));
-    run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    if let Some(page) = page {
-        run.extras.get_or_insert_default().paged = Some(Page::first(&run.origin, page.size));
-    }
-    prepare_extras(run, searches, configuration, context, controls, is_sorted, view)?;
+    prepare_extras(
+        run,
+        searches,
+        (configuration, context),
+        controls,
+        is_sorted,
+        view,
+        former.as_deref_mut(),
+    )?;
     begin_sync(run, (configuration, context), (controls, pdu), request, (base, scope))?;
     run.count_if_asked(context, controls)?;
     if is_light {
@@ -146,11 +146,58 @@ fn prepare_below(
         refuse_assertion(controls.assertion.is_some())?;
     }
     if is_light {
-        run.compile_filters(configuration, context, request, controls, None)?;
+        run.compile_filters(configuration, context, request, controls, scratch, None)?;
     } else {
         run.defer_request(context, pdu);
     }
-    external::begin(run, context, base, request, pdu, scratch)
+    external::begin(run, context, base, request, pdu, scratch)?;
+    match former {
+        Some(former) => Ok(run.continue_from(*former)?),
+        None => Ok(()),
+    }
+}
+
+/// Whether a search begins, or goes on.
+enum Continued {
+    /// The client wants no further page.
+    Abandoned,
+    /// `None`: it begins.
+    With(Option<Box<SearchProgress>>),
+}
+
+/// Sets the limits and the page, and takes up what was done on former pages.
+fn take_up(
+    searches: &mut OpenSearches,
+    run: &mut SearchRun,
+    page: Option<PagedResults<'_>>,
+    bounds: Option<&SearchLimits>,
+    (base, request, controls): (&Dn, &SearchRequest<'_>, &RequestControls<'_>),
+    former: Option<Box<SearchProgress>>,
+) -> Result<Continued, OperationError> {
+    let Some(page) = page else {
+        run.limits = run_limits(bounds, run.origin.received_micros, request, None)?;
+        return Ok(Continued::With(former));
+    };
+    let before = match &former {
+        Some(former) => former.sent_on_earlier_pages(),
+        None => paged::sent_before(searches, page.cookie),
+    };
+    let asked = PageRequest {
+        size: page.size,
+        before,
+    };
+    run.limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
+    let digest = paged::digest(&run.origin.identity.dn, base, request, controls);
+    run.extras.get_or_insert_default().paged = Some(Page::new(&run.origin, digest, page.size));
+    if former.is_some() || page.cookie.is_empty() {
+        return Ok(Continued::With(former));
+    }
+    let former = paged::take(searches, page, digest)?;
+    if former.is_none() {
+        run.extras = None;
+        return Ok(Continued::Abandoned);
+    }
+    Ok(Continued::With(former))
 }
 
 /// Makes it a content synchronization, if that is asked for.
@@ -274,51 +321,24 @@ fn run_limits(
     })
 }
 
-/// Takes up a paged search, under the limits of the client that requests this page.
-fn resume(
-    searches: &mut OpenSearches,
-    run: &mut SearchRun,
-    page: PagedResults<'_>,
-    bounds: Option<&SearchLimits>,
-    request: &SearchRequest<'_>,
-) -> Result<(), OperationError> {
-    let asked = PageRequest {
-        size: page.size,
-        before: paged::sent_before(searches, page.cookie),
-    };
-    let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
-    // If the client abandons the search, the result is empty.
-    if let Some(resumed) = paged::resume(searches, page, &run.origin)? {
-        let origin = run.origin.clone();
-        let is_other = origin.identity.dn != resumed.origin.identity.dn;
-        *run = SearchRun {
-            origin,
-            limits,
-            ..*resumed
-        };
-        if is_other {
-            // Another identity uses this connection now. The plan depends on the rights of the former one.
-            run.targets.iter_mut().for_each(Target::forget_plan);
-        }
-    }
-    Ok(())
-}
-
 /// Prepares sort and view. Makes room for what comes of other controls.
 fn prepare_extras(
     run: &mut SearchRun,
     searches: &mut OpenSearches,
-    configuration: &Configuration,
-    context: &NamingContext,
+    (configuration, context): (&Configuration, &NamingContext),
     controls: &RequestControls<'_>,
     is_sorted: bool,
     view: Option<ListView>,
+    former: Option<&mut SearchProgress>,
 ) -> Result<(), OperationError> {
     if let Some(control) = &controls.server_side_sort {
         if is_sorted {
             sort_limits::check_keys(context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control, view.is_some())?;
-            sorting.admit(&mut searches.sorts, configuration, context)?;
+            let former = former.and_then(SearchProgress::sort_mut);
+            if !former.is_some_and(|former| sorting.take_place(former)) {
+                sorting.admit(&mut searches.sorts, configuration, context)?;
+            }
             let extras = run.extras.get_or_insert_default();
             (extras.sort, extras.view) = (Some(sorting), view);
         } else if control.critical {

@@ -42,6 +42,8 @@ pub struct SearchRun {
     pub(crate) limits: RunLimits,
     /// The deferred part of the preparation.
     pub(crate) deferred: Option<Box<Deferred>>,
+    /// The request, if it must be read again: its preparation is deferred, or it goes on after its first slice.
+    pub(crate) request: Option<Box<[u8]>>,
     /// The steps that evaluation may still use.
     pub(crate) work: Work,
     pub(crate) targets: VecDeque<Target>,
@@ -158,6 +160,7 @@ impl SearchRun {
             options: SearchOptions::default(),
             limits: RunLimits::default(),
             deferred: None,
+            request: None,
             work: Work::default(),
             targets: VecDeque::new(),
             extras: None,
@@ -183,12 +186,25 @@ impl SearchRun {
         self.options = SearchOptions::default();
         self.limits = RunLimits::default();
         self.deferred = None;
+        self.request = None;
         self.work = Work::default();
         self.targets.clear();
         self.extras = None;
         (self.sent, self.references) = (0, 0);
         self.tally = Tally::default();
         self.verdict = None;
+    }
+
+    /// Keeps the request, to be read again when another configuration is in force. A synchronization has it already.
+    pub(crate) fn keep_request(&mut self, pdu: &[u8]) {
+        if self.request.is_none() && !self.is_synchronizing() && !self.is_elsewhere() {
+            self.request = Some(pdu.into());
+        }
+    }
+
+    /// The request.
+    pub(crate) fn request_again(&self) -> Option<&[u8]> {
+        self.request_of_sync().or(self.request.as_deref())
     }
 
     /// Number of entries sent on this page.
@@ -200,12 +216,23 @@ impl SearchRun {
 /// The preparation that is left to the first step.
 pub(crate) struct Deferred {
     pub(super) context: Arc<NamingContext>,
-    /// The request, if its filters must still be compiled and its names resolved.
-    pub(super) request: Option<Box<[u8]>>,
+    /// Whether the filters of the request must still be compiled, and its names resolved.
+    pub(super) is_uncompiled: bool,
     /// The base object, if the right to search there must still be checked.
     pub(super) base: Option<AskedBase>,
     /// The base of the subtree whose aliases must still be followed.
     pub(super) aliases: Option<AskedBase>,
+}
+
+impl Deferred {
+    pub(super) fn forget_aliases(&mut self) {
+        self.aliases = None;
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_done(&self) -> bool {
+        !self.is_uncompiled && self.base.is_none() && self.aliases.is_none()
+    }
 }
 
 /// A [`FoundBase`] that is kept for the first step.

@@ -121,6 +121,22 @@ impl Sorting {
         Ok(())
     }
 
+    /// Takes over the place among the sorted searches.
+    pub(super) fn take_place(&mut self, former: &mut Self) -> bool {
+        self.place = former.place.take();
+        self.place.is_some()
+    }
+
+    /// Goes on with what was collected.
+    pub(super) fn continue_from(&mut self, former: Self) {
+        let place = self.place.take().or(former.place);
+        *self = Self {
+            keys: std::mem::take(&mut self.keys),
+            place,
+            ..former
+        };
+    }
+
     /// Number of collected entries.
     pub(super) fn len(&self) -> usize {
         self.collected.len()

@@ -30,6 +30,10 @@ pub(crate) struct StoredWalk {
     pub(crate) scope: Scope,
     /// The plan, chosen in the first step.
     pub(crate) plan: Option<Plan>,
+    /// Whether the plan is not made for the filter, but for entries that are given.
+    pub(crate) is_given: bool,
+    /// The remembered decisions about the subject with which the plan follows chains; 0 for none.
+    pub(crate) decisions: u64,
     /// The last entry that was considered.
     pub(crate) position: EntryId,
 }
@@ -72,6 +76,8 @@ impl Target {
                 base,
                 scope,
                 plan: None,
+                is_given: false,
+                decisions: 0,
                 position: 0,
             }),
         }
@@ -91,10 +97,12 @@ impl Target {
         }
     }
 
-    /// Drops the plan, so that the next step makes another one.
-    pub(crate) fn forget_plan(&mut self) {
-        if let Walk::Stored(walk) = &mut self.walk {
-            walk.plan = None;
+    /// Whether its entries come from elsewhere, or were given to the search: they cannot be asked for again.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        match self.walk {
+            Walk::Stored(_) => false,
+            Walk::Memory(_) => self.context.backend.is_stored() || self.context.backend.external().is_some(),
+            Walk::External(_) => true,
         }
     }
 

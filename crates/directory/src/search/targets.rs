@@ -117,7 +117,7 @@ pub(super) fn add_targets(
         Backend::External(_) => Ok(()),
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
-                let standing = scratch.standing(configuration, context, &run.origin);
+                let standing = scratch.standing(configuration, context, &run.origin, snapshot.view());
                 let budget = Rc::clone(&scratch.budget);
                 budget.renew(scratch.turn_left, None);
                 let names = scratch.parts(context).names;
@@ -308,13 +308,9 @@ fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Resu
 
 impl SearchRun {
     /// Whether a database of the search holds referral entries.
-    pub(super) fn has_referral_entries(&self) -> Result<bool, OperationError> {
+    pub(super) fn has_referral_entries(&self, scratch: &mut Scratch) -> Result<bool, OperationError> {
         for target in &self.targets {
-            if let Backend::Stored {
-                database, referrals, ..
-            } = &target.context.backend
-                && referrals.exist(database)?
-            {
+            if scratch.holds_referrals(&target.context)? {
                 return Ok(true);
             }
         }

@@ -30,7 +30,7 @@ pub(crate) struct Handle {
     /// Another configuration has come into force, and it is to let go of the former one.
     lets_go: Cell<bool>,
     /// Whether it keeps something between requests.
-    pub(crate) keeps_any: Cell<bool>,
+    pub(crate) keeps_transaction: Cell<bool>,
     /// Time of the last receipt or the last finished operation.
     pub(crate) active: Cell<MonotonicTime>,
     /// The client has read nothing of its waiting output since this time.
@@ -49,7 +49,7 @@ impl Handle {
             request: Cell::new(None),
             waker: RefCell::new(None),
             lets_go: Cell::new(false),
-            keeps_any: Cell::new(false),
+            keeps_transaction: Cell::new(false),
             active: Cell::new(now),
             blocked_since: Cell::new(None),
             held: Cell::new(0),
@@ -66,7 +66,7 @@ impl Handle {
 
     /// Asks the connection to let go of configurations that are no longer in force.
     pub(crate) fn let_go(&self) {
-        if self.keeps_any.get() || self.is_busy.get() {
+        if self.keeps_transaction.get() || self.is_busy.get() {
             self.lets_go.set(true);
             self.wake();
         }

@@ -329,7 +329,7 @@ impl Connection {
         let kept = self.input.capacity() + self.held_by_searches() + held;
         self.reactor.hold(handle, kept + output);
         handle.is_busy.set(self.under_way() != 0);
-        handle.keeps_any.set(self.session.keeps_any());
+        handle.keeps_transaction.set(self.session.keeps_transaction());
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
             .executing

@@ -117,7 +117,7 @@ impl Preparers {
     pub(super) fn new(database: &Database, directory: PathBuf, limit: usize) -> Self {
         Self {
             shared: Arc::new(Shared {
-                catalog: ArcSwap::new(database.catalog.load_full()),
+                catalog: ArcSwap::new(Arc::clone(&database.numbering.newest().catalog)),
                 registering: Mutex::default(),
                 slots: Mutex::default(),
                 directory,

@@ -80,8 +80,7 @@ pub(super) fn image(deep: &Deep<'_>, id: EntryId, bytes: &[u8]) -> Result<Image,
     if !codec::is_sound(id, sealed, bytes) {
         return Err("the checksum of its record is wrong");
     }
-    let shared = &deep.view.ground.sets;
-    Image::decode(id, sealed, bytes, shared).ok_or("its record cannot be read")
+    Image::decode(id, sealed, bytes, deep.view.sets).ok_or("its record cannot be read")
 }
 
 fn entry(

@@ -290,7 +290,7 @@ fn build_step(
     for row in write.tables().entries.range(&write.txn, &range)?.take(entries) {
         let (key, bytes) = row?;
         let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
-        let image = Image::decode(id, write.tables().sealed, bytes, write.shared())
+        let image = Image::decode(id, write.tables().sealed, bytes, write.sets())
             .ok_or_else(|| StoreError::damaged(&format!("the record of entry {id}")))?;
         keys.clear();
         write::index::image_keys(

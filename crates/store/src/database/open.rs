@@ -6,25 +6,26 @@ use std::{
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwapOption;
 use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
 use ironbark_model::{Dn, Schema};
 
 use super::{Common, Database};
 use crate::{
-    StoreError,
+    EnvironmentNumber, StoreError,
     catalog::{Catalog, Parts, Undefined, index},
     check,
     checkpoint::{self, Checkpoints},
     ground::Ground,
+    numbering::{Numbering, PublishedNumbering},
     options::DatabaseOptions,
-    sets::{SetWriter, SharedSets},
+    sets::SharedSets,
     spare,
     tables::{
         Environment, FORMAT_VERSION, LOG_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables, UNRELEASED_VERSION,
@@ -44,6 +45,8 @@ const LOCK_HEADER: usize = 128;
 
 /// Closing takes no longer than unmapping a file.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
+
+static NEXT_ENVIRONMENT: AtomicU64 = AtomicU64::new(1);
 
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
@@ -71,16 +74,10 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
             txn.commit()?;
         }
     }
-    let sets = SharedSets::default();
-    let txn = env.read_txn()?;
-    sets.load(&txn, &tables)?;
-    drop(txn);
-    let mut writer = SetWriter::default();
-    writer.begin(&sets);
     let common = Common {
         file: file_of(&options)?,
-        sets: Arc::new(sets),
-        writer: Mutex::new(writer),
+        writer: Mutex::default(),
+        environment: EnvironmentNumber(NEXT_ENVIRONMENT.fetch_add(1, Ordering::Relaxed)),
         index_work: AtomicBool::new(true),
         is_built: Arc::default(),
         tombstones_seen: Mutex::default(),
@@ -94,7 +91,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     };
     let suffixes = common.options.suffixes.clone();
     let database = Database::of(Arc::new(common), schema, suffixes)?;
-    if version < u64::from(LOG_VERSION) && !database.ground.options.read_only {
+    if version < u64::from(FORMAT_VERSION) && !database.ground.options.read_only {
         upgrade(&database)?;
     }
     Ok(database)
@@ -129,17 +126,15 @@ impl Database {
     /// A database of an open environment.
     pub(super) fn of(common: Arc<Common>, schema: Arc<Schema>, suffixes: Vec<Dn>) -> Result<Self, StoreError> {
         let txn = common.env.read_txn()?;
-        {
-            let _writer = common.writer.lock().unwrap_or_else(PoisonError::into_inner);
-            common.sets.load(&txn, &common.tables)?;
-        }
+        let mut sets = SharedSets::default();
+        sets.load(&txn, &common.tables)?;
         // No snapshot of it is older than this transaction.
         let parts = Parts {
             version: 0,
             ..Parts::load(&txn, &common.tables, &[])?
         };
         let catalog = Catalog::build(schema, parts, Undefined::Refused)?;
-        let loaded = AtomicUsize::new(txn.id());
+        let numbering = Numbering::new(Arc::new(catalog), Arc::new(sets), txn.id());
         drop(txn);
         Ok(Self {
             env: common.env.clone(),
@@ -149,12 +144,11 @@ impl Database {
                     suffixes,
                     ..common.options.clone()
                 },
-                sets: Arc::clone(&common.sets),
+                environment: common.environment,
             },
             common,
-            catalog: ArcSwap::from_pointee(catalog),
+            numbering: PublishedNumbering::new(numbering),
             watched: ArcSwapOption::empty(),
-            loaded,
         })
     }
 }

@@ -46,7 +46,8 @@ impl Database {
     /// The attributes that could not be read under `schema`: those that it lacks, and those whose values it compares in
     /// another way. Some entry had each of them once. The caller has to find out whether one still has it.
     pub fn lost_attributes(&self, schema: &Schema) -> Vec<LostAttribute> {
-        let catalog = self.catalog.load();
+        let numbering = self.numbering.newest();
+        let catalog = &numbering.catalog;
         let lost = catalog.descriptions().filter_map(|(info, text)| {
             let defined = schema.attribute_description(text.as_bytes()).ok();
             let oid = |rule: Option<&'static ironbark_model::matching::MatchingRule>| rule.map(|rule| rule.oid);
@@ -64,6 +65,9 @@ impl Database {
 
     /// Takes the numbers of attributes out of use that no entry has any more.
     pub fn retire(&self, attributes: &[LostAttribute]) -> Result<(), StoreError> {
+        if attributes.iter().all(|lost| lost.is_defined) {
+            return Ok(());
+        }
         let mut write = self.write()?;
         let catalog = Arc::clone(&write.catalog);
         let mut changed = false;

@@ -25,7 +25,7 @@ impl Database {
         let snapshot = self.snapshot()?;
         let view = snapshot.view();
         if let Some((version, sums)) = &*known
-            && *version == view.version()
+            && *version == snapshot.version()
         {
             return Ok(Some(Arc::clone(sums)));
         }
@@ -47,7 +47,7 @@ impl Database {
             entries,
             sums,
         });
-        *known = Some((view.version(), Arc::clone(&sums)));
+        *known = Some((snapshot.version(), Arc::clone(&sums)));
         Ok(Some(sums))
     }
 }

@@ -91,6 +91,7 @@ pub(crate) fn plan(
         chains,
         walked: OnceLock::new(),
         catalog: Arc::clone(view.catalog),
+        version: view.version(),
     };
     if scope == Scope::Base {
         return Ok(finish(true, 1, Source::One(base), Way::Base));

@@ -1,5 +1,7 @@
 //! An entry's record as a value that can be changed and written again.
 
+use std::ops::DerefMut;
+
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -8,7 +10,7 @@ use super::{
 };
 use crate::{
     EntryId, hash,
-    sets::{SetWriter, SharedSets},
+    sets::{OpenSets, SetWriter, SharedSets},
 };
 
 /// A value set.
@@ -85,7 +87,10 @@ impl Image {
     }
     /// Appends the record. `old` is the entry before the change: unchanged sets do not count as repetitions of
     /// themselves.
-    pub(crate) fn encode(&self, old: Option<&Self>, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+    pub(crate) fn encode<W>(&self, old: Option<&Self>, sets: &mut OpenSets<W>, out: &mut Vec<u8>)
+    where
+        W: DerefMut<Target = SetWriter>,
+    {
         let external = self
             .attributes
             .iter()
@@ -106,7 +111,7 @@ impl Image {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
                 ValueSet::Inline(tlvs) => {
                     let stays = counterpart(attribute.number, &mut before, &mut passed) == Some(&attribute.set);
-                    put_inline(attribute.number, stays, tlvs, sets, shared, out);
+                    put_inline(attribute.number, stays, tlvs, sets, out);
                 }
             }
         }
@@ -133,15 +138,18 @@ fn counterpart<'o>(
 }
 
 /// Appends a block in the smallest suitable form: packed, shared, inline.
-fn put_inline(number: u16, stays: bool, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+fn put_inline<W>(number: u16, stays: bool, tlvs: &[u8], sets: &mut OpenSets<W>, out: &mut Vec<u8>)
+where
+    W: DerefMut<Target = SetWriter>,
+{
     let mut bytes = Vec::new();
     match pack(tlvs, &mut bytes) {
         Some(packing) => codec::put_block(number, Form::Packed(packing, &bytes), out),
         None if stays => {
-            let known = sets.known(shared, tlvs, hash::value_hash(tlvs));
+            let known = sets.known(tlvs, hash::value_hash(tlvs));
             codec::put_block(number, known.map_or(Form::Inline(tlvs), Form::Shared), out);
         }
-        None => put_set(number, tlvs, hash::value_hash(tlvs), sets, shared, out),
+        None => put_set(number, tlvs, hash::value_hash(tlvs), sets, out),
     }
 }
 
@@ -152,15 +160,11 @@ pub(crate) fn pack(mut tlvs: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
 }
 
 /// Appends a block of a set that is not packed: shared if it recurs. `hash` is [`hash::value_hash`] of `tlvs`.
-pub(crate) fn put_set(
-    number: u16,
-    tlvs: &[u8],
-    hash: u64,
-    sets: &mut SetWriter,
-    shared: &SharedSets,
-    out: &mut Vec<u8>,
-) {
-    match sets.number(shared, tlvs, hash) {
+pub(crate) fn put_set<W>(number: u16, tlvs: &[u8], hash: u64, sets: &mut OpenSets<W>, out: &mut Vec<u8>)
+where
+    W: DerefMut<Target = SetWriter>,
+{
+    match sets.number(tlvs, hash) {
         Some(set) => codec::put_block(number, Form::Shared(set), out),
         None => codec::put_block(number, Form::Inline(tlvs), out),
     }
@@ -168,35 +172,39 @@ pub(crate) fn put_set(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
     fn a_set_that_stays_as_it_was_does_not_recur() {
-        let (shared, mut sets) = (SharedSets::default(), SetWriter::default());
+        let mut writer = SetWriter::default();
+        let mut sets = OpenSets::new(&mut writer, Arc::default());
         let mut image = Image::default();
         for (number, text) in [(1, [b'x'; 300]), (2, [b'y'; 300])] {
             let set = ValueSet::inline([&text[..]].into_iter());
             image.attributes.push(ImageAttribute { number, set });
         }
         let old = image.clone();
-        image.encode(None, &mut sets, &shared, &mut Vec::new());
+        image.encode(None, &mut sets, &mut Vec::new());
         for _ in 0..10 {
-            image.encode(Some(&old), &mut sets, &shared, &mut Vec::new());
+            image.encode(Some(&old), &mut sets, &mut Vec::new());
         }
-        assert_eq!(shared.count(), 0);
+        assert_eq!(sets.sets().count(), 0);
         // Another entry repeats one of them; from then on it is shared in this record too.
         image.attributes.truncate(1);
-        image.encode(None, &mut sets, &shared, &mut Vec::new());
-        assert_eq!(shared.count(), 1);
+        image.encode(None, &mut sets, &mut Vec::new());
+        assert_eq!(sets.sets().count(), 1);
         let mut bytes = Vec::new();
-        image.encode(Some(&old), &mut sets, &shared, &mut bytes);
+        image.encode(Some(&old), &mut sets, &mut bytes);
         assert!(bytes.len() < 300);
-        assert_eq!(Image::decode(1, false, &bytes, &shared), Some(image));
+        assert_eq!(Image::decode(1, false, &bytes, sets.sets()), Some(image));
     }
 
     #[test]
     fn an_image_comes_back_from_its_record() {
-        let (shared, mut sets) = (SharedSets::default(), SetWriter::default());
+        let mut writer = SetWriter::default();
+        let mut sets = OpenSets::new(&mut writer, Arc::default());
         let long = [b'x'; 300];
         let image = Image {
             parent: 3,
@@ -229,8 +237,8 @@ mod tests {
         let mut lengths = Vec::new();
         for _ in 0..3 {
             let mut bytes = Vec::new();
-            image.encode(None, &mut sets, &shared, &mut bytes);
-            assert_eq!(Image::decode(1, false, &bytes, &shared), Some(image.clone()));
+            image.encode(None, &mut sets, &mut bytes);
+            assert_eq!(Image::decode(1, false, &bytes, sets.sets()), Some(image.clone()));
             lengths.push(bytes.len());
         }
         assert!(lengths[2] < 100, "the long set is shared by now: {lengths:?}");

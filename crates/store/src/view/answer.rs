@@ -69,7 +69,7 @@ impl AnswerCache {
     #[cold]
     fn make(&mut self, record: &Record<'_>, set: u64, attribute: u16, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let name = record.view.catalog.answer_name(attribute);
-        let tlvs = record.view.ground.sets.tlvs(set);
+        let tlvs = record.view.sets.tlvs(set);
         let (Some(name), Some(tlvs)) = (name, tlvs) else {
             return Err(StoreError::damaged("a shared set"));
         };

@@ -44,7 +44,7 @@ impl<'t> RecordAttribute<'t> {
     fn encoded_values(&self) -> Option<&'t [u8]> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs),
-            Form::Shared(number) => self.view.ground.sets.tlvs(number),
+            Form::Shared(number) => self.view.sets.tlvs(number),
             Form::External(_) | Form::Packed(..) => None,
         }
     }
@@ -59,7 +59,7 @@ impl<'t> RecordAttribute<'t> {
     pub fn encoded_length(&self) -> Option<usize> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs.len()),
-            Form::Shared(number) => self.view.ground.sets.tlvs(number).map(<[u8]>::len),
+            Form::Shared(number) => self.view.sets.tlvs(number).map(<[u8]>::len),
             Form::Packed(packing, bytes) => Some(packed::text_length(packing, bytes) + 2),
             Form::External(_) => None,
         }

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{EntryGuards, Location, Record, View};
 use crate::{
-    EntryId, Plan, Purpose, StoreError,
+    EntryId, Plan, Purpose, StoreError, Version,
     catalog::{Index, IndexKind},
     keys::KeySet,
     posting::{IdSet, list},
@@ -190,7 +190,7 @@ impl<'t> View<'t> {
 #[derive(Debug, Default)]
 pub(crate) struct WalkedChains {
     /// [`View::version`] of these results.
-    version: u64,
+    version: Option<Version>,
     by_target: FxHashMap<(AttributeDescription, Box<[u8]>), WalkedChain>,
 }
 
@@ -204,7 +204,7 @@ struct WalkedChain {
 
 impl WalkedChains {
     /// What is known of a target in a snapshot.
-    fn of(&mut self, version: u64, asked: &AttributeDescription, target: &[u8]) -> &mut WalkedChain {
+    fn of(&mut self, version: Option<Version>, asked: &AttributeDescription, target: &[u8]) -> &mut WalkedChain {
         if self.version != version || self.by_target.len() >= MOST_TARGETS {
             self.by_target.clear();
             self.version = version;

@@ -330,7 +330,11 @@ impl ValueSource for RecordSource<'_, '_> {
         let Some(asked) = self.description(slot) else {
             return Truth::Undefined;
         };
-        if let Some(found) = self.with.plan.and_then(|plan| plan.chain(asked, target)) {
+        if let Some(found) = self
+            .with
+            .plan
+            .and_then(|plan| plan.chain(self.record.view, asked, target))
+        {
             return found.contains(self.record.id).into();
         }
         match self

@@ -251,18 +251,13 @@ impl WriteTransaction<'_> {
     pub(super) fn image(&self, id: EntryId) -> Result<Image, StoreError> {
         let bytes = self.view().record_bytes(id)?;
         bytes
-            .and_then(|bytes| Image::decode(id, self.tables().sealed, bytes, self.shared()))
+            .and_then(|bytes| Image::decode(id, self.tables().sealed, bytes, self.sets.sets()))
             .ok_or_else(|| StoreError::damaged(&format!("the record of entry {id}")))
     }
     pub(super) fn put_record(&mut self, id: EntryId, image: &Image, old: Option<&Image>) -> Result<(), StoreError> {
         let tables = self.tables();
         self.scratch.record.clear();
-        image.encode(
-            old,
-            &mut self.sets,
-            &self.database.common.sets,
-            &mut self.scratch.record,
-        );
+        image.encode(old, &mut self.sets, &mut self.scratch.record);
         if tables.sealed {
             codec::seal(id, 0, &mut self.scratch.record);
         }

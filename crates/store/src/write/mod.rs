@@ -13,7 +13,7 @@ mod source;
 mod values;
 mod working;
 
-use std::sync::{Arc, MutexGuard, atomic::Ordering};
+use std::sync::{Arc, MutexGuard};
 
 use heed::RwTxn;
 use ironbark_model::{AttributeDescription, Dn};
@@ -22,11 +22,12 @@ use crate::{
     Database, Effect, EntryId, StoreError, View,
     catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
+    numbering::Numbering,
     record::{
         codec::{self, FLAG_REFERRAL},
         image::Image,
     },
-    sets::{SetWriter, SharedSets},
+    sets::{OpenSets, SetWriter, SharedSets},
     tables::{MetaRow, Tables},
     watched::Watched,
 };
@@ -37,7 +38,10 @@ pub struct WriteTransaction<'d> {
     pub(crate) txn: RwTxn<'d>,
     database: &'d Database,
     pub(crate) catalog: Arc<Catalog>,
-    sets: MutexGuard<'d, SetWriter>,
+    /// The numbering that it began with.
+    before: Arc<Numbering>,
+    /// Holds the lock of this process's writers.
+    sets: OpenSets<MutexGuard<'d, SetWriter>>,
     next_entry: EntryId,
     structure_changed: bool,
     /// Whether an entry has changed that derived attributes depend on.
@@ -62,22 +66,21 @@ struct Scratch {
 
 impl<'d> WriteTransaction<'d> {
     pub(crate) fn begin(database: &'d Database) -> Result<Self, StoreError> {
-        let mut sets = database.lock_writer();
+        // Readers never take this lock: another process may make LMDB's wait for long.
+        let writer = database.lock_writer();
         let txn = database.env.write_txn()?;
         // A write transaction's own number is one above the last commit's.
-        if txn.id() > database.loaded.load(Ordering::Acquire) + 1 {
-            let read = database.env.read_txn()?;
-            database.catch_up(&read)?;
-        }
-        sets.begin(&database.common.sets);
+        let last_commit = txn.id().saturating_sub(1);
+        let numbering = database.numbering.of(&txn, last_commit, &database.ground.tables)?;
+        let Numbering { catalog, sets, .. } = Numbering::clone(&numbering);
         let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
-        let catalog = database.catalog.load_full();
         let watched = database.watched.load_full();
         Ok(Self {
             txn,
             database,
             catalog,
-            sets,
+            sets: OpenSets::new(writer, sets),
+            before: numbering,
             next_entry,
             structure_changed: false,
             derived_changed: watched.is_none(),
@@ -93,12 +96,12 @@ impl<'d> WriteTransaction<'d> {
     pub(crate) fn tables(&self) -> &'d Tables {
         &self.database.ground.tables
     }
-    pub(crate) fn shared(&self) -> &'d SharedSets {
-        &self.database.common.sets
+    pub(crate) fn sets(&self) -> &SharedSets {
+        self.sets.sets()
     }
     /// Read operations on the transaction's current state, its own changes included.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, &self.database.ground, &self.catalog)
+        View::of_writing(&self.txn, &self.database.ground, &self.catalog, self.sets.sets())
     }
     /// Applies one effect. After an error the transaction must be dropped. Returns the entry's ID.
     ///
@@ -115,8 +118,7 @@ impl<'d> WriteTransaction<'d> {
         self.count_effect();
         applied.map_err(|error| error.with_room_checked(&self.database.ground.options.directory))
     }
-    /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published
-    /// first.
+    /// Makes everything visible and, at the configured level, durable. The numbering is published first.
     pub fn commit(mut self) -> Result<(), StoreError> {
         let tables = self.tables();
         self.close_log()?;
@@ -134,19 +136,15 @@ impl<'d> WriteTransaction<'d> {
             let referrals = referrals.saturating_add_signed(self.referrals);
             tables.put_number(&mut self.txn, MetaRow::Referrals, referrals)?;
         }
-        self.shared().store(&mut self.txn, tables)?;
+        self.sets.store(&mut self.txn, tables)?;
         let id = self.txn.id();
-        let previous = self.database.catalog.load_full();
-        let changed = !Arc::ptr_eq(&previous, &self.catalog);
-        if changed {
-            self.database.catalog.store(Arc::clone(&self.catalog));
-        }
+        let is_same =
+            Arc::ptr_eq(&self.before.catalog, &self.catalog) && Arc::ptr_eq(&self.before.sets, self.sets.sets());
+        let numbering = (!is_same).then(|| Numbering::new(self.catalog, Arc::clone(self.sets.sets()), id));
+        let announced = self.database.numbering.announce(numbering, id);
         let result = self.txn.commit();
-        match result {
-            Ok(()) => self.database.loaded.store(id, Ordering::Release),
-            // The writer's lock is still held: nobody has used the state that was published too early.
-            Err(_) if changed => self.database.catalog.store(previous),
-            Err(_) => {}
+        if result.is_err() {
+            announced.take_back();
         }
         drop(self.sets);
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))

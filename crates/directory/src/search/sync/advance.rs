@@ -1,15 +1,12 @@
 //! The phases of a synchronization, one after the other.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use ironbark_model::{ResultCode, filter::compiled::Node};
 
 use super::{Phase, Sync};
 use crate::{
-    Configuration, OperationError,
+    OperationError,
     access::Requester,
     refusal::SyncRefusal,
     search::{
@@ -93,13 +90,10 @@ impl SearchRun {
         self.sync().is_some_and(|sync| sync.phase == Phase::Persist) || self.follows_tree()
     }
 
-    /// The request of a consumer that follows the log under a configuration which is no longer in force.
-    pub(crate) fn outdated(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
-        if self.tree_sync().is_some() {
-            return self.outdated_tree(configuration);
-        }
-        let sync = self.sync().filter(|_| self.follows())?;
-        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
+    /// The request of a synchronization.
+    pub(in crate::search) fn request_of_sync(&self) -> Option<&[u8]> {
+        let of_sync = self.sync().map(|sync| &*sync.request);
+        of_sync.or_else(|| self.request_of_tree())
     }
 
     /// Continues where another run of the same request stands.
@@ -110,6 +104,9 @@ impl SearchRun {
         self.continue_session(former);
         if former.tree_sync().is_some() {
             return self.continue_tree(former);
+        }
+        if !former.follows() {
+            return self.continue_refresh(former);
         }
         let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
         let (Some(sync), Some(mut before)) = (self.sync_mut(), before) else {
@@ -122,6 +119,20 @@ impl SearchRun {
         self.begin_persisting();
         self.sent = former.sent;
         Ok(())
+    }
+
+    /// Goes on with a refresh that has begun.
+    fn continue_refresh(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        let before = former.extras.as_mut().and_then(|extras| extras.sync.take());
+        let (Some(sync), Some(mut before)) = (self.sync_mut(), before) else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        before.go_under(sync)?;
+        if let Some(extras) = &mut self.extras {
+            extras.sync = Some(before);
+        }
+        self.note_extent();
+        Ok(self.continue_from(former.progress())?)
     }
 
     /// A slice of a synchronization.

@@ -187,6 +187,33 @@ impl Sync {
         self.persisting.iter_mut().chain(others)
     }
 
+    /// Goes on under another configuration, for which `now` was prepared.
+    ///
+    /// # Errors
+    /// `unavailable`: the members are others.
+    pub(super) fn go_under(&mut self, now: &mut Self) -> Result<(), OperationError> {
+        let gone = || OperationError::from(SyncRefusal::NoProvider);
+        if self.glued.others.len() != now.glued.others.len() {
+            return Err(gone());
+        }
+        // The member that is at work may be any.
+        self.for_each_member(|sync| {
+            let environment = sync.context.database().map(|database| database.environment());
+            let mut found = None;
+            for _ in 0..=now.glued.others.len() {
+                let is_its = now.context.database().map(|database| database.environment()) == environment;
+                if is_its && now.base == sync.base {
+                    found = Some(Arc::clone(&now.context));
+                }
+                now.turn();
+            }
+            sync.context = found.ok_or_else(gone)?;
+            Ok::<(), OperationError>(())
+        })?;
+        self.provider = now.provider;
+        Ok(())
+    }
+
     /// Takes over the places of another synchronization of the same members.
     ///
     /// # Errors

@@ -187,6 +187,7 @@ impl SearchRun {
         };
         let mut target = Target::stored(context, id, sync.scope);
         if let Walk::Stored(walk) = &mut target.walk {
+            walk.is_given = plan.is_some();
             walk.plan = plan;
         }
         if let Some(sync) = self.sync_mut() {

@@ -1,16 +1,19 @@
 //! An entry is encoded once for all consumers of a thread that get the same of a change.
 //!
-//! What was encoded shows the entry at the change or later, as every entry of the persist phase does.
+//! What was encoded shows the entry as it is: once it has changed, perhaps to be hidden, it is encoded anew.
 
 use std::{rc::Rc, sync::Arc};
 
 use ironbark_ldap_proto::{EncodeControl, encode_around, operation_of};
 use ironbark_store::Effect;
 
-use super::{Sending, persist::Moment};
+use super::{
+    Sending,
+    persist::{Moment, find},
+};
 use crate::{
     access::SubjectDecisions,
-    scratch::shared_entries::Audience,
+    scratch::shared_entries::{Audience, EntryFingerprint},
     search::{
         encode::state_control,
         run::{SearchExtras, SearchRun},
@@ -24,7 +27,9 @@ impl SearchRun {
         if !self.may_share(moment) {
             return false;
         }
-        let standing = self.standing_of(step);
+        let Some((state, standing)) = self.state_of_entry(moment, step) else {
+            return false;
+        };
         let (id, Some(sync)) = (self.message(), self.sync()) else {
             return false;
         };
@@ -35,6 +40,7 @@ impl SearchRun {
             configuration: &self.configuration,
             standing: standing.as_ref(),
             request,
+            state,
         };
         let Some(entry) = step.scratch.shared.find(place, &audience) else {
             return false;
@@ -59,7 +65,9 @@ impl SearchRun {
         if !self.may_share(moment) {
             return;
         }
-        let standing = self.standing_of(step);
+        let Some((state, standing)) = self.state_of_entry(moment, step) else {
+            return;
+        };
         let Some(sync) = self.sync() else { return };
         let message = step.out.get(start..).and_then(operation_of);
         if let (Some(entry), Some(request)) = (message, operation_of(&sync.request)) {
@@ -67,6 +75,7 @@ impl SearchRun {
                 configuration: &self.configuration,
                 standing: standing.as_ref(),
                 request,
+                state,
             };
             step.scratch.shared.keep(moment.place(&sync.context), &audience, entry);
         }
@@ -98,8 +107,21 @@ impl SearchRun {
             && self.extras.as_deref().is_some_and(is_plain)
     }
 
-    fn standing_of(&self, step: &mut Step<'_>) -> Option<Rc<SubjectDecisions>> {
+    /// What the entry of an effect is now, and the remembered decisions about the subject. `None`: it is gone, or
+    /// cannot be read.
+    fn state_of_entry(
+        &self,
+        moment: &Moment<'_>,
+        step: &mut Step<'_>,
+    ) -> Option<(EntryFingerprint, Option<Rc<SubjectDecisions>>)> {
         let context = Arc::clone(&self.sync()?.context);
-        step.scratch.standing(&self.configuration, &context, &self.origin)
+        let snapshot = step.scratch.take_snapshot(&context).ok()??;
+        let view = snapshot.view();
+        let uuid = moment.recorded.before.entry_uuid;
+        let held = find(&snapshot, uuid).ok().flatten().map(|id| view.fingerprint(id));
+        let fingerprint = held.and_then(|held| Some((held.ok()??, view.derived_version().ok()?)));
+        let standing = step.scratch.standing(&self.configuration, &context, &self.origin, view);
+        step.scratch.keep_snapshot(snapshot);
+        Some((fingerprint?, standing))
     }
 }

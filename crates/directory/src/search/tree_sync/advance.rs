@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::{MOST_REMEMBERED, Phase, TreeSync, encode_ids};
 use crate::{
-    Configuration, OperationError,
+    OperationError,
     place::uuid_of,
     refusal::SyncRefusal,
     search::{
@@ -69,17 +69,19 @@ impl SearchRun {
             .is_some_and(|sync| matches!(sync.phase, Phase::Wait | Phase::Compare))
     }
 
-    /// The request of a consumer that waits under a configuration which is no longer in force.
-    pub(in crate::search) fn outdated_tree(&self, configuration: &Arc<Configuration>) -> Option<&[u8]> {
-        let sync = self.tree_sync().filter(|_| self.follows_tree())?;
-        (!Arc::ptr_eq(&self.configuration, configuration)).then_some(&*sync.request)
+    /// The request.
+    pub(in crate::search) fn request_of_tree(&self) -> Option<&[u8]> {
+        self.tree_sync().map(|sync| &*sync.request)
     }
 
-    /// Continues where another run of the same request stands.
+    /// Continues where another run of the same request stands. A refresh begins anew: trees are small.
     ///
     /// # Errors
     /// `unavailable`: the tree provides no changes any more.
     pub(in crate::search) fn continue_tree(&mut self, former: &mut Self) -> Result<(), OperationError> {
+        if !former.follows_tree() {
+            return Ok(());
+        }
         let configuration = Arc::clone(&self.configuration);
         let before = former.extras.as_mut().and_then(|extras| extras.tree_sync.take());
         let (Some(sync), Some(before)) = (self.tree_sync_mut(), before) else {

@@ -1,0 +1,70 @@
+//! What was taken away is gone with the answer that says so: rights through groups and sets, and through the
+//! configuration. Schedules are forced: a reader's batch keeps its snapshot while a change is committed.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod by_configuration;
+mod by_data;
+mod pages;
+
+use harness::{Answer, Client, Site, read_answer};
+use ironbark_directory::{Progress, SearchRun, Started};
+use ironbark_ldap_proto::{
+    DerefAliases, EncodeControl, Filter, MessageId, Request, Scope, SearchRequest, message::encode_request,
+};
+
+/// A search request as a client sends it.
+fn search(base: &str, scope: Scope, filter: &str, controls: &[&dyn EncodeControl]) -> Vec<u8> {
+    let names: [&[u8]; 1] = [b"*"];
+    let request = SearchRequest {
+        base: base.as_bytes(),
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit: 0,
+        types_only: false,
+        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
+        attributes: names.as_slice().into(),
+    };
+    let mut pdu = Vec::new();
+    let id = MessageId::new(1).expect("in range");
+    encode_request(&mut pdu, id, &Request::Search(request), controls);
+    pdu
+}
+
+/// The answer to a search that ends in its first slice.
+fn answer(started: &Started, out: &mut Vec<u8>) -> Answer {
+    assert!(matches!(started, Started::Answered), "a quick search");
+    read_answer(&std::mem::take(out))
+}
+
+/// A search that has sent its first slice.
+fn begin(client: &mut Client, pdu: &[u8], out: &mut Vec<u8>) -> Box<SearchRun> {
+    let (worker, session) = client.parts();
+    match worker.start(session, pdu, out) {
+        Started::Search(run) => run,
+        _ => panic!("it has more than one slice"),
+    }
+}
+
+/// All the rest of a search.
+fn rest(client: &mut Client, mut run: Box<SearchRun>) -> Answer {
+    let (worker, session) = client.parts();
+    let mut out = Vec::new();
+    while worker.step(session, &mut run, &mut out) == Progress::More {}
+    read_answer(&out)
+}
+
+fn reconfigure(site: &Site, settings: &str, lines: &str) {
+    let configuration = site.configuration(settings, lines);
+    site.directory.reconfigure(configuration).expect("a good configuration");
+}
