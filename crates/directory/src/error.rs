@@ -114,7 +114,11 @@ impl OperationError {
             StoreError::Full(reason) => {
                 Self::new(ResultCode::UNWILLING_TO_PERFORM, format!("database is full: {reason}"))
             }
-            StoreError::Lmdb(_) | StoreError::File { .. } | StoreError::Format(_) | StoreError::Inapplicable(_) => {
+            StoreError::Lmdb(_)
+            | StoreError::File { .. }
+            | StoreError::InUse(_)
+            | StoreError::Format(_)
+            | StoreError::Inapplicable(_) => {
                 tracing::error!(target: "any", "storage failure: {error}");
                 Self::new(ResultCode::OTHER, "internal error")
             }

@@ -20,6 +20,7 @@ pub mod message;
 mod operation;
 pub mod request;
 pub mod response;
+pub mod tool;
 
 /// The types that messages consist of, for crates that only depend on this crate.
 pub use ironbark_model::{Filter, ResultCode, filter::Assertion};

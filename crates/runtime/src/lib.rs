@@ -10,6 +10,7 @@ mod randomness;
 mod signals;
 mod supervisor;
 mod thread;
+mod tool_socket;
 
 pub mod process;
 
@@ -20,4 +21,5 @@ pub use randomness::{Randomness, RandomnessError};
 pub use signals::{Signal, Signals, StopFlag};
 pub use supervisor::{Supervisor, SupervisorSettings};
 pub use thread::{available_cores, give_way, spawn_named};
+pub use tool_socket::{connect_as_tool, is_trusted, listen_for_tools};
 pub use uuid::Uuid;

@@ -28,6 +28,7 @@ mod server_id;
 mod settings;
 mod sources;
 mod tls;
+mod tools;
 
 pub use configuration::{Loaded, load_configuration, new_stamps, stamp, usual_file, usual_folder};
 pub use metrics::ask_whether_ready;

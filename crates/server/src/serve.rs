@@ -39,6 +39,7 @@ use crate::{
     server_id::OwnUrls,
     settings::ServerSettings,
     tls::Tls,
+    tools::Tools,
 };
 
 /// Serves until a signal ends the server. The order is slapd's:
@@ -259,9 +260,11 @@ impl Running {
             settings.reload();
             tell(supervisor.ready());
         };
+        let tools = Tools::default();
         let serving = async {
             tokio::select! {
                 ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, reload) => ended,
+                () = tools.accept(&directory) => Ok(()),
                 never = pool.roll().keep_alive(&supervisor) => match never {},
                 never = renew_certificates(&settings.tls) => match never {},
             }
@@ -277,6 +280,7 @@ impl Running {
             .for_each(|replication| replication.close());
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
         pool.shut_down();
+        tools.close();
         directory.close();
         metrics.into_iter().for_each(Metrics::close);
         drop(state_files);

@@ -19,11 +19,13 @@ use ironbark_model::{
 use crate::{
     EnvironmentNumber, StoreError, Version, View,
     buckets::KnownSums,
+    catalog::IndexKind,
     checkpoint::Checkpoints,
+    claim::Claim,
     ground::Ground,
     log::recent::KnownRow,
     numbering::{Numbering, PublishedNumbering},
-    options::DatabaseOptions,
+    options::{DatabaseOptions, IndexDefinition},
     sets::SetWriter,
     tables::{Environment, Tables},
     watched::Watched,
@@ -49,6 +51,8 @@ pub struct Database {
 
 /// The state of one environment, shared by all schemas that it is used under.
 pub(crate) struct Common {
+    /// `None`: it is open for reading only.
+    _claim: Option<Claim>,
     env: Environment,
     tables: Tables,
     options: DatabaseOptions,
@@ -142,6 +146,30 @@ impl Database {
             .map(|index| index.stored.text())
             .collect()
     }
+    /// The indexes that the file has, whatever the options say.
+    pub fn index_definitions(&self) -> Vec<IndexDefinition> {
+        let numbering = self.numbering.newest();
+        let mut definitions: Vec<IndexDefinition> = Vec::new();
+        for index in numbering.catalog.indexes.iter().map(|index| &index.stored) {
+            let place = definitions.iter().position(|known| known.attribute == index.attribute);
+            let place = place.unwrap_or_else(|| {
+                definitions.push(IndexDefinition {
+                    attribute: index.attribute.clone(),
+                    no_language: index.no_language,
+                    no_subtypes: index.no_subtypes,
+                    ..IndexDefinition::default()
+                });
+                definitions.len() - 1
+            });
+            if let Some(definition) = definitions.get_mut(place) {
+                definition.presence |= index.kind == IndexKind::Presence;
+                definition.equality |= index.kind.is_equality();
+                definition.substring |= index.kind == IndexKind::Substring;
+                definition.approximate |= index.kind == IndexKind::Approximate;
+            }
+        }
+        definitions
+    }
     /// The options it was opened with.
     pub fn options(&self) -> &DatabaseOptions {
         &self.ground.options
@@ -183,6 +211,10 @@ impl Database {
         WriteTransaction::begin(self)
     }
 
+    #[cfg(test)]
+    pub(crate) fn lock_writer_is_free(&self) -> bool {
+        self.common.writer.try_lock().is_ok()
+    }
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
         // A panic elsewhere leaves the tracker sound: it holds only counts and numbers.
         self.common

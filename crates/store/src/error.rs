@@ -17,6 +17,9 @@ pub enum StoreError {
     /// The map (`maxsize`) or the disk is full; the database remains usable for reads.
     #[error("database is full: {0}")]
     Full(String),
+    /// Another process has opened the file for writing.
+    #[error("{}: in use by another process, which writes to it: a server, or another tool", .0.display())]
+    InUse(std::path::PathBuf),
     /// The file is not ours, newer than we are, or damaged.
     #[error("{0}")]
     Format(String),

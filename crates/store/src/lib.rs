@@ -9,6 +9,7 @@ mod catalog;
 pub mod change;
 pub mod check;
 mod checkpoint;
+mod claim;
 mod csn;
 pub mod database;
 pub mod derived;

@@ -31,7 +31,7 @@ pub struct DatabaseOptions {
 }
 
 /// One attribute's line of `index`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "words of the directive `index`, each on its own"

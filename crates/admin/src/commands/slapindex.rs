@@ -1,15 +1,17 @@
-//! slapindex: rebuilds indexes in steps. A running server continues between the steps.
+//! slapindex: rebuilds indexes in steps. A running server does it itself, and goes on between the steps.
 
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
+use ironbark_ldap_proto::tool;
 
 use crate::shared::{
     chosen::Chosen,
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
+    running::RunningServer,
 };
 
 const GRAMMAR: Grammar = Grammar {
@@ -64,18 +66,11 @@ fn index_all(options: &Options) -> Result<bool, String> {
 /// Rebuilds all indexes, or those of the named attributes that are indexed in this database. An index is always emptied
 /// before it is built (`-t`). Its steps are transactions even with `-q`. False if a named attribute is not indexed.
 fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<bool, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
-    let directory = &settings.directory;
-    let mut database_options = open::options(settings);
-    database_options.no_sync |= options.quick;
-    let defined: Vec<String> = database_options
+    let defined: Vec<String> = open::options(settings)
         .indexes
         .iter()
         .map(|index| index.attribute.to_string())
         .collect();
-    let database = ironbark_store::Database::open(database_options, chosen.schema().clone());
-    owner::adopt(directory).map_err(|error| failed(&format!("{}: {error}", directory.display())))?;
-    let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;
     let type_of = |name: &str| {
         chosen
             .schema()
@@ -97,17 +92,38 @@ fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Resul
         }
     }
     if !attributes.is_empty() {
-        let total = database.stat().map_err(|error| failed(&error))?.entries;
-        let progress = Progress::entries(Some(total));
-        if options.verbose > 0 {
-            progress.line(&format!("indexing \"{}\": {}", suffix(settings), attributes.join(" ")));
-        }
-        database
-            .reindex(&attributes, &mut |done| progress.set(done))
-            .map_err(|error| failed(&error))?;
+        build(options, chosen, settings, &attributes)?;
     }
-    database.sync().map_err(|error| failed(&error))?;
     Ok(is_complete)
+}
+
+/// Builds indexes anew. If a server has the database open, it does that.
+fn build(options: &Options, chosen: &Chosen, settings: &DatabaseConfig, attributes: &[&str]) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
+    let text = format!("indexing \"{}\": {}", suffix(settings), attributes.join(" "));
+    if let Some(mut server) = RunningServer::of(settings, "slapindex", false)? {
+        if options.verbose > 0 {
+            eprintln!("{text}");
+        }
+        let mut words: Vec<&[u8]> = vec![suffix(settings).as_bytes()];
+        words.extend(attributes.iter().map(|name| name.as_bytes()));
+        return server.ask(tool::REINDEX, &words).map_err(|error| failed(&error));
+    }
+    let directory = &settings.directory;
+    let mut database_options = open::options(settings);
+    database_options.no_sync |= options.quick;
+    let database = ironbark_store::Database::open(database_options, chosen.schema().clone());
+    owner::adopt(directory).map_err(|error| failed(&format!("{}: {error}", directory.display())))?;
+    let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;
+    let total = database.stat().map_err(|error| failed(&error))?.entries;
+    let progress = Progress::entries(Some(total));
+    if options.verbose > 0 {
+        progress.line(&text);
+    }
+    database
+        .reindex(attributes, &mut |done| progress.set(done))
+        .map_err(|error| failed(&error))?;
+    database.sync().map_err(|error| failed(&error))
 }
 
 fn suffix(settings: &DatabaseConfig) -> &str {

@@ -4,10 +4,11 @@
 use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
+use ironbark_ldap_proto::tool;
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, StoreError, ValueChange, View};
 
-use super::chosen::Chosen;
+use super::{chosen::Chosen, running::RunningServer};
 
 /// The server that a CSN names.
 pub(crate) fn sid_of(csn: &[u8]) -> Option<u16> {
@@ -86,6 +87,20 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
             .map_err(|error| error.to_string())?;
     }
     transaction.commit().map_err(|error| error.to_string())
+}
+
+/// `-w`, where a server has the database open: it raises the context vector of the database.
+///
+/// # Errors
+/// The server's message.
+pub(crate) fn send(server: &mut RunningServer, chosen: &Chosen, csns: &ContextCsns) -> Result<(), String> {
+    let first = chosen.databases().next();
+    let Some(suffix) = first.and_then(|(_, settings)| settings.suffixes.first()) else {
+        return Ok(());
+    };
+    let mut words: Vec<&[u8]> = vec![suffix.pretty().as_bytes()];
+    words.extend(csns.0.values().map(String::as_bytes));
+    server.ask(tool::RAISE_CONTEXT, &words)
 }
 
 /// Adds the CSNs of the suffix entry for servers that the loaded entries do not name.

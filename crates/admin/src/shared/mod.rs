@@ -15,5 +15,6 @@ pub(crate) mod options;
 pub(crate) mod owner;
 pub(crate) mod progress;
 pub(crate) mod replicas;
+pub(crate) mod running;
 pub(crate) mod target;
 pub(crate) mod written;

@@ -21,8 +21,10 @@ pub struct Subject<'a> {
     pub dn: &'a Dn,
     /// The identity that authenticated.
     pub(crate) real_dn: &'a Dn,
-    /// The rootdn of the database: no rule binds it.
+    /// The rootdn of the database, or a tool: no rule binds it.
     pub is_root: bool,
+    /// A tool is like the rootdn of each database.
+    pub(crate) is_tool: bool,
     /// The other side; `None` for the server itself.
     pub(crate) peer: Option<&'a Peer>,
     /// How well the connection is protected.
@@ -51,7 +53,7 @@ impl<'a> Subject<'a> {
     /// The same in a database.
     pub(crate) fn at(self, context: &NamingContext) -> Self {
         Self {
-            is_root: context.is_root(self.dn),
+            is_root: self.is_tool || context.is_root(self.dn),
             ..self
         }
     }
@@ -75,12 +77,16 @@ impl<'a> Subject<'a> {
     /// The same, from the parts of a request.
     pub(crate) fn of_parts(identity: &'a Identity, peer: &'a Peer, strength: Strength, request: RequestKind) -> Self {
         let Identity {
-            dn, authentication_dn, ..
+            dn,
+            authentication_dn,
+            is_tool,
+            ..
         } = identity;
         Self {
             dn,
             real_dn: authentication_dn.as_ref().unwrap_or(dn),
             is_root: false,
+            is_tool: *is_tool,
             peer: Some(peer),
             strength,
             request,
@@ -113,6 +119,7 @@ impl<'a> Subject<'a> {
             dn: &NOBODY,
             real_dn: &NOBODY,
             is_root: false,
+            is_tool: false,
             peer: None,
             strength: Strength::default(),
             request: RequestKind::of(operation),

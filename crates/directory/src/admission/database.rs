@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl NamingContext {
-    /// Refuses requests that `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, except binds.
-    /// Removes the controls that `restrictop` drops from the request.
+    /// Refuses requests that `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, except binds and
+    /// those of tools. Removes the controls that `restrictop` drops from the request.
     ///
     /// # Errors
     /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` if the connection
@@ -26,6 +26,9 @@ impl NamingContext {
         operation: Operations,
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
+        if origin.identity.is_tool {
+            return Ok(());
+        }
         let is_update = Operations::WRITE.contains(operation);
         security::check(
             &self.settings.security,

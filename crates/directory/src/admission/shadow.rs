@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl NamingContext {
-    /// Refuses a change of a client to a copy. The name of `updatedn` may write.
+    /// Refuses a change of a client to a copy. The name of `updatedn` may write, and so may tools.
     ///
     /// # Errors
     /// `referral` with the URLs of `updateref`, or else of `referral`, and the name in them; `unwillingToPerform` if
@@ -20,7 +20,8 @@ impl NamingContext {
         origin: &RequestContext,
     ) -> Result<(), OperationError> {
         let settings = &self.settings;
-        if !settings.is_shadow() || settings.update_dn.as_ref() == Some(&origin.identity.dn) {
+        let is_free = origin.identity.is_tool || settings.update_dn.as_ref() == Some(&origin.identity.dn);
+        if is_free || !settings.is_shadow() {
             return Ok(());
         }
         let urls = match &settings.update_referrals[..] {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds, SettingError, database::EntryPlace};
+use ironbark_config::{
+    DatabaseConfig, EnvironmentFlags, IndexKinds, SettingError,
+    database::{EntryPlace, IndexSetting},
+};
 use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
@@ -159,6 +162,23 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
         }
     }
     definitions
+}
+
+/// The setting that asks for an index.
+pub fn setting_of(definition: &IndexDefinition) -> IndexSetting {
+    let kinds = [
+        (definition.presence, IndexKinds::PRESENCE),
+        (definition.equality, IndexKinds::EQUALITY),
+        (definition.substring, IndexKinds::SUB_ANY),
+        (definition.approximate, IndexKinds::APPROXIMATE),
+        (definition.no_language, IndexKinds::NO_LANGUAGE),
+        (definition.no_subtypes, IndexKinds::NO_SUBTYPES),
+    ];
+    let kinds = kinds.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    IndexSetting {
+        attribute: definition.attribute.to_string(),
+        kinds: kinds.fold(IndexKinds::default(), |all, (_, kind)| all.with(kind)),
+    }
 }
 
 fn definition(attribute: &str, kinds: IndexKinds) -> IndexDefinition {

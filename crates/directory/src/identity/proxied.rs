@@ -55,6 +55,7 @@ pub(crate) fn authorize(
         dn,
         authentication_dn: Some(own.authentication_dn.as_ref().unwrap_or(&own.dn).clone()),
         mechanism: own.mechanism,
+        ..Identity::default()
     });
     Ok(())
 }

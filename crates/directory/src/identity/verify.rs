@@ -120,13 +120,14 @@ fn authorize(
     Ok(match other.filter(|other| other != own) {
         None => Identity {
             dn: own.clone(),
-            authentication_dn: None,
             mechanism,
+            ..Identity::default()
         },
         Some(dn) => Identity {
             dn,
             authentication_dn: Some(own.clone()),
             mechanism,
+            ..Identity::default()
         },
     })
 }

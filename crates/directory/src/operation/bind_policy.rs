@@ -182,6 +182,7 @@ impl WriteRequest for CheckedBind {
                 dn: read(&identity.dn)?,
                 authentication_dn: identity.authentication_dn.as_ref().map(read).transpose()?,
                 mechanism: identity.mechanism,
+                ..Identity::default()
             }),
             Err(error) => Err(error.clone()),
         };

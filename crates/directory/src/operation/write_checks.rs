@@ -53,6 +53,10 @@ pub(crate) fn refuse_used_uuid(
     if !execution.is_relaxed() {
         return Ok(());
     }
+    // A dump is added as it is; where nobody follows the changes, its UUIDs are not indexed either.
+    if execution.origin.identity.is_tool && !execution.context.settings.keeps_changes() {
+        return Ok(());
+    }
     let known = &execution.configuration.well_known.entry_uuid;
     let brings = |modification: &&Modification| {
         modification.description.attribute_type == known.attribute_type && modification.kind != ModificationKind::Delete

@@ -94,6 +94,8 @@ pub struct Identity {
     pub authentication_dn: Option<Dn>,
     /// The SASL mechanism by which it authenticated.
     pub mechanism: Option<&'static str>,
+    /// A tool of this machine, which could change the files as well: no rule and no restriction binds it.
+    pub is_tool: bool,
 }
 
 /// Facts from a TLS handshake.

@@ -238,6 +238,16 @@ pub(crate) fn check_permitted(
     Ok(())
 }
 
+/// Permits what [`check_permitted`] refuses: a tool adds an entry of a dump as it is.
+pub(crate) fn permit_all(schema: &Schema, modifications: &mut [Modification]) {
+    for modification in modifications {
+        let attribute_type = schema.attribute_type(modification.description.attribute_type);
+        if attribute_type.no_user_modification && modification.authority != Authority::Server {
+            modification.authority = Authority::Manager;
+        }
+    }
+}
+
 /// Attributes that the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl,
 /// and the state of the password policy.
 const MANAGEABLE: &[&str] = &[

@@ -16,7 +16,14 @@ pub(crate) struct Case {
 const LESS: &str = "delete: member\nmember: cn=b,ou=p,dc=ex\n-";
 const MORE: &str = "add: member\nmember: cn=b,ou=p,dc=ex\n-";
 
-pub(crate) const CASES: [Case; 8] = [
+pub(crate) const CASES: [Case; 9] = [
+    Case {
+        name: "an attribute of the entry",
+        by: "dnattr=seeAlso",
+        entry: "cn=a,ou=p,dc=ex",
+        revoke: "replace: seeAlso\nseeAlso: cn=nobody\n-",
+        grant: "replace: seeAlso\nseeAlso: cn=b,ou=p,dc=ex\n-",
+    },
     Case {
         name: "a group",
         by: "group=\"cn=g,dc=ex\"",
@@ -110,7 +117,7 @@ pub(crate) fn site(case: &Case, count: usize) -> Site {
     site
 }
 
-fn change(site: &mut Site, entry: &str, text: &str) {
+pub(crate) fn change(site: &mut Site, entry: &str, text: &str) {
     let answer = site.modify(entry, text);
     // It may be so already.
     assert!(matches!(answer.code, 0 | 20), "{text}: {answer:?}");

@@ -15,6 +15,7 @@ mod harness;
 mod by_configuration;
 mod by_data;
 mod pages;
+mod storm;
 
 use harness::{Answer, Client, Site, read_answer};
 use ironbark_directory::{Progress, SearchRun, Started};

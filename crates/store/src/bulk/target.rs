@@ -12,7 +12,7 @@ use std::{
 
 use ironbark_model::Schema;
 
-use crate::{Database, DatabaseOptions, StoreError};
+use crate::{Database, DatabaseOptions, StoreError, claim::Claim};
 
 /// Name of the temporary directory inside the database's.
 const TEMPORARY: &str = "bulk-build.tmp";
@@ -21,6 +21,8 @@ const TEMPORARY: &str = "bulk-build.tmp";
 pub(super) struct Target {
     directory: PathBuf,
     temporary: PathBuf,
+    /// Of the file that is to be replaced, if there is one.
+    _claim: Option<Claim>,
     /// Held while an open database is built for.
     _turn: Option<Turn>,
 }
@@ -48,7 +50,6 @@ impl Target {
         let directory = options.directory.clone();
         let data = directory.join("data.mdb");
         if fs::metadata(&data).is_ok_and(|found| found.len() > 0) {
-            refuse_if_in_use(&directory)?;
             let existing = Database::open(
                 DatabaseOptions {
                     read_only: false,
@@ -63,7 +64,13 @@ impl Target {
                 )));
             }
         }
-        Self::beside(options, None)
+        let claim = Claim::take(&directory)?;
+        // Readers would go on with the former file.
+        refuse_if_in_use(&directory)?;
+        Ok(Self {
+            _claim: claim,
+            ..Self::beside(options, None)?
+        })
     }
 
     /// Makes the temporary directory, whatever the database holds. Removes one that a killed build has left.
@@ -80,6 +87,7 @@ impl Target {
         Ok(Self {
             directory,
             temporary,
+            _claim: None,
             _turn: turn,
         })
     }

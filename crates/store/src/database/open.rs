@@ -22,6 +22,7 @@ use crate::{
     catalog::{Catalog, Parts, Undefined, index},
     check,
     checkpoint::{self, Checkpoints},
+    claim::Claim,
     ground::Ground,
     numbering::{Numbering, PublishedNumbering},
     options::DatabaseOptions,
@@ -52,6 +53,11 @@ static NEXT_ENVIRONMENT: AtomicU64 = AtomicU64::new(1);
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
     let was_taken_back = checkpoint::settle(&options)?;
     prepare_files(&options)?;
+    let claim = if options.read_only {
+        None
+    } else {
+        claim(&options.directory)?
+    };
     check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
     env.clear_stale_readers()?;
@@ -75,6 +81,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         }
     }
     let common = Common {
+        _claim: claim,
         file: file_of(&options)?,
         writer: Mutex::default(),
         environment: EnvironmentNumber(NEXT_ENVIRONMENT.fetch_add(1, Ordering::Relaxed)),
@@ -95,6 +102,17 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         upgrade(&database)?;
     }
     Ok(database)
+}
+
+/// Claims the data file. If this process is about to close it, waits for that.
+fn claim(directory: &Path) -> Result<Option<Claim>, StoreError> {
+    match Claim::take(directory) {
+        Err(StoreError::InUse(_)) => {
+            wait_until_closed(directory)?;
+            Claim::take(directory)
+        }
+        taken => taken,
+    }
 }
 
 /// Whether rows of a file bear checksums.

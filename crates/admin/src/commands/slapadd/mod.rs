@@ -7,6 +7,7 @@ mod draft;
 mod entry;
 mod pipeline;
 mod record;
+mod remote;
 mod sink;
 
 use std::{
@@ -23,10 +24,11 @@ use ironbark_runtime::available_cores;
 use ironbark_store::{Database, StoreError};
 
 use self::{
-    entry::{Refused, Rules, unparsable},
+    entry::{Place, Refused, Rules, unparsable},
     pipeline::{ItemBatch, Pipeline},
     record::{Item, Plan, Ready, RecordReader},
-    sink::{Opened, Sink},
+    remote::Remote,
+    sink::{Opened, Sink, Stored},
 };
 use crate::shared::{
     chosen::Chosen,
@@ -37,6 +39,7 @@ use crate::shared::{
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
+    running::RunningServer,
 };
 
 const GRAMMAR: Grammar = Grammar {
@@ -138,13 +141,18 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         return config_database::change(options, &settings.load, false);
     }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
-    members::refuse(&chosen, "slapadd")?;
+    let running = running_servers(options, &chosen)?;
+    if running.iter().all(Option::is_none) {
+        members::refuse(&chosen, "slapadd")?;
+    }
     let (input, total) = open_input(options)?;
     let mut opened = Vec::new();
     let mut preparers = Vec::new();
-    for (_, database) in chosen.databases() {
+    for ((_, database), running) in chosen.databases().zip(running) {
         let one = if options.dry_run {
             Opened::Nothing
+        } else if let Some(server) = running {
+            Opened::Server(server)
         } else {
             let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
             owner::adopt_database(database, "slapadd");
@@ -152,7 +160,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         };
         preparers.push(match &one {
             Opened::Bulk(builder) => Some(builder.preparers()),
-            Opened::Database(_) | Opened::Files(_) | Opened::Nothing => None,
+            Opened::Database(_) | Opened::Files(_) | Opened::Server(_) | Opened::Nothing => None,
         });
         opened.push(one);
     }
@@ -166,16 +174,22 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         rules: settings.rules,
         first_line: settings.load.first_line,
         preparers,
+        served: opened.iter().map(|one| matches!(one, Opened::Server(_))).collect(),
         collects_csns: settings.load.writes_context_csn,
     });
     let pipeline =
         Pipeline::start(input, &plan, threads, settings.load.server_id).map_err(|error| format!("slapadd: {error}"))?;
     let result = {
-        let (builders, databases) = sinks(opened);
+        let (builders, databases, servers) = sinks(opened);
+        let schema = plan.chosen.schema();
         let sinks = builders
             .into_iter()
             .zip(databases.iter())
-            .map(|(builder, written)| sink(builder, written));
+            .zip(servers)
+            .map(|((builder, written), server)| match server {
+                Some(server) => Sink::Server(Box::new(Remote::new(server, Arc::clone(schema)))),
+                None => sink(builder, written),
+            });
         let mut load = Load {
             options,
             plan: Arc::clone(&plan),
@@ -185,16 +199,24 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             progress: Progress::bytes(total),
             added: 0,
             is_complete: true,
+            servers: Vec::new(),
         };
         load.run(pipeline).and_then(|()| load.finish())
     };
     for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
         owner::adopt_database(database, "slapadd");
     }
-    let (complete, csns) = result?;
+    let Loaded {
+        is_complete: complete,
+        csns,
+        servers,
+    } = result?;
     if settings.load.writes_context_csn && !options.dry_run {
-        context_csn::write(&plan.chosen, csns)
-            .map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+        let written = match servers.into_iter().next() {
+            Some(mut server) => context_csn::send(&mut server, &plan.chosen, &csns),
+            None => context_csn::write(&plan.chosen, csns),
+        };
+        written.map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
     Ok(complete)
 }
@@ -210,14 +232,28 @@ enum Written {
 }
 
 /// Moves the builders and borrows the databases.
-fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
+fn sinks(opened: Vec<Opened>) -> (Builders, Databases, Vec<Option<RunningServer>>) {
     let split = opened.into_iter().map(|one| match one {
-        Opened::Bulk(builder) => (Some(builder), Written::Nothing),
-        Opened::Database(database) => (None, Written::Store(database)),
-        Opened::Files(opened) => (None, Written::Files(opened)),
-        Opened::Nothing => (None, Written::Nothing),
+        Opened::Bulk(builder) => (Some(builder), Written::Nothing, None),
+        Opened::Database(database) => (None, Written::Store(database), None),
+        Opened::Files(opened) => (None, Written::Files(opened), None),
+        Opened::Server(server) => (None, Written::Nothing, Some(server)),
+        Opened::Nothing => (None, Written::Nothing, None),
     });
-    split.unzip()
+    split.collect()
+}
+
+/// The servers that have chosen databases open.
+fn running_servers(options: &Options, chosen: &Chosen) -> Result<Vec<Option<RunningServer>>, String> {
+    let stops = options.keep_going == 0;
+    let connect = |(_, settings)| {
+        if options.dry_run {
+            Ok(None)
+        } else {
+            RunningServer::of(settings, "slapadd", stops)
+        }
+    };
+    chosen.databases().map(connect).collect()
 }
 
 fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, written: &Written) -> Sink<'_> {
@@ -265,6 +301,17 @@ struct Load<'a> {
     added: u64,
     /// Whether the databases have accepted every entry.
     is_complete: bool,
+    /// Servers that have added entries.
+    servers: Vec<RunningServer>,
+}
+
+/// What a load has done.
+struct Loaded {
+    /// Whether no entry is missing.
+    is_complete: bool,
+    csns: ContextCsns,
+    /// Servers that have added entries.
+    servers: Vec<RunningServer>,
 }
 
 impl Load<'_> {
@@ -304,26 +351,13 @@ impl Load<'_> {
             return Ok(());
         };
         match sink.put(ready, keep_going) {
-            Ok(id) => {
-                self.added += 1;
-                if let Some(csn) = &ready.csn {
-                    self.csns.add(csn);
-                }
-                if self.options.verbose > 0 {
-                    let id = id.map(|id| format!(" ({id:08x})")).unwrap_or_default();
-                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn()));
-                }
+            Ok(Stored::Now(id)) => {
+                self.is_stored(ready.dn(), id, ready.csn.as_deref());
                 Ok(())
             }
+            Ok(Stored::Later) => self.settle(ready.target, false),
             Err(error) => {
-                let refused = |reason: &str| Refused {
-                    details: String::new(),
-                    message: format!(
-                        "could not add entry dn=\"{}\" (line={}): {reason}",
-                        ready.dn(),
-                        ready.place
-                    ),
-                };
+                let refused = |reason: &str| not_added(ready.dn(), &ready.place, reason);
                 match error {
                     StoreError::Inapplicable(reason) => {
                         self.is_complete = false;
@@ -334,6 +368,38 @@ impl Load<'_> {
                 }
             }
         }
+    }
+
+    /// Counts an entry that is stored.
+    fn is_stored(&mut self, dn: &str, id: Option<u64>, csn: Option<&[u8]>) {
+        self.added += 1;
+        if let Some(csn) = csn {
+            self.csns.add(csn);
+        }
+        if self.options.verbose > 0 {
+            let id = id.map(|id| format!(" ({id:08x})")).unwrap_or_default();
+            self.progress.line(&format!("added: \"{dn}\"{id}"));
+        }
+    }
+
+    /// Takes up what has become of the entries that a server has.
+    fn settle(&mut self, target: usize, is_end: bool) -> Result<(), String> {
+        let Some(sink) = self.sinks.get_mut(target) else {
+            return Ok(());
+        };
+        let settled = sink.settled(is_end).map_err(|error| format!("slapadd: {error}"))?;
+        for one in settled {
+            let Some(reason) = &one.refused else {
+                self.is_stored(&one.dn, None, one.csn.as_deref());
+                continue;
+            };
+            self.is_complete = false;
+            let refused = self.refuse(&not_added(&one.dn, &one.place, reason));
+            let added = self.added;
+            // The server has committed what came before.
+            refused.map_err(|text| format!("{text}\nslapadd: {added} entries have been added before"))?;
+        }
+        Ok(())
     }
 
     /// Prints the refusal, and continues if `-c` was given.
@@ -380,8 +446,11 @@ impl Load<'_> {
     }
 
     /// Completes the databases. Returns whether no entry is missing, and the CSNs.
-    fn finish(&mut self) -> Result<(bool, ContextCsns), String> {
+    fn finish(&mut self) -> Result<Loaded, String> {
         let failed = |error: StoreError| format!("slapadd: {error}");
+        for target in 0..self.sinks.len() {
+            self.settle(target, true)?;
+        }
         let mut missing = Vec::new();
         for sink in &self.sinks {
             missing.extend(sink.missing_superiors(NAMED_MISSING).map_err(failed)?);
@@ -398,9 +467,23 @@ impl Load<'_> {
             self.progress.line(&text);
         }
         for sink in std::mem::take(&mut self.sinks) {
-            sink.finish().map_err(|error| format!("slapadd: {error}"))?;
+            match sink {
+                Sink::Server(remote) => self.servers.push(remote.into_server()),
+                sink => sink.finish().map_err(|error| format!("slapadd: {error}"))?,
+            }
         }
-        Ok((self.is_complete && missing.is_empty(), std::mem::take(&mut self.csns)))
+        Ok(Loaded {
+            is_complete: self.is_complete && missing.is_empty(),
+            csns: std::mem::take(&mut self.csns),
+            servers: std::mem::take(&mut self.servers),
+        })
+    }
+}
+
+fn not_added(dn: &str, place: &Place, reason: &str) -> Refused {
+    Refused {
+        details: String::new(),
+        message: format!("could not add entry dn=\"{dn}\" (line={place}): {reason}"),
     }
 }
 

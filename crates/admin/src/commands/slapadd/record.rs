@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub(super) first_line: u64,
     /// One for each chosen database. `None`: entries go through transactions, or are not stored.
     pub(super) preparers: Vec<Option<Preparers>>,
+    /// For each chosen database, whether a server adds the entries.
+    pub(super) served: Vec<bool>,
     /// Whether CSNs are collected.
     pub(super) collects_csns: bool,
 }
@@ -206,7 +208,8 @@ impl RecordReader {
         }
         let settings = plan.chosen.databases().nth(target).map(|(_, settings)| settings);
         let root = settings
-            .filter(|settings| settings.last_modified)
+            // A server stamps the entries that it adds.
+            .filter(|settings| settings.last_modified && !plan.served.get(target).is_some_and(|served| *served))
             .map(|settings| settings.root_dn.as_ref().map_or("", Dn::pretty));
         let completed = self.assembler.complete(
             &mut draft,

@@ -7,7 +7,11 @@ use ironbark_directory::open::{self, OpenDatabase};
 use ironbark_model::Schema;
 use ironbark_store::{BulkBuilder, Database, EntryId, StoreError, WriteTransaction};
 
-use super::record::{Content, Ready};
+use super::{
+    record::{Content, Ready},
+    remote::{Remote, Settled},
+};
+use crate::shared::running::RunningServer;
 
 /// A chosen database, before the load.
 pub(super) enum Opened {
@@ -17,6 +21,8 @@ pub(super) enum Opened {
     Database(Box<Database>),
     /// Its entries are in files.
     Files(Box<OpenDatabase>),
+    /// A server has it open.
+    Server(RunningServer),
     /// `-u`, or a database that stores nothing.
     Nothing,
 }
@@ -35,7 +41,16 @@ pub(super) enum Sink<'d> {
         open: Option<Box<WriteTransaction<'d>>>,
         loaded: Vec<EntryId>,
     },
+    Server(Box<Remote>),
     Nothing,
+}
+
+/// Whether an entry is stored.
+pub(super) enum Stored {
+    /// It is, with this ID if it has one.
+    Now(Option<u64>),
+    /// A server has it: see [`Sink::settled`].
+    Later,
 }
 
 /// Entries of a transaction when the load may continue after a failed entry.
@@ -69,8 +84,16 @@ impl Opened {
 }
 
 impl Sink<'_> {
-    /// Stores an entry. Returns its ID if it has one.
-    pub(super) fn put(&mut self, ready: &Ready, keep_going: bool) -> Result<Option<u64>, StoreError> {
+    /// Stores an entry.
+    pub(super) fn put(&mut self, ready: &Ready, keep_going: bool) -> Result<Stored, StoreError> {
+        if let (Self::Server(remote), Content::Plain(entry)) = (&mut *self, &ready.content) {
+            return remote.put(ready, entry).map(|()| Stored::Later);
+        }
+        self.put_here(ready, keep_going).map(Stored::Now)
+    }
+
+    /// Stores an entry in this process. Returns its ID if it has one.
+    fn put_here(&mut self, ready: &Ready, keep_going: bool) -> Result<Option<u64>, StoreError> {
         match (self, &ready.content) {
             (Self::Bulk(builder), Content::Prepared(entry)) => builder.add_prepared(entry).map(Some),
             (Self::Bulk(builder), Content::Plain(entry)) => builder.add(entry).map(Some),
@@ -112,7 +135,8 @@ impl Sink<'_> {
                 loaded.extend(result.as_ref().ok());
                 result.map(Some)
             }
-            (Self::Transaction { .. } | Self::Files { .. }, Content::Prepared(_)) | (Self::Nothing, _) => Ok(None),
+            (Self::Transaction { .. } | Self::Files { .. }, Content::Prepared(_))
+            | (Self::Server(_) | Self::Nothing, _) => Ok(None),
         }
     }
 
@@ -136,13 +160,21 @@ impl Sink<'_> {
             Self::Transaction {
                 database, open: None, ..
             } => database.write()?.missing_superiors(limit),
-            Self::Nothing => Ok(Vec::new()),
+            Self::Server(_) | Self::Nothing => Ok(Vec::new()),
         }
     }
 
     /// Whether an entry may come before its superior.
     pub(super) fn keeps_places(&self) -> bool {
         !matches!(self, Self::Files { .. })
+    }
+
+    /// What has become of entries that were put with [`Stored::Later`]; of all of them at the end.
+    pub(super) fn settled(&mut self, is_end: bool) -> Result<Vec<Settled>, StoreError> {
+        match self {
+            Self::Server(remote) => remote.settled(is_end),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// Makes the load durable and visible. Places of missing superiors are kept.
@@ -166,7 +198,7 @@ impl Sink<'_> {
                 }
                 Ok(database.sync()?)
             }
-            Self::Nothing => Ok(()),
+            Self::Server(_) | Self::Nothing => Ok(()),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! slapmodify: applies LDIF change records to a database, offline. The operations are the server's own. A directory in
-//! this process executes them as the database's rootdn.
+//! slapmodify: applies LDIF change records to a database. The operations are the server's own. The server that has the
+//! database open executes them; otherwise a directory in this process does, as the database's rootdn.
 
+mod executor;
 mod waiting;
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
 use ironbark_config::{
     Configuration, DatabaseConfig, EnvironmentFlags, Restrict, SettingError, overlay::OverlayConfig,
 };
-use ironbark_directory::{Factories, Identity, OpenOptions, Peer, Service, Session, Started, Worker, overlay::Overlay};
+use ironbark_directory::{Factories, OpenOptions, Service, open, overlay::Overlay};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
     ModifyRequest, Request,
@@ -25,7 +26,10 @@ use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_runtime::{Clock, Randomness};
 
-use self::waiting::{Sent, Waiting};
+use self::{
+    executor::Executor,
+    waiting::{Sent, Waiting},
+};
 use crate::shared::{
     chosen::Chosen,
     config_database::{self, NextRecord},
@@ -34,6 +38,7 @@ use crate::shared::{
     members,
     options::{Grammar, Options, Told},
     owner,
+    running::RunningServer,
 };
 
 const GRAMMAR: Grammar = Grammar {
@@ -87,7 +92,6 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         return config_database::change(options, settings, true);
     }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
-    members::refuse(&chosen, "slapmodify")?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),
         Some(path) => {
@@ -109,6 +113,44 @@ pub(crate) fn apply(
     chosen: &Chosen,
     next: &mut NextRecord<'_>,
 ) -> Result<bool, String> {
+    let stops = options.keep_going == 0;
+    let database = chosen.databases().next();
+    let running = match database {
+        Some((_, database)) => RunningServer::of(database, "slapmodify", stops)?,
+        None => None,
+    };
+    let executor = match running {
+        Some(server) => Executor::Server(server),
+        None => Executor::here(open_here(options, settings, chosen)?, stops),
+    };
+    let mut changes = Changes {
+        options,
+        chosen,
+        executor,
+        request: Vec::new(),
+        next_id: 1,
+        waiting: Waiting::new(records_at_once(options)),
+        database: None,
+        clean: true,
+    };
+    let result = changes.all(next, settings.first_line);
+    // A process may open a file only once, so it is closed before the CSNs are written.
+    let running = changes.executor.end();
+    let clean = result?;
+    if settings.writes_context_csn && !options.dry_run {
+        let csns = context_csn::collect(chosen);
+        let written = csns.and_then(|csns| match running {
+            Some(mut server) => context_csn::send(&mut server, chosen, &csns),
+            None => context_csn::write(chosen, csns),
+        });
+        written.map_err(|error| format!("slapmodify: could not update contextCSN: {error}"))?;
+    }
+    Ok(clean)
+}
+
+/// Opens the databases in this process.
+fn open_here(options: &Options, settings: &LoadOptions, chosen: &Chosen) -> Result<Arc<Service>, String> {
+    members::refuse(chosen, "slapmodify")?;
     let server_id = settings.server_id;
     let directory = Service::open(OpenOptions {
         bare: false,
@@ -125,33 +167,7 @@ pub(crate) fn apply(
     for database in chosen.databases().map(|(_, database)| database).chain(logs_of(chosen)) {
         owner::adopt_database(database, "slapmodify");
     }
-    let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
-    let mut session = Session::new(0, Arc::new(peer()));
-    if options.keep_going == 0 {
-        session.stop_at_refusal();
-    }
-    let mut changes = Changes {
-        options,
-        chosen,
-        worker: directory.worker(),
-        session,
-        request: Vec::new(),
-        next_id: 1,
-        waiting: Waiting::new(records_at_once(options)),
-        database: None,
-        clean: true,
-    };
-    let result = changes.all(next, settings.first_line);
-    drop(changes);
-    directory.close();
-    // A process may open a file only once, so it is closed before the CSNs are written.
-    drop(directory);
-    let clean = result?;
-    if settings.writes_context_csn && !options.dry_run {
-        let written = context_csn::collect(chosen).and_then(|csns| context_csn::write(chosen, csns));
-        written.map_err(|error| format!("slapmodify: could not update contextCSN: {error}"))?;
-    }
-    Ok(clean)
+    directory.map_err(|error| format!("slapmodify: {error}"))
 }
 
 /// The chosen databases without the settings that refuse writes of clients, and the databases of their logs.
@@ -167,6 +183,9 @@ fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
         if options.quick {
             database.mdb.flags = database.mdb.flags.with(EnvironmentFlags::NO_SYNC);
         }
+        if options.dry_run {
+            keep_indexes(database, chosen);
+        }
         if database.root_dn.is_none() {
             database.root_dn = Dn::parse(chosen.schema(), NO_ROOT.as_bytes()).ok();
         }
@@ -179,6 +198,15 @@ fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
         configuration.databases.push(log);
     }
     configuration
+}
+
+/// Lets a database have the indexes that its file has: a dry run defines none, and drops none.
+fn keep_indexes(settings: &mut DatabaseConfig, chosen: &Chosen) {
+    // What cannot be opened here is reported when it is opened for the run.
+    if let Ok(Some(database)) = open::to_read(settings, chosen.schema()) {
+        let definitions = database.index_definitions();
+        settings.mdb.indexes = definitions.iter().map(open::setting_of).collect();
+    }
 }
 
 /// Makes an overlay. A log gets the changes alone, as the tool has no clients: not what was refused, or only tried.
@@ -205,23 +233,11 @@ fn logs_of(chosen: &Chosen) -> impl Iterator<Item = &DatabaseConfig> {
 /// The name of the author where a database has no rootdn.
 const NO_ROOT: &str = "cn=slapmodify";
 
-fn peer() -> Peer {
-    Peer {
-        name: "slapmodify".into(),
-        socket_name: "slapmodify".into(),
-        listener_url: "".into(),
-        domain: None,
-        address: None,
-        credentials: None,
-    }
-}
-
 /// The state of a run.
 struct Changes<'a> {
     options: &'a Options,
     chosen: &'a Chosen,
-    worker: Worker,
-    session: Session,
+    executor: Executor,
     request: Vec<u8>,
     next_id: i32,
     waiting: Waiting,
@@ -300,20 +316,13 @@ impl Changes<'_> {
                 Some(root) => root.clone(),
                 None => Dn::parse(self.chosen.schema(), NO_ROOT.as_bytes()).unwrap_or_default(),
             };
-            self.session.identity = Arc::new(Identity {
-                dn: root,
-                ..Identity::default()
-            });
+            self.executor.act_for(root);
         }
         let word = self.encode(record);
         self.settle_until(Waiting::has_room)?;
-        let mut response = Vec::new();
-        let started = self.worker.start(&mut self.session, &self.request, &mut response);
+        let (progress, response) = self.executor.start(&self.request)?;
         self.waiting.push(Sent {
-            submitted: match started {
-                Started::Submitted(submitted) => Some(submitted),
-                _ => None,
-            },
+            progress,
             response,
             word,
             dn: dn.pretty().to_owned(),
@@ -335,7 +344,7 @@ impl Changes<'_> {
         {
             let is_accepted =
                 |code| code == ResultCode::SUCCESS || (self.options.dry_run && code == ResultCode::NO_OPERATION);
-            let refused = match sent.result(&mut self.worker, &mut self.session) {
+            let refused = match self.executor.result(&mut sent) {
                 Ok((code, _)) if is_accepted(code) => None,
                 Ok((code, text)) => Some(sent.named(&format!("({}) {text}", code.0))),
                 Err(text) => Some(sent.named(&text)),

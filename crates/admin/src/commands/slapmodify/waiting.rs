@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ironbark_directory::{Session, Submitted, Worker};
-use ironbark_ldap_proto::{DecodeLimits, Response, ResponseMessage};
-use ironbark_model::ResultCode;
+use super::executor::Progress;
 
 /// The waiting records, in the order of the file.
 pub(super) struct Waiting {
@@ -16,8 +14,7 @@ pub(super) struct Waiting {
 
 /// A record without a known result.
 pub(super) struct Sent {
-    /// `None`: the response has arrived.
-    pub(super) submitted: Option<Submitted>,
+    pub(super) progress: Progress,
     pub(super) response: Vec<u8>,
     /// Name of the operation.
     pub(super) word: &'static str,
@@ -63,29 +60,6 @@ impl Waiting {
 }
 
 impl Sent {
-    /// Waits for the result: its code and text.
-    pub(super) fn result(
-        &mut self,
-        worker: &mut Worker,
-        session: &mut Session,
-    ) -> Result<(ResultCode, String), String> {
-        if let Some(submitted) = self.submitted.take() {
-            let completion = submitted
-                .receiver
-                .blocking_recv()
-                .map_err(|_| "the writer has ended".to_owned())?;
-            worker.finish(session, completion, &mut self.response);
-        }
-        let limits = DecodeLimits::default();
-        let message = ResponseMessage::decode(&self.response, &limits).map_err(|_| "no answer".to_owned())?;
-        let Response::Done(_, result) = message.operation else {
-            return Err("no answer".to_owned());
-        };
-        let text = String::from_utf8_lossy(result.diagnostic_message).into_owned();
-        let name = || result.code.name().unwrap_or_default().to_owned();
-        Ok((result.code, if text.is_empty() { name() } else { text }))
-    }
-
     /// A line about the record, for the user.
     pub(super) fn named(&self, text: &str) -> String {
         format!("slapmodify: dn=\"{}\" (line={}): {text}", self.shown, self.line)

@@ -1,0 +1,357 @@
+//! Tools that want to change a database which this server has open: slapadd, slapmodify, slapindex.
+//!
+//! A process writes to a database alone. So the tool sends its operations here, by the local socket of the database's
+//! folder, and the server executes them as its own: with their records in the log of changes, and with its overlays.
+//!
+//! Who may do what: only processes of root, of the server's user and of the folder's owner are spoken to. They could
+//! change the files as well, so no rule and no restriction binds them. Each connection has a thread, a few at a time, so
+//! no client waits for a tool, but for its turns in the queue of the writer.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+    thread::JoinHandle,
+};
+
+use ironbark_directory::{Configuration, Identity, NamingContext, Peer, Service, Session, Started, Submitted, Worker};
+use ironbark_ldap_proto::{
+    ExtendedResponse, LdapResult, MessageId, Request, RequestMessage, ResultCode, encode_extended_response,
+    encode_result, frame, tool,
+};
+use ironbark_model::Dn;
+use ironbark_runtime::{is_trusted, listen_for_tools, spawn_named};
+use ironbark_store::Csn;
+
+/// Tools at the same time. More are turned away.
+const MOST_CONNECTIONS: usize = 8;
+/// Octets of a request.
+const MOST_OCTETS: usize = 256 << 20;
+/// Operations, and octets of operations, whose results are awaited.
+const MOST_WAITING: usize = 2_048;
+const MOST_WAITING_OCTETS: usize = 16 << 20;
+/// The name of the author in a database without a rootdn.
+const NO_ROOT: &str = "cn=tool";
+
+/// The connections of tools.
+#[derive(Default)]
+pub(crate) struct Tools {
+    open: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+}
+
+impl Tools {
+    /// Accepts tools for all stored databases. Never ends.
+    pub(crate) async fn accept(&self, directory: &Arc<Service>) {
+        let mut changes = directory.configuration_changes();
+        let mut listening: Vec<(PathBuf, tokio::net::UnixListener)> = Vec::new();
+        loop {
+            listen(&directory.configuration(), &mut listening);
+            let accepted = std::future::poll_fn(|cx| {
+                for (folder, listener) in &listening {
+                    if let Poll::Ready(Ok((stream, _))) = listener.poll_accept(cx) {
+                        return Poll::Ready((folder.clone(), stream));
+                    }
+                }
+                Poll::Pending
+            });
+            tokio::select! {
+                (folder, stream) = accepted => {
+                    if let Err(error) = self.serve(folder, stream, directory) {
+                        tracing::warn!(target: "any", "daemon: a tool cannot be served: {error}");
+                    }
+                }
+                Ok(()) = changes.changed() => {}
+            }
+        }
+    }
+
+    fn serve(&self, folder: PathBuf, stream: tokio::net::UnixStream, directory: &Arc<Service>) -> io::Result<()> {
+        let stream = stream.into_std()?;
+        stream.set_nonblocking(false)?;
+        let mut open = self.open();
+        open.retain(|(_, thread)| !thread.is_finished());
+        if open.len() >= MOST_CONNECTIONS || !is_trusted(&stream, &folder)? {
+            return Ok(());
+        }
+        let (own, directory) = (stream.try_clone()?, Arc::clone(directory));
+        let at_end = stream.try_clone()?;
+        let thread = spawn_named("tool", move || {
+            // A tool that goes away ends its connection, and so does one that talks nonsense.
+            let _ = Connection::new(stream, folder, &directory).serve();
+            let _ = at_end.shutdown(Shutdown::Both);
+        })?;
+        open.push((own, thread));
+        Ok(())
+    }
+
+    /// Ends all connections, after the operations that were begun.
+    pub(crate) fn close(&self) {
+        for (stream, thread) in std::mem::take(&mut *self.open()) {
+            // It may be closed already; a panic was logged before.
+            let _ = stream.shutdown(Shutdown::Both);
+            let _ = thread.join();
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Listens for the folders of a configuration, and no longer for others.
+fn listen(configuration: &Configuration, listening: &mut Vec<(PathBuf, tokio::net::UnixListener)>) {
+    let stored = configuration
+        .contexts
+        .iter()
+        .filter(|context| context.database().is_some());
+    let folders: Vec<&Path> = stored.map(|context| &*context.settings.directory).collect();
+    listening.retain(|(folder, _)| folders.contains(&&**folder));
+    for folder in folders {
+        if listening.iter().any(|(known, _)| known == folder) {
+            continue;
+        }
+        let listener = listen_for_tools(folder).and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            tokio::net::UnixListener::from_std(listener)
+        });
+        match listener {
+            Ok(listener) => listening.push((folder.to_owned(), listener)),
+            Err(error) => tracing::warn!(
+                target: "any",
+                "daemon: tools cannot reach this server for {}: {error}",
+                folder.display()
+            ),
+        }
+    }
+}
+
+/// One tool.
+struct Connection<'d> {
+    stream: UnixStream,
+    directory: &'d Arc<Service>,
+    worker: Worker,
+    session: Session,
+    waiting: VecDeque<Waiting>,
+    waiting_octets: usize,
+    out: Vec<u8>,
+}
+
+/// An operation whose response has come, or is awaited.
+struct Waiting {
+    submitted: Option<Submitted>,
+    response: Vec<u8>,
+    octets: usize,
+}
+
+/// The answer to a request of tools.
+type Told = Result<(), (ResultCode, String)>;
+
+impl<'d> Connection<'d> {
+    fn new(stream: UnixStream, folder: PathBuf, directory: &'d Arc<Service>) -> Self {
+        let peer = Peer {
+            name: format!("TOOL={}", folder.display()).into(),
+            socket_name: "tools".into(),
+            listener_url: "".into(),
+            domain: None,
+            address: None,
+            credentials: None,
+        };
+        Self {
+            stream,
+            directory,
+            worker: directory.worker(),
+            session: Session::new(0, Arc::new(peer)),
+            waiting: VecDeque::new(),
+            waiting_octets: 0,
+            out: Vec::new(),
+        }
+    }
+
+    fn serve(mut self) -> io::Result<()> {
+        let (mut buffer, mut chunk) = (Vec::new(), vec![0; 1 << 16]);
+        loop {
+            let mut begin = 0;
+            while let Some(length) = frame(buffer.get(begin..).unwrap_or_default(), MOST_OCTETS).map_err(invalid)? {
+                let end = begin + length;
+                self.request(buffer.get(begin..end).unwrap_or_default())?;
+                begin = end;
+            }
+            buffer.drain(..begin);
+            // The tool may wait for the answers before it sends more.
+            self.settle(|waiting| waiting.waiting.is_empty());
+            self.flush()?;
+            self.worker.rest();
+            let read = self.stream.read(&mut chunk)?;
+            if read == 0 {
+                return Ok(());
+            }
+            buffer.extend_from_slice(chunk.get(..read).unwrap_or_default());
+        }
+    }
+
+    /// Begins one request.
+    fn request(&mut self, pdu: &[u8]) -> io::Result<()> {
+        let configuration = self.directory.configuration();
+        let message = RequestMessage::decode(pdu, &configuration.decode_limits).map_err(invalid)?;
+        let target = match &message.operation {
+            Request::Add(request) => request.entry,
+            Request::Delete(name) => name,
+            Request::Modify(request) => request.object,
+            Request::ModifyDn(request) => request.entry,
+            Request::Extended(request) => {
+                self.settle(|waiting| waiting.waiting.is_empty());
+                let told = self.extended(&configuration, request.name, request.value);
+                put(message.id, &told, &mut self.out);
+                return Ok(());
+            }
+            Request::Unbind => return Err(io::ErrorKind::ConnectionAborted.into()),
+            other => {
+                let result = LdapResult::new(ResultCode::UNWILLING_TO_PERFORM).with_diagnostic("not for tools");
+                let kind = other.operation();
+                self.settle(|waiting| waiting.waiting.is_empty());
+                encode_result(&mut self.out, message.id, kind, &result, &[]);
+                return Ok(());
+            }
+        };
+        self.act_for(&configuration, target);
+        self.settle(Self::has_room);
+        let mut response = Vec::new();
+        let started = self.worker.start(&mut self.session, pdu, &mut response);
+        let submitted = match started {
+            Started::Submitted(submitted) => Some(submitted),
+            Started::Answered => None,
+            _ => return Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        self.waiting_octets += pdu.len();
+        self.waiting.push_back(Waiting {
+            submitted,
+            response,
+            octets: pdu.len(),
+        });
+        Ok(())
+    }
+
+    /// Acts as the rootdn of the database that holds a name.
+    fn act_for(&mut self, configuration: &Configuration, target: &[u8]) {
+        let schema = &configuration.schema;
+        let context = Dn::parse(schema, target)
+            .ok()
+            .and_then(|dn| configuration.context_of(&dn).cloned());
+        let root = context.and_then(|context| context.settings.root_dn.clone());
+        let root = root.or_else(|| Dn::parse(schema, NO_ROOT.as_bytes()).ok());
+        self.session.identity = Arc::new(Identity {
+            dn: root.unwrap_or_default(),
+            is_tool: true,
+            ..Identity::default()
+        });
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.len() < MOST_WAITING && self.waiting_octets < MOST_WAITING_OCTETS
+    }
+
+    /// Waits for the results of the first operations until there is enough room.
+    fn settle(&mut self, enough: impl Fn(&Self) -> bool) {
+        while !enough(self)
+            && let Some(mut first) = self.waiting.pop_front()
+        {
+            self.waiting_octets -= first.octets;
+            if let Some(submitted) = first.submitted
+                && let Ok(completion) = submitted.receiver.blocking_recv()
+            {
+                self.worker.finish(&mut self.session, completion, &mut first.response);
+            }
+            self.out.append(&mut first.response);
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Executes what only tools ask for.
+    fn extended(&mut self, configuration: &Configuration, name: &[u8], value: Option<&[u8]>) -> Told {
+        let words = tool::decode_words(value).map_err(|fault| (fault.code, fault.diagnostic.to_owned()))?;
+        match std::str::from_utf8(name).unwrap_or_default() {
+            tool::BEGIN => {
+                if words.contains(&&b"stop"[..]) {
+                    self.session.stop_at_refusal();
+                }
+                let tool = words
+                    .first()
+                    .map(|name| String::from_utf8_lossy(name))
+                    .unwrap_or_default();
+                tracing::info!(target: "any", "{} is served: {}", tool.escape_default(), self.session.peer.name);
+                Ok(())
+            }
+            tool::REINDEX => reindex(configuration, &words),
+            tool::RAISE_CONTEXT => raise_context(configuration, &words),
+            _ => Err((ResultCode::PROTOCOL_ERROR, "not a request of tools".to_owned())),
+        }
+    }
+}
+
+/// The database whose naming context is the first of the words, and the rest of them.
+fn database_of<'c, 'w>(
+    configuration: &'c Configuration,
+    words: &'w [&'w [u8]],
+) -> Result<(&'c NamingContext, &'w [&'w [u8]]), (ResultCode, String)> {
+    let missing = || (ResultCode::NO_SUCH_OBJECT, "the server has no such database".to_owned());
+    let (suffix, rest) = words.split_first().ok_or_else(missing)?;
+    let suffix = Dn::parse(&configuration.schema, suffix).map_err(|_| missing())?;
+    let mut contexts = configuration.contexts.iter();
+    let context = contexts
+        .find(|context| context.suffixes().contains(&suffix))
+        .ok_or_else(missing)?;
+    Ok((context, rest))
+}
+
+fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
+    let failed = |error: &dyn std::fmt::Display| (ResultCode::OTHER, error.to_string());
+    let (context, attributes) = database_of(configuration, words)?;
+    let attributes: Vec<&str> = attributes
+        .iter()
+        .filter_map(|name| std::str::from_utf8(name).ok())
+        .collect();
+    let Some(database) = context.database().filter(|_| !attributes.is_empty()) else {
+        return Ok(());
+    };
+    database
+        .reindex(&attributes, &mut |_| ())
+        .map_err(|error| failed(&error))
+}
+
+fn raise_context(configuration: &Configuration, words: &[&[u8]]) -> Told {
+    let failed = |error: &dyn std::fmt::Display| (ResultCode::OTHER, error.to_string());
+    let (context, csns) = database_of(configuration, words)?;
+    let csns: Vec<Csn> = csns.iter().filter_map(|csn| Csn::parse(csn)).collect();
+    let Some(database) = context.database().filter(|_| !csns.is_empty()) else {
+        return Ok(());
+    };
+    let mut transaction = database.write().map_err(|error| failed(&error))?;
+    transaction.merge_context(csns).map_err(|error| failed(&error))?;
+    transaction.commit().map_err(|error| failed(&error))
+}
+
+fn put(id: MessageId, told: &Told, out: &mut Vec<u8>) {
+    let result = match told {
+        Ok(()) => LdapResult::new(ResultCode::SUCCESS),
+        Err((code, text)) => LdapResult::new(*code).with_diagnostic(text),
+    };
+    let response = ExtendedResponse {
+        result,
+        name: None,
+        value: None,
+    };
+    encode_extended_response(out, id, &response, &[]);
+}
+
+fn invalid(error: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
