@@ -1,11 +1,12 @@
 //! The local socket between a process that has a folder open and tools that want to change what is in it.
 //!
 //! It has a name in Linux's abstract namespace, made of device and inode of the folder, so it leaves no file behind and
-//! has no limit of length. A name can be taken by any process of the machine, so each side asks the kernel who the other
-//! one is: only root, and the user that the folder belongs to or that the process runs as, are spoken to.
+//! has no limit of length. A name can be taken by any process of the machine, so each side asks the kernel who the
+//! other one is: only root, and the user that the folder belongs to or that the process runs as, are spoken to.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read, Write},
     os::{
         linux::net::SocketAddrExt,
         unix::{
@@ -34,11 +35,30 @@ pub fn listen_for_tools(folder: &Path) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&address(folder)?)
 }
 
+/// A tool's connection to the process that has a folder open.
+#[derive(Debug)]
+pub struct ToolStream(UnixStream);
+
+impl Read for ToolStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for ToolStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Connects to the process that has a folder open. `None`: nobody listens.
 ///
 /// # Errors
 /// The process that listens is not one that may have the folder open.
-pub fn connect_as_tool(folder: &Path) -> io::Result<Option<UnixStream>> {
+pub fn connect_as_tool(folder: &Path) -> io::Result<Option<ToolStream>> {
     let Ok(address) = address(folder) else {
         return Ok(None);
     };
@@ -54,7 +74,7 @@ pub fn connect_as_tool(folder: &Path) -> io::Result<Option<UnixStream>> {
             ),
         ));
     }
-    Ok(Some(stream))
+    Ok(Some(ToolStream(stream)))
 }
 
 /// Whether the process on the other side is one of root, of this process's user, or of the folder's owner.
@@ -82,7 +102,7 @@ mod tests {
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         let stream = connect_as_tool(&link).unwrap().expect("a listener");
         let (accepted, _) = listener.accept().unwrap();
-        assert!(is_trusted(&accepted, &folder).unwrap() && is_trusted(&stream, &folder).unwrap());
+        assert!(is_trusted(&accepted, &folder).unwrap() && is_trusted(&stream.0, &folder).unwrap());
         drop(listener);
         assert!(connect_as_tool(&folder).unwrap().is_none());
     }

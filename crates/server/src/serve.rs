@@ -135,6 +135,7 @@ struct Running {
     directory: Arc<Service>,
     settings: ServerSettings,
     supervisor: Supervisor,
+    tools: Tools,
     /// Removed when the server has ended.
     state_files: Vec<StateFile>,
 }
@@ -192,6 +193,7 @@ impl Running {
             suspended: strict.watch(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
+        let tools = Tools::listen(&directory.configuration());
         let mut running = Self {
             runtime,
             signals,
@@ -200,6 +202,7 @@ impl Running {
             directory,
             settings,
             supervisor,
+            tools,
             state_files: Vec::new(),
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
@@ -252,6 +255,7 @@ impl Running {
             directory,
             settings,
             supervisor,
+            tools,
             state_files,
         } = self;
         let metrics = settings.metrics.get();
@@ -260,7 +264,6 @@ impl Running {
             settings.reload();
             tell(supervisor.ready());
         };
-        let tools = Tools::default();
         let serving = async {
             tokio::select! {
                 ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, reload) => ended,

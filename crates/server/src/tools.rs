@@ -4,14 +4,14 @@
 //! folder, and the server executes them as its own: with their records in the log of changes, and with its overlays.
 //!
 //! Who may do what: only processes of root, of the server's user and of the folder's owner are spoken to. They could
-//! change the files as well, so no rule and no restriction binds them. Each connection has a thread, a few at a time, so
-//! no client waits for a tool, but for its turns in the queue of the writer.
+//! change the files as well, so no rule and no restriction binds them. Each connection has a thread, a few at a time.
+//! So clients wait for a tool in the queue of the writer alone.
 
 use std::{
     collections::VecDeque,
     io::{self, Read, Write},
     net::Shutdown,
-    os::unix::net::UnixStream,
+    os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
@@ -37,19 +37,45 @@ const MOST_WAITING_OCTETS: usize = 16 << 20;
 /// The name of the author in a database without a rootdn.
 const NO_ROOT: &str = "cn=tool";
 
-/// The connections of tools.
-#[derive(Default)]
+/// The sockets for tools, and their connections.
 pub(crate) struct Tools {
+    /// Those that were bound at the start.
+    first: Mutex<Vec<(PathBuf, UnixListener)>>,
     open: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
 }
 
 impl Tools {
+    /// Listens for the folders of a configuration. From then on tools find the server.
+    pub(crate) fn listen(configuration: &Configuration) -> Self {
+        let folders = folders(configuration).into_iter();
+        Self {
+            first: Mutex::new(
+                folders
+                    .filter_map(|folder| Some((folder.clone(), bind(&folder)?)))
+                    .collect(),
+            ),
+            open: Mutex::default(),
+        }
+    }
+
     /// Accepts tools for all stored databases. Never ends.
     pub(crate) async fn accept(&self, directory: &Arc<Service>) {
         let mut changes = directory.configuration_changes();
+        let first = std::mem::take(&mut *self.first.lock().unwrap_or_else(PoisonError::into_inner));
         let mut listening: Vec<(PathBuf, tokio::net::UnixListener)> = Vec::new();
+        listening.extend(
+            first
+                .into_iter()
+                .filter_map(|(folder, listener)| Some((folder, registered(listener)?))),
+        );
         loop {
-            listen(&directory.configuration(), &mut listening);
+            let wanted = folders(&directory.configuration());
+            listening.retain(|(folder, _)| wanted.contains(folder));
+            for folder in wanted {
+                if !listening.iter().any(|(known, _)| *known == folder) {
+                    listening.extend(bind(&folder).and_then(|listener| Some((folder, registered(listener)?))));
+                }
+            }
             let accepted = std::future::poll_fn(|cx| {
                 for (folder, listener) in &listening {
                     if let Poll::Ready(Ok((stream, _))) = listener.poll_accept(cx) {
@@ -81,7 +107,7 @@ impl Tools {
         let at_end = stream.try_clone()?;
         let thread = spawn_named("tool", move || {
             // A tool that goes away ends its connection, and so does one that talks nonsense.
-            let _ = Connection::new(stream, folder, &directory).serve();
+            let _ = Connection::new(stream, &folder, &directory).serve();
             let _ = at_end.shutdown(Shutdown::Both);
         })?;
         open.push((own, thread));
@@ -102,31 +128,33 @@ impl Tools {
     }
 }
 
-/// Listens for the folders of a configuration, and no longer for others.
-fn listen(configuration: &Configuration, listening: &mut Vec<(PathBuf, tokio::net::UnixListener)>) {
+/// The folders of the stored databases.
+fn folders(configuration: &Configuration) -> Vec<PathBuf> {
     let stored = configuration
         .contexts
         .iter()
         .filter(|context| context.database().is_some());
-    let folders: Vec<&Path> = stored.map(|context| &*context.settings.directory).collect();
-    listening.retain(|(folder, _)| folders.contains(&&**folder));
-    for folder in folders {
-        if listening.iter().any(|(known, _)| known == folder) {
-            continue;
-        }
-        let listener = listen_for_tools(folder).and_then(|listener| {
-            listener.set_nonblocking(true)?;
-            tokio::net::UnixListener::from_std(listener)
-        });
-        match listener {
-            Ok(listener) => listening.push((folder.to_owned(), listener)),
-            Err(error) => tracing::warn!(
-                target: "any",
-                "daemon: tools cannot reach this server for {}: {error}",
-                folder.display()
-            ),
-        }
-    }
+    stored.map(|context| context.settings.directory.clone()).collect()
+}
+
+fn bind(folder: &Path) -> Option<UnixListener> {
+    let listener = listen_for_tools(folder).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    let told = listener.inspect_err(|error| {
+        let folder = folder.display();
+        tracing::warn!(target: "any", "daemon: tools cannot reach this server for {folder}: {error}");
+    });
+    told.ok()
+}
+
+fn registered(listener: UnixListener) -> Option<tokio::net::UnixListener> {
+    let registered = tokio::net::UnixListener::from_std(listener);
+    let told = registered.inspect_err(|error| {
+        tracing::warn!(target: "any", "daemon: tools cannot reach this server: {error}");
+    });
+    told.ok()
 }
 
 /// One tool.
@@ -147,11 +175,14 @@ struct Waiting {
     octets: usize,
 }
 
+/// Why a request of tools is refused.
+type Refusal = (ResultCode, String);
+
 /// The answer to a request of tools.
-type Told = Result<(), (ResultCode, String)>;
+type Told = Result<(), Refusal>;
 
 impl<'d> Connection<'d> {
-    fn new(stream: UnixStream, folder: PathBuf, directory: &'d Arc<Service>) -> Self {
+    fn new(stream: UnixStream, folder: &Path, directory: &'d Arc<Service>) -> Self {
         let peer = Peer {
             name: format!("TOOL={}", folder.display()).into(),
             socket_name: "tools".into(),
@@ -301,7 +332,7 @@ impl<'d> Connection<'d> {
 fn database_of<'c, 'w>(
     configuration: &'c Configuration,
     words: &'w [&'w [u8]],
-) -> Result<(&'c NamingContext, &'w [&'w [u8]]), (ResultCode, String)> {
+) -> Result<(&'c NamingContext, &'w [&'w [u8]]), Refusal> {
     let missing = || (ResultCode::NO_SUCH_OBJECT, "the server has no such database".to_owned());
     let (suffix, rest) = words.split_first().ok_or_else(missing)?;
     let suffix = Dn::parse(&configuration.schema, suffix).map_err(|_| missing())?;
@@ -334,6 +365,10 @@ fn raise_context(configuration: &Configuration, words: &[&[u8]]) -> Told {
     let Some(database) = context.database().filter(|_| !csns.is_empty()) else {
         return Ok(());
     };
+    if context.settings.cluster.is_some() {
+        let text = "the log of a cluster would not have it";
+        return Err((ResultCode::UNWILLING_TO_PERFORM, text.to_owned()));
+    }
     let mut transaction = database.write().map_err(|error| failed(&error))?;
     transaction.merge_context(csns).map_err(|error| failed(&error))?;
     transaction.commit().map_err(|error| failed(&error))

@@ -28,7 +28,9 @@ fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn every_attack_is_in_the_table() {
     let mut tests = BTreeSet::new();
-    tests_in(&repository_root().join("crates/acceptance/tests"), "", &mut tests);
+    for folder in ["crates/acceptance/tests", "crates/directory/tests"] {
+        tests_in(&repository_root().join(folder), "", &mut tests);
+    }
     let page = fs::read_to_string(repository_root().join("docs/security.md")).unwrap();
     let named: BTreeSet<String> = page
         .lines()

@@ -1,24 +1,21 @@
 //! The server that has a database open. Only one process writes to a database, so a tool sends it what it wants to have
 //! changed.
 
-use std::{
-    io::{Read, Write},
-    os::unix::net::UnixStream,
-};
+use std::io::{Read, Write};
 
 use ironbark_config::DatabaseConfig;
 use ironbark_ldap_proto::{
     DecodeLimits, ExtendedRequest, MessageId, Request, Response, ResponseMessage, frame, message::encode_request, tool,
 };
 use ironbark_model::ResultCode;
-use ironbark_runtime::connect_as_tool;
+use ironbark_runtime::{ToolStream, connect_as_tool};
 
 /// Octets of a response.
 const MOST_OCTETS: usize = 16 << 20;
 
 /// The connection to the server.
 pub(crate) struct RunningServer {
-    stream: UnixStream,
+    stream: ToolStream,
     /// What has come and was not taken.
     received: Vec<u8>,
 }

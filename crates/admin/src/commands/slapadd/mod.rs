@@ -18,6 +18,7 @@ use std::{
     sync::Arc,
 };
 
+use ironbark_config::DatabaseConfig;
 use ironbark_directory::{open::OpenDatabase, stamp::StampBlock};
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
 use ironbark_runtime::available_cores;
@@ -146,24 +147,12 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         members::refuse(&chosen, "slapadd")?;
     }
     let (input, total) = open_input(options)?;
-    let mut opened = Vec::new();
-    let mut preparers = Vec::new();
-    for ((_, database), running) in chosen.databases().zip(running) {
-        let one = if options.dry_run {
-            Opened::Nothing
-        } else if let Some(server) = running {
-            Opened::Server(server)
-        } else {
-            let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
-            owner::adopt_database(database, "slapadd");
-            made.map_err(|error| format!("slapadd: could not open database: {error}"))?
-        };
-        preparers.push(match &one {
-            Opened::Bulk(builder) => Some(builder.preparers()),
-            Opened::Database(_) | Opened::Files(_) | Opened::Server(_) | Opened::Nothing => None,
-        });
-        opened.push(one);
-    }
+    let opened = open_all(options, &settings, &chosen, running)?;
+    let preparers = opened.iter().map(|one| match one {
+        Opened::Bulk(builder) => Some(builder.preparers()),
+        Opened::Database(_) | Opened::Files(_) | Opened::Server(_) | Opened::Nothing => None,
+    });
+    let preparers = preparers.collect();
     let threads = chosen
         .configuration
         .global
@@ -212,13 +201,39 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         servers,
     } = result?;
     if settings.load.writes_context_csn && !options.dry_run {
-        let written = match servers.into_iter().next() {
-            Some(mut server) => context_csn::send(&mut server, &plan.chosen, &csns),
-            None => context_csn::write(&plan.chosen, csns),
-        };
-        written.map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+        write_csns(&plan.chosen, csns, servers)?;
     }
     Ok(complete)
+}
+
+/// `-w`.
+fn write_csns(chosen: &Chosen, csns: ContextCsns, servers: Vec<RunningServer>) -> Result<(), String> {
+    let written = match servers.into_iter().next() {
+        Some(mut server) => context_csn::send(&mut server, chosen, &csns),
+        None => context_csn::write(chosen, csns),
+    };
+    written.map_err(|error| format!("slapadd: could not update contextCSN: {error}"))
+}
+
+/// Opens the chosen databases that no server has open.
+fn open_all(
+    options: &Options,
+    settings: &Settings,
+    chosen: &Chosen,
+    running: Vec<Option<RunningServer>>,
+) -> Result<Vec<Opened>, String> {
+    let open = |((_, database), running): ((_, &DatabaseConfig), Option<RunningServer>)| {
+        if options.dry_run {
+            return Ok(Opened::Nothing);
+        }
+        if let Some(server) = running {
+            return Ok(Opened::Server(server));
+        }
+        let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
+        owner::adopt_database(database, "slapadd");
+        made.map_err(|error| format!("slapadd: could not open database: {error}"))
+    };
+    chosen.databases().zip(running).map(open).collect()
 }
 
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
