@@ -6,6 +6,7 @@
 mod entries;
 pub(crate) mod file;
 mod findings;
+mod lock;
 mod pages;
 mod postings;
 mod tree;
@@ -15,6 +16,7 @@ use crate::{
 };
 
 pub use findings::Findings;
+pub(crate) use lock::refuse_foreign_lock;
 pub use pages::check_unused as file;
 pub(crate) use pages::refuse_truncated;
 

@@ -51,6 +51,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     prepare_files(&options)?;
     check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
+    check::refuse_foreign_lock(&env, &options.directory)?;
     env.clear_stale_readers()?;
     refuse_foreign_file(&env, &options.directory)?;
     let mut tables = if options.read_only {
@@ -257,6 +258,7 @@ pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, 
     checkpoint::settle(&options)?;
     prepare_files(&options)?;
     let env = open_environment(&options)?;
+    check::refuse_foreign_lock(&env, &options.directory)?;
     env.clear_stale_readers()?;
     Ok(env)
 }
