@@ -167,8 +167,8 @@ fn flush(directory: &Path) -> io::Result<()> {
     File::open(directory).and_then(|directory| directory.sync_all())
 }
 
-/// Locks a folder. `None`: another process has locked it, or it has gone meanwhile.
-fn lock(path: &Path) -> Option<File> {
+/// Locks a folder until the file is closed. `None`: another process has locked it, or it has gone meanwhile.
+pub(crate) fn lock(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     lock.try_lock().ok()?;
