@@ -285,6 +285,36 @@ fn a_file_that_was_not_finished_or_has_no_database_is_removed() {
     assert!(!record.exists());
 }
 
+/// `cp` into a file that is there keeps its inode and the time when it was made.
+fn copy_over(from: &Path, to: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    let inode = fs::metadata(to).unwrap().ino();
+    let mut target = fs::OpenOptions::new().write(true).truncate(true).open(to).unwrap();
+    std::io::copy(&mut File::open(from).unwrap(), &mut target).unwrap();
+    target.sync_all().unwrap();
+    assert_eq!(fs::metadata(to).unwrap().ino(), inode);
+}
+
+#[test]
+fn a_backup_that_is_copied_over_the_file_after_a_crash_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data.mdb");
+    let database = begun(directory.path());
+    fill(&database, 0..20);
+    let backup = tempfile::tempdir().unwrap();
+    database.copy_to(backup.path(), false).unwrap();
+    let wanted = content(&database);
+    database.defer_flushes().unwrap();
+    fill(&database, 20..60);
+    checkpoint(&database);
+    fill(&database, 60..70);
+    drop(database);
+    assert!(crash_of_machine(directory.path()).unwrap());
+    copy_over(&backup.path().join("data.mdb"), &data);
+    assert_eq!(found(directory.path()), (false, wanted.clone()));
+    assert_eq!(found(directory.path()), (false, wanted));
+}
+
 /// LMDB would take the number of the last commit from `lock.mdb`, which the process with the former file keeps.
 #[test]
 fn a_file_is_not_opened_under_the_lock_file_of_a_former_one() {

@@ -13,7 +13,7 @@ use std::{
 
 use ironbark_model::Schema;
 
-use crate::{Database, DatabaseOptions, StoreError, staging::lock};
+use crate::{Database, DatabaseOptions, StoreError, checkpoint, staging::lock};
 
 /// Name of the temporary directory inside the database's.
 const TEMPORARY: &str = "bulk-build.tmp";
@@ -93,7 +93,9 @@ impl Target {
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
         sync(&built).map_err(|error| StoreError::file(&built, error))?;
         fs::rename(&built, &data).map_err(|error| StoreError::file(&data, error))?;
-        sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))
+        sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))?;
+        // It may be of a file that was moved away.
+        checkpoint::put_aside(&self.directory)
     }
     /// Removes what the build has left.
     pub(super) fn remove_temporary(&self) {

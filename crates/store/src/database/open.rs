@@ -21,7 +21,7 @@ use crate::{
     StoreError,
     catalog::{Catalog, Parts, Undefined, index},
     check,
-    checkpoint::{self, Checkpoints},
+    checkpoint::{self, Checkpoints, Settled},
     ground::Ground,
     options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
@@ -47,7 +47,7 @@ const CLOSING_TIME: Duration = Duration::from_secs(10);
 
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
-    let was_taken_back = checkpoint::settle(&options)?;
+    let settled = checkpoint::settle(&options)?;
     prepare_files(&options)?;
     check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
@@ -87,8 +87,8 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
         bucket_sums: Mutex::default(),
-        checkpoints: Arc::new(Checkpoints::of(&env, &options)),
-        was_taken_back,
+        checkpoints: Arc::new(Checkpoints::of(&env, &options, settled)),
+        was_taken_back: settled == Settled::TakenBack,
         env,
         tables,
         options,
