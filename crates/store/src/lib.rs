@@ -3,6 +3,9 @@
 //!
 //! Invariants: the only crate that knows LMDB; entries change only through [`WriteTransaction::apply`].
 
+#[cfg(test)]
+extern crate self as ironbark_store;
+
 mod buckets;
 pub mod bulk;
 mod catalog;

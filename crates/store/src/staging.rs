@@ -17,6 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::{
     Database, DatabaseOptions, StoreError,
     check::{self, Extent, Findings},
+    checkpoint,
 };
 
 /// A folder beside the file that its `data.mdb` will become, so that this file appears whole or not at all.
@@ -78,6 +79,8 @@ impl Staging {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<u64, StoreError> {
         sound(&check::file(&self.file())?)?;
+        // A raw copy of a file that is served has its mark, and would be taken for that file after a crash.
+        checkpoint::clear_mark(&self.file())?;
         let database = self.open(options, schema)?;
         let total = database.stat()?.entries;
         let report = database.check(Extent::Entries, &mut |count| progress(count, total))?;
@@ -128,30 +131,39 @@ impl Staging {
         synced.map_err(|error| StoreError::file(&file, error))
     }
 
-    /// Gives its `data.mdb` the name `file`, durably. An existing file is not overwritten.
+    /// Gives its `data.mdb` the name `file`, durably. An existing file is not overwritten. The `checkpoint.mdb` of a
+    /// former file of this name is put aside.
     ///
     /// # Errors
     /// The file exists, or the operating system refuses.
     pub fn publish(self, file: &Path) -> Result<(), StoreError> {
         let failed = |error: io::Error| StoreError::file(file, error);
+        checkpoint::clear_mark(&self.file())?;
         fs::hard_link(self.file(), file).map_err(failed)?;
-        flush(self.path.parent().unwrap_or(Path::new("."))).map_err(failed)
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        flush(directory).map_err(failed)?;
+        if file.file_name().is_some_and(|name| name == "data.mdb") {
+            checkpoint::put_aside(directory)?;
+        }
+        Ok(())
     }
 
     /// Makes its `data.mdb` the file of the database in `directory`, durably, in place of the one that is there. No
-    /// process may have that one open for writing. Returns the former file: the system frees it when that is dropped,
-    /// which may take a while.
+    /// process may have that one open for writing. Its `checkpoint.mdb`, if it was not closed, is put aside. Returns
+    /// the former file: the system frees it when that is dropped, which may take a while.
     ///
     /// # Errors
     /// The operating system refuses; the former file is still there.
     pub fn replace(self, directory: &Path) -> Result<Option<File>, StoreError> {
         let file = directory.join("data.mdb");
         let failed = |error: io::Error| StoreError::file(&file, error);
+        checkpoint::clear_mark(&self.file())?;
         let former = File::open(&file).ok();
         fs::rename(self.file(), &file).map_err(failed)?;
         // A process that still reads the former file keeps its lock file, too. There may be none.
         let _ = fs::remove_file(directory.join("lock.mdb"));
         flush(directory).map_err(failed)?;
+        checkpoint::put_aside(directory)?;
         Ok(former)
     }
 }
@@ -167,8 +179,8 @@ fn flush(directory: &Path) -> io::Result<()> {
     File::open(directory).and_then(|directory| directory.sync_all())
 }
 
-/// Locks a folder. `None`: another process has locked it, or it has gone meanwhile.
-fn lock(path: &Path) -> Option<File> {
+/// Locks a folder until the file is closed. `None`: another process has locked it, or it has gone meanwhile.
+pub(crate) fn lock(path: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let lock = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     lock.try_lock().ok()?;

@@ -241,7 +241,7 @@ pub(crate) enum MetaRow {
 }
 
 impl MetaRow {
-    fn key(self) -> &'static [u8] {
+    pub(crate) fn key(self) -> &'static [u8] {
         match self {
             Self::Format => b"format",
             Self::NextEntry => b"next-entry",

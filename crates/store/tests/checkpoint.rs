@@ -15,7 +15,7 @@ use std::{
     fs::{self, File},
     io::{BufRead, BufReader},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::Arc,
 };
 
@@ -202,16 +202,11 @@ fn another_reader() {
     std::io::stdin().lines().for_each(drop);
 }
 
-#[test]
-fn a_file_is_not_taken_back_under_another_process() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = begun(directory.path());
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    drop(database);
+/// Starts the reader, and waits until it reads. Its output is to be kept until it has ended.
+fn another_process(directory: &Path) -> (Child, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["another_reader", "--exact", "--nocapture", "--test-threads=1"])
-        .env(DIRECTORY, directory.path())
+        .env(DIRECTORY, directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -220,6 +215,17 @@ fn a_file_is_not_taken_back_under_another_process() {
         .lines()
         .map_while(Result::ok);
     assert!(lines.any(|line| line == "reads"));
+    (child, lines)
+}
+
+#[test]
+fn a_file_is_not_taken_back_under_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = begun(directory.path());
+    database.defer_flushes().unwrap();
+    fill(&database, 0..20);
+    drop(database);
+    let (mut child, _lines) = another_process(directory.path());
     forget_memory(directory.path()).unwrap().unwrap();
     let error = Database::open(flushed(directory.path()), schema())
         .unwrap_err()
@@ -277,4 +283,61 @@ fn a_file_that_was_not_finished_or_has_no_database_is_removed() {
     fs::remove_file(directory.path().join("data.mdb")).unwrap();
     drop(open(directory.path()));
     assert!(!record.exists());
+}
+
+/// `cp` into a file that is there keeps its inode and the time when it was made.
+fn copy_over(from: &Path, to: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    let inode = fs::metadata(to).unwrap().ino();
+    let mut target = fs::OpenOptions::new().write(true).truncate(true).open(to).unwrap();
+    std::io::copy(&mut File::open(from).unwrap(), &mut target).unwrap();
+    target.sync_all().unwrap();
+    assert_eq!(fs::metadata(to).unwrap().ino(), inode);
+}
+
+#[test]
+fn a_backup_that_is_copied_over_the_file_after_a_crash_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data.mdb");
+    let database = begun(directory.path());
+    fill(&database, 0..20);
+    let backup = tempfile::tempdir().unwrap();
+    database.copy_to(backup.path(), false).unwrap();
+    let wanted = content(&database);
+    database.defer_flushes().unwrap();
+    fill(&database, 20..60);
+    checkpoint(&database);
+    fill(&database, 60..70);
+    drop(database);
+    assert!(crash_of_machine(directory.path()).unwrap());
+    copy_over(&backup.path().join("data.mdb"), &data);
+    assert_eq!(found(directory.path()), (false, wanted.clone()));
+    assert_eq!(found(directory.path()), (false, wanted));
+}
+
+/// LMDB would take the number of the last commit from `lock.mdb`, which the process with the former file keeps.
+#[test]
+fn a_file_is_not_opened_under_the_lock_file_of_a_former_one() {
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    drop(begun(directory.path()));
+    let database = begun(other.path());
+    fill(&database, 0..20);
+    let wanted = content(&database);
+    drop(database);
+    let (mut child, _lines) = another_process(directory.path());
+    fs::rename(other.path().join("data.mdb"), directory.path().join("data.mdb")).unwrap();
+    let before = fs::read(directory.path().join("data.mdb")).unwrap();
+    for read_only in [true, false] {
+        let options = DatabaseOptions {
+            read_only,
+            ..flushed(directory.path())
+        };
+        let error = Database::open(options.clone(), schema()).unwrap_err().to_string();
+        assert!(error.contains("still has a former file of this name open"), "{error}");
+        assert!(check::file_in_use(&options).is_err());
+    }
+    assert!(fs::read(directory.path().join("data.mdb")).unwrap() == before);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(found(directory.path()), (false, wanted));
 }

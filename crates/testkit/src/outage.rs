@@ -6,7 +6,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// As in `ironbark-store`, module `checkpoint::record`.
 const RECORDS: [u64; 2] = [0, 4_096];
-const RECORD: usize = 208;
+const RECORD: usize = 280;
+const MAGIC: &[u8] = b"IBCHKPT2";
 const BOOT: Range<usize> = 16..32;
 const LAST_PAGE: usize = 184;
 const PAGE: u64 = 4_096;
@@ -46,7 +47,7 @@ pub fn forget_memory(directory: &Path) -> io::Result<Option<u64>> {
     for place in RECORDS {
         let mut record = [0; RECORD];
         file.read_exact_at(&mut record, place)?;
-        if !record.starts_with(b"IBCHKPT1") {
+        if !record.starts_with(MAGIC) {
             continue;
         }
         let number = |at: usize| {

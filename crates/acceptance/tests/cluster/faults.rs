@@ -9,7 +9,7 @@ use std::{
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
-use crate::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
+use crate::{TOP, assert_equal, common::succeed, configuration, count, node, nodes, person, random_letters};
 
 /// Adds people until it is told to end. Returns the names of those whose addition was acknowledged.
 fn add_until(server: &Server, name: &str, ends: &AtomicBool) -> Vec<String> {
@@ -49,6 +49,32 @@ fn when_all_machines_crash_at_once_nothing_acknowledged_is_lost() {
         assert_eq!(count(&all[0], "r"), 30 * (round + 1));
     }
     assert!(all[0].log().contains("as at its last checkpoint"), "{}", all[0].log());
+}
+
+/// `cp` keeps the inode of the file, and the time when it was made.
+#[test]
+fn a_backup_that_is_copied_over_the_database_of_a_crashed_machine_is_served() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 2);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    all[0].ldapadd(&person("before")).unwrap().success().unwrap();
+    assert_equal(&all);
+    let backup = all[1].layout().join("copy.mdb");
+    let [config, copy] = [all[1].config_path(), backup.clone()].map(|path| path.display().to_string());
+    succeed(&["backup", "-f", &config, &copy]);
+    let people: String = (0..15).map(|one| person(&format!("p{one}"))).collect();
+    all[1].ldapadd(&people).unwrap().success().unwrap();
+    all[1].kill().unwrap();
+    let folder = all[1].layout().join("db");
+    assert!(crash_of_machine(&folder).unwrap());
+    fs::copy(&backup, folder.join("data.mdb")).unwrap();
+    all[1].launch().unwrap();
+    assert_equal(&all);
+    assert_eq!((count(&all[1], "p"), count(&all[1], "before")), (15, 1));
+    let log = all[1].log();
+    assert!(log.contains("is not the file that was served last"), "{log}");
+    assert!(!log.contains("as at its last checkpoint"), "{log}");
+    assert!(folder.join("checkpoint-aside.mdb").exists());
 }
 
 fn has(server: &Server, uid: &str) -> bool {

@@ -55,14 +55,7 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
         options.no_read_ahead = true;
     }
     let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
-    if database.was_taken_back() {
-        tracing::warn!(
-            target: "any",
-            "{}: the machine ended before all was on the disk; the database is as at its last checkpoint, and the log \
-             of the cluster has what is missing",
-            settings.directory.display()
-        );
-    }
+    tell_of_checkpoint(settings, &database);
     Ok(OpenDatabase {
         database,
         files: None,
@@ -89,8 +82,28 @@ pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option
     if std::fs::metadata(&data).is_ok_and(|found| found.len() == 0) {
         return Ok(None);
     }
-    let opened = Database::open(options, Arc::clone(schema));
-    opened.map(Some).map_err(|source| failed(settings, source))
+    let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
+    tell_of_checkpoint(settings, &database);
+    Ok(Some(database))
+}
+
+/// Says what was done with the file because of the `checkpoint.mdb` beside it.
+fn tell_of_checkpoint(settings: &DatabaseConfig, database: &Database) {
+    let directory = settings.directory.display();
+    if database.was_taken_back() {
+        tracing::warn!(
+            target: "any",
+            "{directory}: the machine ended before all was on the disk; the database is as at its last checkpoint, and \
+             the log of the cluster has what is missing"
+        );
+    }
+    if database.has_put_record_aside() {
+        tracing::warn!(
+            target: "any",
+            "{directory}: data.mdb is not the file that was served last; it is sound, and left as it is. The record of \
+             the other one's last checkpoint is now checkpoint-aside.mdb"
+        );
+    }
 }
 
 fn of_ldif(settings: &DatabaseConfig, error: LdifError) -> OpenError {

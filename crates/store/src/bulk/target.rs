@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, DirBuilder, File},
+    io,
     os::{fd::AsRawFd, unix::fs::DirBuilderExt},
     path::{Path, PathBuf},
     sync::{
@@ -12,10 +13,12 @@ use std::{
 
 use ironbark_model::Schema;
 
-use crate::{Database, DatabaseOptions, StoreError, claim::Claim};
+use crate::{Database, DatabaseOptions, StoreError, checkpoint, claim::Claim, staging::lock};
 
 /// Name of the temporary directory inside the database's.
 const TEMPORARY: &str = "bulk-build.tmp";
+/// How often it is made again, if another process takes it for one that a killed build has left.
+const ATTEMPTS: usize = 10;
 
 /// A directory that gets a new database.
 pub(super) struct Target {
@@ -23,6 +26,8 @@ pub(super) struct Target {
     temporary: PathBuf,
     /// Of the file that is to be replaced, if there is one.
     _claim: Option<Claim>,
+    /// Of the temporary directory. It ends with the process.
+    _lock: File,
     /// Held while an open database is built for.
     _turn: Option<Turn>,
 }
@@ -77,17 +82,12 @@ impl Target {
     pub(super) fn beside(options: &DatabaseOptions, turn: Option<Turn>) -> Result<Self, StoreError> {
         let directory = options.directory.clone();
         let temporary = directory.join(TEMPORARY);
-        if temporary.exists() {
-            fs::remove_dir_all(&temporary).map_err(|error| StoreError::file(&temporary, error))?;
-        }
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&temporary)
-            .map_err(|error| StoreError::file(&temporary, error))?;
+        let lock = make_locked(&temporary)?;
         Ok(Self {
             directory,
             temporary,
             _claim: None,
+            _lock: lock,
             _turn: turn,
         })
     }
@@ -101,12 +101,38 @@ impl Target {
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
         sync(&built).map_err(|error| StoreError::file(&built, error))?;
         fs::rename(&built, &data).map_err(|error| StoreError::file(&data, error))?;
-        sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))
+        sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))?;
+        // It may be of a file that was moved away.
+        checkpoint::put_aside(&self.directory)
     }
     /// Removes what the build has left.
     pub(super) fn remove_temporary(&self) {
         let _ = fs::remove_dir_all(&self.temporary);
     }
+}
+
+/// Makes a directory of this name and locks it. Removes one that nobody has locked.
+fn make_locked(path: &Path) -> Result<File, StoreError> {
+    let failed = |error| StoreError::file(path, error);
+    for _ in 0..ATTEMPTS {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if let Some(_abandoned) = lock(path) {
+                    fs::remove_dir_all(path).map_err(failed)?;
+                }
+                continue;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        if let Some(lock) = lock(path) {
+            return Ok(lock);
+        }
+    }
+    Err(StoreError::Format(format!(
+        "{}: another process is building a database here, or this is no directory",
+        path.display()
+    )))
 }
 
 /// Refuses if a process has the environment open: LMDB then holds a lock on the first byte of `lock.mdb`.

@@ -132,6 +132,9 @@ impl MetaPage {
     pub(crate) fn bytes(&self) -> &[u8; META_BYTES] {
         &self.bytes
     }
+    pub(crate) fn meta(&self) -> Meta {
+        self.meta
+    }
     pub(crate) fn page_size(&self) -> u64 {
         self.page_size as u64
     }
@@ -170,12 +173,7 @@ impl MetaPage {
 impl PageFile {
     /// Opens a data file. `None`: it is empty, or does not begin like a data file (LMDB then says what it is).
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        let file = File::open(path).map_err(|error| StoreError::file(path, error))?;
-        let mut page = Self {
-            file,
-            path: path.to_owned(),
-            page_size: META_BYTES,
-        };
+        let mut page = Self::with_page_size(path, META_BYTES)?;
         let mut first = [0; META_BYTES];
         if page.read(0, &mut first)? < META_BYTES {
             return Ok(None);
@@ -183,6 +181,18 @@ impl PageFile {
         let Some((_, size)) = meta(&first) else { return Ok(None) };
         page.page_size = size;
         Ok(Some(page))
+    }
+    /// Opens a file whose pages have the size that a meta page names, whatever the file begins with.
+    pub(crate) fn open_as(path: &Path, meta: &MetaPage) -> Result<Self, StoreError> {
+        Self::with_page_size(path, meta.page_size)
+    }
+    fn with_page_size(path: &Path, page_size: usize) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(|error| StoreError::file(path, error))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            page_size,
+        })
     }
     /// Bytes of a page.
     pub(crate) fn page_size(&self) -> usize {

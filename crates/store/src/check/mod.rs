@@ -3,18 +3,21 @@
 //! The file is checked first, page by page and without a map ([`file`]). LMDB trusts what it finds, so only a file that
 //! passes is read through LMDB. Then the content is checked ([`Database::check`]).
 
+pub(crate) mod commit;
 mod entries;
 pub(crate) mod file;
 mod findings;
+mod lock;
 mod pages;
 mod postings;
-mod tree;
+pub(crate) mod tree;
 
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError, View, checkpoint, database::open_to_look_at, tables::MetaRow,
 };
 
 pub use findings::Findings;
+pub(crate) use lock::refuse_foreign_lock;
 pub use pages::check_unused as file;
 pub(crate) use pages::refuse_truncated;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    file::{HEADER, Meta, PageFile, u64_at},
+    file::{HEADER, Meta, PageFile, Root, u64_at},
     findings::Findings,
     tree::{Order, Pages, Value, Walk},
 };
@@ -49,19 +49,27 @@ pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
             }));
         };
         let meta = if one.transaction > two.transaction { one } else { two };
-        let length = file.length()?;
-        let wanted = meta.last_page.saturating_add(1).saturating_mul(file.page_size() as u64);
-        if length >= wanted || tail_is_free(&file, meta, length)? {
+        let Some(what) = missing_end(&file, meta)? else {
             return Ok(None);
-        }
+        };
         if seen == Some(meta.transaction) {
-            return Ok(Some(format!(
-                "the file is truncated: it has {length} bytes of {wanted}"
-            )));
+            return Ok(Some(what));
         }
         seen = Some(meta.transaction);
     }
     Ok(None)
+}
+
+/// A text about what is missing of a commit at the end of its file, if anything is.
+pub(super) fn missing_end(file: &PageFile, meta: Meta) -> Result<Option<String>, StoreError> {
+    let length = file.length()?;
+    let wanted = meta.last_page.saturating_add(1).saturating_mul(file.page_size() as u64);
+    if length >= wanted || tail_is_free(file, meta, length)? {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "the file is truncated: it has {length} bytes of {wanted}"
+    )))
 }
 
 /// Whether all pages between the file's end and the last page are free. Pages that were freed before they were written
@@ -158,22 +166,36 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
         }
     };
     let Some(meta) = meta else { return Ok(false) };
-    let there = file.length()? / file.page_size() as u64;
-    let mut pages = Pages::new(there)?;
+    every_page(&file, meta, findings)?;
+    Ok(true)
+}
+
+/// Checks every page of the commit that a meta page names.
+pub(super) fn every_page(file: &PageFile, meta: Meta, findings: &mut Findings) -> Result<(), StoreError> {
+    let mut pages = Pages::new(file.length()? / file.page_size() as u64)?;
     let mut walk = Walk {
-        file: &file,
+        file,
         meta,
         pages: &mut pages,
         findings,
     };
-    free_pages(&mut walk, &mut |walk, page| {
+    for (name, root) in top(&mut walk)? {
+        walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// Checks the free pages and the main table. Returns the tables.
+pub(super) fn top(walk: &mut Walk<'_>) -> Result<Vec<(String, Root)>, StoreError> {
+    free_pages(walk, &mut |walk, page| {
         if !walk.pages.mark(page) {
             walk.findings.add(format!("free pages: page {page} is in use twice"));
         }
     })?;
     let is_ours = |name: &str| NAMES.contains(&name) || LOG_NAMES.contains(&name);
     let mut tables = Vec::new();
-    walk.tree("tables", meta.main, Order::Bytes, &mut |walk, key, value| {
+    let main = walk.meta.main;
+    walk.tree("tables", main, Order::Bytes, &mut |walk, key, value| {
         let name = String::from_utf8_lossy(key).into_owned();
         match value {
             Value::Tree(root) if root.flags == 0 && is_ours(&name) => tables.push((name, root)),
@@ -192,8 +214,5 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
     if (base != 0 && base < NAMES.len()) || (log != 0 && log < LOG_NAMES.len()) {
         walk.findings.add("tables: some are missing");
     }
-    for (name, root) in tables {
-        walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;
-    }
-    Ok(true)
+    Ok(tables)
 }

@@ -191,6 +191,20 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Reads the root page of a tree, and nothing below it.
+    pub(crate) fn root(&mut self, name: &str, root: Root) -> Result<(), StoreError> {
+        let Some(number) = root.page else { return Ok(()) };
+        let mut page = Vec::new();
+        let Some(kind) = self.take(name, number, &mut page)? else {
+            return Ok(());
+        };
+        let leaf = root.depth == 1;
+        if kind != if leaf { LEAF } else { BRANCH } || nodes(&page, leaf).is_none() {
+            self.damage(name, number, "is not the root that it should be");
+        }
+        Ok(())
+    }
+
     /// Walks the page and everything below it.
     fn below(&mut self, tree: &mut Progress<'_>, number: u64, level: u16, visit: Visit<'_>) -> Result<(), StoreError> {
         if self.findings.is_enough() {

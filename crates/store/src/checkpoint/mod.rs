@@ -2,14 +2,22 @@
 //!
 //! LMDB never writes to a page that a reader may see. So a state of the file that was flushed once stays whole on the
 //! disk as long as a reader holds it, whatever of the later pages gets there. Its meta page does not stay: LMDB has
-//! two, and writes them in turns. It is kept in `checkpoint.mdb` ([`record`]). Who opens a file that was not closed
-//! takes it back to that state, if the machine was started anew meanwhile ([`settle`]).
+//! two, and writes them in turns. It is kept in `checkpoint.mdb` ([`record`]). The next process that opens a file that
+//! was not closed takes it back to that state, if the machine was started anew meanwhile ([`settle`]), and if the file
+//! still is the one that was served ([`identity`]).
 //!
 //! For databases whose changes are elsewhere too, as those of a cluster: what a crash takes is brought again from
 //! there.
 
+mod file;
+mod identity;
+mod mark;
 mod record;
 mod settle;
+mod steps;
+mod take_back;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fs::File,
@@ -30,9 +38,14 @@ use crate::{
     options::DatabaseOptions,
     tables::Environment,
 };
-use record::{Boot, CheckpointFile, FileId, Record};
+use file::CheckpointFile;
+use identity::Identity;
+use mark::ServingMark;
+use record::{Boot, FileId, Record};
 
-pub(crate) use settle::settle;
+pub(crate) use file::put_aside;
+pub(crate) use mark::clear_of_copy as clear_mark;
+pub(crate) use settle::{Settled, settle};
 
 /// How often a commit is looked for while other processes commit.
 const ATTEMPTS: usize = 100;
@@ -63,6 +76,7 @@ pub(crate) struct Checkpoints {
     mode: u32,
     /// Whether commits are not flushed without checkpoints either.
     no_sync: bool,
+    settled: Settled,
     /// `None`: each commit is flushed.
     last: Mutex<Option<Last>>,
     has_lost_pages: AtomicBool,
@@ -85,15 +99,21 @@ impl std::fmt::Debug for Checkpoint {
 
 impl Checkpoints {
     /// Of an environment whose commits are flushed so far.
-    pub(crate) fn of(env: &Environment, options: &DatabaseOptions) -> Self {
+    pub(crate) fn of(env: &Environment, options: &DatabaseOptions, settled: Settled) -> Self {
         Self {
             env: env.clone(),
             directory: options.directory.clone(),
             mode: options.mode,
             no_sync: options.no_sync,
+            settled,
             last: Mutex::default(),
             has_lost_pages: AtomicBool::new(false),
         }
+    }
+
+    /// What was done before the environment was opened.
+    pub(crate) fn settled(&self) -> Settled {
+        self.settled
     }
 
     /// Whether a flush has failed, so that pages which the kernel had may be missing.
@@ -108,19 +128,37 @@ impl Checkpoints {
             return Ok(());
         }
         let held = self.hold_last()?;
-        self.env.force_sync()?;
+        // Before the mark is written: another process that serves the file needs its own.
+        let file = CheckpointFile::create(&self.directory, self.mode)?;
+        let record = self.first_record(&file, &held);
+        let begun = record.and_then(|record| self.set_flushed(false).map(|()| record));
+        match begun {
+            Ok(record) => {
+                *last = Some(Last { file, record, held });
+                Ok(())
+            }
+            Err(error) => {
+                let _ = file.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn first_record(&self, file: &CheckpointFile, held: &Held) -> Result<Record, StoreError> {
         let path = self.data();
+        let mark = ServingMark::new()?;
+        mark.put(&path)?;
+        self.env.force_sync()?;
         let data = std::fs::metadata(&path).map_err(|error| StoreError::file(&path, error))?;
         let record = Record {
             number: 0,
             boot: Boot::current(),
             file: FileId::of(&data),
             meta: held.meta.clone(),
+            identity: Some(self.identity(held, Some(mark))?),
         };
-        let file = CheckpointFile::create(&self.directory, self.mode, &record)?;
-        self.set_flushed(false)?;
-        *last = Some(Last { file, record, held });
-        Ok(())
+        file.write(&record)?;
+        Ok(record)
     }
 
     /// The next one. `None`: each commit is flushed.
@@ -147,7 +185,21 @@ impl Checkpoints {
         if self.has_lost_pages() {
             return Ok(());
         }
-        last.take().map_or(Ok(()), |ended| ended.file.remove())
+        let Some(ended) = last.take() else { return Ok(()) };
+        // Without the record a mark that stays does no harm, and the next writer removes it.
+        let _ = self.clear_mark_of(&ended.record);
+        ended.file.remove()
+    }
+
+    /// Removes the mark of a record from the data file. If another file has taken its place, that is not written to.
+    fn clear_mark_of(&self, record: &Record) -> Result<(), StoreError> {
+        let path = self.data();
+        let file = PageFile::open(&path)?;
+        let found = file.map(|file| ServingMark::of(&file)).transpose()?.flatten();
+        if found == record.mark() {
+            mark::clear(&path)?;
+        }
+        Ok(())
     }
 
     fn set_flushed(&self, is_flushed: bool) -> Result<(), StoreError> {
@@ -185,6 +237,20 @@ impl Checkpoints {
             }
         }
         Err(StoreError::Format(format!("{}: commits come too fast", path.display())))
+    }
+
+    /// What the file holds of a commit that is held. The file must still have its mark: if another one has taken its
+    /// place, no record may say that this is whole.
+    fn identity(&self, held: &Held, mark: Option<ServingMark>) -> Result<Identity, StoreError> {
+        let path = self.data();
+        let identity = Identity::of(&PageFile::open_as(&path, &held.meta)?, held.meta.meta())?;
+        let identity = identity.filter(|identity| Some(identity.mark) == mark);
+        identity.ok_or_else(|| {
+            StoreError::Format(format!(
+                "{}: the file is damaged, or was replaced while it was served",
+                path.display()
+            ))
+        })
     }
 
     /// Writes back what is to be written of the file, part by part.
@@ -225,12 +291,17 @@ impl Checkpoint {
             checkpoints.has_lost_pages.fetch_or(flushed.is_err(), Ordering::Relaxed);
             return flushed;
         };
+        if flushed.is_err() {
+            checkpoints.distrust(current);
+            return flushed;
+        }
         let next = Record {
             number: current.record.number + 1,
             meta: held.meta.clone(),
+            identity: Some(checkpoints.identity(&held, current.record.mark())?),
             ..current.record.clone()
         };
-        if let Err(error) = flushed.and_then(|()| current.file.write(&next)) {
+        if let Err(error) = current.file.write(&next) {
             checkpoints.distrust(current);
             return Err(error);
         }

@@ -2,32 +2,40 @@
 //!
 //! ```text
 //! two records, at 0 and at 4096, written in turns; the newer of those that are whole counts
-//! record   8 bytes `IBCHKPT1`, 8 bytes number of the checkpoint, 16 bytes since when the machine runs,
-//!          8 bytes inode of the data file and 8 when it was made, 152 bytes of its meta page, 8 bytes XXH3 of all before;
-//!          numbers in the machine's order
+//! record   8 bytes `IBCHKPT2`, 8 bytes number of the checkpoint, 16 bytes since when the machine runs,
+//!          8 bytes inode of the data file and 8 when it was made, 152 bytes of its meta page,
+//!          16 bytes mark of the serving, 16 bytes identifier, 8 bytes generation, 32 bytes fingerprint of the commit,
+//!          8 bytes XXH3 of all before; numbers in the machine's order
+//! `IBCHKPT1` was written before: mark to fingerprint are missing
+//! at 8192  8 bytes `IBFORMER`, 8 bytes number of the checkpoint, twice 152 bytes: the meta pages that the data file had
+//!          before it was taken back, 8 bytes XXH3 of all before
 //! ```
 
-use std::{
-    fs::{self, File, Metadata, OpenOptions},
-    io,
-    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-    time::UNIX_EPOCH,
-};
+use std::{fs, os::unix::fs::MetadataExt, time::UNIX_EPOCH};
 
+use super::{
+    identity::{Content, Identity},
+    mark::ServingMark,
+};
 use crate::{
-    StoreError,
     check::file::{MetaPage, u64_at},
     hash,
 };
 
-const NAME: &str = "checkpoint.mdb";
-const MAGIC: &[u8; 8] = b"IBCHKPT1";
+/// Bytes of a record.
+pub(super) const BYTES: usize = IDENTITY_AT + 72 + SUM;
+/// Bytes of the former meta pages.
+pub(super) const FORMER_BYTES: usize = 16 + 2 * MetaPage::BYTES + SUM;
+
+/// How every record of any version begins, before one digit.
+const FAMILY: &[u8; 7] = b"IBCHKPT";
+const MAGIC: &[u8; 8] = b"IBCHKPT2";
+/// Of records without an identity.
+const MAGIC_BEFORE: &[u8; 8] = b"IBCHKPT1";
+const FORMER_MAGIC: &[u8; 8] = b"IBFORMER";
 const META_AT: usize = 48;
-const SUM_AT: usize = META_AT + MetaPage::BYTES;
-const BYTES: usize = SUM_AT + 8;
-/// Bytes from one record to the other: no write to the disk concerns both.
-const APART: u64 = 4_096;
+const IDENTITY_AT: usize = META_AT + MetaPage::BYTES;
+const SUM: usize = 8;
 
 /// What the kernel says of the time since the machine was started. It is another one after each start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +45,7 @@ impl Boot {
     /// Not known: as if the machine had been started anew.
     pub(crate) const UNKNOWN: Self = Self([0; 16]);
 
-    /// That of now.
+    /// The boot ID of the running kernel.
     pub(crate) fn current() -> Self {
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         match hash::strong_hash(text.trim().as_bytes()).first_chunk() {
@@ -52,7 +60,8 @@ impl Boot {
     }
 }
 
-/// Which file it is, among all that have ever been on this disk. A copy is another one.
+/// The inode of a file. It tells a copy from the file itself while the machine runs, but not what is in it: `cp` over a
+/// file keeps both numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FileId {
     inode: u64,
@@ -61,7 +70,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    pub(crate) fn of(found: &Metadata) -> Self {
+    pub(crate) fn of(found: &fs::Metadata) -> Self {
         let born = found.created().ok();
         let born = born.and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         Self {
@@ -79,25 +88,45 @@ pub(crate) struct Record {
     pub(crate) boot: Boot,
     pub(crate) file: FileId,
     pub(crate) meta: MetaPage,
+    /// `None`: an older version of the program has written the record.
+    pub(crate) identity: Option<Identity>,
 }
 
 impl Record {
-    fn encode(&self) -> Vec<u8> {
+    /// That of the serving. `None`: an older version of the program has written the record.
+    pub(super) fn mark(&self) -> Option<ServingMark> {
+        self.identity.as_ref().map(|identity| identity.mark)
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(BYTES);
-        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(if self.identity.is_some() { MAGIC } else { MAGIC_BEFORE });
         bytes.extend_from_slice(&self.number.to_ne_bytes());
         bytes.extend_from_slice(&self.boot.0);
         bytes.extend_from_slice(&self.file.inode.to_ne_bytes());
         bytes.extend_from_slice(&self.file.born.to_ne_bytes());
         bytes.extend_from_slice(self.meta.bytes());
-        let sum = hash::value_hash(&bytes);
-        bytes.extend_from_slice(&sum.to_ne_bytes());
-        bytes
+        if let Some(identity) = &self.identity {
+            bytes.extend_from_slice(identity.mark.bytes());
+            bytes.extend_from_slice(&identity.content.identifier);
+            bytes.extend_from_slice(&identity.content.generation.to_ne_bytes());
+            bytes.extend_from_slice(&identity.content.fingerprint);
+        }
+        seal(bytes)
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let is_whole = bytes.starts_with(MAGIC) && u64_at(bytes, SUM_AT)? == hash::value_hash(bytes.get(..SUM_AT)?);
-        let record = Self {
+    /// `None`: it is not whole. There may be more behind it.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let identity = if bytes.starts_with(MAGIC) {
+            unseal(bytes, BYTES)?;
+            Some(identity_at(bytes)?)
+        } else if bytes.starts_with(MAGIC_BEFORE) {
+            unseal(bytes, IDENTITY_AT + SUM)?;
+            None
+        } else {
+            return None;
+        };
+        Some(Self {
             number: u64_at(bytes, 8)?,
             boot: Boot(*bytes.get(16..)?.first_chunk()?),
             file: FileId {
@@ -105,113 +134,63 @@ impl Record {
                 born: u64_at(bytes, 40)?,
             },
             meta: MetaPage::of(bytes.get(META_AT..)?.first_chunk()?)?,
-        };
-        is_whole.then_some(record)
+            identity,
+        })
     }
 }
 
-/// The file beside a data file. Who serves the database has it locked.
-#[derive(Debug)]
-pub(crate) struct CheckpointFile {
-    file: File,
-    path: PathBuf,
+fn identity_at(bytes: &[u8]) -> Option<Identity> {
+    let (mark, rest) = bytes.get(IDENTITY_AT..)?.split_first_chunk()?;
+    let (identifier, rest) = rest.split_first_chunk()?;
+    Some(Identity {
+        mark: ServingMark::from_bytes(*mark),
+        content: Content {
+            identifier: *identifier,
+            generation: u64_at(rest, 0)?,
+            fingerprint: *rest.get(8..)?.first_chunk()?,
+        },
+    })
 }
 
-impl CheckpointFile {
-    /// Makes it, durably, with its first record.
-    ///
-    /// # Errors
-    /// It is there: another process serves the database.
-    pub(crate) fn create(directory: &Path, mode: u32, record: &Record) -> Result<Self, StoreError> {
-        let path = directory.join(NAME);
-        let failed = |error| StoreError::file(&path, error);
-        let mut options = OpenOptions::new();
-        let opened = options.read(true).write(true).create_new(true).mode(mode).open(&path);
-        let new = Self {
-            file: opened.map_err(failed)?,
-            path: path.clone(),
-        };
-        let written = new
-            .file
-            .try_lock()
-            .map_err(io::Error::from)
-            // The room of both records is there from now on.
-            .and_then(|()| new.file.write_all_at(&[0; BYTES], APART))
-            .and_then(|()| new.file.write_all_at(&record.encode(), Self::place(record)))
-            .and_then(|()| new.file.sync_all())
-            .and_then(|()| flush_directory(directory));
-        if let Err(error) = written {
-            let _ = fs::remove_file(&path);
-            return Err(failed(error));
-        }
-        Ok(new)
+/// Whether a record is of a version that this program does not know.
+pub(super) fn is_of_newer_version(bytes: &[u8]) -> bool {
+    let rest = bytes.strip_prefix(FAMILY);
+    rest.and_then(<[u8]>::first)
+        .is_some_and(|digit| matches!(digit, b'3'..=b'9'))
+}
+
+/// The meta pages of a data file as they were before it was taken back. A page may have been anything.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct FormerPages {
+    /// Number of the checkpoint to which it was taken back.
+    pub(super) number: u64,
+    pub(super) pages: [[u8; MetaPage::BYTES]; 2],
+}
+
+impl FormerPages {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let [one, two] = &self.pages;
+        seal([FORMER_MAGIC, &self.number.to_ne_bytes()[..], one, two].concat())
     }
 
-    /// Opens it, for writing if possible. `None`: it is not there.
-    pub(crate) fn open(directory: &Path) -> Result<Option<Self>, StoreError> {
-        let path = directory.join(NAME);
-        let opened = OpenOptions::new().read(true).write(true).open(&path);
-        let opened = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(_) => File::open(&path),
-            opened => opened,
-        };
-        let file = opened.map_err(|error| StoreError::file(&path, error))?;
-        Ok(Some(Self { file, path }))
-    }
-
-    /// Locks it. `false`: somebody else has.
-    pub(crate) fn lock(&self) -> bool {
-        self.file.try_lock().is_ok()
-    }
-
-    /// Whether it is still the one with this name.
-    pub(crate) fn is_named(&self) -> bool {
-        let named = self.path.symlink_metadata();
-        let own = self.file.metadata();
-        named.is_ok_and(|named| own.is_ok_and(|own| (own.dev(), own.ino()) == (named.dev(), named.ino())))
-    }
-
-    /// The last checkpoint. `None`: the file was not finished.
-    pub(crate) fn read(&self) -> Result<Option<Record>, StoreError> {
-        let mut newest: Option<Record> = None;
-        for place in [0, APART] {
-            let mut bytes = [0; BYTES];
-            match self.file.read_exact_at(&mut bytes, place) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
-                Err(error) => return Err(StoreError::file(&self.path, error)),
-            }
-            let record = Record::decode(&bytes);
-            newest = newest.into_iter().chain(record).max_by_key(|record| record.number);
-        }
-        Ok(newest)
-    }
-
-    /// Writes a record over the one before the last, durably.
-    pub(crate) fn write(&self, record: &Record) -> Result<(), StoreError> {
-        self.file
-            .write_all_at(&record.encode(), Self::place(record))
-            .and_then(|()| self.file.sync_data())
-            .map_err(|error| StoreError::file(&self.path, error))
-    }
-
-    /// Removes it, durably: the data file is whole as it is.
-    pub(crate) fn remove(self) -> Result<(), StoreError> {
-        let removed = match fs::remove_file(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
-        };
-        removed
-            .and_then(|()| flush_directory(self.path.parent().unwrap_or(Path::new("."))))
-            .map_err(|error| StoreError::file(&self.path, error))
-    }
-
-    fn place(record: &Record) -> u64 {
-        record.number % 2 * APART
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        unseal(bytes, FORMER_BYTES)?;
+        let (one, rest) = bytes.strip_prefix(FORMER_MAGIC)?.get(8..)?.split_first_chunk()?;
+        Some(Self {
+            number: u64_at(bytes, 8)?,
+            pages: [*one, *rest.first_chunk()?],
+        })
     }
 }
 
-fn flush_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory).and_then(|directory| directory.sync_all())
+fn seal(mut bytes: Vec<u8>) -> Vec<u8> {
+    let sum = hash::value_hash(&bytes);
+    bytes.extend_from_slice(&sum.to_ne_bytes());
+    bytes
+}
+
+/// `None`: the sum at the end of the first `length` bytes is wrong.
+fn unseal(bytes: &[u8], length: usize) -> Option<()> {
+    let sum_at = length.checked_sub(SUM)?;
+    (u64_at(bytes, sum_at)? == hash::value_hash(bytes.get(..sum_at)?)).then_some(())
 }

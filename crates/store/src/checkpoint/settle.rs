@@ -1,108 +1,225 @@
-//! What is done before a data file is opened whose last user did not close it.
+//! What is done before a data file is opened beside which there is a `checkpoint.mdb`.
+//!
+//! A file is written to only if it is proven to be a later state of the checkpoint (`identity.rs`). Every other file is
+//! opened as it is if it is sound, and refused if it is not.
 
 use std::{
-    fs::{File, OpenOptions},
-    os::unix::fs::FileExt,
+    fs::{File, Metadata, OpenOptions},
+    io,
     path::Path,
 };
 
-use super::record::{Boot, CheckpointFile, FileId, Record};
+use super::{
+    file::{ASIDE, CheckpointFile, Noted, UNDO},
+    identity::Content,
+    mark,
+    record::{Boot, FileId, Record},
+    steps::{Step, reached},
+    take_back::take_back,
+};
 use crate::{
     DatabaseOptions, StoreError,
     check::{
         self,
-        file::{MetaPage, PageFile},
+        commit::{check_commit, check_roots},
+        file::PageFile,
     },
 };
+
+/// What was done with a data file before it was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settled {
+    /// Nothing was to be done.
+    AsItWas,
+    /// It was taken back to its last checkpoint.
+    TakenBack,
+    /// It is sound, and the record was not needed or is of another file: that has another name now.
+    PutAside,
+}
+
+/// What is to be done with a data file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    AsItIs,
+    TakeBack,
+}
 
 /// Makes a data file whole that was served with checkpoints, and not closed.
 ///
 /// If the machine has run ever since, the kernel has all that was committed. Otherwise any page written since the last
 /// checkpoint may be missing on the disk, and the file is taken back to that checkpoint. Readers alone do this too, if
-/// they may write to the file. Returns whether it was taken back.
+/// they may write to the file; a record that is not needed they leave where it is.
 ///
 /// # Errors
-/// The file cannot be taken back: no permission, or it is a damaged copy.
-pub(crate) fn settle(options: &DatabaseOptions) -> Result<bool, StoreError> {
+/// The file cannot be taken back: no permission, another process reads it, or it is damaged.
+pub(crate) fn settle(options: &DatabaseOptions) -> Result<Settled, StoreError> {
     let Some(found) = CheckpointFile::open(&options.directory)? else {
-        return Ok(false);
+        return without_record(options).map(|()| Settled::AsItWas);
     };
     let is_locked = found.lock();
     if is_locked && !found.is_named() {
-        // Somebody else has just done all this.
-        return Ok(false);
+        // Another process has just done all this.
+        return Ok(Settled::AsItWas);
     }
-    let record = found.read()?;
+    let noted = found.read()?;
     let path = options.directory.join("data.mdb");
     if !is_locked {
-        // A process serves the database, or takes it back.
-        let serves = record.is_some_and(|record| record.boot == Boot::UNKNOWN || record.boot.is_current());
-        return if serves { Ok(false) } else { Err(in_use(&path)) };
+        // A process serves the database, is about to, or takes it back.
+        let is_served = match noted {
+            Noted::Last(record) => record.boot == Boot::UNKNOWN || record.boot.is_current(),
+            Noted::Nothing => true,
+            Noted::Garbage => false,
+        };
+        return if is_served {
+            Ok(Settled::AsItWas)
+        } else {
+            Err(in_use(&path))
+        };
     }
     let data = std::fs::metadata(&path).ok().filter(|found| found.len() > 0);
-    // Without a record, commits were flushed.
-    let (Some(record), Some(data)) = (record, data) else {
-        if !options.read_only {
-            found.remove()?;
+    match (noted, data) {
+        (Noted::Nothing, _) => {
+            if !options.read_only {
+                clear_mark(options)?;
+                found.remove()?;
+            }
+            Ok(Settled::AsItWas)
         }
-        return Ok(false);
-    };
-    let is_same = FileId::of(&data) == record.file;
-    if is_same && record.boot.is_current() {
+        // The file may have been moved away, and may come back.
+        (_, None) => put_aside(options, found),
+        (Noted::Garbage, Some(_)) => {
+            as_it_is_if_sound(&path)?;
+            put_aside(options, found)
+        }
+        (Noted::Last(record), Some(data)) => of_record(options, found, &record, &data),
+    }
+}
+
+fn of_record(
+    options: &DatabaseOptions,
+    found: CheckpointFile,
+    record: &Record,
+    data: &Metadata,
+) -> Result<Settled, StoreError> {
+    let path = options.directory.join("data.mdb");
+    let is_same_inode = FileId::of(data) == record.file;
+    if is_same_inode && record.boot.is_current() {
         if !options.read_only {
             let flushed = File::open(&path).and_then(|file| file.sync_data());
             flushed.map_err(|error| StoreError::file(&path, error))?;
+            clear_mark(options)?;
             found.remove()?;
         }
-        return Ok(false);
+        return Ok(Settled::AsItWas);
+    }
+    if judge(&path, record, is_same_inode)? == Verdict::AsItIs {
+        return put_aside(options, found);
     }
     let _sole = sole(&options.directory)?;
-    let is_taken_back = if is_same {
-        write(&path, &record.meta.as_only())?;
-        true
+    take_back(&found, &path, record)?;
+    clear_mark(options)?;
+    reached(Step::Unmarked);
+    found.rename(UNDO)?;
+    reached(Step::Renamed);
+    Ok(Settled::TakenBack)
+}
+
+/// Decides about a file that this kernel has not served, or that has another inode than the one that was served.
+fn judge(path: &Path, record: &Record, is_same_inode: bool) -> Result<Verdict, StoreError> {
+    let file = PageFile::open_as(path, &record.meta)?;
+    let Some(identity) = &record.identity else {
+        return of_former_version(path, &file, record, is_same_inode);
+    };
+    if !identity.is_before(&file, &record.meta)? {
+        return as_it_is_if_sound(path);
+    }
+    if record.boot.is_current() && check::file(path)?.is_empty() {
+        // A copy of a file of which the kernel had all pages.
+        return Ok(Verdict::AsItIs);
+    }
+    // That the file looks sound says nothing here: in the place of a missing page there may be an older one.
+    let findings = if is_same_inode {
+        // The pages of the checkpoint were on the disk before the record was, and were not written to since. Reading
+        // all of them would take minutes in a large database.
+        check_roots(&file, record.meta.meta())?
     } else {
-        settle_copy(&path, &record)?
+        check_commit(&file, record.meta.meta())?
     };
-    if is_taken_back || !options.read_only {
-        found.remove()?;
+    match findings.in_short() {
+        None => Ok(Verdict::TakeBack),
+        Some(what) => {
+            let why = format!(
+                "the machine ended before all was on the disk, and the last checkpoint is damaged ({what}); put a \
+                 backup in its place (ironbark restore), or remove checkpoint.mdb if the file is known to be whole"
+            );
+            Err(refused(path, &why))
+        }
     }
-    Ok(is_taken_back)
 }
 
-/// Another file is a copy, or another database at the same place. It stays as it is if it is sound.
-fn settle_copy(path: &Path, record: &Record) -> Result<bool, StoreError> {
-    if check::file(path)?.is_empty() {
-        return Ok(false);
+/// The same with a record that does not tell of which file it is. The file is taken back if the checkpoint is whole in
+/// it, and nothing speaks against its being a later state.
+fn of_former_version(
+    path: &Path,
+    file: &PageFile,
+    record: &Record,
+    is_same_inode: bool,
+) -> Result<Verdict, StoreError> {
+    if !is_same_inode && check::file(path)?.is_empty() {
+        return Ok(Verdict::AsItIs);
     }
-    let before = PageFile::open(path)?.map(|file| file.meta_pages()).transpose()?;
-    write(path, &record.meta.as_only())?;
-    if check::file(path)?.is_empty() {
-        return Ok(true);
+    let may_be_later = match Content::of(file, record.meta.meta())? {
+        Some(content) => content.may_be_before(file, &record.meta)?,
+        None => false,
+    };
+    if may_be_later && check_commit(file, record.meta.meta())?.is_empty() {
+        return Ok(Verdict::TakeBack);
     }
-    if let Some([Some(one), Some(two)]) = before {
-        write(path, &[one, two])?;
-    }
-    Err(StoreError::Format(format!(
-        "{}: the file is damaged, and checkpoint.mdb is not of it; put a backup in its place (ironbark restore)",
-        path.display()
-    )))
+    as_it_is_if_sound(path)
 }
 
-/// Writes both meta pages, durably.
-fn write(path: &Path, pages: &[MetaPage; 2]) -> Result<(), StoreError> {
-    let refused = |error: std::io::Error| {
-        StoreError::Format(format!(
-            "{}: the machine ended before all was on the disk, and the file must be taken back to its last checkpoint \
-             first: {error}",
-            path.display()
-        ))
+/// The record is not of this file.
+fn as_it_is_if_sound(path: &Path) -> Result<Verdict, StoreError> {
+    let Some(what) = check::file(path)?.in_short() else {
+        return Ok(Verdict::AsItIs);
     };
-    let file = OpenOptions::new().write(true).open(path).map_err(refused)?;
-    for (number, page) in (0..).zip(pages) {
-        let place = number * page.page_size();
-        file.write_all_at(page.bytes(), place).map_err(refused)?;
+    let why = format!(
+        "the file is damaged ({what}), and checkpoint.mdb is not of it; put a backup in its place (ironbark restore)"
+    );
+    Err(refused(path, &why))
+}
+
+/// Gives the record another name, unless the caller only reads.
+fn put_aside(options: &DatabaseOptions, found: CheckpointFile) -> Result<Settled, StoreError> {
+    if options.read_only {
+        return Ok(Settled::AsItWas);
     }
-    file.sync_data().map_err(refused)
+    clear_mark(options)?;
+    found.rename(ASIDE)?;
+    Ok(Settled::PutAside)
+}
+
+/// Removes the mark of the data file, if there is one. The caller has `checkpoint.mdb` locked, so no other process can
+/// write a new mark.
+fn clear_mark(options: &DatabaseOptions) -> Result<(), StoreError> {
+    let path = options.directory.join("data.mdb");
+    if path.exists() { mark::clear(&path) } else { Ok(()) }
+}
+
+/// A raw copy of a file that was served has its mark. It must lose it before it is written to: a record that somebody
+/// puts back would fit a file that has gone on.
+fn without_record(options: &DatabaseOptions) -> Result<(), StoreError> {
+    let path = options.directory.join("data.mdb");
+    if options.read_only || !path.exists() || !mark::is_in(&path)? {
+        return Ok(());
+    }
+    // Otherwise another process is about to serve the file, with a mark of its own, or the directory cannot be written
+    // to, and has no record to be put back.
+    if let Ok(turn) = CheckpointFile::create(&options.directory, options.mode) {
+        clear_mark(options)?;
+        turn.remove()?;
+    }
+    Ok(())
 }
 
 /// Keeps other processes from opening the file with LMDB, which holds a lock for each that has it open. A reader from
@@ -110,21 +227,25 @@ fn write(path: &Path, pages: &[MetaPage; 2]) -> Result<(), StoreError> {
 fn sole(directory: &Path) -> Result<Option<File>, StoreError> {
     let path = directory.join("lock.mdb");
     let lock = match OpenOptions::new().read(true).write(true).open(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(|error| StoreError::file(&path, error))?,
     };
     match rustix::fs::fcntl_lock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(lock)),
-        Err(_) => Err(StoreError::Format(format!(
-            "{}: another process reads the database, which must be taken back to its last checkpoint first; end it",
-            directory.join("data.mdb").display()
-        ))),
+        Err(_) => Err(refused(
+            &directory.join("data.mdb"),
+            "another process reads the database, which must be taken back to its last checkpoint first; end it",
+        )),
     }
 }
 
 fn in_use(path: &Path) -> StoreError {
-    StoreError::Format(format!(
-        "{}: another process takes the file back to its last checkpoint, or another machine uses it; try again",
-        path.display()
-    ))
+    refused(
+        path,
+        "another process takes the file back to its last checkpoint, or another machine uses it; try again",
+    )
+}
+
+fn refused(path: &Path, why: &str) -> StoreError {
+    StoreError::Format(format!("{}: {why}", path.display()))
 }

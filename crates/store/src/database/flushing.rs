@@ -1,7 +1,10 @@
 //! Whether each commit is flushed to the disk.
 
 use super::Database;
-use crate::{StoreError, checkpoint::Checkpoint};
+use crate::{
+    StoreError,
+    checkpoint::{Checkpoint, Settled},
+};
 
 impl Database {
     /// `checkpoint`, `nosync`: flushes to disk.
@@ -39,5 +42,11 @@ impl Database {
     /// Whether its file was taken back to a checkpoint when it was opened.
     pub fn was_taken_back(&self) -> bool {
         self.common.was_taken_back
+    }
+
+    /// Whether a `checkpoint.mdb` of another file lay beside its file when it was opened. The record has another name
+    /// now, and the file was left as it was.
+    pub fn has_put_record_aside(&self) -> bool {
+        self.common.checkpoints.settled() == Settled::PutAside
     }
 }

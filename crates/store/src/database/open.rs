@@ -21,7 +21,7 @@ use crate::{
     EnvironmentNumber, StoreError,
     catalog::{Catalog, Parts, Undefined, index},
     check,
-    checkpoint::{self, Checkpoints},
+    checkpoint::{self, Checkpoints, Settled},
     claim::Claim,
     ground::Ground,
     numbering::{Numbering, PublishedNumbering},
@@ -51,7 +51,7 @@ static NEXT_ENVIRONMENT: AtomicU64 = AtomicU64::new(1);
 
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
-    let was_taken_back = checkpoint::settle(&options)?;
+    let settled = checkpoint::settle(&options)?;
     prepare_files(&options)?;
     let claim = if options.read_only {
         None
@@ -60,6 +60,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     };
     check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
+    check::refuse_foreign_lock(&env, &options.directory)?;
     env.clear_stale_readers()?;
     refuse_foreign_file(&env, &options.directory)?;
     let mut tables = if options.read_only {
@@ -90,8 +91,8 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         tombstones_seen: Mutex::default(),
         last_row: Mutex::default(),
         bucket_sums: Mutex::default(),
-        checkpoints: Arc::new(Checkpoints::of(&env, &options)),
-        was_taken_back,
+        checkpoints: Arc::new(Checkpoints::of(&env, &options, settled)),
+        was_taken_back: settled == Settled::TakenBack,
         env,
         tables,
         options,
@@ -269,6 +270,7 @@ pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, 
     checkpoint::settle(&options)?;
     prepare_files(&options)?;
     let env = open_environment(&options)?;
+    check::refuse_foreign_lock(&env, &options.directory)?;
     env.clear_stale_readers()?;
     Ok(env)
 }
