@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_directory::Append;
-use ironbark_runtime::Clock;
+use ironbark_runtime::{Clock, MonotonicTime};
 use ironbark_store::LogPlace;
 use tokio::{
     sync::mpsc::UnboundedReceiver,
@@ -55,16 +55,23 @@ impl Appender {
         while let Some(order) = orders.recv().await {
             let order = match order {
                 Order::Append(order) => order,
-                Order::End { patience, reply } => {
-                    // The writer may have given up.
-                    let _ = reply.send(self.end(patience).await);
+                Order::End { begun, patience, reply } => {
+                    if !self.is_late(begun, patience) {
+                        // The writer may have given up.
+                        let _ = reply.send(self.end(begun, patience).await);
+                    }
                     continue;
                 }
             };
             if !order.batch.is_empty() {
                 self.member.shared.go_slowly().await;
             }
-            let end = self.append(&order).await;
+            // Whoever waited for it has given up, or is about to.
+            let end = if self.is_late(order.begun, order.patience) {
+                Append::Away
+            } else {
+                self.append(&order).await
+            };
             if !order.batch.is_empty() {
                 self.member.shared.count(end);
             }
@@ -73,10 +80,14 @@ impl Appender {
         }
     }
 
+    /// Whether an order has waited longer than its writer does.
+    fn is_late(&self, begun: MonotonicTime, patience: Duration) -> bool {
+        self.clock.monotonic().saturating_since(begun) >= patience
+    }
+
     /// Appends until it is known what has become of it, or time is up. An attempt may be repeated: the log takes a
     /// batch once.
     async fn append(&mut self, order: &AppendOrder) -> Append {
-        let begun = self.clock.monotonic();
         let mut was_sent = false;
         loop {
             let attempt = if order.batch.is_empty() {
@@ -90,7 +101,7 @@ impl Appender {
             };
             self.member.shared.count_failure();
             was_sent |= failure.was_sent;
-            let waited = self.clock.monotonic().saturating_since(begun);
+            let waited = self.clock.monotonic().saturating_since(order.begun);
             if waited + AGAIN > order.patience {
                 tracing::warn!(target: "any", "cluster: appending change {}: {failure}", order.last);
                 return if was_sent { Append::Unknown } else { Append::Away };
@@ -101,8 +112,7 @@ impl Appender {
 
     /// The end of the log, which a majority of etcd confirms. What the database lacks is delivered: the watch may be
     /// slow, or cut.
-    async fn end(&mut self, patience: Duration) -> Option<LogPlace> {
-        let begun = self.clock.monotonic();
+    async fn end(&mut self, begun: MonotonicTime, patience: Duration) -> Option<LogPlace> {
         loop {
             let next = self.member.keys.batch(self.member.shared.place().position.sequence + 1);
             let txn = Txn {
@@ -259,6 +269,12 @@ impl Appender {
         let base = self.member.keys.parts(order.place.position.sequence + 1, mark);
         let mut count = 0;
         for part in order.batch.chunks(PART) {
+            if self.is_late(order.begun, order.patience) {
+                return Err(Failure {
+                    was_sent: false,
+                    why: "its parts take too long".to_owned(),
+                });
+            }
             let txn = Txn {
                 success: vec![Operation::put(&format!("{base}{count:04x}"), part)],
                 ..Txn::default()

@@ -36,6 +36,7 @@ pub(crate) enum Order {
     Append(AppendOrder),
     /// The end of the log.
     End {
+        begun: MonotonicTime,
         patience: Duration,
         reply: SyncSender<Option<LogPlace>>,
     },
@@ -50,6 +51,8 @@ pub(crate) struct AppendOrder {
     pub(crate) last: u64,
     /// Whether another will follow.
     pub(crate) has_more: bool,
+    /// When the writer began to wait, and how long it does.
+    pub(crate) begun: MonotonicTime,
     pub(crate) patience: Duration,
     pub(crate) reply: SyncSender<Append>,
 }
@@ -374,6 +377,7 @@ impl Log {
             batch: batch.to_vec(),
             last,
             has_more,
+            begun: self.shared.clock.monotonic(),
             patience,
             reply,
         };
@@ -465,7 +469,9 @@ impl CommitLog for Log {
 
     fn end(&self, patience: Duration) -> Option<LogPlace> {
         let (reply, answer) = sync_channel(1);
-        self.orders.send(Order::End { patience, reply }).ok()?;
+        let begun = self.shared.clock.monotonic();
+        let order = Order::End { begun, patience, reply };
+        self.orders.send(order).ok()?;
         answer.recv_timeout(patience + GRACE).ok().flatten()
     }
 

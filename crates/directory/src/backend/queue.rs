@@ -70,8 +70,11 @@ pub(crate) trait WriteTask: Send {
         Err(WriteRefusal::UnsupportedInContext.into())
     }
 
-    /// Tells that the write is refused, however its group ends.
+    /// Tells that the write is refused: what depends on it is not executed.
     fn refused(&self, _error: &OperationError) {}
+
+    /// Tells that the write is executed again, and that a refusal of it does not count.
+    fn comes_again(&self) {}
 
     /// Ends the write after its group has been committed, or not: answers it, and tells the followers of the database.
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome);

@@ -28,6 +28,14 @@ impl Sequence {
         }
     }
 
+    /// The operation is executed again: its refusal does not count.
+    pub(crate) fn forget(&self, operation: u64) {
+        if let Some(first) = &self.0 {
+            // Where an earlier one was refused, this one did not end the sequence.
+            let _ = first.compare_exchange(operation, u64::MAX, Ordering::AcqRel, Ordering::Acquire);
+        }
+    }
+
     /// Whether an operation before this one was refused.
     pub(crate) fn has_ended_before(&self, operation: u64) -> bool {
         let first = self.0.as_ref().map(|first| first.load(Ordering::Acquire));

@@ -236,6 +236,13 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// Tells that it is executed again.
+    pub(super) fn comes_again(&self) {
+        self.origin.sequence.forget(self.origin.operation);
+    }
+}
+
 /// A request that was read again, if necessary, and the requester.
 type ReadAgain = (Option<Box<dyn WriteRequest>>, RequestContext);
 
@@ -286,6 +293,10 @@ impl WriteTask for Job {
 
     fn refused(&self, error: &OperationError) {
         self.asked.refused(error);
+    }
+
+    fn comes_again(&self) {
+        self.asked.comes_again();
     }
 
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {

@@ -251,10 +251,18 @@ pub(super) fn commit_some(
     loop {
         match attempt((served, database, &mut *followers), part, appender) {
             Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, appender),
-            Attempt::Overtaken => return Committed::Overtaken,
+            Attempt::Overtaken => {
+                group.iter().for_each(|queued| queued.task.comes_again());
+                return Committed::Overtaken;
+            }
             Attempt::GivenUp { before, outcome } => {
+                before.iter().for_each(|queued| queued.task.comes_again());
+                let dropped = part.get(before.len());
+                if let (Some(queued), Outcome::Refused(error)) = (dropped, &*outcome) {
+                    queued.task.refused(error);
+                }
                 part = before;
-                refused = Some(*outcome);
+                refused = dropped.map(|queued| (queued, *outcome));
             }
         }
     }
@@ -264,18 +272,25 @@ pub(super) fn commit_some(
 /// cluster, nobody has confirmed yet that its refusal does not rest on old data.
 fn conclude_refusal(
     mut outcomes: Vec<Outcome>,
-    refused: Option<Outcome>,
+    refused: Option<(&Queued, Outcome)>,
     appender: Option<&Appender<'_>>,
 ) -> Committed {
-    let is_refusal = matches!(refused, Some(Outcome::Refused(_)));
+    let Some((queued, outcome)) = refused else {
+        return Committed::Ended(outcomes);
+    };
+    let is_refusal = matches!(outcome, Outcome::Refused(_));
     let is_confirmed = outcomes.iter().any(|outcome| sequence_of(outcome).is_some());
     let appender = appender.filter(|_| is_refusal && !is_confirmed);
     match appender.map_or(Ok(()), Appender::confirm) {
-        Ok(()) => outcomes.extend(refused),
-        Err(NotAppended::Overtaken) if outcomes.is_empty() => return Committed::Overtaken,
-        // Those before it have their outcomes, and the log may have them though it did not answer: they must not be
-        // executed again. It alone is, with the next group.
-        Err(NotAppended::Overtaken) => {}
+        Ok(()) => outcomes.push(outcome),
+        Err(NotAppended::Overtaken) => {
+            queued.task.comes_again();
+            if outcomes.is_empty() {
+                return Committed::Overtaken;
+            }
+            // Those before it have their outcomes, and the log may have them though it did not answer: they must not be
+            // executed again. It alone is, with the next group.
+        }
         Err(NotAppended::Refused(error)) => outcomes.push(Outcome::Refused(error)),
     }
     Committed::Ended(outcomes)
@@ -356,8 +371,25 @@ fn attempt<'g>(
     ) {
         Ok(()) => Attempt::Ended(outcomes),
         Err(NotAppended::Overtaken) => Attempt::Overtaken,
-        Err(NotAppended::Refused(error)) => refuse_all(error),
+        Err(NotAppended::Refused(error)) if appender.is_some() => refuse_all(error),
+        Err(NotAppended::Refused(error)) => Attempt::Ended(not_committed(group, outcomes, &error)),
     }
+}
+
+/// The outcomes of a group that could not be committed. What was refused before the first change stays refused for its
+/// own reason; later refusals may rest on changes that were not made.
+fn not_committed(group: &[Queued], outcomes: Vec<Outcome>, error: &OperationError) -> Vec<Outcome> {
+    let mut has_changed = false;
+    let pairs = group.iter().zip(outcomes);
+    let kept = pairs.map(|(queued, outcome)| {
+        has_changed |= matches!(outcome, Outcome::Done(..));
+        if !has_changed {
+            return outcome;
+        }
+        queued.task.refused(error);
+        Outcome::Refused(error.clone())
+    });
+    kept.collect()
 }
 
 /// Commits what was executed, if there is something: `changed`. With an appender and no change, it makes sure that what

@@ -324,6 +324,12 @@ impl WriteTask for Transaction {
         }
     }
 
+    fn comes_again(&self) {
+        if let Some(update) = self.settled.updates.first() {
+            update.comes_again();
+        }
+    }
+
     fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
         match outcome {
             Outcome::Returned(wanted) => self.compute_and_queue(context, wanted),
