@@ -252,11 +252,15 @@ pub(super) fn commit_some(
         match attempt((served, database, &mut *followers), part, appender) {
             Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, appender),
             Attempt::Overtaken => {
-                group.iter().for_each(|queued| queued.task.comes_again());
+                for queued in group {
+                    queued.task.comes_again();
+                }
                 return Committed::Overtaken;
             }
             Attempt::GivenUp { before, outcome } => {
-                before.iter().for_each(|queued| queued.task.comes_again());
+                for queued in before {
+                    queued.task.comes_again();
+                }
                 let dropped = part.get(before.len());
                 if let (Some(queued), Outcome::Refused(error)) = (dropped, &*outcome) {
                     queued.task.refused(error);
@@ -575,8 +579,8 @@ mod tests {
     fn concluded(before: Vec<Outcome>, says: Append) -> Option<(usize, Vec<u32>)> {
         let answers = Answers(says);
         let refused = Outcome::Refused(OperationError::new(ResultCode::NO_SUCH_OBJECT, ""));
-        let count = before.len();
-        match conclude_refusal(before, Some(refused), Some(&answers.appender())) {
+        let (queued, count) = (Queued::of_server(Box::new(Foreign)), before.len());
+        match conclude_refusal(before, Some((&queued, refused)), Some(&answers.appender())) {
             Committed::Overtaken => None,
             Committed::Ended(outcomes) => {
                 let refusals = outcomes.iter().skip(count).map(|outcome| match outcome {
