@@ -1,32 +1,63 @@
-//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: ASCII case is ignored, and
-//! matching works on octets.
+//! POSIX extended regular expressions (IEEE 1003.1 §9.4), as slapd's settings use them. They mean what they mean to
+//! regcomp and regexec of glibc in locale C, which slapd calls. A test compares both with random expressions.
 //!
-//! An expression is translated for the `regex` crate, whose matching takes linear time. An expression matches what
-//! POSIX says. If there are several ways to match, the first alternative that fits counts, as in glibc's library, which
-//! slapd uses. If an expression does not end with `$`, glibc takes the longest match overall; submatches of
-//! alternatives and options that begin alike may then differ. Back-references are refused: linear time is not enough
-//! for them.
+//! An expression is read here and becomes data: sets of octets, branches, repetitions. The crate `regex-automata`
+//! matches these in linear time. Its own parser never sees the text. To that grammar, `--`, `&&` and `~~` in brackets
+//! are operations on sets; a rule that refuses would then let through what the expression names.
+//!
+//! As in glibc:
+//! - Case: if it is ignored, expression and text are compared in upper case. So `[_-a]` is refused: its end is before
+//!   its beginning. Only ASCII letters have case.
+//! - Escapes: `\w \W \s \S` are sets, and ``\b \B \< \> \` \'`` are assertions, like `^` and `$`. Any other escaped
+//!   character stands for itself. But an escaped small letter is not put in upper case: if case is ignored, `\d` and
+//!   `\n` match nothing.
+//! - Repetitions: `*`, `+`, `?` and `{` are refused at the beginning and behind `(`, `|` and assertions. So is an
+//!   interval that is malformed.
+//! - Matches: the leftmost one counts, and of those that begin there the longest. If it is reached in several ways, the
+//!   first branch that fits counts, and each repetition takes what it can. A group tells what it matched last.
+//! - `^` and `$` are the ends of the text, even if it has newlines. `.` and `[^a]` match a newline.
+//!
+//! Unlike glibc:
+//! - Refused are back-references, as linear time is not enough for them; a NUL, where glibc takes the beginning for the
+//!   whole; and what is beyond the limits ([`RegexError::TooBig`]).
+//! - A NUL in a text is an octet like any other. To glibc the text ends there.
+//! - Faults of glibc are not copied. It may be wrong about an assertion other than `^` at the beginning and `$` at the
+//!   end if something is repeated, as in `(^a|b)*` and `a*\B`, or a group is empty, as in `()^`. And it takes a newline
+//!   for an end of the text if something is matched behind `$` or before `^`.
+//! - Submatches may differ if there is such an assertion; if what is repeated may match the empty text; and if it
+//!   matches texts of various lengths, and the repetition has two bounds, as in `(a|ab){1,3}`.
+
+mod bracket;
+mod octets;
+mod parse;
 
 use std::{
-    fmt::{self, Write as _},
-    sync::Arc,
+    fmt,
+    sync::{Arc, OnceLock},
 };
 
-use regex::bytes::{Captures, Regex, RegexBuilder};
-use regex_syntax::{
-    ParserBuilder,
-    hir::{
-        Hir, HirKind, Look,
-        literal::{Extractor, Seq},
-    },
+use regex_automata::{Anchored, Input, MatchKind, meta, util::primitives::NonMaxUsize};
+use regex_syntax::hir::{
+    Hir, HirKind, Look,
+    literal::{Extractor, Seq},
+};
+
+use self::{
+    octets::Case,
+    parse::{Expression, parse},
 };
 
 /// A compiled expression.
 #[derive(Clone)]
 pub struct PosixRegex {
     text: String,
-    is_case_ignored: bool,
-    regex: Regex,
+    case: Case,
+    groups: usize,
+    /// Finds a match, and where the leftmost one begins.
+    leftmost: meta::Regex,
+    /// Finds the longest match that begins at a given place; compiled when it is first needed. `None`: each match ends
+    /// where the text ends, so that the leftmost one is the longest.
+    longest: Option<Arc<OnceLock<meta::Regex>>>,
     /// Each matching text begins with one of these, in any case. `None`: it may begin with anything.
     heads: Option<Arc<[Box<[u8]>]>>,
 }
@@ -37,16 +68,27 @@ pub enum RegexError {
     /// `\1`.
     #[error("back-references are not supported")]
     BackReference,
-    /// The expression ends too early, or an interval is malformed.
+    /// glibc refuses it, or it has a NUL octet.
     #[error("{0}")]
     Malformed(String),
-    /// It would take more memory than [`MAX_COMPILED_BYTES`].
+    /// It would take more memory than [`MAX_COMPILED_BYTES`], is nested deeper than [`MAX_LEVELS`], or has an interval
+    /// beyond glibc's limit, 32,767.
     #[error("it is too big")]
     TooBig,
 }
 
 /// Memory that one compiled expression may take.
 pub const MAX_COMPILED_BYTES: usize = 1 << 20;
+/// Groups and repetitions that may stand in each other.
+pub const MAX_LEVELS: usize = 80;
+/// Groups that tell what they have matched. As in slapd, there are 100 submatches with the whole match.
+pub const MAX_GROUPS: usize = 99;
+
+impl RegexError {
+    fn malformed(reason: &str) -> Self {
+        Self::Malformed(reason.to_owned())
+    }
+}
 
 impl PosixRegex {
     /// Compiles an expression for which upper and lower case are the same.
@@ -54,7 +96,7 @@ impl PosixRegex {
     /// # Errors
     /// It is malformed, has back-references, or is too big.
     pub fn new(text: &str) -> Result<Self, RegexError> {
-        Self::compile(text, true)
+        Self::compile(text, Case::Ignored)
     }
 
     /// Compiles an expression for which upper and lower case are different.
@@ -62,26 +104,19 @@ impl PosixRegex {
     /// # Errors
     /// As of [`PosixRegex::new`].
     pub fn case_sensitive(text: &str) -> Result<Self, RegexError> {
-        Self::compile(text, false)
+        Self::compile(text, Case::Kept)
     }
 
-    fn compile(text: &str, is_case_ignored: bool) -> Result<Self, RegexError> {
-        let translated = Translation::of(text)?;
-        let regex = RegexBuilder::new(&translated)
-            .unicode(false)
-            .case_insensitive(is_case_ignored)
-            .dot_matches_new_line(true)
-            .size_limit(MAX_COMPILED_BYTES)
-            .build();
-        let regex = regex.map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => RegexError::TooBig,
-            error => RegexError::Malformed(last_line(&error.to_string())),
-        })?;
+    fn compile(text: &str, case: Case) -> Result<Self, RegexError> {
+        let Expression { hir, groups } = parse(text, case)?;
+        let ends_with_text = hir.properties().look_set_suffix().contains(Look::End);
         Ok(Self {
             text: text.to_owned(),
-            is_case_ignored,
-            regex,
-            heads: heads(&translated),
+            case,
+            groups,
+            leftmost: compiled(&hir, MatchKind::LeftmostFirst)?,
+            longest: (!ends_with_text).then(Arc::default),
+            heads: heads(text, case, hir),
         })
     }
 
@@ -92,7 +127,7 @@ impl PosixRegex {
 
     /// Whether it matches anywhere in `text`.
     pub fn is_match(&self, text: &[u8]) -> bool {
-        self.regex.is_match(text)
+        self.leftmost.is_match(text)
     }
 
     /// Whether a text with this beginning may match. `false` is certain.
@@ -110,59 +145,80 @@ impl PosixRegex {
 
     /// The number of groups.
     pub fn groups(&self) -> usize {
-        self.regex.captures_len().saturating_sub(1)
+        self.groups
     }
 
     /// The octets with which everything begins that a group matches, or the whole expression as group 0. There may be
     /// none, and there are none if case is ignored.
     pub fn beginning_of_group(&self, number: usize) -> Vec<u8> {
-        let hir = Translation::of(&self.text)
-            .ok()
-            .and_then(|translated| parsed(&translated));
-        let group = hir
-            .as_ref()
-            .filter(|_| !self.is_case_ignored)
-            .and_then(|hir| match number {
-                0 => Some(hir),
-                _ => group(hir, number),
-            });
+        let read = parse(&self.text, Case::Kept).ok().filter(|_| self.case == Case::Kept);
+        let group = read.as_ref().and_then(|read| match number {
+            0 => Some(&read.hir),
+            _ => group(&read.hir, number),
+        });
         let literals = group.map(|group| Extractor::new().extract(group));
         let common = literals.as_ref().and_then(Seq::longest_common_prefix);
         common.map(<[u8]>::to_vec).unwrap_or_default()
     }
 
-    /// The place of the first match in `text`: of the whole match, and of each group. `None` for a group that takes no
-    /// part in the match.
+    /// The place of the leftmost longest match in `text`, and those of the first [`MAX_GROUPS`] groups. `None` for a
+    /// group that takes no part in the match.
     pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
-        let found: Captures<'_> = self.regex.captures(text)?;
-        let spans = found
-            .iter()
-            .map(|group| group.map(|group| (group.start(), group.end())));
+        match &self.longest {
+            None => self.spans(&self.leftmost, &Input::new(text)),
+            Some(longest) => {
+                let start = self.leftmost.find(text)?.start();
+                let input = Input::new(text).range(start..).anchored(Anchored::Yes);
+                self.spans(self.longest(longest), &input)
+            }
+        }
+    }
+
+    fn longest<'a>(&'a self, longest: &'a OnceLock<meta::Regex>) -> &'a meta::Regex {
+        longest.get_or_init(|| {
+            let read = parse(&self.text, self.case);
+            let made = read.and_then(|read| compiled(&read.hir, MatchKind::All));
+            // This one is within the limits if the other one is: they have the same states.
+            made.unwrap_or_else(|_| self.leftmost.clone())
+        })
+    }
+
+    fn spans(&self, engine: &meta::Regex, input: &Input<'_>) -> Option<Vec<Option<(usize, usize)>>> {
+        let mut ends: Vec<Option<NonMaxUsize>> = vec![None; engine.group_info().slot_len()];
+        engine.search_slots(input, &mut ends)?;
+        let end = |at: usize| ends.get(at).copied().flatten().map(NonMaxUsize::get);
+        let spans = (0..=self.groups.min(MAX_GROUPS)).map(|number| end(2 * number).zip(end(2 * number + 1)));
         Some(spans.collect())
     }
 }
 
+fn compiled(hir: &Hir, kind: MatchKind) -> Result<meta::Regex, RegexError> {
+    let limits = meta::Config::new()
+        .match_kind(kind)
+        .utf8_empty(false)
+        .nfa_size_limit(Some(MAX_COMPILED_BYTES));
+    let built = meta::Builder::new().configure(limits).build_from_hir(hir);
+    built.map_err(|error| match error.size_limit() {
+        Some(_) => RegexError::TooBig,
+        None => RegexError::Malformed(error.to_string()),
+    })
+}
+
 /// The literals that matches begin with, if each match begins where the text does.
-fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
-    // If case were ignored, there would be a literal for each way to write it.
-    let hir = parsed(translated)?;
+fn heads(text: &str, case: Case, hir: Hir) -> Option<Arc<[Box<[u8]>]>> {
     if !hir.properties().look_set_prefix().contains(Look::Start) {
         return None;
     }
+    // If case were ignored, there would be a literal for each way to write it.
+    let hir = match case {
+        Case::Ignored => parse(text, Case::Upper).ok()?.hir,
+        Case::Kept | Case::Upper => hir,
+    };
     let literals = Extractor::new().extract(&hir);
     let heads = literals.literals()?.iter();
     let heads: Vec<Box<[u8]>> = heads.map(|head| head.as_bytes().into()).collect();
     // An empty literal fits every text.
     (!heads.iter().any(|head| head.is_empty())).then(|| heads.into())
-}
-
-fn parsed(translated: &str) -> Option<Hir> {
-    let mut parser = ParserBuilder::new()
-        .unicode(false)
-        .utf8(false)
-        .dot_matches_new_line(true)
-        .build();
-    parser.parse(translated).ok()
 }
 
 /// What stands in a group.
@@ -173,15 +229,9 @@ fn group(hir: &Hir, number: usize) -> Option<&Hir> {
     }
 }
 
-/// The crate draws a picture of the place above the reason. This is the reason.
-fn last_line(text: &str) -> String {
-    let reason = text.lines().last().unwrap_or_default();
-    reason.strip_prefix("error: ").unwrap_or(reason).to_owned()
-}
-
 impl PartialEq for PosixRegex {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.is_case_ignored == other.is_case_ignored
+        self.text == other.text && self.case == other.case
     }
 }
 
@@ -190,190 +240,6 @@ impl Eq for PosixRegex {}
 impl fmt::Debug for PosixRegex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/", self.text)
-    }
-}
-
-/// The rest of the text holds the colon that begins the class.
-const CLASSES: [&str; 12] = [
-    ":alnum", ":alpha", ":blank", ":cntrl", ":digit", ":graph", ":lower", ":print", ":punct", ":space", ":upper",
-    ":xdigit",
-];
-
-/// Rewrites an expression.
-struct Translation<'a> {
-    rest: std::str::Chars<'a>,
-    out: String,
-    /// Where the last item that can be repeated begins in `out`.
-    atom: Option<usize>,
-    /// Whether it is repeated already.
-    is_repeated: bool,
-    /// Where the open groups begin.
-    open: Vec<usize>,
-}
-
-impl<'a> Translation<'a> {
-    fn of(text: &'a str) -> Result<String, RegexError> {
-        let mut translation = Self {
-            rest: text.chars(),
-            out: String::with_capacity(text.len() + 8),
-            atom: None,
-            is_repeated: false,
-            open: Vec::new(),
-        };
-        while let Some(next) = translation.rest.next() {
-            translation.one(next)?;
-        }
-        if !translation.open.is_empty() {
-            return Err(RegexError::Malformed("unmatched ( or \\(".to_owned()));
-        }
-        Ok(translation.out)
-    }
-
-    fn one(&mut self, next: char) -> Result<(), RegexError> {
-        match next {
-            '\\' => self.escape()?,
-            '[' => self.bracket()?,
-            '(' => {
-                self.open.push(self.out.len());
-                self.out.push('(');
-                self.atom = None;
-            }
-            ')' => match self.open.pop() {
-                Some(start) => {
-                    self.out.push(')');
-                    self.begin_atom(start);
-                }
-                // Outside a group it stands for itself.
-                None => self.literal(')'),
-            },
-            '|' | '^' => {
-                self.out.push(next);
-                self.atom = None;
-            }
-            // glibc takes a repetition of nothing for the character itself.
-            '*' | '+' | '?' if self.atom.is_none() => self.literal(next),
-            '*' | '+' | '?' => self.repeat(&next.to_string()),
-            '{' => self.interval(),
-            '.' | '$' => {
-                self.begin_atom(self.out.len());
-                self.out.push(next);
-            }
-            other => self.literal(other),
-        }
-        Ok(())
-    }
-
-    fn begin_atom(&mut self, start: usize) {
-        self.atom = Some(start);
-        self.is_repeated = false;
-    }
-
-    fn literal(&mut self, character: char) {
-        self.begin_atom(self.out.len());
-        let mut buffer = [0; 4];
-        self.out.push_str(&regex::escape(character.encode_utf8(&mut buffer)));
-    }
-
-    /// To the crate `a*?` means something else: an item that is repeated again becomes a group first.
-    fn repeat(&mut self, how: &str) {
-        if self.is_repeated
-            && let Some(start) = self.atom
-        {
-            self.out.insert_str(start, "(?:");
-            self.out.push(')');
-        }
-        self.out.push_str(how);
-        self.is_repeated = true;
-    }
-
-    fn escape(&mut self) -> Result<(), RegexError> {
-        let Some(next) = self.rest.next() else {
-            return Err(RegexError::Malformed("trailing backslash".to_owned()));
-        };
-        let start = self.out.len();
-        self.begin_atom(start);
-        match next {
-            '1'..='9' => return Err(RegexError::BackReference),
-            // glibc's own.
-            'w' | 'W' | 's' | 'S' | 'b' | 'B' => {
-                self.out.push('\\');
-                self.out.push(next);
-            }
-            '<' => self.out.push_str("\\b{start}"),
-            '>' => self.out.push_str("\\b{end}"),
-            '`' => self.out.push_str("\\A"),
-            '\'' => self.out.push_str("\\z"),
-            other => self.literal(other),
-        }
-        Ok(())
-    }
-
-    /// A bracket expression. Backslashes stand for themselves, and so does `]` at the beginning.
-    fn bracket(&mut self) -> Result<(), RegexError> {
-        let unfinished = || RegexError::Malformed("unmatched [, [^, [:, [., or [=".to_owned());
-        self.begin_atom(self.out.len());
-        self.out.push('[');
-        let mut next = self.rest.next().ok_or_else(unfinished)?;
-        if next == '^' {
-            self.out.push('^');
-            next = self.rest.next().ok_or_else(unfinished)?;
-        }
-        let mut is_first = true;
-        loop {
-            match next {
-                ']' if !is_first => break,
-                '[' if self.rest.as_str().starts_with(':') => {
-                    let (class, rest) = self.rest.as_str().split_once(":]").ok_or_else(unfinished)?;
-                    if !CLASSES.contains(&class) {
-                        return Err(RegexError::Malformed("invalid character class name".to_owned()));
-                    }
-                    self.out.push('[');
-                    self.out.push_str(class);
-                    self.out.push_str(":]");
-                    self.rest = rest.chars();
-                }
-                '[' if self.rest.as_str().starts_with(['.', '=']) => {
-                    return Err(RegexError::Malformed("collating elements are not supported".to_owned()));
-                }
-                '-' if is_first || self.rest.as_str().starts_with(']') => self.out.push_str("\\-"),
-                '-' => self.out.push('-'),
-                other => self.member(other),
-            }
-            is_first = false;
-            next = self.rest.next().ok_or_else(unfinished)?;
-        }
-        self.out.push(']');
-        Ok(())
-    }
-
-    fn member(&mut self, character: char) {
-        if character.is_ascii() {
-            if character.is_ascii_punctuation() {
-                self.out.push('\\');
-            }
-            self.out.push(character);
-            return;
-        }
-        // Octets, as in a program that knows no multi-byte characters.
-        let mut buffer = [0; 4];
-        for octet in character.encode_utf8(&mut buffer).bytes() {
-            let _ = write!(self.out, "\\x{octet:02x}");
-        }
-    }
-
-    /// `{1}`, `{1,}`, `{1,3}`, `{,3}`. Anything else stands for the character itself.
-    fn interval(&mut self) {
-        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let inner = self.rest.as_str().split_once('}').filter(|(inner, _)| {
-            let (low, high) = inner.split_once(',').unwrap_or((inner, ""));
-            is_digits(low) && is_digits(high) && !(low.is_empty() && high.is_empty())
-        });
-        let Some((inner, rest)) = inner.filter(|_| self.atom.is_some()) else {
-            return self.literal('{');
-        };
-        let zero = if inner.starts_with(',') { "0" } else { "" };
-        self.repeat(&format!("{{{zero}{inner}}}"));
-        self.rest = rest.chars();
     }
 }
 

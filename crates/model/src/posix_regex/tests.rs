@@ -1,8 +1,13 @@
 //! Tests of POSIX expressions.
 
-use std::process::Command;
+mod glibc;
+mod oracle;
+mod random;
 
 use super::*;
+
+/// The place of a match and of its groups.
+type Spans = Vec<Option<(usize, usize)>>;
 
 fn spans(pattern: &str, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
     PosixRegex::new(pattern).unwrap().find(text.as_bytes())
@@ -22,92 +27,122 @@ fn names_are_matched_with_their_submatches() {
     assert_eq!(spans(pattern, "uid=ann,dc=example,dc=org"), None);
 }
 
+/// The octets of ASCII that a bracket expression has.
+fn members(bracket: &str) -> String {
+    let regex = PosixRegex::case_sensitive(&format!("^{bracket}$")).unwrap();
+    let octets = (0..128_u8).filter(|octet| regex.is_match(&[*octet]));
+    octets.map(char::from).collect()
+}
+
 #[test]
-fn what_perl_means_otherwise_is_meant_as_posix_says() {
-    // Backslashes and brackets inside brackets stand for themselves.
-    assert!(is_match("^[\\w]+$", "w\\"));
-    assert!(!is_match("^[\\w]$", "a"));
-    assert!(is_match("^[]a]+$", "a]"));
-    assert!(is_match("^[^]a]$", "b"));
-    assert!(is_match("^[a&&b~~-]+$", "a&b~-"));
-    assert!(is_match("^[[a]+$", "[a"));
-    assert!(is_match("^[[:digit:]x]+$", "1x2"));
-    // An escape stands for its character, except glibc's own escapes.
-    assert!(is_match("^\\d$", "d"));
+fn a_hyphen_is_an_end_of_a_range_or_stands_for_itself() {
+    for (bracket, expected) in [
+        ("[+--9]", "+,-9"),
+        ("[+--]", "+,-"),
+        ("[!--/]", "!\"#$%&'()*+,-/"),
+        ("[--/]", "-./"),
+        ("[---9]", "-9"),
+        ("[%---]", "%&'()*+,-"),
+        ("[-a]", "-a"),
+        ("[a-]", "-a"),
+        ("[--]", "-"),
+        ("[a-c-]", "-abc"),
+        ("[]-]", "-]"),
+        ("[[.-.]-/]", "-./"),
+        ("[+-[.-.]]", "+,-"),
+    ] {
+        assert_eq!(members(bracket), expected, "{bracket}");
+    }
+}
+
+#[test]
+fn a_bracket_has_no_operators_and_no_escapes() {
+    for (bracket, expected) in [
+        ("[a-f&&b-c]", "&abcdef"),
+        ("[a-c~~b]", "abc~"),
+        ("[a[b]", "[ab"),
+        ("[\\w]", "\\w"),
+        ("[\\d-f]", "\\def"),
+        ("[]a]", "]a"),
+        ("[a^]", "^a"),
+        ("[(?i)]", "()?i"),
+        ("[[:digit:]x[=y=]]", "0123456789xy"),
+    ] {
+        let mut expected: Vec<char> = expected.chars().collect();
+        expected.sort_unstable();
+        assert_eq!(members(bracket), expected.into_iter().collect::<String>(), "{bracket}");
+    }
+    assert!(is_match("^[a\\]]$", "\\]"));
+    // What is not in ASCII is each of its octets.
+    assert!(is_match("^[é]{2}$", "é") && !is_match("^[é]$", "é"));
+}
+
+#[test]
+fn without_case_everything_is_in_upper_case() {
+    let refused = |pattern| PosixRegex::new(pattern).is_err() && PosixRegex::case_sensitive(pattern).is_ok();
+    assert!(refused("[_-a]") && refused("[Z-a]") && refused("[\\-a]"));
+    assert!(is_match("^[a-~]$", "_") && !is_match("^[A-z]$", "_"));
+    assert!(is_match("^[b-d]$", "C") && is_match("^[B-D]$", "c"));
+    assert!(!is_match("[^a]", "aA") && is_match("^[^a]$", "b"));
+    assert!(is_match("^[[:lower:]][[:upper:]]$", "Aa") && !is_match("[^[:lower:]]", "aA"));
+    assert!(is_match("^UID=.*$", "uid=a\nb"));
+    // Only the letters of ASCII have case.
+    assert!(!is_match("^é$", "É"));
+}
+
+#[test]
+fn an_escape_stands_for_its_character_if_it_is_none_of_glibcs_own() {
     assert!(is_match("^a\\.b$", "a.b") && !is_match("^a\\.b$", "axb"));
-    assert!(is_match("\\<ann\\>", "uid=ann,dc=x"));
-    // Braces that are no interval, and repetitions of nothing.
-    assert!(is_match("^a{x}$", "a{x}"));
-    assert!(is_match("^a{2}$", "aa") && is_match("^a{,2}$", "aa"));
-    assert!(is_match("^(*a)$", "*a"));
-    assert!(is_match("^a*?$", "aaa"));
+    assert!(is_match("\\<ann\\>", "uid=ann,dc=x") && !is_match("\\<nn", "uid=ann"));
+    assert!(is_match("^\\w+\\W\\s\\S$", "a_1- x"));
+    assert!(is_match("^\\D$", "d") && !is_match("\\D", "1"));
+    let sensitive = |pattern, text: &str| PosixRegex::case_sensitive(pattern).unwrap().is_match(text.as_bytes());
+    assert!(sensitive("^\\d$", "d") && sensitive("^\\Qa\\E\\x41\\pL$", "QaEx41pL"));
+    // glibc looks for the small letter in a text in upper case.
+    assert!(!is_match("\\d", "dD1"));
+}
+
+#[test]
+fn repetitions_are_of_the_last_item_alone() {
+    assert!(is_match("^a{2}$", "aa") && is_match("^a{,2}$", "aa") && is_match("^a{,}$", "aaa"));
+    assert!(is_match("^a{1}{2}$", "aa") && !is_match("^a{1}{2}$", "a"));
+    assert!(is_match("^a*?$", "aaa") && is_match("^a+?$", "aaa"));
     assert!(is_match("^(ab+){2}+$", "abbabababb") && !is_match("^(ab+){2}+$", "abbabab"));
     assert!(is_match("^ab*+$", "abb") && !is_match("^ab*+$", "abab"));
-    assert!(is_match("a)b", "a)b"));
-    // Case, and line ends.
-    assert!(is_match("^UID=.*$", "uid=a\nb"));
+    // The last item is an octet.
+    let repeated = PosixRegex::new("^é*$").unwrap();
+    assert!(repeated.is_match(b"\xc3") && repeated.is_match(b"\xc3\xa9\xa9"));
+    assert!(!repeated.is_match("éé".as_bytes()));
+    assert_eq!(spans("(a){0}(b)", "ab").unwrap(), [Some((1, 2)), None, Some((1, 2))]);
 }
 
 #[test]
-fn groups_of_what_is_held_at_both_ends_are_those_of_glibc() {
-    // sed uses glibc's matching.
-    let patterns: Vec<String> = (0..1000).map(random_groups).collect();
-    let texts = ["ab", "abc", "aab", "abab", "bcab", "aabbc", "abcbc", "cabab"];
-    // Each expression is tried on a copy of each line.
-    let each = patterns.iter().map(|pattern| format!("h;s/{pattern}/\\1,\\2,\\3/p;g;"));
-    let output = Command::new("sh")
-        .args([
-            "-c",
-            "printf '%s\\n' $2 | sed -nE \"$1\"",
-            "sh",
-            &each.collect::<String>(),
-            &texts.join(" "),
-        ])
-        .output()
-        .unwrap();
-    let theirs = String::from_utf8(output.stdout).unwrap();
-    let regexes: Vec<PosixRegex> = patterns
-        .iter()
-        .map(|pattern| PosixRegex::new(pattern).unwrap())
-        .collect();
-    let mut ours = Vec::new();
-    for text in texts {
-        for (regex, found) in regexes
-            .iter()
-            .filter_map(|regex| Some((regex, regex.find(text.as_bytes())?)))
-        {
-            let group = |number: usize| found[number].map_or("", |(start, end)| &text[start..end]);
-            ours.push((format!("{},{},{}", group(1), group(2), group(3)), regex, text));
-        }
-    }
-    assert!(ours.len() > 500, "{}", ours.len());
-    assert_eq!(ours.len(), theirs.lines().count());
-    let others = ours
-        .iter()
-        .zip(theirs.lines())
-        .filter(|((one, ..), other)| one != other);
-    assert_eq!(others.collect::<Vec<_>>(), []);
+fn what_is_no_operator_where_it_stands_is_itself() {
+    assert!(is_match("^a)b}]$", "a)b}]"));
+    assert!(is_match("a^b|a$b|x", "x") && !is_match("a^b|a$b", "a^b a$b ab"));
+    assert!(is_match("^^a$$", "a") && !is_match("^^a$$", "^a$"));
 }
 
-/// An expression with three groups of alternatives.
-fn random_groups(seed: u64) -> String {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut below = |limit: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from((state >> 33) % limit).unwrap()
-    };
-    let mut pattern = String::from("^");
-    for _ in 0..3 {
-        let mut alternatives: Vec<String> = Vec::new();
-        for _ in 0..=below(3) {
-            let length = 1 + below(3);
-            alternatives.push((0..length).map(|_| ["a", "b", "c", "."][below(4)]).collect());
-        }
-        write!(pattern, "({}){}", alternatives.join("|"), ["", "?", ""][below(3)]).unwrap();
-    }
-    pattern + "$"
+#[test]
+fn the_longest_of_the_leftmost_matches_counts() {
+    assert_eq!(spans("a|ab", "xab").unwrap(), [Some((1, 3))]);
+    assert_eq!(spans("uid=(a|ann)", "uid=ann").unwrap(), [Some((0, 7)), Some((4, 7))]);
+    assert_eq!(
+        spans("(a|ab)(c|bcd)", "abcd").unwrap(),
+        [Some((0, 4)), Some((0, 1)), Some((1, 4))]
+    );
+    assert_eq!(spans("b|ab+|a", "abb").unwrap(), [Some((0, 3))]);
+}
+
+#[test]
+fn branches_that_begin_alike_are_tried_in_their_order() {
+    let found = spans("^(a*(ab)?x|a*(b)?x)$", "aabx").unwrap();
+    assert_eq!(found, [Some((0, 4)), Some((0, 4)), Some((1, 3)), None]);
+}
+
+#[test]
+fn a_nul_in_a_text_is_an_octet_as_any_other() {
+    assert!(is_match("^a.b[^x]$", "a\0b\0") && !is_match("^a$", "a\0b"));
 }
 
 #[test]
@@ -192,13 +227,72 @@ fn what_matches_is_never_ruled_out() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn what_glibc_refuses_is_refused() {
     let refused = |pattern| PosixRegex::new(pattern).unwrap_err();
-    assert_eq!(refused("(a)\\1"), RegexError::BackReference);
-    for pattern in ["(a", "[a", "a\\", "[[:nonsense:]]", "[[.a.]]", "a{3,2}"] {
+    for pattern in [
+        "(a",
+        "[a",
+        "[",
+        "a\\",
+        "[[:nonsense:]]",
+        "[[:ALPHA:]]",
+        "[[.hyphen.]]",
+        "[[=ab=]]",
+        "[[=a=]-z]",
+        "[a-[:alpha:]]",
+        "[a-c-e]",
+        "[+---9]",
+        "[b-a]",
+        "a{3,2}",
+        "a{",
+        "a{1",
+        "a{}",
+        "a{x}",
+        "a{1,2,3}",
+        "*a",
+        "+a",
+        "?a",
+        "{1}",
+        "a|*b",
+        "^*a",
+        "(*a)",
+        "(?i)a",
+        "(?:a)",
+        "$*",
+        "\\<+",
+    ] {
         assert!(matches!(refused(pattern), RegexError::Malformed(_)), "{pattern}");
     }
-    assert_eq!(refused("((((a{100}){100}){100}){100})"), RegexError::TooBig);
+    assert_eq!(refused("a{32768}"), RegexError::TooBig);
+}
+
+#[test]
+fn what_would_change_its_meaning_or_grow_is_refused() {
+    let refused = |pattern: &str| PosixRegex::new(pattern).unwrap_err();
+    assert_eq!(refused("(a)\\1"), RegexError::BackReference);
+    assert!(matches!(refused("^a\0$"), RegexError::Malformed(_)));
+    for pattern in [
+        "((((a{100}){100}){100}){100})",
+        "a{32767}",
+        &"a".repeat(MAX_COMPILED_BYTES),
+    ] {
+        assert_eq!(refused(pattern), RegexError::TooBig);
+    }
+    let nested = |levels: usize| "(a|b".repeat(levels) + &")".repeat(levels);
+    assert!(PosixRegex::new(&nested(MAX_LEVELS)).is_ok());
+    assert_eq!(refused(&nested(MAX_LEVELS + 1)), RegexError::TooBig);
+    assert_eq!(refused(&format!("a{}", "*".repeat(MAX_LEVELS + 1))), RegexError::TooBig);
+}
+
+#[test]
+fn groups_beyond_the_last_one_that_tells_are_counted() {
+    let regex = PosixRegex::new(&format!("{}(b)", "(a)".repeat(MAX_GROUPS))).unwrap();
+    assert_eq!(regex.groups(), MAX_GROUPS + 1);
+    let found = regex.find(&[&[b'a'; MAX_GROUPS], &b"b"[..]].concat()).unwrap();
+    assert_eq!(
+        (found.len(), found.last()),
+        (MAX_GROUPS + 1, Some(&Some((MAX_GROUPS - 1, MAX_GROUPS))))
+    );
 }
 
 #[test]
