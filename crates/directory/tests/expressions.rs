@@ -55,3 +55,31 @@ fn case_means_nothing_to_an_expression() {
     assert_eq!(found("^CN=F,").len(), 1);
     assert_eq!(found("^(cn|OU)=[AF],").len(), 2);
 }
+
+#[test]
+fn a_rule_that_refuses_holds_back_everything_that_its_brackets_name() {
+    let found = |bracket: &str| {
+        let mut site = Site::open(&format!(
+            "access to dn.regex=\"^cn={bracket},dc=ex$\" by * none\naccess to * by * read"
+        ));
+        site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        for name in ["5", "9", "-", ".", "&", "a", "b"] {
+            site.must_add(&format!("cn={name},dc=ex"), "objectClass: groupOfNames\nmember: cn=x");
+        }
+        site.become_("");
+        let entries = site
+            .search_as_self("dc=ex", Scope::SingleLevel, "(objectClass=*)", &["1.1"])
+            .entries;
+        let names = entries.iter().map(|entry| entry.trim_end());
+        let names = names.map(|name| name.trim_start_matches("dn: cn=").trim_end_matches(",dc=ex"));
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        names.concat()
+    };
+    // A parser with other operators subtracts the 9, and keeps the octets that both sides of `&&` or one side of `~~`
+    // have.
+    assert_eq!(found("[+--9]"), "&.5ab");
+    assert_eq!(found("[%--]"), ".59ab");
+    assert_eq!(found("[a-b&&b]"), "-.59");
+    assert_eq!(found("[ab~~b]"), "&-.59");
+}
