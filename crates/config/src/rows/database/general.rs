@@ -74,8 +74,8 @@ pub(crate) const ROWS: &[Setting] = &[
              `group[/<class>[/<attribute>]][.expand]=`, `set[.expand]=`, `peername`, `sockname`, `sockurl`, `domain`, \
              `ssf` and its kinds; `dynacl` is refused. `<control>`: `stop`, `continue`, `break`. If there is no rule, \
              all clients may read and only the rootdn may write. If there is one, access that no rule grants is \
-             denied. Expressions are POSIX extended without regard to case. Back-references are refused. In an \
-             expression without `$` at its end, submatches of parts that begin alike may differ from slapd's.",
+             denied. Expressions are POSIX extended without regard to case, as in slapd. Back-references are refused. \
+             Where something that may be empty is repeated, submatches may differ from slapd's.",
         )
         .like(&[
             "to attrs=userPassword by self =xw by anonymous auth by * none",
