@@ -21,11 +21,11 @@
 //! - Refused are back-references, as linear time is not enough for them; a NUL, where glibc takes the beginning for the
 //!   whole; and what is beyond the limits ([`RegexError::TooBig`]).
 //! - A NUL in a text is an octet like any other. To glibc the text ends there.
-//! - Two faults of glibc are not copied. It can be wrong if an assertion is repeated, as in `(^a|b)*`. And it takes a
-//!   newline within the text for an end of the text if something is matched behind `$` or before `^`.
-//! - Submatches may differ if what is repeated may match the empty text, or if it matches texts of various lengths and
-//!   the repetition has two bounds, as in `(a|ab){1,3}`. They may also differ if the expression may match the empty
-//!   text and has an assertion that is not at its beginning or end.
+//! - Faults of glibc are not copied. It may be wrong about an assertion other than `^` at the beginning and `$` at the
+//!   end if something is repeated, as in `(^a|b)*` and `a*\B`, or a group is empty, as in `()^`. And it takes a newline
+//!   for an end of the text if something is matched behind `$` or before `^`.
+//! - Submatches may differ if there is such an assertion; if what is repeated may match the empty text; and if it
+//!   matches texts of various lengths, and the repetition has two bounds, as in `(a|ab){1,3}`.
 
 mod bracket;
 mod octets;

@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str, case: Case) -> Result<Expression, RegexError> {
         return Err(RegexError::malformed("unmatched ( or \\("));
     }
     Ok(Expression {
-        hir: parser.inner.end(),
+        hir: parser.inner.end(parser.groups),
         groups: parser.groups,
     })
 }
@@ -85,7 +85,8 @@ impl Branches {
         self.last = None;
     }
 
-    fn end(mut self) -> Hir {
+    /// The expression in the group, or the whole. `groups` is how many have begun.
+    fn end(mut self, groups: usize) -> Hir {
         self.end_branch();
         // glibc tries an empty first branch after the second one. This decides what groups match.
         if let [first, second, ..] = self.ended.as_mut_slice()
@@ -94,7 +95,7 @@ impl Branches {
             std::mem::swap(first, second);
         }
         // Beside a branch that never matches, nothing is taken out of the others.
-        if is_order_lost(&self.ended) {
+        if groups > 0 && is_order_lost(&self.ended) {
             self.ended.push(Hir::fail());
         }
         Hir::alternation(self.ended)
@@ -102,8 +103,8 @@ impl Branches {
 }
 
 /// Whether [`Hir::alternation`] mixes up the order of branches: it takes out what all of them begin with. If this can
-/// match in more than one way, each way is then tried with the last branch before the next way with the first one. The
-/// match stays the same, but not its groups.
+/// match more or less, all branches are then tried behind the most, before the first one is tried behind less. The
+/// match stays the same, but not what its groups match.
 fn is_order_lost(branches: &[Hir]) -> bool {
     let Some((first, others)) = branches.split_first().filter(|(_, others)| !others.is_empty()) else {
         return false;
@@ -111,9 +112,6 @@ fn is_order_lost(branches: &[Hir]) -> bool {
     let is_common = |(at, item): &(usize, &Hir)| others.iter().all(|other| items(other).get(*at) == Some(item));
     let mut common = items(first).iter().enumerate().take_while(is_common);
     common.any(|(_, item)| item.properties().minimum_len() != item.properties().maximum_len())
-        && branches
-            .iter()
-            .any(|branch| branch.properties().explicit_captures_len() > 0)
 }
 
 fn items(branch: &Hir) -> &[Hir] {
@@ -192,7 +190,7 @@ impl Parser<'_> {
     fn close(&mut self, outer: Branches) -> Result<(), RegexError> {
         let group = std::mem::replace(&mut self.inner, outer);
         let (number, levels) = (group.number, group.deepest + 1);
-        let sub = group.end();
+        let sub = group.end(self.groups);
         let index = u32::try_from(number).ok().filter(|_| number <= MAX_GROUPS);
         let item = match index {
             Some(index) => Hir::capture(Capture {
