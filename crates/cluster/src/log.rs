@@ -14,7 +14,7 @@ use std::{
 use ironbark_directory::{Append, Closed, CommitLog, Received, Turn};
 use ironbark_runtime::{Clock, MonotonicTime};
 use ironbark_store::LogPlace;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::{sync::mpsc::UnboundedSender, time::timeout};
 
 use crate::Status;
 
@@ -90,7 +90,7 @@ struct State {
     was_complete: bool,
     /// Number of the last change that is on the disk of this server.
     kept: u64,
-    /// Whether the newest tree cannot be taken.
+    /// Whether what comes next cannot be applied.
     is_stuck: bool,
     /// Octets of a copy that have come, and about how many there are.
     copied: Option<(u64, u64)>,
@@ -113,7 +113,7 @@ pub(crate) struct Shared {
     /// Told when the state has changed, to the writer.
     changed: Condvar,
     /// The same, to the session, when there is room again.
-    pub(crate) room: tokio::sync::Notify,
+    room: tokio::sync::Notify,
     pub(crate) id: ServerId,
     marks: AtomicU64,
     begun: MonotonicTime,
@@ -200,19 +200,20 @@ impl Shared {
     /// The database is there.
     pub(crate) fn reached(&self, place: LogPlace) {
         let mut state = self.state();
+        // The writer also says where it is before it tries again.
+        state.is_stuck &= state.place == place;
         state.place = place;
         let later = state.waiting.split_off(&(place.position.sequence + 1));
         let done = std::mem::replace(&mut state.waiting, later);
         let done: usize = done.values().map(|waiting| waiting.received.octets).sum();
         state.octets -= done;
-        state.is_stuck = false;
         state.was_complete |= state.is_joined && state.closed.is_none() && place.position.sequence >= state.last;
         if done > 0 {
             self.room.notify_one();
         }
     }
 
-    /// The newest tree cannot be taken.
+    /// What comes next cannot be applied.
     pub(crate) fn set_stuck(&self) {
         self.state().is_stuck = true;
     }
@@ -337,8 +338,18 @@ impl Shared {
     }
 
     /// Whether no more batches should be read for now.
-    pub(crate) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.state().octets > WAITING
+    }
+
+    /// Waits until more batches may be read. False: nothing was applied for so long.
+    pub(crate) async fn wait_for_room(&self, most: Duration) -> bool {
+        while self.is_full() {
+            if timeout(most, self.room.notified()).await.is_err() {
+                return !self.is_full();
+            }
+        }
+        true
     }
 
     /// These servers come before this one, unless they have just missed their turn.
@@ -490,6 +501,7 @@ impl CommitLog for Log {
     }
 
     fn failed(&self, place: LogPlace, why: &str) {
+        self.shared.set_stuck();
         tracing::error!(
             target: "any",
             "cluster: change {} cannot be applied: {why}",
@@ -500,27 +512,79 @@ impl CommitLog for Log {
 
 #[cfg(test)]
 mod tests {
-    use ironbark_store::change::Position;
+    use ironbark_store::{Batch, ChangeRecord, change::Position};
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
 
+    const PLACE: LogPlace = LogPlace {
+        position: Position {
+            generation: 1,
+            sequence: 7,
+        },
+        chain: [0; 16],
+    };
+
+    fn log() -> Log {
+        Log {
+            shared: Arc::new(Shared::new([1; 8], Duration::from_secs(3), PLACE)),
+            orders: unbounded_channel().0,
+        }
+    }
+
+    /// A batch behind [`PLACE`] that takes so many octets.
+    fn received(octets: usize) -> Received {
+        let position = Position {
+            sequence: 8,
+            ..PLACE.position
+        };
+        let record = ChangeRecord {
+            position,
+            ..ChangeRecord::default()
+        };
+        let batch = Batch {
+            mark: [0; 16],
+            records: vec![record],
+        };
+        let behind = LogPlace { position, ..PLACE };
+        Received { behind, batch, octets }
+    }
+
+    #[test]
+    fn a_writer_that_can_apply_nothing_does_not_keep_the_session_for_ever() {
+        let log = log();
+        let has_room = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+            let waits = log.shared.wait_for_room(Duration::from_millis(1));
+            runtime.unwrap().block_on(waits)
+        };
+        assert!(has_room());
+        log.shared.received(PLACE.chain, received(WAITING + 1));
+        assert!(!has_room());
+        log.reached(log.next(PLACE).unwrap().behind);
+        assert!(has_room());
+    }
+
+    #[test]
+    fn a_server_that_cannot_apply_what_comes_is_not_ready() {
+        let log = log();
+        log.shared.joined(&PLACE);
+        log.reached(PLACE);
+        let is_ready = || log.shared.status("").is_ready;
+        assert!(is_ready());
+        log.failed(PLACE, "it cannot");
+        assert!(!is_ready());
+        log.reached(PLACE);
+        assert!(!is_ready(), "it is about to try again");
+        log.reached(received(0).behind);
+        assert!(is_ready());
+    }
+
     /// Others append all the time, so the writer is called away from waiting again and again.
     #[test]
     fn a_server_that_is_gone_is_waited_for_once() {
-        let place = LogPlace {
-            position: Position {
-                generation: 1,
-                sequence: 7,
-            },
-            chain: [0; 16],
-        };
-        let shared = Arc::new(Shared::new([1; 8], Duration::from_secs(3), place));
-        let (orders, _receiver) = unbounded_channel();
-        let log = Log {
-            shared: Arc::clone(&shared),
-            orders,
-        };
+        let (log, place) = (log(), PLACE);
+        let shared = &log.shared;
         shared.joined(&place);
         let gone = [2; 8];
         shared.come_before(vec![gone]);

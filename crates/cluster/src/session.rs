@@ -39,6 +39,8 @@ const PAGE: i64 = 64;
 /// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
 /// the member of etcd have no leader.
 pub(crate) const SILENCE: Duration = Duration::from_secs(2);
+/// How long the writer may take nothing of much that waits for it.
+const STALLED: Duration = Duration::from_secs(30);
 
 /// A session.
 pub(crate) struct Session {
@@ -189,9 +191,7 @@ impl Session {
 
     /// Takes what a watch says next. `heard` is the last change that it has told of; that is returned.
     async fn take_next(&self, watch: &mut Watch, parts: &mut Etcd, mut heard: u64) -> Result<u64, Stop> {
-        while self.member.shared.is_full() {
-            self.member.shared.room.notified().await;
-        }
+        self.wait_for_room().await?;
         let watched = self.watched(watch, parts, heard).await?;
         if watched.canceled {
             let why = format!("the watch has ended: {}", watched.cancel_reason);
@@ -207,6 +207,16 @@ impl Session {
             self.member.seat.call();
         }
         Ok(heard)
+    }
+
+    /// Waits until the writer has taken some of what waits for it. If it can apply nothing the log is asked again: it
+    /// may no longer have what comes next, and then a copy is needed.
+    async fn wait_for_room(&self) -> Result<(), Stop> {
+        if self.member.shared.wait_for_room(STALLED).await {
+            return Ok(());
+        }
+        let why = "much waits, and nothing of it can be applied; see above".to_owned();
+        Err(Failure { was_sent: true, why }.into())
     }
 
     /// What a watch says next. A watch is given up if it says nothing of a change that the log has had for a while.
@@ -267,9 +277,6 @@ impl Session {
         let place = self.member.shared.place();
         let mut next = place.position.sequence + 1;
         while next <= tail.position.sequence {
-            while self.member.shared.is_full() {
-                self.member.shared.room.notified().await;
-            }
             let page = RangeRequest::from(&self.member.keys.batch(next), &self.member.keys.log, PAGE);
             let page = etcd.range(&page).await?;
             let number = |pair: Option<&KeyValue>| pair.and_then(|pair| self.member.keys.number(&pair.key.0));
@@ -283,6 +290,8 @@ impl Session {
             if is_first && made_for.is_some_and(|(chain, _)| chain != place.chain) {
                 return Err(other_history(&place, tail));
             }
+            // Not before it is known that the log still has what comes next.
+            self.wait_for_room().await?;
             for pair in &page.kvs {
                 deliver(&self.member.keys, &self.member.shared, etcd, pair).await?;
             }
