@@ -2,12 +2,14 @@
 //!
 //! It has a name in Linux's abstract namespace, made of device and inode of the folder, so it leaves no file behind and
 //! has no limit of length. A name can be taken by any process of the machine, so each side asks the kernel who the
-//! other one is: only root, and the user that the folder belongs to or that the process runs as, are spoken to.
+//! other one is. The process that has the folder open speaks to root and to its own user alone: it may have more open
+//! than the folder, so the folder's owner is not enough. A tool also speaks to a process of the folder's owner.
 
 use std::{
     fs,
     io::{self, Read, Write},
     os::{
+        fd::AsFd,
         linux::net::SocketAddrExt,
         unix::{
             fs::MetadataExt,
@@ -18,6 +20,7 @@ use std::{
 };
 
 use nix::{
+    poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::socket::{getsockopt, sockopt::PeerCredentials},
     unistd::geteuid,
 };
@@ -35,9 +38,25 @@ pub fn listen_for_tools(folder: &Path) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&address(folder)?)
 }
 
-/// A tool's connection to the process that has a folder open.
+/// A tool's connection to the process that has a folder open. Reads and writes do not wait
+/// ([`io::ErrorKind::WouldBlock`]).
 #[derive(Debug)]
 pub struct ToolStream(UnixStream);
+
+impl ToolStream {
+    /// Waits until something can be read, or also until something can be written.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn wait(&self, also_to_write: bool) -> io::Result<()> {
+        let mut events = PollFlags::POLLIN;
+        events.set(PollFlags::POLLOUT, also_to_write);
+        match poll(&mut [PollFd::new(self.0.as_fd(), events)], PollTimeout::NONE) {
+            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
 
 impl Read for ToolStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -65,7 +84,8 @@ pub fn connect_as_tool(folder: &Path) -> io::Result<Option<ToolStream>> {
     let Ok(stream) = UnixStream::connect_addr(&address) else {
         return Ok(None);
     };
-    if !is_trusted(&stream, folder)? {
+    let user = user_of(&stream)?;
+    if !is_own(user) && user != fs::metadata(folder)?.uid() {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             format!(
@@ -74,16 +94,24 @@ pub fn connect_as_tool(folder: &Path) -> io::Result<Option<ToolStream>> {
             ),
         ));
     }
+    stream.set_nonblocking(true)?;
     Ok(Some(ToolStream(stream)))
 }
 
-/// Whether the process on the other side is one of root, of this process's user, or of the folder's owner.
+/// Whether the process on the other side is one of root or of this process's user.
 ///
 /// # Errors
 /// The kernel does not tell.
-pub fn is_trusted(stream: &UnixStream, folder: &Path) -> io::Result<bool> {
-    let user = getsockopt(stream, PeerCredentials)?.uid();
-    Ok(user == 0 || user == geteuid().as_raw() || user == fs::metadata(folder)?.uid())
+pub fn is_of_own_user(stream: &UnixStream) -> io::Result<bool> {
+    Ok(is_own(user_of(stream)?))
+}
+
+fn user_of(stream: &UnixStream) -> io::Result<u32> {
+    Ok(getsockopt(stream, PeerCredentials)?.uid())
+}
+
+fn is_own(user: u32) -> bool {
+    user == 0 || user == geteuid().as_raw()
 }
 
 #[cfg(test)]
@@ -102,7 +130,7 @@ mod tests {
         std::os::unix::fs::symlink(&folder, &link).unwrap();
         let stream = connect_as_tool(&link).unwrap().expect("a listener");
         let (accepted, _) = listener.accept().unwrap();
-        assert!(is_trusted(&accepted, &folder).unwrap() && is_trusted(&stream.0, &folder).unwrap());
+        assert!(is_of_own_user(&accepted).unwrap() && is_of_own_user(&stream.0).unwrap());
         drop(listener);
         assert!(connect_as_tool(&folder).unwrap().is_none());
     }

@@ -3,9 +3,9 @@
 //! A process writes to a database alone. So the tool sends its operations here, by the local socket of the database's
 //! folder, and the server executes them as its own: with their records in the log of changes, and with its overlays.
 //!
-//! Who may do what: only processes of root, of the server's user and of the folder's owner are spoken to. They could
-//! change the files as well, so no rule and no restriction binds them. Each connection has a thread, a few at a time.
-//! So clients wait for a tool in the queue of the writer alone.
+//! Who may do what: only processes of root and of the server's user are spoken to. They could change all files of the
+//! server as well, so no rule and no restriction binds them. The owner of one database's folder could not. Each
+//! connection has a thread, a few at a time. So clients wait for a tool in the queue of the writer alone.
 
 use std::{
     collections::VecDeque,
@@ -24,7 +24,7 @@ use ironbark_ldap_proto::{
     encode_result, frame, tool,
 };
 use ironbark_model::Dn;
-use ironbark_runtime::{is_trusted, listen_for_tools, spawn_named};
+use ironbark_runtime::{is_of_own_user, listen_for_tools, spawn_named};
 use ironbark_store::Csn;
 
 /// Tools at the same time. More are turned away.
@@ -100,7 +100,7 @@ impl Tools {
         stream.set_nonblocking(false)?;
         let mut open = self.open();
         open.retain(|(_, thread)| !thread.is_finished());
-        if open.len() >= MOST_CONNECTIONS || !is_trusted(&stream, &folder)? {
+        if open.len() >= MOST_CONNECTIONS || !is_of_own_user(&stream)? {
             return Ok(());
         }
         let (own, directory) = (stream.try_clone()?, Arc::clone(directory));
@@ -116,7 +116,8 @@ impl Tools {
 
     /// Ends all connections, after the operations that were begun.
     pub(crate) fn close(&self) {
-        for (stream, thread) in std::mem::take(&mut *self.open()) {
+        let open = std::mem::take(&mut *self.open());
+        for (stream, thread) in open {
             // It may be closed already; a panic was logged before.
             let _ = stream.shutdown(Shutdown::Both);
             let _ = thread.join();
@@ -214,8 +215,9 @@ impl<'d> Connection<'d> {
             buffer.drain(..begin);
             // The tool may wait for the answers before it sends more.
             self.settle(|waiting| waiting.waiting.is_empty());
-            self.flush()?;
+            // It may be slow to take them.
             self.worker.rest();
+            self.flush()?;
             let read = self.stream.read(&mut chunk)?;
             if read == 0 {
                 return Ok(());
@@ -322,7 +324,7 @@ impl<'d> Connection<'d> {
                 Ok(())
             }
             tool::REINDEX => reindex(configuration, &words),
-            tool::RAISE_CONTEXT => raise_context(configuration, &words),
+            tool::RAISE_CONTEXT => raise_context(self.directory, configuration, &words),
             _ => Err((ResultCode::PROTOCOL_ERROR, "not a request of tools".to_owned())),
         }
     }
@@ -358,7 +360,7 @@ fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
         .map_err(|error| failed(&error))
 }
 
-fn raise_context(configuration: &Configuration, words: &[&[u8]]) -> Told {
+fn raise_context(directory: &Service, configuration: &Configuration, words: &[&[u8]]) -> Told {
     let failed = |error: &dyn std::fmt::Display| (ResultCode::OTHER, error.to_string());
     let (context, csns) = database_of(configuration, words)?;
     let csns: Vec<Csn> = csns.iter().filter_map(|csn| Csn::parse(csn)).collect();
@@ -371,7 +373,9 @@ fn raise_context(configuration: &Configuration, words: &[&[u8]]) -> Told {
     }
     let mut transaction = database.write().map_err(|error| failed(&error))?;
     transaction.merge_context(csns).map_err(|error| failed(&error))?;
-    transaction.commit().map_err(|error| failed(&error))
+    transaction.commit().map_err(|error| failed(&error))?;
+    // New changes get greater CSNs.
+    directory.observe_database(database).map_err(|error| failed(&error))
 }
 
 fn put(id: MessageId, told: &Told, out: &mut Vec<u8>) {

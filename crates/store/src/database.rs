@@ -51,8 +51,6 @@ pub struct Database {
 
 /// The state of one environment, shared by all schemas that it is used under.
 pub(crate) struct Common {
-    /// `None`: it is open for reading only.
-    _claim: Option<Claim>,
     env: Environment,
     tables: Tables,
     options: DatabaseOptions,
@@ -73,6 +71,8 @@ pub(crate) struct Common {
     pub(crate) bucket_sums: KnownSums,
     checkpoints: Arc<Checkpoints>,
     was_taken_back: bool,
+    /// `None`: it is open for reading only. It is given up last.
+    _claim: Option<Claim>,
 }
 
 impl Database {

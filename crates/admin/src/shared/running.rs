@@ -1,7 +1,7 @@
 //! The server that has a database open. Only one process writes to a database, so a tool sends it what it wants to have
 //! changed.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 
 use ironbark_config::DatabaseConfig;
 use ironbark_ldap_proto::{
@@ -46,12 +46,38 @@ impl RunningServer {
         }
     }
 
-    /// Sends a request that is already encoded.
+    /// Sends a request that is already encoded. Takes what comes meanwhile: the server, which has room for some answers
+    /// only, would not read on.
     ///
     /// # Errors
     /// The server has ended.
-    pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), String> {
-        self.stream.write_all(request).map_err(|error| gone(&error))
+    pub(crate) fn send(&mut self, mut request: &[u8]) -> Result<(), String> {
+        while !request.is_empty() {
+            match self.stream.write(request) {
+                Ok(written) => request = request.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.stream.wait(true).map_err(|error| gone(&error))?;
+                    self.take()?;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(gone(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has come.
+    fn take(&mut self) -> Result<(), String> {
+        let mut chunk = [0; 1 << 14];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => Err(gone(&"the connection was closed")),
+            Ok(read) => {
+                self.received.extend_from_slice(chunk.get(..read).unwrap_or_default());
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            Err(error) => Err(gone(&error)),
+        }
     }
 
     /// Appends the next response to `response`.
@@ -59,18 +85,14 @@ impl RunningServer {
     /// # Errors
     /// The server has ended.
     pub(crate) fn receive(&mut self, response: &mut Vec<u8>) -> Result<(), String> {
-        let mut chunk = [0; 1 << 14];
         loop {
             let length = frame(&self.received, MOST_OCTETS).map_err(|error| gone(&error))?;
             if let Some(length) = length {
                 response.extend(self.received.drain(..length));
                 return Ok(());
             }
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return Err(gone(&"the connection was closed")),
-                Ok(read) => self.received.extend_from_slice(chunk.get(..read).unwrap_or_default()),
-                Err(error) => return Err(gone(&error)),
-            }
+            self.stream.wait(false).map_err(|error| gone(&error))?;
+            self.take()?;
         }
     }
 
@@ -112,4 +134,33 @@ pub(crate) fn result_of(response: &[u8]) -> Result<(ResultCode, String), String>
 
 fn gone(error: &dyn std::fmt::Display) -> String {
     format!("the server has ended: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_sent_though_the_other_side_waits_until_its_answers_are_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = ironbark_runtime::listen_for_tools(folder.path()).unwrap();
+        let (answer, count) = ([0x30, 3, 1, 1, 0], 1 << 18);
+        let request = vec![0; 1 << 20];
+        let expected = request.len();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(&answer.repeat(count)).unwrap();
+                stream.read_exact(&mut vec![0; expected]).unwrap();
+            });
+            let mut server = RunningServer {
+                stream: connect_as_tool(folder.path()).unwrap().unwrap(),
+                received: Vec::new(),
+            };
+            server.send(&request).unwrap();
+            let mut response = Vec::new();
+            server.receive(&mut response).unwrap();
+            assert_eq!(response, answer);
+        });
+    }
 }

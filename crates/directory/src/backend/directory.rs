@@ -189,7 +189,7 @@ impl Directory {
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn observe_database(&self, database: &Database) -> Result<(), StoreError> {
+    pub fn observe_database(&self, database: &Database) -> Result<(), StoreError> {
         for csn in last_csns(database)? {
             let what = match self.observe_csn(csn) {
                 Ahead::Little => continue,

@@ -396,12 +396,12 @@ impl Worker {
     /// here would have no limit.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         self.scratch.turn_left = TURN_STEPS;
+        self.scratch.refresh_snapshot();
         if let Err(error) = self.renew(session, run) {
             run.refuse(error, &mut self.scratch, out);
             self.conclude(session, run);
             return Progress::Done;
         }
-        self.scratch.refresh_snapshot();
         self.slice(session, run, out)
     }
 
@@ -497,12 +497,13 @@ impl Worker {
         if run.origin.stop.can_stop() {
             session.conclude(run.origin.message_id, &run.origin.stop);
         }
+        // What is put aside takes the tally with it.
+        self.scratch.shard.record_sent(run.sent_now(), run.references);
         run.put_aside(&mut session.searches);
         // A sorted search gives its place back when it ends, and not only when its memory is used again.
         run.extras = None;
         run.deferred = None;
         run.close_external();
-        self.scratch.shard.record_sent(run.sent_now(), run.references);
     }
 
     /// Ends an operation that ran elsewhere: appends its response, and updates the session.

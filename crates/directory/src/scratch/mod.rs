@@ -103,10 +103,13 @@ impl Scratch {
         &self.directory
     }
 
-    /// Clears the caches of databases and names: the configuration has changed.
+    /// Clears the caches of databases, names and decisions: the configuration has changed. They would also keep closed
+    /// databases open.
     pub(crate) fn forget(&mut self) {
         self.base.is_read = false;
         self.caches.clear();
+        self.standings = DecisionCache::default();
+        self.shared = SharedEntries::default();
     }
 
     /// The reactor's counters.

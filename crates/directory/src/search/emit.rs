@@ -1,16 +1,19 @@
 //! The end of a sorted search: orders the collected entries and sends them.
 
-use ironbark_store::{EntryId, View};
+use ironbark_config::access::Privileges;
+use ironbark_model::{Truth, filter::Guard};
+use ironbark_store::{EntryGuards, EntryId, Evaluation, Record, View};
 
 use super::{
     encode::{self, EncodeWith},
     page::Page,
     run::{SearchExtras, SearchRun, Walked},
+    sort::Sorting,
     work::{Slice, Step},
 };
 use crate::{
     NamingContext, OperationError,
-    access::{self, Requester, Source},
+    access::{self, Answerable, AnswerableEntries, Check, Requester, Source, SubjectDecisions},
     overlay::derived::DerivedFor,
     refusal::SearchRefusal,
     request::responses::ResponseWait,
@@ -32,7 +35,7 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
         return Ok(Walked::Exhausted);
     }
     loop {
-        let is_cut = run.size_is_reached();
+        let (is_full, sent) = (run.size_is_reached(), run.sent);
         let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
             break;
         };
@@ -42,13 +45,16 @@ fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, Operatio
         if step.is_used_up() {
             return Ok(Walked::SliceEnd);
         }
-        if is_cut {
+        if is_full || sorting.is_cut_behind(sent) {
             if run.verdict.is_none() {
                 run.stop_with(SearchRefusal::SizeLimit);
             }
             break;
         }
         sorting.next += 1;
+        if !sorting.covers(number) {
+            continue;
+        }
         let configuration = run.configuration.clone();
         let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else {
             continue;
@@ -137,7 +143,8 @@ fn emit_deriving(
     emit_entry(run, context, view.deriving(&derived), id, step)
 }
 
-/// Appends an entry, unless it was deleted or has become invisible since it was sorted.
+/// Appends an entry, unless it was deleted or has become invisible since it was sorted. If the search goes on from an
+/// earlier page, or under another configuration, its filter is asked again: the right to search may be gone.
 fn emit_entry(
     run: &SearchRun,
     context: &NamingContext,
@@ -156,6 +163,16 @@ fn emit_entry(
     let source = Source::Record(&record, view);
     let place = parts.names.place(view, &record)?;
     let check = access::check_remembered(requester, source, place, standing.as_ref());
+    if run.is_continued()
+        && !answers(
+            run,
+            &record,
+            (check.as_ref(), requester, standing.as_deref()),
+            parts.work,
+        )
+    {
+        return Ok(Emitted::Gone);
+    }
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(Emitted::Gone);
     };
@@ -169,6 +186,31 @@ fn emit_entry(
         return Ok(Emitted::Gone);
     }
     Ok(Emitted::Sent(run.told(&entry)?))
+}
+
+/// Whether the filter is still True for the attributes that the subject may search now.
+fn answers(
+    run: &SearchRun,
+    record: &Record<'_>,
+    (check, requester, standing): (Option<&Check<'_>>, Requester<'_>, Option<&SubjectDecisions>),
+    work: &mut Vec<u8>,
+) -> bool {
+    let guard = check.map(|check| Answerable::new(check, Privileges::SEARCH));
+    let guards = AnswerableEntries::new(requester, standing, Privileges::SEARCH);
+    let with = Evaluation {
+        guard: guard.as_ref().map(|guard| guard as &dyn Guard),
+        guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+        ..Evaluation::default()
+    };
+    record.evaluate_with(with, &run.filter, work) == Truth::True
+}
+
+impl SearchRun {
+    /// Whether its sorted entries were collected under rules that may be others than those in force.
+    fn is_continued(&self) -> bool {
+        let sorting = self.extras.as_ref().and_then(|extras| extras.sort.as_ref());
+        sorting.is_some_and(Sorting::is_continued)
+    }
 }
 
 /// What has become of a sorted entry.

@@ -119,10 +119,14 @@ impl SearchRun {
     /// Goes on from what was done. The run was prepared for the same request.
     ///
     /// # Errors
-    /// `unavailable`: the database is not there any more, or has another number.
+    /// `unavailable`: a database or the base object is another one, or is not a part of the search any more.
     pub(crate) fn continue_from(&mut self, progress: SearchProgress) -> Result<(), SearchRefusal> {
+        let covered = self.targets.iter().map(|target| target.context.number).collect();
         if let Some(targets) = progress.targets {
             let mut own = std::mem::take(&mut self.targets);
+            if !targets.iter().all(|target| target.is_among(&own)) {
+                return Err(SearchRefusal::Reconfigured);
+            }
             for target in targets {
                 let target = target.under(&self.configuration, &mut own)?;
                 self.targets.push_back(target);
@@ -147,7 +151,7 @@ impl SearchRun {
             }
             let extras = self.extras.get_or_insert_default();
             match &mut extras.sort {
-                Some(own) => own.continue_from(sort),
+                Some(own) => own.continue_from(sort, covered),
                 None => return Err(SearchRefusal::Reconfigured),
             }
             extras.view = progress.view.or(extras.view.take());
@@ -212,6 +216,22 @@ impl TargetProgress {
                 position: walk.position,
             },
             Walk::External(_) => return None,
+        })
+    }
+
+    /// Whether the search still covers it: `own` are the targets of the run that was prepared anew. So what was asked
+    /// about the base object then is true of this one. The base of an alias is not among them.
+    fn is_among(&self, own: &VecDeque<Target>) -> bool {
+        let Self::Stored { database, base, .. } = self else {
+            return true;
+        };
+        own.iter().any(|target| {
+            let is_same = |one: &StoredWalk| base.earlier_bases > 0 || one.base.id == base.id;
+            matches!(&target.walk, Walk::Stored(one) if is_same(one))
+                && target
+                    .context
+                    .database()
+                    .is_some_and(|one| one.environment() == *database)
         })
     }
 

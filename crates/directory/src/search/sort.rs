@@ -52,6 +52,11 @@ pub(crate) struct Sorting {
     sorted: bool,
     /// The reason why an uncritical sort is not done. The entries then come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
+    /// The size limit behind which collected entries were dropped.
+    cut_at: Option<u32>,
+    /// Set when the search goes on under rules or limits that may be others than when its entries were collected: the
+    /// numbers of the databases that it covers now.
+    covered: Option<Vec<i32>>,
     /// The search's place among the limited sorted searches.
     place: Option<SortPlace>,
     /// Memory for the value of a key.
@@ -77,6 +82,8 @@ impl Sorting {
             end: None,
             sorted: false,
             refused: None,
+            cut_at: None,
+            covered: None,
             place: None,
             best: Vec::new(),
         };
@@ -127,14 +134,30 @@ impl Sorting {
         self.place.is_some()
     }
 
-    /// Goes on with what was collected.
-    pub(super) fn continue_from(&mut self, former: Self) {
+    /// Goes on with what was collected. `covered`: the numbers of the databases that the search covers now.
+    pub(super) fn continue_from(&mut self, former: Self, covered: Vec<i32>) {
         let place = self.place.take().or(former.place);
         *self = Self {
             keys: std::mem::take(&mut self.keys),
             place,
+            covered: Some(covered),
             ..former
         };
+    }
+
+    /// Whether entries were collected under rules that may be others than those in force.
+    pub(super) fn is_continued(&self) -> bool {
+        self.covered.is_some()
+    }
+
+    /// Whether the search still covers the database of this number.
+    pub(super) fn covers(&self, number: i32) -> bool {
+        self.covered.as_ref().is_none_or(|covered| covered.contains(&number))
+    }
+
+    /// Whether behind so many entries some were dropped.
+    pub(super) fn is_cut_behind(&self, sent: u32) -> bool {
+        self.cut_at.is_some_and(|limit| sent >= limit)
     }
 
     /// Number of collected entries.
@@ -257,6 +280,7 @@ impl Sorting {
                 return Ok(());
             }
             self.collected.truncate(wanted)?;
+            self.cut_at = self.cut_at.min(size_limit).or(size_limit);
         }
         if self.keys.len() > FEW_KEYS && !record.view().spend(self.keys.len() as u64) {
             return Ok(());

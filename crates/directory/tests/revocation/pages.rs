@@ -165,3 +165,55 @@ fn sorted_pages_go_on_under_another_configuration() {
     let names: Vec<_> = second.entries.iter().filter_map(|entry| entry.lines().next()).collect();
     assert_eq!(names, ["dn: cn=m4,dc=ex", "dn: cn=m2,dc=ex", "dn: cn=m1,dc=ex"]);
 }
+
+#[test]
+fn a_sorted_page_tells_nothing_of_what_may_not_be_searched_now() {
+    let (site, mut reader) = site("");
+    let by_name = [SortKey {
+        attribute: b"cn",
+        ordering_rule: Some(b"2.5.13.3"),
+        reverse: false,
+    }];
+    let mut next = |cookie: &[u8]| {
+        let sort = Control::critical(SortKeys(List::new(&by_name)));
+        let paged = Control::critical(PagedResults { size: 3, cookie });
+        let pdu = search("dc=ex", Scope::WholeSubtree, "(&(cn=m*)(sn=s))", &[&sort, &paged]);
+        send(&mut reader, &pdu)
+    };
+    let first = next(b"");
+    assert_eq!(first.entries.len(), 3);
+    reconfigure(
+        &site,
+        "",
+        "envflags nosync\naccess to dn.base=\"cn=m4,dc=ex\" by * read\naccess to attrs=sn by * none\naccess to * by * read",
+    );
+    // The entries may be read. But that they match would tell their surnames.
+    let second = next(&first.cookie.expect("a cookie"));
+    let names: Vec<_> = second.entries.iter().filter_map(|entry| entry.lines().next()).collect();
+    assert_eq!(names, ["dn: cn=m4,dc=ex"]);
+}
+
+#[test]
+fn a_page_does_not_go_on_in_a_database_that_the_search_no_longer_covers() {
+    let glued = |line: &str| {
+        format!(
+            "database mdb\nsuffix ou=g,dc=ex\nrootdn cn=root,dc=ex\nenvflags nosync\ndirectory DIR/g\n{line}\n\
+             access to * by * read\n"
+        )
+    };
+    let own = "envflags nosync\naccess to * by * read";
+    let (mut site, mut reader) = site("");
+    std::fs::create_dir(site.folder.path().join("g")).expect("a folder");
+    reconfigure(&site, &glued("subordinate"), own);
+    site.must_add("ou=g,dc=ex", "objectClass: organizationalUnit");
+    for n in 0..4 {
+        site.must_add(&format!("cn=m{n},ou=g,dc=ex"), "objectClass: person\nsn: s");
+    }
+    let question = ("dc=ex", "(cn=m*)");
+    let first = page_of(&mut reader, question, 9, b"");
+    assert!(first.entries[8].contains(",ou=g,dc=ex"), "{:?}", first.entries);
+    let cookie = first.cookie.expect("a cookie");
+    reconfigure(&site, &glued("restrict search"), own);
+    let refused = page_of(&mut reader, question, 9, &cookie);
+    assert_eq!((refused.code, refused.entries.len()), (52, 0));
+}

@@ -25,11 +25,11 @@ pub(super) struct Target {
     directory: PathBuf,
     temporary: PathBuf,
     /// Of the file that is to be replaced, if there is one.
-    _claim: Option<Claim>,
+    claim: Option<Claim>,
     /// Of the temporary directory. It ends with the process.
     _lock: File,
     /// Held while an open database is built for.
-    _turn: Option<Turn>,
+    turn: Option<Turn>,
 }
 
 /// The only build for an open database.
@@ -73,7 +73,7 @@ impl Target {
         // Readers would go on with the former file.
         refuse_if_in_use(&directory)?;
         Ok(Self {
-            _claim: claim,
+            claim,
             ..Self::beside(options, None)?
         })
     }
@@ -86,9 +86,9 @@ impl Target {
         Ok(Self {
             directory,
             temporary,
-            _claim: None,
+            claim: None,
             _lock: lock,
-            _turn: turn,
+            turn,
         })
     }
     pub(super) fn temporary(&self) -> &Path {
@@ -96,15 +96,32 @@ impl Target {
     }
     /// Moves the finished file over the empty one, durably.
     pub(super) fn put_in_place(&self) -> Result<(), StoreError> {
-        refuse_if_in_use(&self.directory)?;
         let (built, data) = (self.temporary.join("data.mdb"), self.directory.join("data.mdb"));
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
         sync(&built).map_err(|error| StoreError::file(&built, error))?;
-        fs::rename(&built, &data).map_err(|error| StoreError::file(&data, error))?;
+        refuse_if_in_use(&self.directory)?;
+        self.rename(&built, &data)?;
         sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))?;
         // It may be of a file that was moved away.
         checkpoint::put_aside(&self.directory)
     }
+    /// Gives the file its name. If there was no file to claim, one that another process has made since is not replaced:
+    /// it may have been written to.
+    fn rename(&self, built: &Path, data: &Path) -> Result<(), StoreError> {
+        let is_replacing = self.claim.is_some() || self.turn.is_some();
+        if !is_replacing {
+            match fs::hard_link(built, data) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(StoreError::InUse(data.to_owned()));
+                }
+                // The file system has no links.
+                Err(_) => {}
+            }
+        }
+        fs::rename(built, data).map_err(|error| StoreError::file(data, error))
+    }
+
     /// Removes what the build has left.
     pub(super) fn remove_temporary(&self) {
         let _ = fs::remove_dir_all(&self.temporary);

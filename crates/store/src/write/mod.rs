@@ -138,8 +138,10 @@ impl<'d> WriteTransaction<'d> {
         }
         self.sets.store(&mut self.txn, tables)?;
         let id = self.txn.id();
-        let is_same =
-            Arc::ptr_eq(&self.before.catalog, &self.catalog) && Arc::ptr_eq(&self.before.sets, self.sets.sets());
+        // What it began with may never have been published: a reader with an older snapshot was quicker.
+        let is_same = Arc::ptr_eq(&self.before, &self.database.numbering.newest())
+            && Arc::ptr_eq(&self.before.catalog, &self.catalog)
+            && Arc::ptr_eq(&self.before.sets, self.sets.sets());
         let numbering = (!is_same).then(|| Numbering::new(self.catalog, Arc::clone(self.sets.sets()), id));
         let announced = self.database.numbering.announce(numbering, id);
         let result = self.txn.commit();

@@ -192,7 +192,8 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         };
         load.run(pipeline).and_then(|()| load.finish())
     };
-    for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
+    let own = plan.chosen.databases().zip(&plan.served);
+    for ((_, database), _) in own.filter(|(_, served)| !options.dry_run && !**served) {
         owner::adopt_database(database, "slapadd");
     }
     let Loaded {
