@@ -61,7 +61,7 @@ impl Worker {
             return Err(gone());
         };
         let decoded = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits);
-        let mut controls = decoded.map_err(|_| gone())?;
+        let mut controls = decoded.map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
         let mut origin = run.origin.clone();
         let mut next = Box::new(SearchRun::new(origin.clone(), configuration));
         let mut call = Call {
