@@ -226,6 +226,12 @@ fn take_head(input: &mut &[u8]) -> Option<Head> {
             *input = rest;
             (u16::from(attribute), u64::from(head))
         }
+        // A reference to a shared set takes three.
+        [attribute @ ..0x80, first @ 0xc0..0xe0, second, third, ref rest @ ..] if first > 0xc0 || second >= 0x40 => {
+            *input = rest;
+            let head = u32::from_be_bytes([0, first & 0x1f, second, third]);
+            (u16::from(attribute), u64::from(head))
+        }
         _ => (u16::try_from(varint::take(input)?).ok()?, varint::take(input)?),
     };
     Some(Head {

@@ -14,6 +14,7 @@ use crate::{
         codec::{self, Form},
         packed::{self, Packing},
     },
+    sets::position_of,
 };
 
 /// Kinds of attributes that an answer includes as a group (RFC 4511 §4.5.1.8, RFC 3673).
@@ -41,10 +42,22 @@ const VALUES_PER_STEP: u64 = 2;
 /// Where an attribute lies in [`AnswerCache::bytes`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
+    /// The place, and in the top octet the check of the set's number.
     at: u32,
     /// 0: not there.
     length: u16,
     attribute: u16,
+}
+
+/// Bits of a place: more than [`AnswerCache::LIMIT`] needs.
+const PLACE_BITS: u32 = 24;
+const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
+
+/// The last octet of a set's number.
+#[inline]
+fn check_of(set: u64) -> u32 {
+    let [.., check] = set.to_be_bytes();
+    u32::from(check)
 }
 
 impl AnswerCache {
@@ -53,13 +66,13 @@ impl AnswerCache {
 
     #[inline]
     fn find(&self, set: u64, attribute: u16) -> Option<&[u8]> {
-        let first = self.places.get(usize::try_from(set).ok()?)?;
-        let place = if first.attribute == attribute {
+        let first = self.places.get(position_of(set))?;
+        let place = if first.attribute == attribute && first.at >> PLACE_BITS == check_of(set) {
             first
         } else {
             self.others.get(&(set, attribute))?
         };
-        let at = usize::try_from(place.at).ok()?;
+        let at = usize::try_from(place.at & PLACE_MASK).ok()?;
         self.bytes
             .get(at..at + usize::from(place.length))
             .filter(|made| !made.is_empty())
@@ -80,13 +93,10 @@ impl AnswerCache {
     }
 
     fn keep(&mut self, set: u64, attribute: u16, made: &[u8]) {
-        let (Ok(number), Ok(at), Ok(length)) = (
-            usize::try_from(set),
-            u32::try_from(self.bytes.len()),
-            u16::try_from(made.len()),
-        ) else {
+        let (Ok(at), Ok(length)) = (u32::try_from(self.bytes.len()), u16::try_from(made.len())) else {
             return;
         };
+        let (number, at) = (position_of(set), at | check_of(set) << PLACE_BITS);
         if self.bytes.len() + made.len() > Self::LIMIT {
             return;
         }
