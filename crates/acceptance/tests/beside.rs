@@ -64,6 +64,20 @@ fn server_changes(server: &Server) -> String {
 }
 
 #[test]
+fn the_server_checks_the_schema_though_slapadd_is_told_not_to_and_that_is_said() {
+    let server = running("");
+    let without_surname = person("x").replace("sn: x\n", "");
+    let outcome = server.tool(Tool::Add, &["-s"], &without_surname).unwrap();
+    let outcome = outcome.expect_code(1).unwrap();
+    assert!(
+        outcome.stderr.contains("-s and schema-check=no have no effect"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stderr.contains("(65)"), "{outcome:?}");
+    assert_eq!(found(&server, "(cn=x)"), 0);
+}
+
+#[test]
 fn what_the_server_refuses_is_named_with_its_line() {
     let server = running("");
     let records = format!("{}{}{}", person("a"), person("Ann Lee"), person("b"));

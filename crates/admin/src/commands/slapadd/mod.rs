@@ -143,9 +143,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let running = running_servers(options, &chosen)?;
-    if running.iter().all(Option::is_none) {
-        members::refuse(&chosen, "slapadd")?;
-    }
+    look_before(&settings, &chosen, &running)?;
     let (input, total) = open_input(options)?;
     let opened = open_all(options, &settings, &chosen, running)?;
     let preparers = opened.iter().map(|one| match one {
@@ -205,6 +203,17 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         write_csns(&plan.chosen, csns, servers)?;
     }
     Ok(complete)
+}
+
+/// Refuses what would miss the log of a cluster, and says what a running server does not obey.
+fn look_before(settings: &Settings, chosen: &Chosen, running: &[Option<RunningServer>]) -> Result<(), String> {
+    if running.iter().all(Option::is_none) {
+        return members::refuse(chosen, "slapadd");
+    }
+    if !settings.rules.schema_check {
+        eprintln!("slapadd: the running server checks the schema: -s and schema-check=no have no effect");
+    }
+    Ok(())
 }
 
 /// `-w`.
