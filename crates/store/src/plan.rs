@@ -80,7 +80,7 @@ pub struct Plan {
     /// Chains that are followed from candidates, one after the other.
     walked: OnceLock<Arc<Mutex<WalkedChains>>>,
     catalog: Arc<Catalog>,
-    /// The version of the view that it was made for.
+    /// The version in which `chains` were followed.
     version: Option<Version>,
 }
 
@@ -216,7 +216,7 @@ impl View<'_> {
             chains: Vec::new(),
             walked: OnceLock::new(),
             catalog: Arc::clone(self.catalog),
-            version: self.version(),
+            version: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Shared value sets: content that many records repeat is stored once and held in memory.
 //!
-//! `sets` maps a number to the concatenated TLVs. A number is `(256 + position) * 256 + check`: sets have positions
-//! from 0 without gaps, and the check is the last byte of the XXH3 of the content. So a reference to other content is
-//! found. Up to format 4 the number was the position alone, which is below 65,536; those sets keep their numbers.
+//! `sets` maps the number of a set to the concatenated TLVs. Sets have positions from 0 without gaps. A number has the
+//! position and a check: the last byte of the XXH3 of the content. So a reference to other content is found. Up to
+//! format 4 a number was the position alone; those sets keep their numbers.
 //!
 //! Invariant: [`SharedSets`] is an immutable value that has the sets of one commit. An open write transaction has a
 //! value of its own, which is published with the commit or dropped with the transaction. So only a commit gives
@@ -21,22 +21,71 @@ const MAX_SETS: usize = 65_536;
 const MAX_TOTAL: usize = 32 << 20;
 /// A set is shared once its repetitions have cost this many bytes.
 const ADMISSION_COST: u32 = 256;
-/// Bytes that a reference takes in a record.
-const REFERENCE: usize = 4;
+/// Bytes that the usual reference takes in a record behind the number of the attribute.
+const REFERENCE: usize = 3;
 /// Slots of the table that counts repetitions.
 const SLOTS: usize = 1 << 16;
+/// Keys of `sets` below this are positions.
+const FIRST_CHECKED: u64 = 65_536;
 /// Sets that one commit copies at most to add another one.
 const CHUNK: usize = 256;
-/// Numbers below this are positions.
-const UNCHECKED: u64 = 65_536;
-/// Added to a position in a number with a check, so that the number is not below [`UNCHECKED`].
-const FIRST: u64 = UNCHECKED >> CHECK_BITS;
-const CHECK_BITS: u32 = 8;
+
+/// The number of a shared set: its position and the check.
+///
+/// The lowest octet is the check, and the next two are the position. So the octets of a reference in a record are
+/// those of the number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct SetNumber(u32);
+
+impl SetNumber {
+    /// In the place of a check: the number is of format 4 or an older one, and has none.
+    const UNCHECKED: u32 = 1 << 24;
+
+    /// A number with a check, from octets with the lowest one first: the check and two of the position.
+    #[inline]
+    pub(crate) fn from_octets([check, low, high]: [u8; 3]) -> Self {
+        Self(u32::from_le_bytes([check, low, high, 0]))
+    }
+    /// The same. `None`: the number has no check.
+    pub(crate) fn octets(self) -> Option<[u8; 3]> {
+        let [octets @ .., of_format_4] = self.0.to_le_bytes();
+        (of_format_4 == 0).then_some(octets)
+    }
+    /// The number of a set at a position. `None`: the position is too high.
+    fn of(position: usize, tlvs: &[u8]) -> Option<Self> {
+        let [.., check] = hash::value_hash(tlvs).to_be_bytes();
+        let [low, high] = u16::try_from(position).ok()?.to_le_bytes();
+        Some(Self::from_octets([check, low, high]))
+    }
+    /// The position.
+    #[inline]
+    pub(crate) fn position(self) -> usize {
+        usize::try_from((self.0 >> 8) & 0xffff).unwrap_or(usize::MAX)
+    }
+    /// What `sets` has as its key: (256 + position) * 256 + check, or the position alone.
+    pub(crate) fn key(self) -> u64 {
+        match self.octets() {
+            Some(_) => FIRST_CHECKED + u64::from(self.0),
+            None => self.position() as u64,
+        }
+    }
+    /// The number with a key. `None`: there is none.
+    #[inline]
+    pub(crate) fn from_key(key: u64) -> Option<Self> {
+        match key.checked_sub(FIRST_CHECKED) {
+            Some(number) => {
+                let number = u32::try_from(number).ok()?;
+                (number < Self::UNCHECKED).then_some(Self(number))
+            }
+            None => Some(Self(Self::UNCHECKED | u32::try_from(key << 8).ok()?)),
+        }
+    }
+}
 
 /// A set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct SharedSet {
-    number: u64,
+    number: SetNumber,
     tlvs: Arc<[u8]>,
 }
 
@@ -47,28 +96,11 @@ pub(crate) struct SharedSets {
     count: usize,
 }
 
-/// The number of the set at a position.
-fn number_of(position: usize, tlvs: &[u8]) -> u64 {
-    let [.., check] = hash::value_hash(tlvs).to_be_bytes();
-    ((FIRST + position as u64) << CHECK_BITS) | u64::from(check)
-}
-
-/// The position of a set, from its number.
-#[inline]
-pub(crate) fn position_of(number: u64) -> usize {
-    let position = if number < UNCHECKED {
-        number
-    } else {
-        (number >> CHECK_BITS) - FIRST
-    };
-    usize::try_from(position).unwrap_or(usize::MAX)
-}
-
 impl SharedSets {
     /// The TLVs of a set. `None`: there is none with this number.
     #[inline]
-    pub(crate) fn tlvs(&self, number: u64) -> Option<&[u8]> {
-        let set = self.at(position_of(number))?;
+    pub(crate) fn tlvs(&self, number: SetNumber) -> Option<&[u8]> {
+        let set = self.at(number.position())?;
         (set.number == number).then_some(&*set.tlvs)
     }
     /// Number of sets.
@@ -79,7 +111,7 @@ impl SharedSets {
     fn at(&self, position: usize) -> Option<&SharedSet> {
         self.chunks.get(position / CHUNK)?.get(position % CHUNK)
     }
-    fn push(&mut self, number: u64, tlvs: &[u8]) {
+    fn push(&mut self, number: SetNumber, tlvs: &[u8]) {
         let set = SharedSet {
             number,
             tlvs: tlvs.into(),
@@ -97,23 +129,24 @@ impl SharedSets {
     /// The file is damaged, or has other content under a number that is known.
     pub(crate) fn load(&mut self, txn: &RoTxn<'_>, tables: &Tables) -> Result<bool, StoreError> {
         let (known, mut position) = (self.count, self.count.saturating_sub(1));
-        let last = self.at(position).map_or(0, |set| set.number);
+        let last = self.at(position).map_or(0, |set| set.number.key());
         let start = varint::Key::new(last);
         let from = (std::ops::Bound::Included(start.bytes()), std::ops::Bound::Unbounded);
         for row in tables.sets.range(txn, &from)? {
             let (key, row) = row?;
-            let number = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `sets`"))?;
-            let damaged = || StoreError::damaged(&format!("shared value set {number}"));
-            let tlvs = tables.unseal(number, row).ok_or_else(damaged)?;
-            if position_of(number) != position {
+            let key = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `sets`"))?;
+            let damaged = || StoreError::damaged(&format!("shared value set {key}"));
+            let number = SetNumber::from_key(key).ok_or_else(damaged)?;
+            let tlvs = tables.unseal(key, row).ok_or_else(damaged)?;
+            if number.position() != position {
                 return Err(StoreError::damaged("the numbers of `sets` have a gap"));
             }
-            if number >= UNCHECKED && number != number_of(position, tlvs) {
+            if number.octets().is_some() && SetNumber::of(position, tlvs) != Some(number) {
                 return Err(damaged());
             }
             match self.at(position) {
                 Some(set) if set.number == number && *set.tlvs == *tlvs => {}
-                Some(_) => return Err(StoreError::damaged(&format!("shared value set {number} has changed"))),
+                Some(_) => return Err(StoreError::damaged(&format!("shared value set {key} has changed"))),
                 None => self.push(number, tlvs),
             }
             position += 1;
@@ -126,7 +159,7 @@ impl SharedSets {
     /// Writes the sets from a position on.
     pub(crate) fn store(&self, from: usize, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
         for set in (from..self.count).filter_map(|position| self.at(position)) {
-            tables.put_sealed(txn, &tables.sets, set.number, &set.tlvs)?;
+            tables.put_sealed(txn, &tables.sets, set.number.key(), &set.tlvs)?;
         }
         Ok(())
     }
@@ -136,7 +169,7 @@ impl SharedSets {
 #[derive(Default)]
 pub(crate) struct SetWriter {
     /// Numbers of sets by the hash of their content.
-    numbers: FxHashMap<u64, u64>,
+    numbers: FxHashMap<u64, SetNumber>,
     /// Sets of the last commit that are in `numbers`.
     indexed: usize,
     /// Their length.
@@ -186,7 +219,7 @@ pub(crate) struct OpenSets<W: std::ops::DerefMut<Target = SetWriter>> {
     /// Sets that are committed.
     committed: usize,
     /// Hash and number of those that came after them.
-    added: FxHashMap<u64, u64>,
+    added: FxHashMap<u64, SetNumber>,
     added_length: usize,
 }
 
@@ -208,7 +241,7 @@ impl<W: std::ops::DerefMut<Target = SetWriter>> OpenSets<W> {
     }
     /// The number of a shared set with this content. Content that has recurred often enough becomes shared now. `hash`
     /// is [`hash::value_hash`] of the content.
-    pub(crate) fn number(&mut self, tlvs: &[u8], hash: u64) -> Option<u64> {
+    pub(crate) fn number(&mut self, tlvs: &[u8], hash: u64) -> Option<SetNumber> {
         if tlvs.len() <= REFERENCE + 1 {
             return None;
         }
@@ -219,20 +252,19 @@ impl<W: std::ops::DerefMut<Target = SetWriter>> OpenSets<W> {
         if !self.writer.has_recurred(hash, tlvs.len()) || !has_room {
             return None;
         }
-        let sets = Arc::make_mut(&mut self.sets);
-        let number = number_of(sets.count(), tlvs);
-        sets.push(number, tlvs);
+        let number = SetNumber::of(self.sets.count(), tlvs)?;
+        Arc::make_mut(&mut self.sets).push(number, tlvs);
         self.added.insert(hash, number);
         self.added_length += tlvs.len();
         Some(number)
     }
     /// The number of a set that is shared already. Use it for a set that is written again without being a repetition:
     /// its record is rewritten.
-    pub(crate) fn known(&self, tlvs: &[u8], hash: u64) -> Option<u64> {
+    pub(crate) fn known(&self, tlvs: &[u8], hash: u64) -> Option<SetNumber> {
         let number = self.of_hash(hash)?;
         (self.sets.tlvs(number) == Some(tlvs)).then_some(number)
     }
-    fn of_hash(&self, hash: u64) -> Option<u64> {
+    fn of_hash(&self, hash: u64) -> Option<SetNumber> {
         self.writer
             .numbers
             .get(&hash)
@@ -254,11 +286,11 @@ mod tests {
 
     const SET: [u8; 100] = [4; 100];
 
-    fn number(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> Option<u64> {
+    fn number(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> Option<SetNumber> {
         open.number(tlvs, hash::value_hash(tlvs))
     }
 
-    fn until_it_is_shared(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> u64 {
+    fn until_it_is_shared(open: &mut OpenSets<&mut SetWriter>, tlvs: &[u8]) -> SetNumber {
         (0..100).find_map(|_| number(open, tlvs)).unwrap()
     }
 
@@ -270,7 +302,7 @@ mod tests {
         assert_eq!(number(&mut open, &SET), None);
         assert_eq!(number(&mut open, &SET), None);
         let shared = number(&mut open, &SET).unwrap();
-        assert_eq!(position_of(shared), 0);
+        assert_eq!(shared.position(), 0);
         assert_eq!(number(&mut open, &SET), Some(shared));
         assert_eq!(open.sets().tlvs(shared), Some(&SET[..]));
     }
@@ -280,7 +312,7 @@ mod tests {
         let mut writer = SetWriter::default();
         let mut open = OpenSets::new(&mut writer, Arc::default());
         for i in 0..1000u32 {
-            assert_eq!(number(&mut open, b"\x04\x03abc"), None);
+            assert_eq!(number(&mut open, b"\x04\x02ab"), None);
             assert_eq!(number(&mut open, &i.to_be_bytes().repeat(30)), None);
         }
     }
@@ -298,8 +330,18 @@ mod tests {
         let mut open = OpenSets::new(&mut writer, Arc::clone(&committed));
         let other = [5; 100];
         let shared = until_it_is_shared(&mut open, &other);
-        assert_eq!(position_of(shared), 0);
+        assert_eq!(shared.position(), 0);
         assert_eq!(open.sets().tlvs(shared), Some(&other[..]));
+    }
+
+    #[test]
+    fn a_number_comes_back_from_its_key() {
+        for key in [0, 1, 65_535, 65_536, 65_537, 131_071, (256 + 65_535) * 256 + 255] {
+            assert_eq!(SetNumber::from_key(key).unwrap().key(), key);
+        }
+        assert_eq!(SetNumber::from_key(65_536 + 2), Some(SetNumber::from_octets([2, 0, 0])));
+        assert_eq!(SetNumber::from_key((256 + 65_536) * 256), None);
+        assert_eq!(SetNumber::from_key(u64::MAX), None);
     }
 
     #[test]
@@ -307,10 +349,12 @@ mod tests {
         let mut writer = SetWriter::default();
         let mut open = OpenSets::new(&mut writer, Arc::default());
         let shared = until_it_is_shared(&mut open, &SET);
-        let elsewhere = number_of(0, &[5; 100]);
+        let elsewhere = SetNumber::of(0, &[5; 100]).unwrap();
         assert_ne!(shared, elsewhere);
         assert_eq!(open.sets().tlvs(elsewhere), None);
-        assert_eq!(open.sets().tlvs(shared + 256), None);
+        let unchecked = SetNumber::from_key(0).unwrap();
+        assert_eq!(open.sets().tlvs(unchecked), None);
+        assert_eq!(open.sets().tlvs(SetNumber::from_key(shared.key() + 256).unwrap()), None);
     }
 
     #[test]
@@ -325,7 +369,7 @@ mod tests {
             assert!(after.tlvs(shared).is_some());
             before = after;
         }
-        let all: Vec<u64> = (0..1000).map(|position| before.at(position).unwrap().number).collect();
+        let all: Vec<u64> = (0..1000).map(|at| before.at(at).unwrap().number.key()).collect();
         assert!(all.is_sorted());
     }
 }

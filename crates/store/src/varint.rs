@@ -59,16 +59,6 @@ pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
             return Some(value);
         }
     }
-    // References to shared sets are as long as this.
-    if (0xc0..0xe0).contains(&first)
-        && let [second, third, rest @ ..] = rest
-    {
-        let value = (u64::from(first & 0x1f) << 16) | (u64::from(*second) << 8) | u64::from(*third);
-        if value >= 0x4000 {
-            *input = rest;
-            return Some(value);
-        }
-    }
     take_long(first, rest, input)
 }
 

@@ -82,6 +82,7 @@ pub(crate) fn plan(
         planner.fetch(0)?
     };
     let (terms, chains) = (planner.terms, planner.chains);
+    let version = if chains.is_empty() { None } else { view.version() };
     let finish = |indexed, candidate_estimate, source, way| Plan {
         indexed,
         candidate_estimate,
@@ -91,7 +92,7 @@ pub(crate) fn plan(
         chains,
         walked: OnceLock::new(),
         catalog: Arc::clone(view.catalog),
-        version: view.version(),
+        version,
     };
     if scope == Scope::Base {
         return Ok(finish(true, 1, Source::One(base), Way::Base));

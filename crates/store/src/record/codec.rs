@@ -9,10 +9,12 @@
 //!   varint  attribute number
 //!   varint  head = value * 8 + form
 //!   form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
-//!   form 1  shared: value = number of the set in `sets`; nothing follows
+//!   form 1  shared, up to format 5: value = key of the set in `sets`; nothing follows
 //!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence,
 //!           and from format 2 on eight bytes: the sum of the hashes of the values
 //!   form 3  UUID, 4 CSN, 5 time, 6 decimal, 7 hexadecimal: value = number of bytes: one packed value (`packed.rs`)
+//!   form 3  with fewer bytes than a UUID: shared: byte check, then the position of the set in `sets`: one byte, or two
+//!           with the lower one first
 //! 4 bytes   from format 2 on: checksum of all that precedes it, with the entry ID as seed
 //! ```
 
@@ -22,6 +24,7 @@ use super::packed::Packing;
 use crate::{
     EntryId,
     hash::{self, CHECKSUM},
+    sets::SetNumber,
     varint,
 };
 
@@ -48,8 +51,8 @@ const FLAG_SEALED: u8 = 32;
 pub(crate) enum Form<'t> {
     /// TLVs in place.
     Inline(&'t [u8]),
-    /// Number of a shared set.
-    Shared(u64),
+    /// A shared set.
+    Shared(SetNumber),
     /// In `values`.
     External(External),
     /// One packed value.
@@ -181,6 +184,8 @@ const CSN: u64 = 4;
 const TIME: u64 = 5;
 const DECIMAL: u64 = 6;
 const HEX: u64 = 7;
+/// The head of a reference with a position of one byte.
+const SHORT_REFERENCE: u8 = 2 << 3 | 3;
 
 /// Appends a block.
 pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
@@ -196,7 +201,11 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
         Form::Packed(Packing::Time, bytes) => put(TIME, bytes),
         Form::Packed(Packing::Decimal, bytes) => put(DECIMAL, bytes),
         Form::Packed(Packing::Hex, bytes) => put(HEX, bytes),
-        Form::Shared(number) => varint::put(out, (number << 3) | SHARED),
+        Form::Shared(number) => match number.octets() {
+            Some([octets @ .., 0]) => put(UUID, &octets),
+            Some(octets) => put(UUID, &octets),
+            None => varint::put(out, (number.key() << 3) | SHARED),
+        },
         Form::External(external) => {
             let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH + 8);
             varint::put(&mut bytes, external.count);
@@ -216,70 +225,96 @@ struct Head {
     value: u64,
 }
 
-/// Reads a head and moves `input` behind it. `None`: the end, or damaged.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
-fn take_head(input: &mut &[u8]) -> Option<Head> {
-    // Nearly all numbers are small and take one byte.
-    let (attribute, head) = match **input {
-        [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] => {
-            *input = rest;
-            (u16::from(attribute), u64::from(head))
+impl Head {
+    #[inline]
+    fn new(attribute: u16, head: u64) -> Self {
+        Self {
+            attribute,
+            form: head & 7,
+            value: head >> 3,
         }
-        // A reference to a shared set takes three.
-        [attribute @ ..0x80, first @ 0xc0..0xe0, second, third, ref rest @ ..] if first > 0xc0 || second >= 0x40 => {
-            *input = rest;
-            let head = u32::from_be_bytes([0, first & 0x1f, second, third]);
-            (u16::from(attribute), u64::from(head))
-        }
-        _ => (u16::try_from(varint::take(input)?).ok()?, varint::take(input)?),
-    };
-    Some(Head {
-        attribute,
-        form: head & 7,
-        value: head >> 3,
-    })
+    }
 }
 
-/// Takes what follows a head. `None`: damaged.
+/// Reads a head. `None`: the end, or damaged. Input is handed on by value, so that it stays in registers.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
+fn head_of(input: &[u8]) -> Option<(Head, &[u8])> {
+    // Nearly all attribute numbers take one byte, and heads one or two.
+    match *input {
+        [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] => Some((Head::new(attribute.into(), head.into()), rest)),
+        [attribute @ ..0x80, high @ 0x80..0xc0, low, ref rest @ ..] if high > 0x80 || low >= 0x80 => {
+            let head = u16::from_be_bytes([high & 0x3f, low]);
+            Some((Head::new(attribute.into(), head.into()), rest))
+        }
+        _ => long_head_of(input),
+    }
+}
+
+/// Reads a head with a number of several bytes.
+#[inline(never)]
+fn long_head_of(mut input: &[u8]) -> Option<(Head, &[u8])> {
+    let attribute = u16::try_from(varint::take(&mut input)?).ok()?;
+    let head = Head::new(attribute, varint::take(&mut input)?);
+    Some((head, input))
+}
+
+/// Reads what follows a head. `None`: damaged.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the parts of a form stay in registers")]
-fn take_form<'t>(head: Head, input: &mut &'t [u8]) -> Option<Form<'t>> {
+fn form_of(head: Head, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
     if head.form == SHARED {
-        return Some(Form::Shared(head.value));
+        return Some((Form::Shared(SetNumber::from_key(head.value)?), input));
     }
     let (bytes, rest) = input.split_at_checked(usize::try_from(head.value).ok()?)?;
-    *input = rest;
-    Some(match head.form {
+    let form = match head.form {
         INLINE => Form::Inline(bytes),
         EXTERNAL => Form::External(External::read(bytes)?),
-        UUID => Form::Packed(Packing::Uuid, bytes),
+        UUID => match *bytes {
+            [check, position] => Form::Shared(SetNumber::from_octets([check, position, 0])),
+            [check, low, high] => Form::Shared(SetNumber::from_octets([check, low, high])),
+            _ => Form::Packed(Packing::Uuid, bytes),
+        },
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),
         DECIMAL => Form::Packed(Packing::Decimal, bytes),
         _ => Form::Packed(Packing::Hex, bytes),
-    })
+    };
+    Some((form, rest))
 }
 
 /// Reads one block and moves `input` behind it. `None`: the end, or damaged.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the innermost loop of every answer")]
 pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
-    let head = take_head(input)?;
-    Some((head.attribute, take_form(head, input)?))
+    // The usual reference to a shared set: most attributes of most entries.
+    if let [attribute @ ..0x80, SHORT_REFERENCE, check, position, rest @ ..] = *input {
+        *input = rest;
+        let number = SetNumber::from_octets([*check, *position, 0]);
+        return Some((u16::from(*attribute), Form::Shared(number)));
+    }
+    let (head, rest) = head_of(input)?;
+    let (form, rest) = form_of(head, rest)?;
+    *input = rest;
+    Some((head.attribute, form))
 }
 
 /// Reads the next block of a wanted attribute and moves `input` behind it. `None`: there is none, or damage.
 #[inline]
 pub(crate) fn take_wanted<'t>(input: &mut &'t [u8], wanted: impl Fn(u16) -> bool) -> Option<(u16, Form<'t>)> {
+    let mut left = *input;
     loop {
-        let head = take_head(input)?;
+        let (head, rest) = head_of(left)?;
         if wanted(head.attribute) {
-            return Some((head.attribute, take_form(head, input)?));
+            let (form, rest) = form_of(head, rest)?;
+            *input = rest;
+            return Some((head.attribute, form));
         }
-        if head.form != SHARED {
-            *input = input.get(usize::try_from(head.value).ok()?..)?;
-        }
+        left = if head.form == SHARED {
+            rest
+        } else {
+            rest.get(usize::try_from(head.value).ok()?..)?
+        };
     }
 }
 
@@ -344,7 +379,7 @@ mod tests {
             any::<u16>(),
             0u8..8,
             proptest::collection::vec(any::<u8>(), 0..40),
-            0u64..1 << 40,
+            0u64..1 << 24,
         )
     }
 
@@ -356,14 +391,14 @@ mod tests {
     fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
         match kind {
             0 => Form::Inline(bytes),
-            1 => Form::Shared(number),
+            1 => Form::Shared(SetNumber::from_key(number).unwrap()),
             2 => Form::External(External {
                 count: number,
                 total: number * 3,
                 next: number + 1,
                 digest: number.is_multiple_of(2).then_some(number),
             }),
-            3 => Form::Packed(Packing::Uuid, bytes),
+            3 => Form::Packed(Packing::Uuid, &[9; 16]),
             4 => Form::Packed(Packing::Csn, bytes),
             5 => Form::Packed(Packing::Time, bytes),
             6 => Form::Packed(Packing::Decimal, bytes),
@@ -411,6 +446,31 @@ mod tests {
             let _ = take_header(&mut rest);
             while take_block(&mut rest).is_some() {}
             let _ = values(&bytes).count();
+        }
+    }
+
+    #[test]
+    fn references_of_older_formats_are_read() {
+        let of_format_5 = (256 + 70) * 256 + 9;
+        for key in [0, 15, 16, 65_535, of_format_5] {
+            let mut bytes = vec![1];
+            varint::put(&mut bytes, key << 3 | SHARED);
+            bytes.push(2);
+            let mut rest = bytes.as_slice();
+            let number = SetNumber::from_key(key).unwrap();
+            assert_eq!(take_block(&mut rest), Some((1, Form::Shared(number))));
+            assert_eq!(take_wanted(&mut &bytes[..], |_| true), Some((1, Form::Shared(number))));
+            assert_eq!(rest, [2]);
+        }
+    }
+
+    #[test]
+    fn a_reference_takes_three_bytes_and_beyond_256_sets_four() {
+        for (position, length) in [(0, 3), (255, 3), (256, 4), (65_535, 4)] {
+            let (number, mut out) = (SetNumber::from_key((256 + position) << 8 | 7).unwrap(), Vec::new());
+            put_block(1, Form::Shared(number), &mut out);
+            assert_eq!(out.len(), 1 + length);
+            assert_eq!(take_wanted(&mut &out[..], |_| true), Some((1, Form::Shared(number))));
         }
     }
 

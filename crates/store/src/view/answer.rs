@@ -14,7 +14,7 @@ use crate::{
         codec::{self, Form},
         packed::{self, Packing},
     },
-    sets::position_of,
+    sets::SetNumber,
 };
 
 /// Kinds of attributes that an answer includes as a group (RFC 4511 §4.5.1.8, RFC 3673).
@@ -29,10 +29,10 @@ pub struct Kinds {
 /// Shared sets as whole attributes, ready to be copied: those that one thread has already sent. For one database.
 #[derive(Debug, Default)]
 pub struct AnswerCache {
-    /// By the number of the set, for the attribute that was first sent with it.
+    /// By the position of the set, for the attribute that was first sent with it.
     places: Vec<Place>,
     /// Further attributes with the same set, by number of set and attribute.
-    others: FxHashMap<(u64, u16), Place>,
+    others: FxHashMap<(SetNumber, u16), Place>,
     bytes: Vec<u8>,
 }
 
@@ -40,47 +40,41 @@ pub struct AnswerCache {
 const VALUES_PER_STEP: u64 = 2;
 
 /// Where an attribute lies in [`AnswerCache::bytes`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The place, and in the top octet the check of the set's number.
-    at: u32,
+    set: SetNumber,
+    attribute: u16,
     /// 0: not there.
     length: u16,
-    attribute: u16,
-}
-
-/// Bits of a place: more than [`AnswerCache::LIMIT`] needs.
-const PLACE_BITS: u32 = 24;
-const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
-
-/// The last octet of a set's number.
-#[inline]
-fn check_of(set: u64) -> u32 {
-    let [.., check] = set.to_be_bytes();
-    u32::from(check)
+    at: u32,
 }
 
 impl AnswerCache {
     /// Bytes of attributes that are kept.
     const LIMIT: usize = 1 << 20;
 
-    #[inline]
-    fn find(&self, set: u64, attribute: u16) -> Option<&[u8]> {
-        let first = self.places.get(position_of(set))?;
-        let place = if first.attribute == attribute && first.at >> PLACE_BITS == check_of(set) {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
+    fn find(&self, set: SetNumber, attribute: u16) -> Option<&[u8]> {
+        let first = self.places.get(set.position())?;
+        let place = if first.set == set && first.attribute == attribute {
             first
         } else {
             self.others.get(&(set, attribute))?
         };
-        let at = usize::try_from(place.at & PLACE_MASK).ok()?;
-        self.bytes
-            .get(at..at + usize::from(place.length))
-            .filter(|made| !made.is_empty())
+        let at = usize::try_from(place.at).ok()?;
+        self.bytes.get(at..at + usize::from(place.length))
     }
 
     /// Appends an attribute with a shared set to `out`, and keeps it for the next time.
     #[cold]
-    fn make(&mut self, record: &Record<'_>, set: u64, attribute: u16, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn make(
+        &mut self,
+        record: &Record<'_>,
+        set: SetNumber,
+        attribute: u16,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
         let name = record.view.catalog.answer_name(attribute);
         let tlvs = record.view.sets.tlvs(set);
         let (Some(name), Some(tlvs)) = (name, tlvs) else {
@@ -92,19 +86,25 @@ impl AnswerCache {
         Ok(())
     }
 
-    fn keep(&mut self, set: u64, attribute: u16, made: &[u8]) {
+    fn keep(&mut self, set: SetNumber, attribute: u16, made: &[u8]) {
         let (Ok(at), Ok(length)) = (u32::try_from(self.bytes.len()), u16::try_from(made.len())) else {
             return;
         };
-        let (number, at) = (position_of(set), at | check_of(set) << PLACE_BITS);
         if self.bytes.len() + made.len() > Self::LIMIT {
             return;
         }
-        if self.places.len() <= number {
-            self.places.resize(number + 1, Place::default());
+        let place = Place {
+            set,
+            attribute,
+            length,
+            at,
+        };
+        let position = set.position();
+        if self.places.len() <= position {
+            // The others keep this set, which is at none of their positions.
+            self.places.resize(position + 1, Place { length: 0, ..place });
         }
-        let place = Place { at, length, attribute };
-        match self.places.get_mut(number) {
+        match self.places.get_mut(position) {
             Some(first) if first.length == 0 => *first = place,
             _ => drop(self.others.insert((set, attribute), place)),
         }

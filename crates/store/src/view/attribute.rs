@@ -51,7 +51,7 @@ impl<'t> RecordAttribute<'t> {
     /// Identifies the description and values of a set that other entries share: equal for equal ones, forever.
     pub fn shared_set(&self) -> Option<(u16, u64)> {
         match self.form {
-            Form::Shared(set) => Some((self.number, set)),
+            Form::Shared(set) => Some((self.number, set.key())),
             Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
         }
     }
