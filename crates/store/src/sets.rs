@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use heed::{RoTxn, RwTxn};
-use rustc_hash::FxHashMap;
+use ironbark_model::number_map::NumberMap;
 
 use crate::{StoreError, hash, tables::Tables, varint};
 
@@ -135,8 +135,9 @@ impl SharedSets {
 /// The writer's memory: which sets are shared, and which content recurs.
 #[derive(Default)]
 pub(crate) struct SetWriter {
-    /// Numbers of sets by the hash of their content.
-    numbers: FxHashMap<u64, u64>,
+    /// Numbers of sets by the hash of their content. Clients choose content, but cannot watch single look-ups: a write
+    /// has many, and a commit.
+    numbers: NumberMap<u64>,
     /// Sets of the last commit that are in `numbers`.
     indexed: usize,
     /// Their length.
@@ -186,7 +187,7 @@ pub(crate) struct OpenSets<W: std::ops::DerefMut<Target = SetWriter>> {
     /// Sets that are committed.
     committed: usize,
     /// Hash and number of those that came after them.
-    added: FxHashMap<u64, u64>,
+    added: NumberMap<u64>,
     added_length: usize,
 }
 
@@ -198,7 +199,7 @@ impl<W: std::ops::DerefMut<Target = SetWriter>> OpenSets<W> {
             writer,
             committed: sets.count(),
             sets,
-            added: FxHashMap::default(),
+            added: NumberMap::default(),
             added_length: 0,
         }
     }

@@ -10,8 +10,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use ironbark_model::number_map::NumberMap;
 use ironbark_store::{ChangeRecord, StoreError, View};
-use rustc_hash::FxHashMap;
 
 /// Octets of the records that are kept for other readers.
 const KEPT_OCTETS: usize = 8 << 20;
@@ -26,7 +26,7 @@ pub(crate) struct Feed {
     /// How often all readers were woken for another reason than a change.
     calls: AtomicU64,
     readers: AtomicU64,
-    waiting: Mutex<FxHashMap<u64, Waker>>,
+    waiting: Mutex<NumberMap<Waker>>,
     kept: Mutex<Kept>,
 }
 

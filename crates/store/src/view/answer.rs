@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use ironbark_ber::{Writer, length_length, tags};
-use ironbark_model::AttributeDescription;
-use rustc_hash::FxHashMap;
+use ironbark_model::{AttributeDescription, number_map::NumberMap};
 
 use super::{Record, append::append};
 use crate::{
@@ -31,8 +30,8 @@ pub struct Kinds {
 pub struct AnswerCache {
     /// By the number of the set, for the attribute that was first sent with it.
     places: Vec<Place>,
-    /// Further attributes with the same set, by number of set and attribute.
-    others: FxHashMap<(u64, u16), Place>,
+    /// Further attributes with the same set, by [`together`].
+    others: NumberMap<Place>,
     bytes: Vec<u8>,
 }
 
@@ -60,6 +59,12 @@ fn check_of(set: u64) -> u32 {
     u32::from(check)
 }
 
+/// A set and an attribute in one number. The number of a set has at most 25 bits.
+#[inline]
+fn together(set: u64, attribute: u16) -> u64 {
+    set << 16 | u64::from(attribute)
+}
+
 impl AnswerCache {
     /// Bytes of attributes that are kept.
     const LIMIT: usize = 1 << 20;
@@ -70,7 +75,7 @@ impl AnswerCache {
         let place = if first.attribute == attribute && first.at >> PLACE_BITS == check_of(set) {
             first
         } else {
-            self.others.get(&(set, attribute))?
+            self.others.get(&together(set, attribute))?
         };
         let at = usize::try_from(place.at & PLACE_MASK).ok()?;
         self.bytes
@@ -106,7 +111,7 @@ impl AnswerCache {
         let place = Place { at, length, attribute };
         match self.places.get_mut(number) {
             Some(first) if first.length == 0 => *first = place,
-            _ => drop(self.others.insert((set, attribute), place)),
+            _ => drop(self.others.insert(together(set, attribute), place)),
         }
         self.bytes.extend_from_slice(made);
     }
