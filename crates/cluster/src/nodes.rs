@@ -143,15 +143,16 @@ impl Hall {
             stays
         });
         let shown = Arc::clone(&self.shown);
-        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.retain(|suffix, _| self.running.contains_key(suffix));
+        let shown = || shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown().retain(|suffix, _| self.running.contains_key(suffix));
         for (suffix, member) in wanted {
             if self.running.contains_key(suffix) {
                 continue;
             }
+            // This reads the database: cn=Monitor does not wait for it.
             match self.begin(suffix, member) {
                 Ok((known, task)) => {
-                    shown.insert(suffix.clone(), known);
+                    shown().insert(suffix.clone(), known);
                     let running = (Arc::clone(&member.config), member.seat.clone(), task);
                     self.running.insert(suffix.clone(), running);
                 }

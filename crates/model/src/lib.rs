@@ -1,7 +1,8 @@
 //! The information model of a directory (RFC 4512): schema, syntaxes, matching rules, names, filters, entries, result
 //! codes.
 //!
-//! Invariants: no I/O, no clock, no randomness; nothing here knows how entries are stored or how messages are framed.
+//! Invariants: no I/O, no clock, no randomness but the keys of hash tables; nothing here knows how entries are stored
+//! or how messages are framed.
 
 pub mod attribute_description;
 pub mod attribute_options;
@@ -12,6 +13,7 @@ pub mod filter;
 pub mod fuzz;
 pub mod ldap_url;
 pub mod matching;
+pub mod number_map;
 pub mod posix_regex;
 pub mod result_code;
 pub mod schema;

@@ -3,13 +3,14 @@
 //! A request that cannot be carried out is refused later, so its result does not matter here. Nor does the result
 //! matter if the budget is exhausted: the request is refused then.
 
+use std::collections::HashSet;
+
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Execution, Renaming},
 };
 use ironbark_model::{AttributeDescription, Budget, Entry, Schema, budget::cost_of};
 use ironbark_store::EntryId;
-use rustc_hash::FxHashSet;
 
 /// Which attributes are wanted.
 pub(crate) type Wanted<'w> = &'w dyn Fn(&AttributeDescription) -> bool;
@@ -37,7 +38,7 @@ pub(crate) fn modified(
                 values.extend_from_slice(&modification.values);
             }
             ModificationKind::Delete if !modification.values.is_empty() => {
-                let gone: FxHashSet<&[u8]> = modification.normalized.iter().map(Vec::as_slice).collect();
+                let gone: HashSet<&[u8]> = modification.normalized.iter().map(Vec::as_slice).collect();
                 values.retain(|value| {
                     is_affordable = is_affordable && work.spend(cost_of(value));
                     is_affordable && !gone.contains(normal_form(schema, name, value).as_slice())

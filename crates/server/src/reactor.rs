@@ -11,8 +11,8 @@ use std::{
 };
 
 use ironbark_directory::{BindFailures, Peer, Service, Statistics, Worker};
+use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::{Claimant, Clock, spawn_named};
-use rustc_hash::FxHashMap;
 use socket2::{Socket as AnySocket, TcpKeepalive};
 use tokio::{
     net::{TcpStream, UnixStream},
@@ -90,7 +90,7 @@ pub(crate) struct Reactor {
     work: RefCell<Work>,
     round: Round,
     limits: Cell<Limits>,
-    connections: RefCell<FxHashMap<u64, Rc<Handle>>>,
+    connections: RefCell<NumberMap<Rc<Handle>>>,
     /// Signals that the last connection has gone.
     is_empty: Notify,
     counters: Arc<Counters>,
@@ -410,10 +410,13 @@ impl Reactor {
 
     fn shed(&self, excess: usize) {
         let connections = self.connections.borrow();
-        let mut holding: Vec<_> = connections.values().filter(|handle| handle.held.get() != 0).collect();
-        holding.sort_unstable_by_key(|handle| handle.stalled_since());
+        let mut holding: Vec<_> = connections
+            .iter()
+            .filter(|(_, handle)| handle.held.get() != 0)
+            .collect();
+        holding.sort_unstable_by_key(|(number, handle)| (handle.stalled_since(), **number));
         let mut freed = 0;
-        for handle in holding {
+        for (_, handle) in holding {
             if freed >= excess {
                 break;
             }

@@ -1,6 +1,7 @@
 //! The addresses that connections come from, and how many connections each has open (`connection-limit`).
 
 use std::{
+    collections::HashMap,
     net::IpAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -9,12 +10,11 @@ use std::{
 };
 
 use ironbark_directory::SourceAddress;
-use rustc_hash::FxHashMap;
 
 /// Open connections by address: never more entries than there are connections.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    open: Mutex<FxHashMap<SourceAddress, u32>>,
+    open: Mutex<HashMap<SourceAddress, u32>>,
     /// Connections that were closed because their address had too many.
     refused: AtomicU64,
     /// Connections that were closed because of a bad or missing proxy header.

@@ -12,11 +12,14 @@ mod prepare;
 mod runs;
 mod target;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use heed::PutFlags;
-use ironbark_model::{Dn, Entry, Schema};
-use rustc_hash::FxHashMap;
+use ironbark_model::{Dn, Entry, Schema, number_map::NumberMap};
 
 pub use prepare::{PreparedEntry, Preparer, Preparers, Unprepared};
 
@@ -28,7 +31,7 @@ use runs::{Merge, Placed, RunReader, write_run};
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
     external::{Row, SetKey},
-    hash, names,
+    names,
     record::{
         codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
@@ -51,8 +54,10 @@ pub struct BulkBuilder {
     preparer: Option<Preparer>,
     /// The shared sets of the build. They are written at its end.
     sets: OpenSets<Box<SetWriter>>,
-    ids: FxHashMap<u64, (u32, EntryId)>,
-    missing: FxHashMap<EntryId, String>,
+    /// By [`NameHashes`].
+    ids: NumberMap<(u32, EntryId)>,
+    hashes: NameHashes,
+    missing: NumberMap<String>,
     next: EntryId,
     referrals: u64,
     batch: Batch,
@@ -62,6 +67,19 @@ pub struct BulkBuilder {
     /// For each preparer, the entry IDs of its entries, by ordinal.
     placed: Vec<Vec<u32>>,
     name: names::Key,
+}
+
+/// Two hashes with keys of their own: 64 bits of one and 32 of the other stand for a normalized name. Nobody knows the
+/// keys, so nobody can choose names that are taken for each other.
+#[derive(Default)]
+struct NameHashes([RandomState; 2]);
+
+impl NameHashes {
+    fn of(&self, normalized: &[u8]) -> (u64, u32) {
+        let [hash, check] = self.0.each_ref().map(|keys| keys.hash_one(normalized));
+        let [a, b, c, d, ..] = check.to_be_bytes();
+        (hash, u32::from_be_bytes([a, b, c, d]))
+    }
 }
 
 /// Rows that wait to be appended.
@@ -96,8 +114,9 @@ impl BulkBuilder {
             preparers,
             preparer: None,
             sets: OpenSets::new(Box::default(), Arc::default()),
-            ids: FxHashMap::default(),
-            missing: FxHashMap::default(),
+            ids: NumberMap::default(),
+            hashes: NameHashes::default(),
+            missing: NumberMap::default(),
             next: 1,
             referrals: 0,
             batch: Batch::default(),
@@ -190,7 +209,9 @@ impl BulkBuilder {
     /// # Errors
     /// The disk is full. Nothing is left behind.
     pub fn finish_with_places(mut self) -> Result<(), StoreError> {
-        for (id, text) in std::mem::take(&mut self.missing) {
+        let mut missing: Vec<_> = std::mem::take(&mut self.missing).into_iter().collect();
+        missing.sort_unstable();
+        for (id, text) in missing {
             let schema = self.database()?.schema();
             let dn = Dn::parse(&schema, text.as_bytes())
                 .map_err(|_| StoreError::Inapplicable(format!("{text}: not a name in this schema")))?;
@@ -256,9 +277,9 @@ impl BulkBuilder {
             .as_ref()
             .map_or(&[], |database| &database.ground.options.suffixes)
     }
-    /// The ID of a normalized DN, found by a 64-bit hash and 32 bits of another.
+    /// The ID of a normalized DN.
     fn find(&self, normalized: &[u8]) -> Option<EntryId> {
-        let (hash, check) = name_hash(normalized);
+        let (hash, check) = self.hashes.of(normalized);
         self.ids
             .get(&hash)
             .filter(|found| found.0 == check)
@@ -287,7 +308,7 @@ impl BulkBuilder {
     }
     /// Gives out an ID for a name that is not known yet.
     fn new_name(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
-        let (hash, check) = name_hash(dn.normalized());
+        let (hash, check) = self.hashes.of(dn.normalized());
         if self.ids.contains_key(&hash) {
             return Err(StoreError::Inapplicable(format!(
                 "{}: its name's hash is taken; add it online",
@@ -451,16 +472,25 @@ fn parent_of(dn: &Dn) -> &[u8] {
     dn.normalized().get(leaf + 1..).unwrap_or_default()
 }
 
-fn name_hash(normalized: &[u8]) -> (u64, u32) {
-    let hash = xxhash_rust::xxh3::xxh3_128(normalized);
-    let [a, b, c, d, ..] = hash.to_be_bytes();
-    (hash::value_hash(normalized), u32::from_be_bytes([a, b, c, d]))
-}
-
 impl Drop for BulkBuilder {
     fn drop(&mut self) {
         // The environment closes before its directory goes.
         self.database = None;
         self.target.remove_temporary();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_build_hashes_names_by_keys_of_its_own() {
+        let (one, other) = (NameHashes::default(), NameHashes::default());
+        let name = b"cn=a,dc=example,dc=com";
+        assert_eq!(one.of(name), one.of(name));
+        let ((hash, check), (other_hash, other_check)) = (one.of(name), other.of(name));
+        assert!(hash != other_hash || check != other_check);
+        assert_ne!(hash.to_be_bytes()[..4], check.to_be_bytes());
     }
 }

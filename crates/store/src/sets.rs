@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use heed::{RoTxn, RwTxn};
-use rustc_hash::FxHashMap;
+use ironbark_model::number_map::NumberMap;
 
 use crate::{StoreError, hash, tables::Tables, varint};
 
@@ -34,7 +34,7 @@ const CHUNK: usize = 256;
 ///
 /// The lowest octet is the check, and the next two are the position. So the octets of a reference in a record are
 /// those of the number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SetNumber(u32);
 
 impl SetNumber {
@@ -56,6 +56,11 @@ impl SetNumber {
         let [.., check] = hash::value_hash(tlvs).to_be_bytes();
         let [low, high] = u16::try_from(position).ok()?.to_le_bytes();
         Some(Self::from_octets([check, low, high]))
+    }
+    /// Another number for each set.
+    #[inline]
+    pub(crate) fn bits(self) -> u32 {
+        self.0
     }
     /// The position.
     #[inline]
@@ -168,8 +173,9 @@ impl SharedSets {
 /// The writer's memory: which sets are shared, and which content recurs.
 #[derive(Default)]
 pub(crate) struct SetWriter {
-    /// Numbers of sets by the hash of their content.
-    numbers: FxHashMap<u64, SetNumber>,
+    /// Numbers of sets by the hash of their content. Clients choose content, but cannot watch single look-ups: a write
+    /// has many, and a commit.
+    numbers: NumberMap<SetNumber>,
     /// Sets of the last commit that are in `numbers`.
     indexed: usize,
     /// Their length.
@@ -219,7 +225,7 @@ pub(crate) struct OpenSets<W: std::ops::DerefMut<Target = SetWriter>> {
     /// Sets that are committed.
     committed: usize,
     /// Hash and number of those that came after them.
-    added: FxHashMap<u64, SetNumber>,
+    added: NumberMap<SetNumber>,
     added_length: usize,
 }
 
@@ -231,7 +237,7 @@ impl<W: std::ops::DerefMut<Target = SetWriter>> OpenSets<W> {
             writer,
             committed: sets.count(),
             sets,
-            added: FxHashMap::default(),
+            added: NumberMap::default(),
             added_length: 0,
         }
     }

@@ -9,7 +9,10 @@ mod name;
 mod source;
 mod unique;
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, LazyLock},
+};
 
 use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
@@ -18,7 +21,6 @@ use crate::{
     DerivedAttributes, EntryId, Scope, StoreError, Version,
     catalog::Catalog,
     ground::Ground,
-    hash,
     numbering::Numbering,
     record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
     sets::SharedSets,
@@ -153,9 +155,11 @@ impl<'t> View<'t> {
     pub(crate) fn record_bytes(&self, id: EntryId) -> Result<Option<&'t [u8]>, StoreError> {
         Ok(self.tables().entries.get(self.txn, varint::Key::new(id).bytes())?)
     }
-    /// A hash of everything that an entry holds, and of its own name: another one after each change.
+    /// A hash of everything that an entry holds, and of its own name: another one after each change. Only this process
+    /// has its key, so nobody can choose entries that have the same.
     pub fn fingerprint(&self, id: EntryId) -> Result<Option<u64>, StoreError> {
-        Ok(self.record_bytes(id)?.map(hash::value_hash))
+        static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        Ok(self.record_bytes(id)?.map(|bytes| KEY.hash_one(bytes)))
     }
     /// Parent of an entry, from the first bytes of its record.
     pub fn parent(&self, id: EntryId) -> Result<Option<EntryId>, StoreError> {

@@ -38,6 +38,9 @@ const STORE: &[&str] = &["crates/store/"];
 const NETWORK_REASON: &str =
     "sockets belong to server, backends, client, load and copies of clusters (plain addresses are in core::net)";
 const CLOCK_REASON: &str = "time comes from runtime::Clock";
+const KEYED: &[&str] = &["crates/model/src/number_map.rs", "crates/model/tests/"];
+const KEYED_REASON: &str = "clients choose keys that collide under a hash without a key: use HashMap and HashSet of std, or \
+     NumberMap for numbers of ours";
 const UNFINISHED: &str = "unfinished code does not go in";
 
 const BANS: &[Ban] = &[
@@ -76,6 +79,16 @@ const BANS: &[Ban] = &[
         tests_may: true,
         reason: "entries are written for clients in one place, which takes a VisibleEntry",
     },
+    unkeyed("rustc_hash"),
+    unkeyed("fxhash"),
+    unkeyed("fnv"),
+    unkeyed("hashbrown"),
+    unkeyed("DefaultHasher"),
+    unkeyed("BuildHasherDefault"),
+    unkeyed("NumberHash"),
+    unkeyed("NumberHasher"),
+    unkeyed("Hasher for"),
+    unkeyed("BuildHasher for"),
     Ban {
         rule: "network",
         pattern: "std::net",
@@ -148,6 +161,16 @@ const BANS: &[Ban] = &[
     },
 ];
 
+const fn unkeyed(pattern: &'static str) -> Ban {
+    Ban {
+        rule: "unkeyed-hash",
+        pattern,
+        allowed: KEYED,
+        tests_may: false,
+        reason: KEYED_REASON,
+    }
+}
+
 const LMDB_REASON: &str = "only store knows LMDB";
 
 /// Uses of [`BANS`] outside their places, in code and in manifests.
@@ -195,8 +218,9 @@ fn is_allowed(ban: &Ban, path: &str) -> bool {
 /// The lines on which the pattern's tokens follow each other.
 fn find(tokens: &[Token], pattern: &str) -> Vec<usize> {
     let wanted = pattern_tokens(pattern);
-    // A single name is a crate: only `name::` and `use name` refer to it; a variable with that name does not.
-    let is_crate = wanted.len() == 1 && pattern != "unsafe";
+    // A single name in lower case is a crate: only `name::` and `use name` refer to it; a variable with that name does
+    // not.
+    let is_crate = wanted.len() == 1 && pattern != "unsafe" && pattern.starts_with(char::is_lowercase);
     let mut lines = Vec::new();
     for (start, window) in tokens.windows(wanted.len()).enumerate() {
         if !window.iter().zip(&wanted).all(|(token, wanted)| token.text == *wanted) {
@@ -223,6 +247,7 @@ fn pattern_tokens(pattern: &str) -> Vec<String> {
         let is_word = character.is_alphanumeric() || character == '_';
         match tokens.last_mut() {
             Some(last) if is_word && goes_on => last.push(character),
+            _ if character == ' ' => {}
             _ => tokens.push(character.to_string()),
         }
         goes_on = is_word;
@@ -296,6 +321,15 @@ mod tests {
             ("use heed::Env;", "lmdb"),
             ("fn f() { heed::types::Bytes; }", "lmdb"),
             ("fn f() { unsafe { g() } }", "unsafe"),
+            ("use rustc_hash::FxHashMap;", "unkeyed-hash"),
+            (
+                "type A = HashMap<u8, u8, hashbrown::DefaultHashBuilder>;",
+                "unkeyed-hash",
+            ),
+            ("fn f() { DefaultHasher::new(); }", "unkeyed-hash"),
+            ("type A = HashMap<String, u8, BuildHasherDefault<B>>;", "unkeyed-hash"),
+            ("type A = HashMap<String, u8, NumberHash>;", "unkeyed-hash"),
+            ("impl std::hash::Hasher for A {}", "unkeyed-hash"),
             ("fn f() { todo!() }", "unfinished"),
             ("fn f() { assert!(unimplemented!()) }", "unfinished"),
             ("fn f() { dbg!(x); }", "unfinished"),
@@ -315,6 +349,8 @@ mod tests {
             "fn f(heed: u8) -> u8 { heed }",
             "fn now() { clock.now(); Clock::now(); }",
             "mod unsafe_list {}",
+            "impl Hash for A { fn hash<H: Hasher>(&self, state: &mut H) {} }",
+            "use ironbark_model::number_map::NumberMap;",
         ] {
             assert_eq!(rules(code), Vec::<String>::new(), "{code}");
         }

@@ -9,6 +9,7 @@ mod exceptions;
 mod floors;
 mod imports;
 mod invariants;
+mod locks;
 mod module_docs;
 mod paths;
 mod report;
@@ -35,6 +36,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     width::check(tree, &mut findings);
     paths::check(tree, &mut findings);
     invariants::check(tree, &sources, &mut findings);
+    locks::check(tree, &sources, &mut findings);
     exceptions::apply(tree, &mut findings);
     Report::new(findings)
 }

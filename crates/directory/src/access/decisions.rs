@@ -3,6 +3,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    collections::HashMap,
     rc::Rc,
     sync::{
         Arc,
@@ -11,9 +12,8 @@ use std::{
 };
 
 use ironbark_config::access::Privileges;
-use ironbark_model::Dn;
+use ironbark_model::{Dn, number_map::NumberMap};
 use ironbark_store::{Database, EntryId, HeldSnapshot, Location, StoreError, Version, View};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{
@@ -37,7 +37,7 @@ pub(crate) struct SubjectDecisions {
     /// Tells these decisions from all others that this process has made.
     serial: u64,
     /// Entries by the answers to the questions.
-    kinds: RefCell<FxHashMap<u64, Rc<EntryDecisions>>>,
+    kinds: RefCell<NumberMap<Rc<EntryDecisions>>>,
     types: usize,
     /// The state of the database in which rules have looked up groups and sets; `None`: they look up none.
     version: Option<Version>,
@@ -253,7 +253,7 @@ struct Key {
 pub(crate) struct DecisionCache {
     /// The configuration under which all decisions were made.
     configuration: Option<Arc<Configuration>>,
-    known: FxHashMap<Key, Rc<SubjectDecisions>>,
+    known: HashMap<Key, Rc<SubjectDecisions>>,
     last: Option<Last>,
     /// The snapshots of databases that rules look up in while another one is asked about.
     others: Rc<Snapshots>,

@@ -3,10 +3,9 @@
 //! A check remembers results for its entry and its subject. A subject's decisions remember results that do not depend
 //! on the entry, until the next commit. Results found after the steps had run out are not remembered.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 use ironbark_model::AttributeDescription;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::rules::access::SetNumber;
@@ -42,7 +41,7 @@ pub(super) struct Followed {
 }
 
 /// The values of an entry with this name; `None`: there is no such entry.
-type ByName = FxHashMap<Box<[u8]>, Option<Values>>;
+type ByName = HashMap<Box<[u8]>, Option<Values>>;
 
 pub(super) type Values = Rc<[Vec<u8>]>;
 

@@ -1,10 +1,9 @@
 //! The attributes that follow from the tree, in entries that are not stored: `entryDN` (RFC 5020), `subschemaSubentry`
 //! and `hasSubordinates`.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ironbark_model::{Attribute, AttributeDescription, Entry};
-use rustc_hash::FxHashSet;
 
 use crate::Configuration;
 
@@ -48,7 +47,7 @@ pub(crate) fn complete_received(configuration: &Configuration, entry: &mut Entry
 /// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Superiors
 /// come before their subordinates.
 pub fn complete_entries(configuration: &Configuration, mut entries: Vec<Entry>) -> Arc<[Entry]> {
-    let superiors: FxHashSet<Vec<u8>> = entries
+    let superiors: HashSet<Vec<u8>> = entries
         .iter()
         .filter_map(|entry| Some(entry.dn.parent()?.normalized().to_vec()))
         .collect();

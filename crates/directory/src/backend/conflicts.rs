@@ -4,13 +4,12 @@
 //! Only names, UUIDs and CSNs are kept. Nothing is paid for a message without a conflict.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ironbark_runtime::WallTime;
 use ironbark_store::Csn;
-use rustc_hash::FxHashMap;
 
 use super::{directory::Directory, naming_context::NamingContext};
 use crate::place::uuid_text;
@@ -141,10 +140,10 @@ impl DatabaseConflicts {
 
 /// The conflicts of all databases, by their first suffixes.
 #[derive(Default)]
-pub(crate) struct Conflicts(Mutex<FxHashMap<Box<str>, DatabaseConflicts>>);
+pub(crate) struct Conflicts(Mutex<HashMap<Box<str>, DatabaseConflicts>>);
 
 impl Conflicts {
-    fn locked(&self) -> MutexGuard<'_, FxHashMap<Box<str>, DatabaseConflicts>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<Box<str>, DatabaseConflicts>> {
         // What a panic may leave behind is at most a count without its conflict.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

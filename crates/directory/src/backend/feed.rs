@@ -10,8 +10,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use ironbark_model::number_map::NumberMap;
 use ironbark_store::{ChangeRecord, StoreError, View};
-use rustc_hash::FxHashMap;
 
 /// Octets of the records that are kept for other readers.
 const KEPT_OCTETS: usize = 8 << 20;
@@ -26,7 +26,7 @@ pub(crate) struct Feed {
     /// How often all readers were woken for another reason than a change.
     calls: AtomicU64,
     readers: AtomicU64,
-    waiting: Mutex<FxHashMap<u64, Waker>>,
+    waiting: Mutex<NumberMap<Waker>>,
     kept: Mutex<Kept>,
 }
 
@@ -105,26 +105,24 @@ impl Reader {
     /// The storage failed; a row is damaged.
     pub(crate) fn changes(&self, view: View<'_>, first: u64) -> Result<Vec<Arc<ChangeRecord>>, StoreError> {
         let last = view.log_state()?.last;
+        self.kept_or_read((first, last), || read(view, first))
+    }
+
+    /// The same, where `read` reads the log. Nobody waits for that: another reader may read at the same time.
+    fn kept_or_read(
+        &self,
+        (first, last): (u64, u64),
+        read: impl FnOnce() -> Result<Vec<Arc<ChangeRecord>>, StoreError>,
+    ) -> Result<Vec<Arc<ChangeRecord>>, StoreError> {
         if first > last {
             return Ok(Vec::new());
         }
-        let mut kept = lock(&self.feed.kept);
-        if let Some(found) = kept.from(first, last) {
+        let found = lock(&self.feed.kept).from(first, last);
+        if let Some(found) = found {
             return Ok(found);
         }
-        let end = kept.records.back().map(|record| record.position.sequence);
-        if end.is_some_and(|end| first <= end) {
-            // A reader that is far behind reads for itself.
-            drop(kept);
-            return read(view, first);
-        }
-        let records = read(view, first)?;
-        if end != Some(first - 1) {
-            *kept = Kept::default();
-        }
-        for record in &records {
-            kept.push(record);
-        }
+        let records = read()?;
+        lock(&self.feed.kept).take_in(first, &records);
         Ok(records)
     }
 }
@@ -144,6 +142,20 @@ impl Kept {
         let found = found.filter(|record| record.position.sequence <= last);
         let found: Vec<_> = found.cloned().collect();
         (!found.is_empty()).then_some(found)
+    }
+
+    /// Keeps records that were read from number `first` on, unless a reader that is further has been here.
+    fn take_in(&mut self, first: u64, records: &[Arc<ChangeRecord>]) {
+        let end = self.records.back().map(|record| record.position.sequence);
+        if end.is_some_and(|end| first <= end) {
+            return;
+        }
+        if end != Some(first - 1) {
+            *self = Self::default();
+        }
+        for record in records {
+            self.push(record);
+        }
     }
 
     fn push(&mut self, record: &Arc<ChangeRecord>) {
@@ -174,4 +186,20 @@ fn read(view: View<'_>, first: u64) -> Result<Vec<Arc<ChangeRecord>>, StoreError
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What a panic may leave behind is at most a waker or a record less.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_the_log_is_read_no_other_reader_waits() {
+        let feed = Arc::new(Feed::default());
+        let (reader, other) = (Reader::of(&feed), Reader::of(&feed));
+        let read = || {
+            assert!(feed.kept.try_lock().is_ok());
+            other.kept_or_read((1, 3), || Ok(Vec::new()))
+        };
+        assert!(reader.kept_or_read((1, 3), read).is_ok_and(|found| found.is_empty()));
+    }
 }

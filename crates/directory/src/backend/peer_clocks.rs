@@ -1,12 +1,13 @@
 //! When the log last told of a peer whose clock differs from ours.
 
-use std::sync::{Mutex, PoisonError};
-
-use rustc_hash::FxHashMap;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 /// The last alarm about each peer. Server IDs bound their number.
 #[derive(Debug, Default)]
-pub(crate) struct PeerClocks(Mutex<FxHashMap<u16, u64>>);
+pub(crate) struct PeerClocks(Mutex<HashMap<u16, u64>>);
 
 /// Time between two alarms about one peer.
 const PERIOD_MICROS: u64 = 60 * 1_000_000;

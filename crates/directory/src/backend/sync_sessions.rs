@@ -9,9 +9,9 @@ use std::sync::{
     atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
 };
 
+use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::WallTime;
 use ironbark_store::StoreError;
-use rustc_hash::FxHashMap;
 
 use super::{directory::Directory, feed::Feed};
 
@@ -81,7 +81,7 @@ impl SyncSession {
 #[derive(Default)]
 pub(crate) struct SyncSessions {
     next: AtomicU64,
-    all: Mutex<FxHashMap<u64, Arc<Figures>>>,
+    all: Mutex<NumberMap<Arc<Figures>>>,
 }
 
 /// The figures of a session, which its search writes.
@@ -136,7 +136,7 @@ impl SyncSessions {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, FxHashMap<u64, Arc<Figures>>> {
+    fn locked(&self) -> MutexGuard<'_, NumberMap<Arc<Figures>>> {
         // What a panic may leave behind is at most an ended session.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }

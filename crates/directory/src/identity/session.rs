@@ -1,8 +1,6 @@
 //! The directory's view of one connection: its identity, and its source.
 
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::verification::KeptNegotiation;
 use crate::{
@@ -40,7 +38,7 @@ pub struct Session {
     /// The security layer that a bind has negotiated, until the connection uses it.
     layer: Option<Box<dyn SecurityLayer>>,
     /// Operations under way by message ID, for Abandon and Cancel.
-    pub in_flight: FxHashMap<i32, StopFlag>,
+    pub in_flight: HashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
     pub(crate) restriction: Restriction,
     /// The transaction that the client has started.
@@ -69,7 +67,7 @@ impl Session {
             negotiation: None,
             verification: None,
             layer: None,
-            in_flight: FxHashMap::default(),
+            in_flight: HashMap::new(),
             sequence: Sequence::default(),
             restriction: Restriction::default(),
             transaction: None,

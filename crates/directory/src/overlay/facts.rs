@@ -1,7 +1,8 @@
 //! What derives the attributes of a database as one state of it has them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use ironbark_model::{AttributeDescription, Schema, schema::Usage};
 use ironbark_store::{Purpose, StoreError, View};
 
@@ -203,12 +204,16 @@ impl NamingContext {
     }
 }
 
-/// The facts of a database that were read last, and the state that they are of.
+/// The facts of a database that were read last. Two threads may read them at the same time: none waits for the other.
 #[derive(Default, Debug)]
-pub(crate) struct KnownFacts(Mutex<Option<KnownState>>);
+pub(crate) struct KnownFacts(ArcSwapOption<KnownState>);
 
 /// Facts, and the [`View::derived_version`] that they are of.
-type KnownState = ((u64, u64), Arc<Facts>);
+#[derive(Debug)]
+struct KnownState {
+    version: (u64, u64),
+    facts: Arc<Facts>,
+}
 
 impl KnownFacts {
     /// The facts of a snapshot; `None`: no overlay derives attributes.
@@ -225,14 +230,17 @@ impl KnownFacts {
             return Ok(None);
         }
         let version = view.derived_version()?;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, facts)) = &*known
-            && *of == version
+        if let Some(known) = &*self.0.load()
+            && known.version == version
         {
-            return Ok(Some(Arc::clone(facts)));
+            return Ok(Some(Arc::clone(&known.facts)));
         }
         let facts = Facts::read(configuration, context, view)?.map(Arc::new);
-        *known = facts.clone().map(|facts| (version, facts));
+        // An open write transaction shows what may never be committed.
+        if let (Some(facts), Some(_)) = (&facts, view.version()) {
+            let facts = Arc::clone(facts);
+            self.0.store(Some(Arc::new(KnownState { version, facts })));
+        }
         Ok(facts)
     }
 }

@@ -1,11 +1,12 @@
 //! The difference between a stored entry and the one that a provider has sent.
 
+use std::collections::{HashMap, HashSet};
+
 use ironbark_model::{Attribute, AttributeDescription, Dn, Schema};
 use ironbark_store::{
     Record, RecordAttribute, ValueChange,
     change::{RequestedChange, RequestedKind, RequestedModification, TextAttribute},
 };
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     mapping::{Asked, ReplicaMapping},
@@ -113,13 +114,13 @@ fn of_values(
     sent: &ReadAttribute,
     changes: &mut Vec<ValueChange>,
 ) -> Result<(), OperationError> {
-    let wanted: FxHashMap<&[u8], &[u8]> = sent
+    let wanted: HashMap<&[u8], &[u8]> = sent
         .normals
         .iter()
         .map(Vec::as_slice)
         .zip(sent.values.iter().map(Vec::as_slice))
         .collect();
-    let (mut kept, mut gone) = (FxHashSet::default(), Vec::new());
+    let (mut kept, mut gone) = (HashSet::new(), Vec::new());
     for value in held.to_attribute()?.values {
         let normal = normal_form(schema, &sent.description, &value);
         if wanted.get(normal.as_slice()).is_some_and(|wanted| *wanted == value) {

@@ -4,12 +4,11 @@
 //!
 //! It is a short cut. If it is not possible, or comes to nothing, the refresh goes the ordinary way.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ironbark_model::{Attribute, Entry, Filter};
 use ironbark_runtime::spawn_named;
 use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, Scope, StoreError};
-use rustc_hash::FxHashSet;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -86,7 +85,7 @@ impl Directory {
             mapping: Arc::clone(mapping),
             configuration,
             builder,
-            seen: FxHashSet::default(),
+            seen: HashSet::new(),
             greatest: ContextVector::default(),
             last: None,
         };
@@ -168,7 +167,7 @@ struct Load {
     mapping: Arc<ReplicaMapping>,
     configuration: Arc<Configuration>,
     builder: BulkBuilder,
-    seen: FxHashSet<[u8; 16]>,
+    seen: HashSet<[u8; 16]>,
     /// The greatest CSN of each server.
     greatest: ContextVector,
     /// The last CSN that was given to an entry of a provider without CSNs.

@@ -1,11 +1,12 @@
 //! Reading an entry as a provider has sent it: names and values as they are here.
 
+use std::collections::{HashMap, HashSet};
+
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, Schema,
     schema::entry_check::{CheckedAttribute, structural_class_of},
 };
 use ironbark_store::Csn;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     incoming::ReplicatedEntry,
@@ -154,7 +155,7 @@ fn attributes(
     let known = &configuration.well_known;
     let asked = Asked::of(schema, &mapping.attributes);
     let mut read: Vec<ReadAttribute> = Vec::with_capacity(entry.attributes.len());
-    let mut places: FxHashMap<AttributeDescription, (usize, FxHashSet<Vec<u8>>)> = FxHashMap::default();
+    let mut places: HashMap<AttributeDescription, (usize, HashSet<Vec<u8>>)> = HashMap::new();
     for (attribute, values) in entry.attributes.iter().filter(|(name, _)| !is_place(name)) {
         let unknown = |reason: String| ReplicaRefusal::UnknownAttribute {
             name: (*entry.dn).into(),
@@ -177,7 +178,7 @@ fn attributes(
                 values: Vec::with_capacity(values.len()),
                 normals: Vec::with_capacity(values.len()),
             });
-            (read.len() - 1, FxHashSet::default())
+            (read.len() - 1, HashSet::new())
         });
         let Some(held) = read.get_mut(*place) else { continue };
         for value in values {

@@ -5,10 +5,9 @@
 //! superiors, `set/-*` the names and all their superiors; `|`, `&` and `+` join two sets, from left to right: union,
 //! intersection, all concatenations. A clause holds if its set is not empty.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use ironbark_model::budget::cost;
-use rustc_hash::FxHashSet;
 
 /// A parsed expression: steps for a machine with a stack. A malformed one holds for nobody.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -192,7 +191,7 @@ impl Parser<'_> {
 #[derive(Default)]
 struct Set {
     elements: Vec<Rc<[u8]>>,
-    known: FxHashSet<Rc<[u8]>>,
+    known: HashSet<Rc<[u8]>>,
 }
 
 impl Set {

@@ -2,11 +2,10 @@
 //! of an answer, its place and the entry of a name are not looked up from the root each time. One per reactor and
 //! database.
 
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, hash_map::Entry};
 
-use ironbark_model::Dn;
+use ironbark_model::{Dn, number_map::NumberMap};
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, Version, View};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::access::EntryPlace;
@@ -18,13 +17,22 @@ const LIMIT: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct DnCache {
     structure_version: u64,
-    parents: FxHashMap<EntryId, Parent>,
+    parents: NumberMap<Parent>,
     base: Base,
     /// Entries with subordinates by their normalized names. A deleted entry has no subordinates: names below it are
     /// looked up again.
-    by_name: FxHashMap<Box<[u8]>, EntryId>,
+    by_name: HashMap<Box<[u8]>, EntryId>,
+    /// The last ones of them that were found: the next one is often among them, and is compared sooner than hashed.
+    recent: [Recent; 2],
     /// The superior of topmost entries.
     root: Dn,
+}
+
+/// A name and its entry; ID 0: none.
+#[derive(Debug, Default)]
+struct Recent {
+    normalized: Vec<u8>,
+    id: EntryId,
 }
 
 /// An entry looked up by its name.
@@ -59,6 +67,7 @@ impl DnCache {
         if version != self.structure_version {
             self.parents.clear();
             self.by_name.clear();
+            self.recent.iter_mut().for_each(|recent| recent.id = 0);
             self.structure_version = version;
         }
         Ok(())
@@ -85,7 +94,7 @@ impl DnCache {
     /// The entry of a name. Takes two look-ups for an entry below a known superior.
     pub(crate) fn find<'t>(&mut self, view: View<'t>, dn: &Dn) -> Result<Found<'t>, StoreError> {
         let above = dn.ancestor_forms(dn.depth().saturating_sub(1)).1;
-        if let Some(&superior) = self.by_name.get(above)
+        if let Some(superior) = self.superior(above)
             && let Some((_, rdn)) = dn.rdn(0)
             && let Some(id) = view.subordinate(superior, rdn)?
             && let Some(record) = view.record(id)?
@@ -105,8 +114,24 @@ impl DnCache {
                 self.by_name.clear();
             }
             self.by_name.insert(above.into(), record.parent());
+            self.recent.iter_mut().for_each(|recent| recent.id = 0);
         }
         Ok(Found::Entry(record))
+    }
+
+    /// The entry of a name, if it is known to have subordinates.
+    fn superior(&mut self, normalized: &[u8]) -> Option<EntryId> {
+        let mut recent = self.recent.iter().filter(|recent| recent.id != 0);
+        if let Some(known) = recent.find(|recent| recent.normalized == normalized) {
+            return Some(known.id);
+        }
+        let id = *self.by_name.get(normalized)?;
+        self.recent.swap(0, 1);
+        let [newest, _] = &mut self.recent;
+        newest.normalized.clear();
+        newest.normalized.extend_from_slice(normalized);
+        newest.id = id;
+        Some(id)
     }
 
     /// Writes the pretty DN of a record into `out`, which is cleared first.

@@ -5,12 +5,10 @@
 //! may read everything.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     rc::Rc,
     sync::{Arc, Weak},
 };
-
-use rustc_hash::FxHashMap;
 
 use crate::{Configuration, access::SubjectDecisions};
 
@@ -44,7 +42,7 @@ pub(crate) type EntryFingerprint = (u64, (u64, u64));
 #[derive(Default)]
 pub(crate) struct SharedEntries {
     configuration: Weak<Configuration>,
-    kept: FxHashMap<EffectPlace, Vec<Encoded>>,
+    kept: HashMap<EffectPlace, Vec<Encoded>>,
     /// The oldest first.
     order: VecDeque<EffectPlace>,
     octets: usize,

@@ -1,6 +1,6 @@
 //! The dereference control (draft-masarati-ldap-deref): attributes of the entries whose DNs are values of an entry.
 
-use std::ops::ControlFlow;
+use std::{collections::HashSet, ops::ControlFlow};
 
 use ironbark_ldap_proto::{
     Attribute, List,
@@ -8,7 +8,6 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{AttributeDescription, Budget, Dn, Schema, budget::cost, syntax};
 use ironbark_store::{Derived, DerivedAttributes, HeldSnapshot, Location, Purpose, Record, StoreError, View, Wanted};
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
@@ -48,7 +47,7 @@ fn specifications(
     budget: Option<&Budget>,
 ) -> Result<Vec<DereferenceSpecification>, DereferenceRefusal> {
     let mut specifications: Vec<DereferenceSpecification> = Vec::new();
-    let mut known = FxHashSet::default();
+    let mut known = HashSet::new();
     for specification in &control.value.0 {
         let attribute = schema
             .attribute_description(specification.attribute)

@@ -4,14 +4,13 @@
 //! Each reactor has its own record with up to [`MOST_SHAPES`] filters. When it is full, searches with new filters are
 //! counted without their filter. After a number of these the record makes room: the cheaper half is removed.
 
-use std::{fmt::Write as _, hash::Hasher as _};
+use std::{collections::HashMap, fmt::Write as _};
 
 use ironbark_model::{
     CompiledFilter, Schema, Truth,
     filter::{Slot, compiled::Node},
 };
 use ironbark_store::{Plan, TermKind};
-use rustc_hash::{FxHashMap, FxHasher};
 
 /// Filters that one reactor remembers.
 const MOST_SHAPES: usize = 256;
@@ -19,6 +18,8 @@ const MOST_SHAPES: usize = 256;
 const PATIENCE: u32 = 1024;
 /// Filter items that distinguish filters, and that are shown.
 const MOST_NODES: usize = 64;
+/// Distinguishes the code of a term from that of a node.
+const TERM: u64 = 1 << 63;
 /// Uses of indexes by filters that were forgotten.
 const MOST_USES: usize = 1024;
 
@@ -60,15 +61,18 @@ pub struct FilterCost {
 }
 
 /// Uses of an index on `attribute` by items of this `kind`, in the database with this suffix.
-pub type IndexUses = FxHashMap<(Box<str>, Box<str>, TermKind), u64>;
+pub type IndexUses = HashMap<(Box<str>, Box<str>, TermKind), u64>;
 
 /// The record of one reactor.
 #[derive(Debug, Default)]
 pub(super) struct FilterRecord {
-    shapes: Vec<(u64, FilterShape)>,
-    places: FxHashMap<u64, usize>,
-    /// The place where the last search was counted.
-    last: (u64, usize),
+    shapes: Vec<(Box<[u64]>, FilterShape)>,
+    /// Places in `shapes` by the codes of the filter.
+    places: HashMap<Box<[u64]>, usize>,
+    /// Memory for the codes of the filter that is being counted.
+    codes: Vec<u64>,
+    /// The place where the last search was counted: the next one often has the same filter.
+    last: usize,
     /// Searches whose filter is not in the record, since it was full.
     missed: u32,
     others: FilterCost,
@@ -89,17 +93,19 @@ pub(crate) struct Searched<'a> {
 
 impl FilterRecord {
     pub(super) fn count(&mut self, searched: &Searched<'_>) {
-        let key = key_of(searched);
-        let place = if self.last.0 == key && !self.shapes.is_empty() {
-            Some(self.last.1)
+        put_codes(searched, &mut self.codes);
+        let codes = &*self.codes;
+        let is_last = self.shapes.get(self.last).is_some_and(|(known, _)| **known == *codes);
+        let place = if is_last {
+            Some(self.last)
         } else {
-            self.places.get(&key).copied()
+            self.places.get(codes).copied()
         };
         if let Some(place) = place
             && let Some((_, shape)) = self.shapes.get_mut(place)
         {
             shape.cost.add(searched.cost);
-            self.last = (key, place);
+            self.last = place;
             return;
         }
         if self.shapes.len() >= MOST_SHAPES {
@@ -110,9 +116,9 @@ impl FilterRecord {
             }
             return;
         }
-        self.last = (key, self.shapes.len());
-        self.places.insert(key, self.shapes.len());
-        self.shapes.push((key, shape_of(searched)));
+        self.last = self.shapes.len();
+        self.places.insert(codes.into(), self.shapes.len());
+        self.shapes.push((codes.into(), shape_of(searched)));
     }
 
     /// Removes the cheaper half, but keeps the uses of indexes.
@@ -126,10 +132,10 @@ impl FilterRecord {
             add_uses(&mut self.uses, &shape, MOST_USES);
         }
         self.places.clear();
-        for (place, (key, _)) in self.shapes.iter().enumerate() {
-            self.places.insert(*key, place);
+        for (place, (codes, _)) in self.shapes.iter().enumerate() {
+            self.places.insert(codes.clone(), place);
         }
-        self.last = (0, usize::MAX);
+        self.last = 0;
     }
 
     /// Adds this record to those of other reactors.
@@ -180,18 +186,17 @@ fn add_uses(uses: &mut IndexUses, shape: &FilterShape, most: usize) {
     }
 }
 
-/// A number that is the same for all searches with the same filter, apart from the values.
-fn key_of(searched: &Searched<'_>) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(searched.database << 1 | u64::from(searched.plan.indexed));
-    for node in searched.filter.nodes.iter().take(MOST_NODES) {
-        hasher.write_u64(code_of(searched.filter, node));
-    }
-    for term in searched.plan.terms() {
+/// Makes the codes that all searches with the same filter have, apart from the values, and no others. Only the first
+/// [`MOST_NODES`] items count.
+fn put_codes(searched: &Searched<'_>, codes: &mut Vec<u64>) {
+    codes.clear();
+    codes.push(searched.database << 1 | u64::from(searched.plan.indexed));
+    let nodes = searched.filter.nodes.iter().take(MOST_NODES);
+    codes.extend(nodes.map(|node| code_of(searched.filter, node)));
+    codes.extend(searched.plan.terms().take(MOST_NODES).map(|term| {
         let outcome = (term.kind as u64) << 1 | u64::from(term.indexed);
-        hasher.write_u64(outcome << 32 | u64::from(term.attribute.0));
-    }
-    hasher.finish()
+        TERM | outcome << 32 | u64::from(term.attribute.0)
+    }));
 }
 
 fn shape_of(searched: &Searched<'_>) -> FilterShape {

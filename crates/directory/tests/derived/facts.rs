@@ -1,10 +1,22 @@
 //! The facts of a derivation are those of the snapshot.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::Duration,
+};
+
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_model::AttributeDescription;
+use ironbark_store::StoreError;
 
 use crate::{
     ask::{self, A, B, all, define, found, values},
-    rule::{self, ADDS},
+    harness::{Client, Site},
+    rule::{self, ADDS, Streets},
 };
 
 #[test]
@@ -90,4 +102,59 @@ fn facts_are_those_of_the_configuration_in_force() {
         assert_eq!(site.modify("ou=d,ou=p,dc=ex", "delete: street\ns: more").code, 0);
         assert_eq!(values(&mut site, B, "description"), [value]);
     }
+}
+
+/// A rule whose facts, once, are read only as long as somebody waits: it says that it begins, and waits to be let go.
+struct Slow {
+    streets: Streets,
+    once: Arc<Mutex<Option<Gate>>>,
+}
+
+struct Gate {
+    begins: Sender<()>,
+    goes_on: Receiver<()>,
+}
+
+impl Derivation for Slow {
+    fn depends_on(&self) -> &[AttributeDescription] {
+        self.streets.depends_on()
+    }
+
+    fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
+        let gate = self.once.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.begins.send(()).unwrap();
+            gate.goes_on
+                .recv_timeout(Duration::from_secs(20))
+                .expect("the other reactor waits for this one");
+        }
+        self.streets.facts(entries)
+    }
+}
+
+#[test]
+fn while_one_reactor_reads_facts_no_other_waits() {
+    let once = Arc::<Mutex<Option<Gate>>>::default();
+    let given = Arc::clone(&once);
+    let mut site = Site::open_with("overlay tested", move |_, schema| {
+        let streets = Streets::new(schema, ADDS, &Arc::default());
+        let once = Arc::clone(&given);
+        Ok(Overlay {
+            derivation: Some(Arc::new(Slow { streets, once })),
+            ..Overlay::new("slow")
+        })
+    });
+    ask::populate(&mut site);
+    define(&mut site, "ou=e,dc=ex", "green");
+    let ((begins, begun), (go_on, goes_on)) = (channel(), channel());
+    *once.lock().unwrap() = Some(Gate { begins, goes_on });
+    let directory = Arc::clone(&site.directory);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| found(&mut Client::new(&directory), "(description=green)"));
+        begun.recv().unwrap();
+        let all = found(&mut site, "(description=green)");
+        go_on.send(()).unwrap();
+        assert_eq!(slow.join().unwrap(), all);
+        assert_eq!(all.len(), 5);
+    });
 }

@@ -3,9 +3,7 @@
 //! A rule normalizes values: equality is then byte equality and order is byte order. Rules that are neither have
 //! `evaluate`. The rule that matches a class with its subclasses has `expand`.
 
-use std::sync::LazyLock;
-
-use rustc_hash::FxHashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
 pub mod approx;
 mod authz;
@@ -68,7 +66,7 @@ pub fn all() -> impl Iterator<Item = &'static MatchingRule> {
 
 /// A rule by NAME (any case) or OID. Allocates nothing.
 pub fn find(name: &[u8]) -> Option<&'static MatchingRule> {
-    static BY_NAME: LazyLock<FxHashMap<Box<[u8]>, &'static MatchingRule>> = LazyLock::new(|| {
+    static BY_NAME: LazyLock<HashMap<Box<[u8]>, &'static MatchingRule>> = LazyLock::new(|| {
         all()
             .flat_map(|rule| [(rule.name, rule), (rule.oid, rule)])
             .map(|(name, rule)| (name.to_ascii_lowercase().into_bytes().into_boxed_slice(), rule))

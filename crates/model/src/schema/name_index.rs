@@ -1,8 +1,7 @@
 //! A hash index from names in any case to numbers; look-ups allocate nothing.
-
-use std::hash::Hasher as _;
-
-use rustc_hash::FxHasher;
+//!
+//! The hash has no key: the names are those of the schema. Clients choose only what is looked up, and a look-up passes
+//! over the names of the schema at most.
 
 /// Open addressing over a power of two of slots, at most half full.
 #[derive(Debug, Default, Clone)]
@@ -62,18 +61,23 @@ impl NameIndex {
 /// The slot where the search begins. One bit of each byte is left out, so that case does not matter.
 fn start(name: &[u8], mask: usize) -> usize {
     const CASELESS: u64 = u64::from_ne_bytes([b' '; 8]);
-    let mut hasher = FxHasher::default();
+    let mut hash = 0;
+    let mut take = |bytes: u64| hash = (bytes | CASELESS).wrapping_add(hash).wrapping_mul(FACTOR);
     if let Some(last) = name.last_chunk::<8>() {
         for chunk in name.chunks_exact(8).filter_map(<[u8]>::first_chunk::<8>) {
-            hasher.write_u64(u64::from_ne_bytes(*chunk) | CASELESS);
+            take(u64::from_ne_bytes(*chunk));
         }
-        hasher.write_u64(u64::from_ne_bytes(*last) | CASELESS);
+        take(u64::from_ne_bytes(*last));
     } else {
         let bytes = name.iter().fold(1, |bytes: u64, byte| bytes << 8 | u64::from(*byte));
-        hasher.write_u64(bytes | CASELESS);
+        take(bytes);
     }
-    usize::try_from(hasher.finish() & (mask as u64)).unwrap_or(0)
+    // The high bits depend on all bits of the name.
+    usize::try_from(hash.rotate_left(26) & (mask as u64)).unwrap_or(0)
 }
+
+/// An odd number whose bits are spread.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests {

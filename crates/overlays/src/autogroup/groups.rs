@@ -1,13 +1,16 @@
 //! The groups of a database, their members, and the groups of members.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, UrlSearch};
-use ironbark_model::{AttributeDescription, Dn, Truth};
+use ironbark_model::{AttributeDescription, Dn, Truth, number_map::NumberMap};
 use ironbark_store::{
     Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, View, Wanted,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Autogroup;
 use crate::values::normal;
@@ -16,8 +19,8 @@ use crate::values::normal;
 pub(super) struct Groups {
     overlay: Arc<Autogroup>,
     all: Vec<Group>,
-    by_entry: FxHashMap<EntryId, usize>,
-    by_name: FxHashMap<Vec<u8>, usize>,
+    by_entry: NumberMap<usize>,
+    by_name: HashMap<Vec<u8>, usize>,
 }
 
 struct Group {
@@ -41,8 +44,8 @@ impl Groups {
         let mut groups = Self {
             overlay: Arc::clone(overlay),
             all: Vec::new(),
-            by_entry: FxHashMap::default(),
-            by_name: FxHashMap::default(),
+            by_entry: NumberMap::default(),
+            by_name: HashMap::new(),
         };
         for set in &overlay.sets {
             let plan = view.plan_guarded(0, Scope::Subtree, &set.class, None)?;
@@ -77,7 +80,7 @@ impl Groups {
 
     /// Adds the members of a group.
     fn add_members(&self, group: &Group, look: &DerivingLook<'_>, found: &mut Derived) -> Result<(), StoreError> {
-        let (mut values, mut known) = (Vec::new(), FxHashSet::default());
+        let (mut values, mut known) = (Vec::new(), HashSet::new());
         let normal = |value: &[u8]| normal(&self.overlay.schema, &group.member, value);
         for url in &group.urls {
             look.find_in_database(&url.search, &mut |look, record| {

@@ -1,6 +1,11 @@
 //! The definitions and templates of a database.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::ControlFlow, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    ops::ControlFlow,
+    sync::Arc,
+};
 
 use ironbark_config::SettingError;
 use ironbark_directory::overlay::DerivingLook;
@@ -8,7 +13,6 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, filter::Assertion, schema::ClassNumber, syntax::oid,
 };
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
-use rustc_hash::FxHashMap;
 
 use super::{attribute::CosAttribute, expression::Expression};
 use crate::values::stored;
@@ -67,7 +71,7 @@ pub(super) enum Source {
     /// The template with the name that a value of the entry gives, without regard to case, or the one for all others.
     Classic {
         specifier: AttributeDescription,
-        templates: FxHashMap<String, Template>,
+        templates: HashMap<String, Template>,
         fallback: Option<Template>,
     },
     /// The entries that the entry names.
@@ -310,7 +314,7 @@ impl Known {
         let Some(specifier) = specifier.filter(|_| is_classic) else {
             return Ok(None);
         };
-        let mut templates = FxHashMap::default();
+        let mut templates = HashMap::new();
         let plan = view.plan_guarded(id, Scope::OneLevel, &self.templates, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         while let Some(record) = candidates.next_record()? {

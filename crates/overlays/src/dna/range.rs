@@ -5,12 +5,14 @@
 //! after slapadd or when the settings of the range are new, the search begins at the first number. Each number is
 //! looked up in the index, and what is used is passed over once: the place is kept in memory, also if the write fails.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use ironbark_directory::{OperationError, overlay::Execution};
 use ironbark_model::{AttributeDescription, Budget, CompiledFilter, Dn, ResultCode, Schema, Truth};
 use ironbark_store::{EntryId, Location, Scope, StoreError, View};
-use rustc_hash::FxHashSet;
 
 use crate::after::normal_form;
 
@@ -36,7 +38,7 @@ pub(super) struct Range {
 enum Used<'v> {
     Indexed(View<'v>, Option<EntryId>),
     /// Without an index: all of them.
-    Listed(FxHashSet<Vec<u8>>),
+    Listed(HashSet<Vec<u8>>),
 }
 
 impl Range {
@@ -194,10 +196,10 @@ impl Range {
     }
 
     /// The normal forms of all used numbers.
-    fn list(&self, view: View<'_>, own: Option<EntryId>) -> Result<FxHashSet<Vec<u8>>, OperationError> {
+    fn list(&self, view: View<'_>, own: Option<EntryId>) -> Result<HashSet<Vec<u8>>, OperationError> {
         let work = Budget::new(LIST_STEPS);
         let base = self.base(view)?;
-        let mut found = FxHashSet::default();
+        let mut found = HashSet::new();
         let view = view.under(&work);
         for record in view.entries(0)? {
             let record = record?;

@@ -7,7 +7,6 @@ use ironbark_model::{AttributeDescription, Dn, Filter};
 use ironbark_store::{
     Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, View, Wanted,
 };
-use rustc_hash::FxHashMap;
 
 use super::{
     expand::Expansion,
@@ -22,7 +21,7 @@ pub(super) struct Lists {
     /// Set and position of each entry.
     pub(super) by_entry: HashMap<EntryId, Vec<(usize, usize)>>,
     /// The entries by the normal forms of their names.
-    pub(super) by_name: FxHashMap<Vec<u8>, EntryId>,
+    pub(super) by_name: HashMap<Vec<u8>, EntryId>,
     /// What answers have beside that which filters see.
     shown: Vec<AttributeDescription>,
     shows_everything: bool,
@@ -72,7 +71,7 @@ impl Lists {
         let mut lists = Self {
             of_set: Vec::new(),
             by_entry: HashMap::new(),
-            by_name: FxHashMap::default(),
+            by_name: HashMap::new(),
             shown: Vec::new(),
             shows_everything: false,
             sets: Arc::clone(sets),

@@ -1,10 +1,11 @@
 //! What a change does to the accounts of its entries.
 
+use std::collections::HashMap;
+
 use ironbark_store::{
     ChangeRecord, Effect, RecordedEffect, ValueChange,
     change::{Gone, TextAttribute},
 };
-use rustc_hash::FxHashMap;
 
 use super::{path::Home, settings::HomedirConfig};
 
@@ -43,16 +44,16 @@ pub(super) fn tasks(record: &ChangeRecord, names: &Names, config: &HomedirConfig
 /// A provider may make an entry anew: it is deleted, and added again in the same change.
 struct Anew<'r> {
     /// Where each UUID is added last.
-    added: FxHashMap<[u8; 16], usize>,
+    added: HashMap<[u8; 16], usize>,
     /// Where it is deleted first, and the entry.
-    deleted: FxHashMap<[u8; 16], (usize, &'r [TextAttribute])>,
+    deleted: HashMap<[u8; 16], (usize, &'r [TextAttribute])>,
 }
 
 impl<'r> Anew<'r> {
     fn of(record: &'r ChangeRecord) -> Self {
         let mut anew = Self {
-            added: FxHashMap::default(),
-            deleted: FxHashMap::default(),
+            added: HashMap::new(),
+            deleted: HashMap::new(),
         };
         for (number, recorded) in record.effects.iter().enumerate() {
             let uuid = recorded.before.entry_uuid;

@@ -1,10 +1,11 @@
 //! Before a change: members that do not exist (`memberof-dangling`), and groups that name a new entry already
 //! (`memberof-addcheck`).
 
+use std::collections::HashSet;
+
 use ironbark_directory::{Modification, ModificationKind, OperationError, overlay::Execution};
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
-use rustc_hash::FxHashSet;
 
 use super::{Memberof, follow::stored, settings::Dangling};
 
@@ -152,7 +153,7 @@ pub(super) fn add_existing_groups(
         .remove_attribute(&overlay.reverse)
         .map_or_else(Vec::new, |attribute| attribute.values);
     let name = |value: &Vec<u8>| overlay.name_in(value).map(|name| name.normalized().to_vec());
-    let known: FxHashSet<Vec<u8>> = groups.iter().filter_map(name).collect();
+    let known: HashSet<Vec<u8>> = groups.iter().filter_map(name).collect();
     while let Some(id) = candidates.next_id()? {
         let Some(record) = view.record(id)? else { continue };
         if view.in_scope(id, base, Scope::Subtree)? && record.evaluate(&compiled, &mut scratch) == Truth::True {

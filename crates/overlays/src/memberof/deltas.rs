@@ -1,6 +1,6 @@
 //! The net effect of a series of value changes on a value set: the new values and the removed ones.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 /// Values after a series of changes, compared with those before it.
 #[derive(PartialEq, Eq, Debug)]
@@ -15,10 +15,10 @@ pub(super) struct Outcome {
 #[derive(Debug, Default)]
 pub(super) struct Deltas {
     /// Values with their place in the order of changes.
-    added: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
-    deleted: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    added: HashMap<Vec<u8>, (usize, Vec<u8>)>,
+    deleted: HashMap<Vec<u8>, (usize, Vec<u8>)>,
     /// Values that were there before and that a replacement named again.
-    kept: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    kept: HashMap<Vec<u8>, (usize, Vec<u8>)>,
     is_replaced: bool,
     next: usize,
 }
@@ -63,7 +63,7 @@ impl Deltas {
     }
 }
 
-fn in_order(values: FxHashMap<Vec<u8>, (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
+fn in_order(values: HashMap<Vec<u8>, (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
     let mut values: Vec<_> = values.into_values().collect();
     values.sort_unstable_by_key(|(place, _)| *place);
     values.into_iter().map(|(_, value)| value).collect()

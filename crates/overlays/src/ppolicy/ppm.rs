@@ -3,10 +3,9 @@
 //! A line is `<parameter> <value> [<least> [<for a point> [<most>]]]`. Characters are those of Unicode; ppm counts
 //! octets.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use ironbark_model::{Entry, Schema};
-use rustc_hash::FxHashMap;
 
 /// Rules for new passwords.
 #[derive(Clone, PartialEq, Debug)]
@@ -182,7 +181,7 @@ impl Ppm {
     /// The characters of each class in a password.
     fn count(&self, clear: &str) -> Vec<Counted> {
         // The classes of a character, as bits: there are no more than 64.
-        let mut bits: FxHashMap<char, u64> = FxHashMap::default();
+        let mut bits: HashMap<char, u64> = HashMap::new();
         for (place, class) in self.classes.iter().enumerate() {
             for character in &class.characters {
                 *bits.entry(*character).or_default() |= 1 << place;

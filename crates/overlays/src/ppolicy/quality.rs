@@ -1,13 +1,12 @@
 //! Checks of a new password: the lengths of the policy, and our own checks: kinds of characters, a dictionary, words of
 //! the entry.
 
-use std::{borrow::Cow, fs::File, io::Read as _, path::Path};
+use std::{borrow::Cow, collections::HashSet, fs::File, io::Read as _, path::Path};
 
 use ironbark_config::SettingError;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_ldap_proto::controls::PasswordPolicyError;
 use ironbark_model::{AttributeDescription, Entry, Schema};
-use rustc_hash::FxHashSet;
 
 use super::{
     policy::Policy,
@@ -19,7 +18,7 @@ use super::{
 pub(super) struct Quality {
     classes: u32,
     characters: usize,
-    dictionary: FxHashSet<Box<str>>,
+    dictionary: HashSet<Box<str>>,
     forbidden: Vec<AttributeDescription>,
     is_configured: bool,
     /// Whether ppm judges for policies that ask for a module.
@@ -41,7 +40,7 @@ impl Quality {
     pub(super) fn new(settings: &PpolicyConfig, schema: &Schema) -> Result<Self, SettingError> {
         let dictionary = match &settings.quality_dictionary {
             Some(path) => read_dictionary(path)?,
-            None => FxHashSet::default(),
+            None => HashSet::new(),
         };
         let describe = |name: &String| {
             let found = schema.attribute_description(name.as_bytes());
@@ -158,7 +157,7 @@ fn read_ppm(path: &Path) -> Result<Ppm, SettingError> {
     Ppm::parse(&octets).map_err(|reason| failed(&reason))
 }
 
-fn read_dictionary(path: &Path) -> Result<FxHashSet<Box<str>>, SettingError> {
+fn read_dictionary(path: &Path) -> Result<HashSet<Box<str>>, SettingError> {
     let failed = |error: &dyn std::fmt::Display| {
         SettingError::Unavailable(format!("ppolicy_quality_dictionary {}: {error}", path.display()))
     };

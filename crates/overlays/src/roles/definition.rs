@@ -1,13 +1,12 @@
 //! The roles of a database.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use ironbark_config::SettingError;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth, filter::Assertion, schema::ClassNumber,
 };
 use ironbark_store::{EntryId, Record, Scope, StoreError, View};
-use rustc_hash::FxHashMap;
 
 use crate::values::stored;
 
@@ -33,7 +32,7 @@ pub(super) struct Roles {
     pub(super) known: Arc<Known>,
     pub(super) all: Vec<Role>,
     /// Their positions, by the normal forms of their names.
-    pub(super) by_name: FxHashMap<Vec<u8>, usize>,
+    pub(super) by_name: HashMap<Vec<u8>, usize>,
 }
 
 /// A role.
@@ -168,7 +167,7 @@ impl Roles {
         }
         all.sort_by(|one, other| one.0.dn.normalized().cmp(other.0.dn.normalized()));
         let name = |(position, (role, _)): (usize, &(Role, _))| (role.dn.normalized().to_vec(), position);
-        let by_name: FxHashMap<Vec<u8>, usize> = all.iter().enumerate().map(name).collect();
+        let by_name: HashMap<Vec<u8>, usize> = all.iter().enumerate().map(name).collect();
         let find = |name: Vec<u8>| by_name.get(Dn::parse(&known.schema, &name).ok()?.normalized()).copied();
         let with_inner = |(mut role, inner): (Role, Vec<Vec<u8>>)| {
             if let Kind::Nested(roles) = &mut role.kind {

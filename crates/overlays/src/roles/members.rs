@@ -1,9 +1,10 @@
 //! Which entries have a role.
 
+use std::collections::HashSet;
+
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
 use ironbark_model::{AttributeDescription, Truth};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Purpose, Scope, StoreError, Wanted};
-use rustc_hash::FxHashSet;
 
 use super::definition::{Kind, Reach, Role, Roles};
 
@@ -13,7 +14,7 @@ const ROLE_STEPS: u64 = 5;
 impl Roles {
     /// Whether an entry has a role.
     fn has(&self, entry: &DerivingEntry<'_>, position: usize) -> Result<bool, StoreError> {
-        let (mut unread, mut seen) = (vec![position], FxHashSet::default());
+        let (mut unread, mut seen) = (vec![position], HashSet::new());
         while let Some(position) = unread.pop() {
             if !entry.look.view.spend(ROLE_STEPS) {
                 break;
@@ -49,7 +50,7 @@ impl Roles {
         mut unread: Vec<usize>,
         most: u64,
     ) -> Result<DerivedCandidates, StoreError> {
-        let (mut may, mut seen) = (DerivedCandidates::nothing(), FxHashSet::default());
+        let (mut may, mut seen) = (DerivedCandidates::nothing(), HashSet::new());
         while let Some(position) = unread.pop() {
             let Some(role) = self.all.get(position).filter(|_| seen.insert(position)) else {
                 continue;

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use ironbark_directory::{Identity, Peer, Source};
+use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::Claimant;
-use rustc_hash::FxHashMap;
 
 /// Facts of one connection. Only its reactor writes them; everybody may read them.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub(crate) fn increment(counter: &AtomicU64) {
 
 /// The open connections of one reactor.
 #[derive(Debug, Default)]
-pub(crate) struct Registry(Mutex<FxHashMap<u64, Arc<Status>>>);
+pub(crate) struct Registry(Mutex<NumberMap<Arc<Status>>>);
 
 impl Registry {
     pub(crate) fn insert(&self, status: Arc<Status>) {

@@ -4,8 +4,7 @@
 //! Each thread counts its own entries with *ordinals*, from 1. Their entry IDs are known only at the end. Ordinals
 //! rise, so a list grows by the distance to the ordinal before, mostly one byte, and is never sorted.
 
-use ironbark_model::Schema;
-use rustc_hash::FxHashMap;
+use ironbark_model::{Schema, number_map::NumberMap};
 use smallvec::SmallVec;
 
 use super::pairs::Pairs;
@@ -36,7 +35,7 @@ struct IndexKeys {
     pending: Vec<(u32, u32, u32)>,
     /// By the bytes of the whole key, with zeros behind its end. All keys have one length, so two keys are never
     /// mistaken for each other.
-    lists: FxHashMap<u64, List>,
+    lists: NumberMap<List>,
     pairs: Pairs,
 }
 
@@ -93,7 +92,7 @@ impl Gathered {
             kind: index.stored.kind,
             prefix: index.prefix.clone(),
             pending: Vec::new(),
-            lists: FxHashMap::default(),
+            lists: NumberMap::default(),
             pairs: Pairs::default(),
         });
         Self {

@@ -2,7 +2,7 @@
 
 pub(crate) mod index;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use heed::{RoTxn, RwTxn};
 use ironbark_model::{
@@ -10,7 +10,6 @@ use ironbark_model::{
     matching::MatchingRule,
     schema::{ClassNumber, TypeNumber, Usage},
 };
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(crate) use index::{Index, IndexKind, IndexState};
@@ -62,7 +61,7 @@ pub(crate) struct Catalog {
     attributes: Vec<Option<AttributeInfo>>,
     answer_names: Vec<AnswerName>,
     texts: Vec<Box<str>>,
-    numbers: FxHashMap<AttributeDescription, u16>,
+    numbers: HashMap<AttributeDescription, u16>,
     by_type: Vec<Vec<u16>>,
     pub(crate) indexes: Vec<Index>,
     pub(crate) special: Special,
@@ -142,7 +141,7 @@ impl Catalog {
             attributes: Vec::new(),
             answer_names: Vec::new(),
             texts: Vec::new(),
-            numbers: FxHashMap::default(),
+            numbers: HashMap::new(),
             schema,
             indexes,
             special,

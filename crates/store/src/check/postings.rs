@@ -4,7 +4,7 @@
 //! of each set, without memory. Where two sums differ, a second walk over that index finds the pairs that only one set
 //! has.
 
-use rustc_hash::FxHashMap;
+use ironbark_model::number_map::NumberMap;
 
 use super::{Deep, entries, findings::Findings};
 use crate::{
@@ -25,7 +25,7 @@ pub(super) struct Sum {
 }
 
 /// By index number.
-pub(super) type Sums = FxHashMap<u64, Sum>;
+pub(super) type Sums = NumberMap<Sum>;
 
 /// Differences that are named for one index.
 const NAMED: u64 = 10;

@@ -2,7 +2,7 @@
 
 use std::ops::DerefMut;
 
-use rustc_hash::FxHashMap;
+use ironbark_model::number_map::NumberMap;
 
 use super::{
     codec::{self, External, Form, Header},
@@ -105,7 +105,7 @@ impl Image {
             out,
         );
         let mut before = old.map_or(&[][..], |old| &old.attributes).iter();
-        let mut passed = FxHashMap::default();
+        let mut passed = NumberMap::default();
         for attribute in &self.attributes {
             match &attribute.set {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
@@ -123,16 +123,16 @@ impl Image {
 fn counterpart<'o>(
     number: u16,
     before: &mut std::slice::Iter<'o, ImageAttribute>,
-    passed: &mut FxHashMap<u16, &'o ValueSet>,
+    passed: &mut NumberMap<&'o ValueSet>,
 ) -> Option<&'o ValueSet> {
-    if let Some(found) = passed.get(&number) {
+    if let Some(found) = passed.get(&number.into()) {
         return Some(found);
     }
     for attribute in before {
         if attribute.number == number {
             return Some(&attribute.set);
         }
-        passed.insert(attribute.number, &attribute.set);
+        passed.insert(attribute.number.into(), &attribute.set);
     }
     None
 }

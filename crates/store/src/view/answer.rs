@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use ironbark_ber::{Writer, length_length, tags};
-use ironbark_model::AttributeDescription;
-use rustc_hash::FxHashMap;
+use ironbark_model::{AttributeDescription, number_map::NumberMap};
 
 use super::{Record, append::append};
 use crate::{
@@ -31,8 +30,8 @@ pub struct Kinds {
 pub struct AnswerCache {
     /// By the position of the set, for the attribute that was first sent with it.
     places: Vec<Place>,
-    /// Further attributes with the same set, by number of set and attribute.
-    others: FxHashMap<(SetNumber, u16), Place>,
+    /// Further attributes with the same set, by [`together`].
+    others: NumberMap<Place>,
     bytes: Vec<u8>,
 }
 
@@ -49,6 +48,12 @@ struct Place {
     at: u32,
 }
 
+/// A set and an attribute in one number.
+#[inline]
+fn together(set: SetNumber, attribute: u16) -> u64 {
+    u64::from(set.bits()) << 16 | u64::from(attribute)
+}
+
 impl AnswerCache {
     /// Bytes of attributes that are kept.
     const LIMIT: usize = 1 << 20;
@@ -60,7 +65,7 @@ impl AnswerCache {
         let place = if first.set == set && first.attribute == attribute {
             first
         } else {
-            self.others.get(&(set, attribute))?
+            self.others.get(&together(set, attribute))?
         };
         let at = usize::try_from(place.at).ok()?;
         self.bytes.get(at..at + usize::from(place.length))
@@ -106,7 +111,7 @@ impl AnswerCache {
         }
         match self.places.get_mut(position) {
             Some(first) if first.length == 0 => *first = place,
-            _ => drop(self.others.insert((set, attribute), place)),
+            _ => drop(self.others.insert(together(set, attribute), place)),
         }
         self.bytes.extend_from_slice(made);
     }

@@ -1,13 +1,16 @@
 //! LDAP_MATCHING_RULE_IN_CHAIN: forward from an entry along a DN-valued attribute, and backward from a target through
 //! the equality index of the attribute.
 
-use std::{collections::VecDeque, ops::ControlFlow};
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::ControlFlow,
+};
 
 use ironbark_model::{
     AttributeDescription, Dn, Truth,
     filter::{Answering, AnsweringValue, Guard},
+    number_map::NumberSet,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{EntryGuards, Location, Record, View};
 use crate::{
@@ -48,7 +51,7 @@ impl<'t> View<'t> {
             asked,
             target,
             walked,
-            seen: FxHashSet::from_iter([record.id]),
+            seen: NumberSet::from_iter([record.id]),
             queue: VecDeque::from([*record]),
             steps: 0,
             name: Dn::root(),
@@ -191,15 +194,15 @@ impl<'t> View<'t> {
 pub(crate) struct WalkedChains {
     /// [`View::version`] of these results.
     version: Option<Version>,
-    by_target: FxHashMap<(AttributeDescription, Box<[u8]>), WalkedChain>,
+    by_target: HashMap<(AttributeDescription, Box<[u8]>), WalkedChain>,
 }
 
 #[derive(Debug, Default)]
 struct WalkedChain {
     /// Entries that do not reach the target.
-    vain: FxHashSet<EntryId>,
+    vain: NumberSet,
     /// Entries that reach it.
-    reaching: FxHashSet<EntryId>,
+    reaching: NumberSet,
 }
 
 impl WalkedChains {
@@ -218,7 +221,7 @@ struct Chain<'c, 't> {
     asked: &'c AttributeDescription,
     target: &'c [u8],
     walked: &'c mut WalkedChain,
-    seen: FxHashSet<EntryId>,
+    seen: NumberSet,
     queue: VecDeque<Record<'t>>,
     /// Values that were looked at.
     steps: usize,

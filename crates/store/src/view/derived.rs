@@ -1,7 +1,8 @@
 //! Views and records whose entries have derived attributes.
 
+use std::collections::HashSet;
+
 use ironbark_model::{AttributeDescription, CompiledFilter};
-use rustc_hash::FxHashSet;
 
 use super::{Record, View};
 use crate::{Derived, DerivedAttributes, DerivedCandidates, EntryId, Purpose, Scope, StoreError, Wanted};
@@ -112,7 +113,7 @@ impl Derived {
                 _ => value.to_vec(),
             }
         };
-        let known: FxHashSet<Vec<u8>> = values.iter().map(|value| normal(value)).collect();
+        let known: HashSet<Vec<u8>> = values.iter().map(|value| normal(value)).collect();
         values.extend(derived.iter().filter(|value| !known.contains(&normal(value))).cloned());
         Ok(values)
     }

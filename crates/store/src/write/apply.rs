@@ -1,7 +1,6 @@
 //! The four effects on entries.
 
-use ironbark_model::Dn;
-use rustc_hash::FxHashSet;
+use ironbark_model::{Dn, number_map::NumberSet};
 
 use super::{
     WriteTransaction, index,
@@ -99,9 +98,9 @@ impl WriteTransaction<'_> {
             attributes: Vec::new(),
         };
         let tables = self.tables();
-        let mut seen = FxHashSet::default();
+        let mut seen = NumberSet::default();
         for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
-            if !seen.insert(*number) {
+            if !seen.insert(u64::from(*number)) {
                 return Err(inapplicable(dn.pretty(), "an attribute occurs twice"));
             }
             let bytes = values.iter().map(Vec::len).sum();

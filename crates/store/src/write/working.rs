@@ -1,6 +1,6 @@
 //! An entry during its changes: each attribute and each value is found at once, even in a request with many changes.
 
-use rustc_hash::FxHashMap;
+use ironbark_model::number_map::NumberMap;
 
 use crate::{
     ValueChange, ValueList,
@@ -17,8 +17,8 @@ pub(super) struct Working {
     image: Image,
     /// In the order of the entry; `None` where one was removed.
     attributes: Vec<Option<WorkingAttribute>>,
-    places: FxHashMap<u16, usize>,
-    loads: FxHashMap<u16, Load>,
+    places: NumberMap<usize>,
+    loads: NumberMap<Load>,
 }
 
 /// The size of the changes of one attribute.
@@ -106,9 +106,9 @@ pub(super) fn normal_form(catalog: &Catalog, number: u16, value: &[u8]) -> Vec<u
 
 impl Working {
     pub(super) fn new(mut image: Image, changes: &[ValueChange], numbers: &[u16]) -> Self {
-        let mut loads: FxHashMap<u16, Load> = FxHashMap::default();
+        let mut loads: NumberMap<Load> = NumberMap::default();
         for (change, &number) in changes.iter().zip(numbers) {
-            let load = loads.entry(number).or_default();
+            let load = loads.entry(number.into()).or_default();
             load.changes += 1;
             load.values += change.values().len() as u64;
         }
@@ -121,7 +121,7 @@ impl Working {
             .collect();
         let places = (0..)
             .zip(&attributes)
-            .filter_map(|(place, attribute)| Some((attribute.as_ref()?.number, place)))
+            .filter_map(|(place, attribute)| Some((attribute.as_ref()?.number.into(), place)))
             .collect();
         Self {
             image,
@@ -133,34 +133,34 @@ impl Working {
 
     /// Whether more than one change is about this attribute.
     pub(super) fn is_changed_again(&self, number: u16) -> bool {
-        self.loads.get(&number).is_some_and(|load| load.changes > 1)
+        self.loads.get(&number.into()).is_some_and(|load| load.changes > 1)
     }
 
     /// Whether a set with this many rows should be changed in memory: the changes touch at least as many values, one
     /// after the other.
     pub(super) fn outweighs(&self, number: u16, count: u64) -> bool {
-        let load = self.loads.get(&number).copied().unwrap_or_default();
+        let load = self.loads.get(&number.into()).copied().unwrap_or_default();
         load.changes > 1 && load.values >= count
     }
 
     pub(super) fn get(&self, number: u16) -> Option<&WorkingSet> {
-        let place = *self.places.get(&number)?;
+        let place = *self.places.get(&number.into())?;
         Some(&self.attributes.get(place)?.as_ref()?.set)
     }
 
     pub(super) fn get_mut(&mut self, number: u16) -> Option<&mut WorkingSet> {
-        let place = *self.places.get(&number)?;
+        let place = *self.places.get(&number.into())?;
         Some(&mut self.attributes.get_mut(place)?.as_mut()?.set)
     }
 
     /// Appends a new attribute behind the others.
     pub(super) fn push(&mut self, number: u16, set: WorkingSet) {
-        self.places.insert(number, self.attributes.len());
+        self.places.insert(number.into(), self.attributes.len());
         self.attributes.push(Some(WorkingAttribute { number, set }));
     }
 
     pub(super) fn remove(&mut self, number: u16) -> Option<WorkingSet> {
-        let place = self.places.remove(&number)?;
+        let place = self.places.remove(&number.into())?;
         let removed = self.attributes.get_mut(place)?.take();
         removed.map(|attribute| attribute.set)
     }

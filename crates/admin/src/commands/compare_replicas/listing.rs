@@ -1,6 +1,10 @@
 //! What one server holds, in 48 octets for each entry.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher as _, RandomState},
+    sync::LazyLock,
+};
 
 use ironbark_client::{Client, ConnectSettings, Error, Search, SearchEntry, SearchItem, SearchStream};
 use ironbark_ldap_proto::{
@@ -10,7 +14,6 @@ use ironbark_ldap_proto::{
 };
 use ironbark_store::{ContextVector, Csn};
 use uuid::Uuid;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::shared::replicas::{connect, contexts, read_one};
 
@@ -260,7 +263,7 @@ impl Replica {
             .map(Uuid::into_bytes);
         let uuid = uuid.ok_or_else(|| self.failed(&format!("{}: entryUUID cannot be read", entry.dn)))?;
         let csn = entry.values("entryCSN").first().and_then(|text| Csn::parse(text));
-        let place = xxh3_64(self.relative(&entry.dn).to_ascii_lowercase().as_bytes());
+        let place = KEYS.hash_one(self.relative(&entry.dn).to_ascii_lowercase());
         let content = if depth.is_deep {
             content_hash(&depth.content(entry))
         } else {
@@ -287,6 +290,9 @@ impl Replica {
     }
 }
 
+/// Of the hashes of one run: nobody can choose names or content that are taken for each other.
+static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
 /// Never 0.
 fn content_hash(content: &BTreeMap<String, Vec<Vec<u8>>>) -> u64 {
     let mut bytes = Vec::new();
@@ -301,7 +307,7 @@ fn content_hash(content: &BTreeMap<String, Vec<Vec<u8>>>) -> u64 {
             put(value);
         }
     }
-    xxh3_64(&bytes) | 1
+    KEYS.hash_one(&bytes) | 1
 }
 
 /// Whether a name in lower case is at or below another.

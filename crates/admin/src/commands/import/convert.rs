@@ -1,6 +1,6 @@
 //! The second pass over the data: each entry as it is loaded here.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use ironbark_directory::password;
 use ironbark_ldif::Attributes;
@@ -8,7 +8,6 @@ use ironbark_model::{
     Dn, Schema,
     schema::entry_check::{CheckedAttribute, EntryCheck, structural_class_of},
 };
-use rustc_hash::FxHashMap;
 
 use super::{
     rules::{self, Action, Rule},
@@ -33,7 +32,7 @@ pub(super) struct Converter {
     pub(super) tally: Tally,
     scratch: Vec<u8>,
     /// The rules of attribute types, because types recur.
-    found: FxHashMap<String, Found>,
+    found: HashMap<String, Found>,
 }
 
 /// The rule of an attribute type, if there is one.
@@ -53,7 +52,7 @@ impl Converter {
             schema,
             tally: Tally::new(),
             scratch: Vec::new(),
-            found: FxHashMap::default(),
+            found: HashMap::new(),
         }
     }
 

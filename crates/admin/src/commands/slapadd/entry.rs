@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::{HashMap, HashSet},
     fmt::{self, Display},
     sync::Arc,
 };
@@ -16,7 +17,6 @@ use ironbark_model::{
     },
 };
 use ironbark_runtime::{Randomness, RandomnessError};
-use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
 use super::draft::{Draft, DraftAttribute};
@@ -82,7 +82,7 @@ pub(super) struct Assembler {
     rules: Rules,
     randomness: Randomness,
     /// Descriptions by their text, because they recur.
-    descriptions: FxHashMap<Box<[u8]>, Described>,
+    descriptions: HashMap<Box<[u8]>, Described>,
     scratch: Vec<u8>,
 }
 
@@ -115,7 +115,7 @@ const MAX_DESCRIPTIONS: usize = 4096;
 impl Assembler {
     pub(super) fn new(schema: Arc<Schema>, rules: Rules) -> Result<Self, String> {
         let known = Known::of(&schema).ok_or("the schema lacks the built-in definitions")?;
-        let (randomness, descriptions, scratch) = (Randomness::system(), FxHashMap::default(), Vec::new());
+        let (randomness, descriptions, scratch) = (Randomness::system(), HashMap::new(), Vec::new());
         Ok(Self {
             schema,
             known,
@@ -343,7 +343,7 @@ impl Assembler {
                 .schema
                 .attribute_type(attribute.description.attribute_type)
                 .equality?;
-            let mut seen = rustc_hash::FxHashSet::default();
+            let mut seen = HashSet::new();
             let repeated = attribute.values.iter().any(|value| {
                 let mut normal = Vec::new();
                 (rule.normalize_value)(&self.schema, value, &mut normal).is_ok() && !seen.insert(normal)

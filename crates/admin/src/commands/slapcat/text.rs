@@ -1,18 +1,21 @@
 //! Entries as LDIF text. Shared parts become text only once: repeated value sets, and the names of superiors.
 
-use std::ops::{ControlFlow, Range};
+use std::{
+    collections::HashMap,
+    ops::{ControlFlow, Range},
+};
 
 use ironbark_ldif::Writer;
+use ironbark_model::number_map::NumberMap;
 use ironbark_store::{EntryId, Record, RecordAttribute, StoreError, View};
-use rustc_hash::FxHashMap;
 
 /// Makes the text of the entries of one snapshot.
 pub(super) struct EntryText {
     writer: Writer,
     /// The place in `texts` of a shared set's lines, by the set's reference.
-    sets: FxHashMap<(u16, u64), Range<usize>>,
+    sets: HashMap<(u16, u64), Range<usize>>,
     texts: Vec<u8>,
-    superiors: FxHashMap<EntryId, Box<[u8]>>,
+    superiors: NumberMap<Box<[u8]>>,
     name: Vec<u8>,
     /// The entry that shows the context vector, and its lines.
     context: Option<(EntryId, Vec<u8>)>,
@@ -32,9 +35,9 @@ impl EntryText {
         Ok(Self {
             context: context(writer, view)?,
             writer,
-            sets: FxHashMap::default(),
+            sets: HashMap::new(),
             texts: Vec::new(),
-            superiors: FxHashMap::default(),
+            superiors: NumberMap::default(),
             name: Vec::new(),
         })
     }

@@ -1,8 +1,9 @@
 //! Executing a logged change in the transaction.
 
+use std::collections::HashSet;
+
 use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, Record, StoreError, change::RequestedChange};
-use rustc_hash::FxHashSet;
 
 use super::{
     history::{Newer, newer_than},
@@ -348,7 +349,7 @@ impl Logged<'_> {
 
 /// The modification without values that are equal here. The provider's schema may tell them apart.
 fn without_repeats(modification: &Modification) -> Modification {
-    let mut seen = FxHashSet::default();
+    let mut seen = HashSet::new();
     let pairs = modification.values.iter().zip(&modification.normalized);
     let (values, normalized) = pairs
         .filter(|(_, normal)| seen.insert(*normal))
@@ -383,7 +384,7 @@ fn is_made(record: &Record<'_>, modification: &Modification) -> Result<bool, Sto
         }
         _ => {
             let values = held.to_attribute()?.values;
-            let wanted: FxHashSet<&[u8]> = modification.values.iter().map(Vec::as_slice).collect();
+            let wanted: HashSet<&[u8]> = modification.values.iter().map(Vec::as_slice).collect();
             values.len() == wanted.len() && values.iter().all(|value| wanted.contains(value.as_slice()))
         }
     })

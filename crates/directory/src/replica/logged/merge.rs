@@ -3,8 +3,9 @@
 //! Each value counts as the newest change of it says; a change of the whole attribute is one of all its values. So
 //! servers that get the same changes in different orders end with the same values. These are slapd's outcomes, too.
 
+use std::collections::HashMap;
+
 use ironbark_model::{AttributeDescription, Schema};
-use rustc_hash::FxHashMap;
 
 use crate::request::modification::{Modification, ModificationKind};
 
@@ -16,7 +17,7 @@ struct Newer<'a> {
     /// It was incremented.
     incremented: bool,
     /// By normal form: the value, if it was added last; `None`, if it was deleted.
-    values: FxHashMap<&'a [u8], Option<&'a Vec<u8>>>,
+    values: HashMap<&'a [u8], Option<&'a Vec<u8>>>,
     /// Normal forms in the order of the changes.
     order: Vec<&'a [u8]>,
 }
@@ -31,7 +32,7 @@ pub(super) struct Merged {
 
 /// What is left of the modifications `older`, if `newer` ones were made before, in the order of their CSNs.
 pub(super) fn merge(schema: &Schema, older: &[Modification], newer: &[Modification]) -> Merged {
-    let mut attributes: FxHashMap<&AttributeDescription, Newer<'_>> = FxHashMap::default();
+    let mut attributes: HashMap<&AttributeDescription, Newer<'_>> = HashMap::new();
     for modification in newer {
         attributes
             .entry(&modification.description)

@@ -27,15 +27,14 @@ mod session;
 mod shared;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     sync::{Arc, atomic::AtomicU64},
 };
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_model::Dn;
+use ironbark_model::{Dn, number_map::NumberMap};
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
-use rustc_hash::FxHashMap;
 
 use self::glued::Glued;
 pub(super) use self::notify::Notices;
@@ -137,7 +136,7 @@ struct Refresh {
     /// Whether an entry may have got a name that the consumer has for one that is gone.
     reuses_names: bool,
     /// The least CSN of each server among the entries to be sent.
-    oldest: FxHashMap<u16, Csn>,
+    oldest: HashMap<u16, Csn>,
     /// Unchanged entries to be named.
     present: Vec<[u8; 16]>,
 }
@@ -190,7 +189,7 @@ struct Persisting {
     /// it may have been below one that was moved out.
     in_doubt_until: u64,
     /// Superiors that were sent before the changes of theirs, with the CSNs that they had then.
-    ahead: FxHashMap<EntryId, Option<Csn>>,
+    ahead: NumberMap<Option<Csn>>,
     /// Superiors of the entry of the effect whose changes come later.
     later_superiors: usize,
     /// Whether something was sent of it, without a cookie.

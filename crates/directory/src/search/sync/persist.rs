@@ -6,11 +6,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_model::{Dn, Entry};
+use ironbark_model::{Dn, Entry, number_map::NumberMap};
 use ironbark_store::{
     ChangeRecord, ContextVector, Csn, Effect, EntryId, HeldSnapshot, Location, RecordedEffect, StoreError, View,
 };
-use rustc_hash::FxHashMap;
 
 use super::{
     Meeting, Persisting, Sync,
@@ -77,7 +76,7 @@ impl Sync {
             below: None,
             has_sent_own: false,
             in_doubt_until: 0,
-            ahead: FxHashMap::default(),
+            ahead: NumberMap::default(),
             later_superiors: 0,
             owes_cookie: false,
             withholds_cookie: false,

@@ -1,12 +1,14 @@
 //! The refresh: changes are collected from the log, entries that are gone are named, the others sent.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, Location, RecordedEffect, StoreError, View, change::Gone};
 use roaring::RoaringTreemap;
-use rustc_hash::FxHashMap;
 
 use super::{Meeting, Phase, Sync};
 use crate::{
@@ -209,7 +211,7 @@ impl Sync {
 
     fn collect(&mut self, view: View<'_>, schema: &Schema, first: u64) -> Result<Collected, StoreError> {
         let most = (view.entry_count()? / 2).clamp(FEW_CHANGED, MOST_CHANGED);
-        let mut gone = FxHashMap::default();
+        let mut gone = HashMap::new();
         gone.extend(self.refresh.gone.drain(..));
         let mut next = first;
         for record in view.changes(first)?.take(CHANGES) {
@@ -238,7 +240,7 @@ impl Sync {
         &mut self,
         (view, schema): (View<'_>, &Schema),
         record: &ChangeRecord,
-        gone: &mut FxHashMap<[u8; 16], Option<Csn>>,
+        gone: &mut HashMap<[u8; 16], Option<Csn>>,
     ) -> Result<bool, StoreError> {
         let deleted_at = deletion_csn(record);
         for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {

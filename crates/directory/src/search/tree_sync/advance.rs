@@ -1,13 +1,13 @@
 //! The steps of a synchronization of a tree.
 
 use std::{
+    collections::HashSet,
     sync::Arc,
     task::{Context, Poll},
 };
 
 use ironbark_ldap_proto::{MessageId, response::sync_info::MOST_UUIDS};
 use ironbark_model::Entry;
-use rustc_hash::FxHashSet;
 
 use super::{MOST_REMEMBERED, Phase, TreeSync, encode_ids};
 use crate::{
@@ -93,13 +93,14 @@ impl SearchRun {
         if let Some(tree) = sync.context.backend.tree() {
             let entries = tree.entries(&configuration);
             let uuids = entries.iter().filter_map(|entry| entry.attribute(&known.entry_uuid));
-            let uuids: FxHashSet<[u8; 16]> = uuids.filter_map(|held| uuid_of(held.values.first()?)).collect();
+            let uuids: HashSet<[u8; 16]> = uuids.filter_map(|held| uuid_of(held.values.first()?)).collect();
             sync.gone = sync
                 .held
                 .keys()
                 .filter(|uuid| !uuids.contains(*uuid))
                 .copied()
                 .collect();
+            sync.gone.sort_unstable();
             sync.held.retain(|uuid, _| uuids.contains(uuid));
         }
         self.limits = RunLimits::default();

@@ -7,7 +7,7 @@
 
 mod advance;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use ironbark_ldap_proto::{
     DerefAliases, MessageId, SearchRequest, SyncInfo, Uuids,
@@ -17,7 +17,6 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{ContextVector, Csn};
-use rustc_hash::FxHashMap;
 
 use super::sync::{Follower, Sending};
 use crate::{
@@ -53,9 +52,9 @@ pub(crate) struct TreeSync {
     names_present: bool,
     present: Vec<[u8; 16]>,
     /// What the consumer was sent, or has.
-    held: FxHashMap<[u8; 16], Held>,
+    held: HashMap<[u8; 16], Held>,
     /// The same of this walk.
-    met: FxHashMap<[u8; 16], Held>,
+    met: HashMap<[u8; 16], Held>,
     /// Entries that are not in the tree any more, to be told before the others: numbers in names become free.
     gone: Vec<[u8; 16]>,
     octets: usize,
@@ -126,8 +125,8 @@ impl TreeSync {
             has_changes: false,
             names_present: false,
             present: Vec::new(),
-            held: FxHashMap::default(),
-            met: FxHashMap::default(),
+            held: HashMap::new(),
+            met: HashMap::new(),
             gone: Vec::new(),
             octets: 0,
             sending: None,
@@ -247,7 +246,8 @@ impl TreeSync {
         let held = std::mem::replace(&mut self.held, std::mem::take(&mut self.met));
         self.octets = 0;
         if self.phase == Phase::Compare {
-            let gone: Vec<[u8; 16]> = held.into_keys().filter(|uuid| !self.held.contains_key(uuid)).collect();
+            let mut gone: Vec<[u8; 16]> = held.into_keys().filter(|uuid| !self.held.contains_key(uuid)).collect();
+            gone.sort_unstable();
             for some in gone.chunks(MOST_UUIDS) {
                 encode_ids(out, id, true, some);
             }
