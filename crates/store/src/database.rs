@@ -26,6 +26,7 @@ use crate::{
     log::recent::KnownRow,
     numbering::{Numbering, PublishedNumbering},
     options::{DatabaseOptions, IndexDefinition},
+    points::{Point, reach},
     sets::SetWriter,
     tables::{Environment, Tables},
     watched::Watched,
@@ -181,6 +182,7 @@ impl Database {
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         let txn = self.env.read_txn()?;
+        reach(Point::SnapshotTaken);
         let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
         Ok(Snapshot {
             txn,
@@ -191,6 +193,7 @@ impl Database {
     /// As [`Database::snapshot`].
     pub fn hold(self: &Arc<Self>) -> Result<HeldSnapshot, StoreError> {
         let txn = self.env.clone().static_read_txn()?;
+        reach(Point::SnapshotTaken);
         let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
         Ok(HeldSnapshot {
             txn,

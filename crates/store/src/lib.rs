@@ -13,6 +13,9 @@ pub mod change;
 pub mod check;
 mod checkpoint;
 mod claim;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 mod csn;
 pub mod database;
 pub mod derived;
@@ -29,6 +32,7 @@ mod names;
 mod numbering;
 pub mod options;
 pub mod plan;
+mod points;
 mod posting;
 mod record;
 mod scope;

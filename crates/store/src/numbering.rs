@@ -15,6 +15,7 @@ use heed::RoTxn;
 use crate::{
     StoreError,
     catalog::{Catalog, Parts, Undefined},
+    points::{Point, reach},
     sets::SharedSets,
     tables::Tables,
 };
@@ -85,6 +86,7 @@ impl PublishedNumbering {
         let parts = Parts::load(txn, tables, &current.catalog.indexes)?;
         let catalog = Catalog::build(Arc::clone(&current.catalog.schema), parts, Undefined::Invisible)?;
         let loaded = Arc::new(Numbering::new(Arc::new(catalog), sets, commit));
+        reach(Point::Loaded);
         let former = self.current.compare_and_swap(&current, Arc::clone(&loaded));
         // Where another thread was quicker, this one is good for this transaction alone.
         if Arc::ptr_eq(&former, &current) {

@@ -23,6 +23,7 @@ use crate::{
     catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
     numbering::Numbering,
+    points::{Point, reach},
     record::{
         codec::{self, FLAG_REFERRAL},
         image::Image,
@@ -75,6 +76,7 @@ impl<'d> WriteTransaction<'d> {
         let Numbering { catalog, sets, .. } = Numbering::clone(&numbering);
         let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let watched = database.watched.load_full();
+        reach(Point::Begun);
         Ok(Self {
             txn,
             database,
@@ -137,6 +139,7 @@ impl<'d> WriteTransaction<'d> {
             tables.put_number(&mut self.txn, MetaRow::Referrals, referrals)?;
         }
         self.sets.store(&mut self.txn, tables)?;
+        reach(Point::Written);
         let id = self.txn.id();
         // What it began with may never have been published: a reader with an older snapshot was quicker.
         let is_same = Arc::ptr_eq(&self.before, &self.database.numbering.newest())
@@ -144,9 +147,13 @@ impl<'d> WriteTransaction<'d> {
             && Arc::ptr_eq(&self.before.sets, self.sets.sets());
         let numbering = (!is_same).then(|| Numbering::new(self.catalog, Arc::clone(self.sets.sets()), id));
         let announced = self.database.numbering.announce(numbering, id);
+        reach(Point::Published);
         let result = self.txn.commit();
         if result.is_err() {
             announced.take_back();
+            reach(Point::TakenBack);
+        } else {
+            reach(Point::Committed);
         }
         drop(self.sets);
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))
