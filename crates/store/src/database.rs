@@ -183,7 +183,7 @@ impl Database {
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         let txn = self.env.read_txn()?;
         reach(Point::SnapshotTaken);
-        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
+        let numbering = self.numbering.of_transaction(&txn, txn.id(), &self.ground.tables)?;
         Ok(Snapshot {
             txn,
             database: self,
@@ -194,7 +194,7 @@ impl Database {
     pub fn hold(self: &Arc<Self>) -> Result<HeldSnapshot, StoreError> {
         let txn = self.env.clone().static_read_txn()?;
         reach(Point::SnapshotTaken);
-        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
+        let numbering = self.numbering.of_transaction(&txn, txn.id(), &self.ground.tables)?;
         Ok(HeldSnapshot {
             txn,
             database: Arc::clone(self),

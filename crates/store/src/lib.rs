@@ -34,6 +34,7 @@ pub mod options;
 pub mod plan;
 mod points;
 mod posting;
+mod publication;
 mod record;
 mod scope;
 mod sets;

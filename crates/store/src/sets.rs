@@ -105,23 +105,31 @@ impl SharedSets {
             let number = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `sets`"))?;
             let damaged = || StoreError::damaged(&format!("shared value set {number}"));
             let tlvs = tables.unseal(number, row).ok_or_else(damaged)?;
-            if position_of(number) != position {
-                return Err(StoreError::damaged("the numbers of `sets` have a gap"));
-            }
-            if number >= UNCHECKED && number != number_of(position, tlvs) {
-                return Err(damaged());
-            }
-            match self.at(position) {
-                Some(set) if set.number == number && *set.tlvs == *tlvs => {}
-                Some(_) => return Err(StoreError::damaged(&format!("shared value set {number} has changed"))),
-                None => self.push(number, tlvs),
-            }
+            self.take_up(position, number, tlvs)?;
             position += 1;
         }
         if position < known {
             return Err(StoreError::damaged("shared value sets are gone"));
         }
         Ok(position > known)
+    }
+    /// Takes up the set that the file has at a position: compares it with the known one, or adds it.
+    ///
+    /// # Errors
+    /// As [`SharedSets::load`].
+    pub(crate) fn take_up(&mut self, position: usize, number: u64, tlvs: &[u8]) -> Result<(), StoreError> {
+        if position_of(number) != position {
+            return Err(StoreError::damaged("the numbers of `sets` have a gap"));
+        }
+        if number >= UNCHECKED && number != number_of(position, tlvs) {
+            return Err(StoreError::damaged(&format!("shared value set {number}")));
+        }
+        match self.at(position) {
+            Some(set) if set.number == number && *set.tlvs == *tlvs => {}
+            Some(_) => return Err(StoreError::damaged(&format!("shared value set {number} has changed"))),
+            None => self.push(number, tlvs),
+        }
+        Ok(())
     }
     /// Writes the sets from a position on.
     pub(crate) fn store(&self, from: usize, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {

@@ -72,7 +72,9 @@ impl<'d> WriteTransaction<'d> {
         let txn = database.env.write_txn()?;
         // A write transaction's own number is one above the last commit's.
         let last_commit = txn.id().saturating_sub(1);
-        let numbering = database.numbering.of(&txn, last_commit, &database.ground.tables)?;
+        let numbering = database
+            .numbering
+            .of_transaction(&txn, last_commit, &database.ground.tables)?;
         let Numbering { catalog, sets, .. } = Numbering::clone(&numbering);
         let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let watched = database.watched.load_full();
@@ -146,15 +148,15 @@ impl<'d> WriteTransaction<'d> {
             && Arc::ptr_eq(&self.before.catalog, &self.catalog)
             && Arc::ptr_eq(&self.before.sets, self.sets.sets());
         let numbering = (!is_same).then(|| Numbering::new(self.catalog, Arc::clone(self.sets.sets()), id));
-        let announced = self.database.numbering.announce(numbering, id);
-        reach(Point::Published);
-        let result = self.txn.commit();
-        if result.is_err() {
-            announced.take_back();
-            reach(Point::TakenBack);
+        let result = self.database.numbering.commit(numbering, id, || {
+            reach(Point::Published);
+            self.txn.commit()
+        });
+        reach(if result.is_ok() {
+            Point::Committed
         } else {
-            reach(Point::Committed);
-        }
+            Point::TakenBack
+        });
         drop(self.sets);
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))
     }
