@@ -26,6 +26,7 @@ use crate::{
     log::recent::KnownRow,
     numbering::{Numbering, PublishedNumbering},
     options::{DatabaseOptions, IndexDefinition},
+    points::{Point, reach},
     sets::SetWriter,
     tables::{Environment, Tables},
     watched::Watched,
@@ -181,7 +182,8 @@ impl Database {
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         let txn = self.env.read_txn()?;
-        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
+        reach(Point::SnapshotTaken);
+        let numbering = self.numbering.of_transaction(&txn, txn.id(), &self.ground.tables)?;
         Ok(Snapshot {
             txn,
             database: self,
@@ -191,7 +193,8 @@ impl Database {
     /// As [`Database::snapshot`].
     pub fn hold(self: &Arc<Self>) -> Result<HeldSnapshot, StoreError> {
         let txn = self.env.clone().static_read_txn()?;
-        let numbering = self.numbering.of(&txn, txn.id(), &self.ground.tables)?;
+        reach(Point::SnapshotTaken);
+        let numbering = self.numbering.of_transaction(&txn, txn.id(), &self.ground.tables)?;
         Ok(HeldSnapshot {
             txn,
             database: Arc::clone(self),

@@ -13,6 +13,9 @@ pub mod change;
 pub mod check;
 mod checkpoint;
 mod claim;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 mod csn;
 pub mod database;
 pub mod derived;
@@ -29,7 +32,9 @@ mod names;
 mod numbering;
 pub mod options;
 pub mod plan;
+mod points;
 mod posting;
+mod publication;
 mod record;
 mod scope;
 mod sets;

@@ -143,23 +143,32 @@ impl SharedSets {
             let damaged = || StoreError::damaged(&format!("shared value set {key}"));
             let number = SetNumber::from_key(key).ok_or_else(damaged)?;
             let tlvs = tables.unseal(key, row).ok_or_else(damaged)?;
-            if number.position() != position {
-                return Err(StoreError::damaged("the numbers of `sets` have a gap"));
-            }
-            if number.octets().is_some() && SetNumber::of(position, tlvs) != Some(number) {
-                return Err(damaged());
-            }
-            match self.at(position) {
-                Some(set) if set.number == number && *set.tlvs == *tlvs => {}
-                Some(_) => return Err(StoreError::damaged(&format!("shared value set {key} has changed"))),
-                None => self.push(number, tlvs),
-            }
+            self.take_up(position, number, tlvs)?;
             position += 1;
         }
         if position < known {
             return Err(StoreError::damaged("shared value sets are gone"));
         }
         Ok(position > known)
+    }
+    /// Takes up the set that the file has at a position: compares it with the known one, or adds it.
+    ///
+    /// # Errors
+    /// As [`SharedSets::load`].
+    pub(crate) fn take_up(&mut self, position: usize, number: SetNumber, tlvs: &[u8]) -> Result<(), StoreError> {
+        if number.position() != position {
+            return Err(StoreError::damaged("the numbers of `sets` have a gap"));
+        }
+        let damaged = |what| StoreError::damaged(&format!("shared value set {}{what}", number.key()));
+        if number.octets().is_some() && SetNumber::of(position, tlvs) != Some(number) {
+            return Err(damaged(""));
+        }
+        match self.at(position) {
+            Some(set) if set.number == number && *set.tlvs == *tlvs => {}
+            Some(_) => return Err(damaged(" has changed")),
+            None => self.push(number, tlvs),
+        }
+        Ok(())
     }
     /// Writes the sets from a position on.
     pub(crate) fn store(&self, from: usize, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {

@@ -534,6 +534,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         respond::refusal(out, origin.message_id, kind, error);
+        origin.sequence.refuse(origin.operation);
         self.answered(origin, Outcome::of_refusal(kind, error))
     }
 
@@ -547,6 +548,7 @@ impl Worker {
 
     fn refuse_undecodable(&self, session: &mut Session, error: &DecodeError, out: &mut Vec<u8>) -> Started {
         let fault = error.fault();
+        session.sequence.refuse(session.next_operation);
         session.next_operation += 1;
         match error {
             DecodeError::Operation { id, operation, .. } if !fault.disconnect => {

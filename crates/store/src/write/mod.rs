@@ -23,6 +23,7 @@ use crate::{
     catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
     numbering::Numbering,
+    points::{Point, reach},
     record::{
         codec::{self, FLAG_REFERRAL},
         image::Image,
@@ -71,10 +72,13 @@ impl<'d> WriteTransaction<'d> {
         let txn = database.env.write_txn()?;
         // A write transaction's own number is one above the last commit's.
         let last_commit = txn.id().saturating_sub(1);
-        let numbering = database.numbering.of(&txn, last_commit, &database.ground.tables)?;
+        let numbering = database
+            .numbering
+            .of_transaction(&txn, last_commit, &database.ground.tables)?;
         let Numbering { catalog, sets, .. } = Numbering::clone(&numbering);
         let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let watched = database.watched.load_full();
+        reach(Point::Begun);
         Ok(Self {
             txn,
             database,
@@ -137,17 +141,22 @@ impl<'d> WriteTransaction<'d> {
             tables.put_number(&mut self.txn, MetaRow::Referrals, referrals)?;
         }
         self.sets.store(&mut self.txn, tables)?;
+        reach(Point::Written);
         let id = self.txn.id();
         // What it began with may never have been published: a reader with an older snapshot was quicker.
         let is_same = Arc::ptr_eq(&self.before, &self.database.numbering.newest())
             && Arc::ptr_eq(&self.before.catalog, &self.catalog)
             && Arc::ptr_eq(&self.before.sets, self.sets.sets());
         let numbering = (!is_same).then(|| Numbering::new(self.catalog, Arc::clone(self.sets.sets()), id));
-        let announced = self.database.numbering.announce(numbering, id);
-        let result = self.txn.commit();
-        if result.is_err() {
-            announced.take_back();
-        }
+        let result = self.database.numbering.commit(numbering, id, || {
+            reach(Point::Published);
+            self.txn.commit()
+        });
+        reach(if result.is_ok() {
+            Point::Committed
+        } else {
+            Point::TakenBack
+        });
         drop(self.sets);
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))
     }

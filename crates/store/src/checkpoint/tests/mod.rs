@@ -2,8 +2,6 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "tests")]
 
-#[path = "../../../tests/common/mod.rs"]
-mod common;
 mod damaged;
 mod interrupted;
 mod neighbours;
@@ -21,8 +19,11 @@ use super::{
     file::{CheckpointFile, Noted},
     record::{Boot, Record},
 };
-use crate::{Database, DatabaseOptions, Effect, Staging, StoreError, ValueChange, hash};
-use common::{add, assert_sound, modify, options, schema, values};
+use crate::{
+    Database, DatabaseOptions, Effect, Staging, StoreError, ValueChange,
+    common::{self, add, assert_sound, modify, options, schema, values},
+    hash,
+};
 
 const PAGE: usize = 4096;
 const BASE: &str = "dc=example,dc=com";
