@@ -125,10 +125,14 @@ impl Announced<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc::channel, time::Duration};
+    use std::{
+        sync::{atomic::Ordering, mpsc::channel},
+        time::Duration,
+    };
 
     use ironbark_model::Schema;
 
+    use super::{Numbering, PublishedNumbering};
     use crate::{Database, DatabaseOptions, StoreError};
 
     fn open(directory: &std::path::Path) -> Result<Database, StoreError> {
@@ -204,12 +208,31 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_publishes_what_it_began_with_if_a_reader_of_an_older_commit_was_quicker() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = open(folder.path()).unwrap();
+        let (tables, before) = (&database.ground.tables, database.numbering.newest());
+        commit_elsewhere(&database, b"cn;lang-x");
+        let older = database.env.read_txn().unwrap();
+        commit_elsewhere(&database, b"cn;lang-y");
+        // Both load what they see, begin with the same, and the reader is the first to publish it.
+        let of_reader = PublishedNumbering::new(Numbering::clone(&before));
+        let of_reader = of_reader.of(&older, older.id(), tables).unwrap();
+        let write = database.write().unwrap();
+        assert_eq!(write.catalog.texts().len(), 2);
+        database.numbering.current.store(of_reader);
+        database.numbering.good_to.store(older.id(), Ordering::Release);
+        write.commit().unwrap();
+        assert_eq!(database.snapshot().unwrap().numbering.catalog.texts().len(), 2);
+    }
+
+    #[test]
     fn a_numbering_that_is_announced_and_taken_back_leaves_the_former_one() {
         let folder = tempfile::tempdir().unwrap();
         let database = open(folder.path()).unwrap();
         let before = database.numbering.newest();
         let commit = database.snapshot().unwrap().txn.id() + 1;
-        let next = super::Numbering::new(before.catalog.clone(), before.sets.clone(), commit);
+        let next = Numbering::new(before.catalog.clone(), before.sets.clone(), commit);
         database.numbering.announce(Some(next), commit).take_back();
         assert!(std::sync::Arc::ptr_eq(&before, &database.numbering.newest()));
         commit_elsewhere(&database, b"cn;lang-x");
