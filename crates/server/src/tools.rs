@@ -16,6 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
     thread::JoinHandle,
+    time::Duration,
 };
 
 use ironbark_directory::{Configuration, Identity, NamingContext, Peer, Service, Session, Started, Submitted, Worker};
@@ -24,8 +25,10 @@ use ironbark_ldap_proto::{
     encode_result, frame, tool,
 };
 use ironbark_model::Dn;
-use ironbark_runtime::{is_of_own_user, listen_for_tools, spawn_named};
+use ironbark_runtime::{is_of_own_user, listen_for_tools, own_user_is_shared, spawn_named};
 use ironbark_store::Csn;
+
+use crate::repeated_notice::RepeatedNotice;
 
 /// Tools at the same time. More are turned away.
 const MOST_CONNECTIONS: usize = 8;
@@ -37,16 +40,25 @@ const MOST_WAITING_OCTETS: usize = 16 << 20;
 /// The name of the author in a database without a rootdn.
 const NO_ROOT: &str = "cn=tool";
 
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A folder and its socket.
+type Listening = (PathBuf, tokio::net::UnixListener);
+
 /// The sockets for tools, and their connections.
 pub(crate) struct Tools {
     /// Those that were bound at the start.
     first: Mutex<Vec<(PathBuf, UnixListener)>>,
     open: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+    told: RepeatedNotice,
 }
 
 impl Tools {
     /// Listens for the folders of a configuration. From then on tools find the server.
     pub(crate) fn listen(configuration: &Configuration) -> Self {
+        if let Some(user) = own_user_is_shared() {
+            tracing::warn!(target: "any", "daemon: user {user} stands for all that have no number in this user namespace: tools are served for root alone");
+        }
         let folders = folders(configuration).into_iter();
         Self {
             first: Mutex::new(
@@ -55,6 +67,7 @@ impl Tools {
                     .collect(),
             ),
             open: Mutex::default(),
+            told: RepeatedNotice::default(),
         }
     }
 
@@ -62,7 +75,7 @@ impl Tools {
     pub(crate) async fn accept(&self, directory: &Arc<Service>) {
         let mut changes = directory.configuration_changes();
         let first = std::mem::take(&mut *self.first.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut listening: Vec<(PathBuf, tokio::net::UnixListener)> = Vec::new();
+        let mut listening: Vec<Listening> = Vec::new();
         listening.extend(
             first
                 .into_iter()
@@ -76,19 +89,15 @@ impl Tools {
                     listening.extend(bind(&folder).and_then(|listener| Some((folder, registered(listener)?))));
                 }
             }
-            let accepted = std::future::poll_fn(|cx| {
-                for (folder, listener) in &listening {
-                    if let Poll::Ready(Ok((stream, _))) = listener.poll_accept(cx) {
-                        return Poll::Ready((folder.clone(), stream));
-                    }
-                }
-                Poll::Pending
-            });
             tokio::select! {
-                (folder, stream) = accepted => {
-                    if let Err(error) = self.serve(folder, stream, directory) {
+                (folder, accepted) = next_tool(&listening) => {
+                    let served = accepted.and_then(|stream| self.serve(folder, stream, directory));
+                    let Err(error) = served else { continue };
+                    if self.told.is_due(directory.clock()) {
                         tracing::warn!(target: "any", "daemon: a tool cannot be served: {error}");
                     }
+                    // Out of descriptors or threads: trying again at once is useless.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
                 Ok(()) = changes.changed() => {}
             }
@@ -127,6 +136,19 @@ impl Tools {
     fn open(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The next tool that comes, or why none can.
+async fn next_tool(listening: &[Listening]) -> (PathBuf, io::Result<tokio::net::UnixStream>) {
+    std::future::poll_fn(|cx| {
+        for (folder, listener) in listening {
+            if let Poll::Ready(accepted) = listener.poll_accept(cx) {
+                return Poll::Ready((folder.clone(), accepted.map(|(stream, _)| stream)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// The folders of the stored databases.
@@ -393,4 +415,26 @@ fn put(id: MessageId, told: &Told, out: &mut Vec<u8>) {
 
 fn invalid(error: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_that_cannot_accept_is_told_of() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let told = runtime.unwrap().block_on(async {
+            // It says that something has come, but it is connected and does not listen.
+            let (socket, mut other) = UnixStream::pair().unwrap();
+            other.write_all(b"x").unwrap();
+            let listener = UnixListener::from(OwnedFd::from(socket));
+            listener.set_nonblocking(true).unwrap();
+            let listening = [(PathBuf::new(), registered(listener).unwrap())];
+            tokio::time::timeout(Duration::from_secs(20), next_tool(&listening)).await
+        });
+        assert!(told.unwrap().1.is_err());
+    }
 }
