@@ -11,9 +11,13 @@ use std::{
     collections::VecDeque,
     io::{self, Read, Write},
     net::Shutdown,
+    ops::ControlFlow,
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
     thread::JoinHandle,
     time::Duration,
@@ -50,6 +54,8 @@ pub(crate) struct Tools {
     /// Those that were bound at the start.
     first: Mutex<Vec<(PathBuf, UnixListener)>>,
     open: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+    /// Whether the server ends.
+    ends: Arc<AtomicBool>,
     told: RepeatedNotice,
 }
 
@@ -67,6 +73,7 @@ impl Tools {
                     .collect(),
             ),
             open: Mutex::default(),
+            ends: Arc::default(),
             told: RepeatedNotice::default(),
         }
     }
@@ -113,18 +120,19 @@ impl Tools {
             return Ok(());
         }
         let (own, directory) = (stream.try_clone()?, Arc::clone(directory));
-        let at_end = stream.try_clone()?;
+        let (at_end, ends) = (stream.try_clone()?, Arc::clone(&self.ends));
         let thread = spawn_named("tool", move || {
             // A tool that goes away ends its connection, and so does one that talks nonsense.
-            let _ = Connection::new(stream, &folder, &directory).serve();
+            let _ = Connection::new(stream, &folder, &directory, &ends).serve();
             let _ = at_end.shutdown(Shutdown::Both);
         })?;
         open.push((own, thread));
         Ok(())
     }
 
-    /// Ends all connections, after the operations that were begun.
+    /// Ends all connections, after the operations that were begun. Of indexes that are built anew, this is one step.
     pub(crate) fn close(&self) {
+        self.ends.store(true, Ordering::Relaxed);
         let open = std::mem::take(&mut *self.open());
         for (stream, thread) in open {
             // It may be closed already; a panic was logged before.
@@ -184,6 +192,8 @@ fn registered(listener: UnixListener) -> Option<tokio::net::UnixListener> {
 struct Connection<'d> {
     stream: UnixStream,
     directory: &'d Arc<Service>,
+    /// Whether the server ends.
+    ends: &'d AtomicBool,
     worker: Worker,
     session: Session,
     waiting: VecDeque<Waiting>,
@@ -205,7 +215,7 @@ type Refusal = (ResultCode, String);
 type Told = Result<(), Refusal>;
 
 impl<'d> Connection<'d> {
-    fn new(stream: UnixStream, folder: &Path, directory: &'d Arc<Service>) -> Self {
+    fn new(stream: UnixStream, folder: &Path, directory: &'d Arc<Service>, ends: &'d AtomicBool) -> Self {
         let peer = Peer {
             name: format!("TOOL={}", folder.display()).into(),
             socket_name: "tools".into(),
@@ -217,6 +227,7 @@ impl<'d> Connection<'d> {
         Self {
             stream,
             directory,
+            ends,
             worker: directory.worker(),
             session: Session::new(0, Arc::new(peer)),
             waiting: VecDeque::new(),
@@ -345,7 +356,7 @@ impl<'d> Connection<'d> {
                 tracing::info!(target: "any", "{} is served: {}", tool.escape_default(), self.session.peer.name);
                 Ok(())
             }
-            tool::REINDEX => reindex(configuration, &words),
+            tool::REINDEX => reindex(configuration, &words, self.ends),
             tool::RAISE_CONTEXT => raise_context(self.directory, configuration, &words),
             _ => Err((ResultCode::PROTOCOL_ERROR, "not a request of tools".to_owned())),
         }
@@ -367,7 +378,8 @@ fn database_of<'c, 'w>(
     Ok((context, rest))
 }
 
-fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
+/// Builds indexes anew, until that is done or the server ends. Its writer goes on when it has started again.
+fn reindex(configuration: &Configuration, words: &[&[u8]], ends: &AtomicBool) -> Told {
     let failed = |error: &dyn std::fmt::Display| (ResultCode::OTHER, error.to_string());
     let (context, attributes) = database_of(configuration, words)?;
     let attributes: Vec<&str> = attributes
@@ -377,9 +389,19 @@ fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
     let Some(database) = context.database().filter(|_| !attributes.is_empty()) else {
         return Ok(());
     };
-    database
-        .reindex(&attributes, &mut |_| ())
-        .map_err(|error| failed(&error))
+    let mut goes_on = |_| {
+        if ends.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let is_complete = database.reindex(&attributes, &mut goes_on);
+    if is_complete.map_err(|error| failed(&error))? {
+        return Ok(());
+    }
+    let text = "the server ends; it goes on with the indexes when it has started again";
+    Err((ResultCode::UNAVAILABLE, text.to_owned()))
 }
 
 fn raise_context(directory: &Service, configuration: &Configuration, words: &[&[u8]]) -> Told {
@@ -421,6 +443,10 @@ fn invalid(error: impl std::fmt::Display) -> io::Error {
 mod tests {
     use std::os::fd::OwnedFd;
 
+    use ironbark_config::Memory;
+    use ironbark_directory::{Factories, OpenOptions};
+    use ironbark_runtime::{Clock, Randomness};
+
     use super::*;
 
     #[test]
@@ -436,5 +462,25 @@ mod tests {
             tokio::time::timeout(Duration::from_secs(20), next_tool(&listening)).await
         });
         assert!(told.unwrap().1.is_err());
+    }
+
+    #[test]
+    fn indexes_are_not_built_to_the_end_when_the_server_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().display();
+        let text = format!("database mdb\nsuffix cn=x\nindex cn eq\ndirectory {directory}\n");
+        let source = Memory::file("slapd.conf", text);
+        let service = Service::open(OpenOptions {
+            bare: false,
+            configuration: ironbark_config::load("slapd.conf", &source, &ironbark_overlays::registry()).unwrap(),
+            clock: Clock::system(),
+            randomness: Randomness::system(),
+            factories: Factories::default(),
+        });
+        let service = service.unwrap();
+        let told = |ends| reindex(&service.configuration(), &[b"cn=x", b"cn"], &AtomicBool::new(ends));
+        assert_eq!(told(true).unwrap_err().0, ResultCode::UNAVAILABLE);
+        assert_eq!(told(false), Ok(()));
+        service.close();
     }
 }
