@@ -11,11 +11,16 @@ use std::{
     collections::VecDeque,
     io::{self, Read, Write},
     net::Shutdown,
+    ops::ControlFlow,
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::Poll,
     thread::JoinHandle,
+    time::Duration,
 };
 
 use ironbark_directory::{Configuration, Identity, NamingContext, Peer, Service, Session, Started, Submitted, Worker};
@@ -24,8 +29,10 @@ use ironbark_ldap_proto::{
     encode_result, frame, tool,
 };
 use ironbark_model::Dn;
-use ironbark_runtime::{is_of_own_user, listen_for_tools, spawn_named};
+use ironbark_runtime::{is_of_own_user, listen_for_tools, own_user_is_shared, spawn_named};
 use ironbark_store::Csn;
+
+use crate::repeated_notice::RepeatedNotice;
 
 /// Tools at the same time. More are turned away.
 const MOST_CONNECTIONS: usize = 8;
@@ -37,16 +44,27 @@ const MOST_WAITING_OCTETS: usize = 16 << 20;
 /// The name of the author in a database without a rootdn.
 const NO_ROOT: &str = "cn=tool";
 
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A folder and its socket.
+type Listening = (PathBuf, tokio::net::UnixListener);
+
 /// The sockets for tools, and their connections.
 pub(crate) struct Tools {
     /// Those that were bound at the start.
     first: Mutex<Vec<(PathBuf, UnixListener)>>,
     open: Mutex<Vec<(UnixStream, JoinHandle<()>)>>,
+    /// Whether the server ends.
+    ends: Arc<AtomicBool>,
+    told: RepeatedNotice,
 }
 
 impl Tools {
     /// Listens for the folders of a configuration. From then on tools find the server.
     pub(crate) fn listen(configuration: &Configuration) -> Self {
+        if let Some(user) = own_user_is_shared() {
+            tracing::warn!(target: "any", "daemon: user {user} stands for all that have no number in this user namespace: tools are served for root alone");
+        }
         let folders = folders(configuration).into_iter();
         Self {
             first: Mutex::new(
@@ -55,6 +73,8 @@ impl Tools {
                     .collect(),
             ),
             open: Mutex::default(),
+            ends: Arc::default(),
+            told: RepeatedNotice::default(),
         }
     }
 
@@ -62,7 +82,7 @@ impl Tools {
     pub(crate) async fn accept(&self, directory: &Arc<Service>) {
         let mut changes = directory.configuration_changes();
         let first = std::mem::take(&mut *self.first.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut listening: Vec<(PathBuf, tokio::net::UnixListener)> = Vec::new();
+        let mut listening: Vec<Listening> = Vec::new();
         listening.extend(
             first
                 .into_iter()
@@ -76,19 +96,15 @@ impl Tools {
                     listening.extend(bind(&folder).and_then(|listener| Some((folder, registered(listener)?))));
                 }
             }
-            let accepted = std::future::poll_fn(|cx| {
-                for (folder, listener) in &listening {
-                    if let Poll::Ready(Ok((stream, _))) = listener.poll_accept(cx) {
-                        return Poll::Ready((folder.clone(), stream));
-                    }
-                }
-                Poll::Pending
-            });
             tokio::select! {
-                (folder, stream) = accepted => {
-                    if let Err(error) = self.serve(folder, stream, directory) {
+                (folder, accepted) = next_tool(&listening) => {
+                    let served = accepted.and_then(|stream| self.serve(folder, stream, directory));
+                    let Err(error) = served else { continue };
+                    if self.told.is_due(directory.clock()) {
                         tracing::warn!(target: "any", "daemon: a tool cannot be served: {error}");
                     }
+                    // Out of descriptors or threads: trying again at once is useless.
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
                 Ok(()) = changes.changed() => {}
             }
@@ -104,18 +120,19 @@ impl Tools {
             return Ok(());
         }
         let (own, directory) = (stream.try_clone()?, Arc::clone(directory));
-        let at_end = stream.try_clone()?;
+        let (at_end, ends) = (stream.try_clone()?, Arc::clone(&self.ends));
         let thread = spawn_named("tool", move || {
             // A tool that goes away ends its connection, and so does one that talks nonsense.
-            let _ = Connection::new(stream, &folder, &directory).serve();
+            let _ = Connection::new(stream, &folder, &directory, &ends).serve();
             let _ = at_end.shutdown(Shutdown::Both);
         })?;
         open.push((own, thread));
         Ok(())
     }
 
-    /// Ends all connections, after the operations that were begun.
+    /// Ends all connections, after the operations that were begun. Of indexes that are built anew, this is one step.
     pub(crate) fn close(&self) {
+        self.ends.store(true, Ordering::Relaxed);
         let open = std::mem::take(&mut *self.open());
         for (stream, thread) in open {
             // It may be closed already; a panic was logged before.
@@ -127,6 +144,19 @@ impl Tools {
     fn open(&self) -> MutexGuard<'_, Vec<(UnixStream, JoinHandle<()>)>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The next tool that comes, or why none can.
+async fn next_tool(listening: &[Listening]) -> (PathBuf, io::Result<tokio::net::UnixStream>) {
+    std::future::poll_fn(|cx| {
+        for (folder, listener) in listening {
+            if let Poll::Ready(accepted) = listener.poll_accept(cx) {
+                return Poll::Ready((folder.clone(), accepted.map(|(stream, _)| stream)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// The folders of the stored databases.
@@ -162,6 +192,8 @@ fn registered(listener: UnixListener) -> Option<tokio::net::UnixListener> {
 struct Connection<'d> {
     stream: UnixStream,
     directory: &'d Arc<Service>,
+    /// Whether the server ends.
+    ends: &'d AtomicBool,
     worker: Worker,
     session: Session,
     waiting: VecDeque<Waiting>,
@@ -183,7 +215,7 @@ type Refusal = (ResultCode, String);
 type Told = Result<(), Refusal>;
 
 impl<'d> Connection<'d> {
-    fn new(stream: UnixStream, folder: &Path, directory: &'d Arc<Service>) -> Self {
+    fn new(stream: UnixStream, folder: &Path, directory: &'d Arc<Service>, ends: &'d AtomicBool) -> Self {
         let peer = Peer {
             name: format!("TOOL={}", folder.display()).into(),
             socket_name: "tools".into(),
@@ -195,6 +227,7 @@ impl<'d> Connection<'d> {
         Self {
             stream,
             directory,
+            ends,
             worker: directory.worker(),
             session: Session::new(0, Arc::new(peer)),
             waiting: VecDeque::new(),
@@ -323,7 +356,7 @@ impl<'d> Connection<'d> {
                 tracing::info!(target: "any", "{} is served: {}", tool.escape_default(), self.session.peer.name);
                 Ok(())
             }
-            tool::REINDEX => reindex(configuration, &words),
+            tool::REINDEX => reindex(configuration, &words, self.ends),
             tool::RAISE_CONTEXT => raise_context(self.directory, configuration, &words),
             _ => Err((ResultCode::PROTOCOL_ERROR, "not a request of tools".to_owned())),
         }
@@ -345,7 +378,8 @@ fn database_of<'c, 'w>(
     Ok((context, rest))
 }
 
-fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
+/// Builds indexes anew, until that is done or the server ends. Its writer goes on when it has started again.
+fn reindex(configuration: &Configuration, words: &[&[u8]], ends: &AtomicBool) -> Told {
     let failed = |error: &dyn std::fmt::Display| (ResultCode::OTHER, error.to_string());
     let (context, attributes) = database_of(configuration, words)?;
     let attributes: Vec<&str> = attributes
@@ -355,9 +389,19 @@ fn reindex(configuration: &Configuration, words: &[&[u8]]) -> Told {
     let Some(database) = context.database().filter(|_| !attributes.is_empty()) else {
         return Ok(());
     };
-    database
-        .reindex(&attributes, &mut |_| ())
-        .map_err(|error| failed(&error))
+    let mut goes_on = |_| {
+        if ends.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let is_complete = database.reindex(&attributes, &mut goes_on);
+    if is_complete.map_err(|error| failed(&error))? {
+        return Ok(());
+    }
+    let text = "the server ends; it goes on with the indexes when it has started again";
+    Err((ResultCode::UNAVAILABLE, text.to_owned()))
 }
 
 fn raise_context(directory: &Service, configuration: &Configuration, words: &[&[u8]]) -> Told {
@@ -393,4 +437,50 @@ fn put(id: MessageId, told: &Told, out: &mut Vec<u8>) {
 
 fn invalid(error: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use ironbark_config::Memory;
+    use ironbark_directory::{Factories, OpenOptions};
+    use ironbark_runtime::{Clock, Randomness};
+
+    use super::*;
+
+    #[test]
+    fn a_socket_that_cannot_accept_is_told_of() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let told = runtime.unwrap().block_on(async {
+            // It says that something has come, but it is connected and does not listen.
+            let (socket, mut other) = UnixStream::pair().unwrap();
+            other.write_all(b"x").unwrap();
+            let listener = UnixListener::from(OwnedFd::from(socket));
+            listener.set_nonblocking(true).unwrap();
+            let listening = [(PathBuf::new(), registered(listener).unwrap())];
+            tokio::time::timeout(Duration::from_secs(20), next_tool(&listening)).await
+        });
+        assert!(told.unwrap().1.is_err());
+    }
+
+    #[test]
+    fn indexes_are_not_built_to_the_end_when_the_server_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().display();
+        let text = format!("database mdb\nsuffix cn=x\nindex cn eq\ndirectory {directory}\n");
+        let source = Memory::file("slapd.conf", text);
+        let service = Service::open(OpenOptions {
+            bare: false,
+            configuration: ironbark_config::load("slapd.conf", &source, &ironbark_overlays::registry()).unwrap(),
+            clock: Clock::system(),
+            randomness: Randomness::system(),
+            factories: Factories::default(),
+        });
+        let service = service.unwrap();
+        let told = |ends| reindex(&service.configuration(), &[b"cn=x", b"cn"], &AtomicBool::new(ends));
+        assert_eq!(told(true).unwrap_err().0, ResultCode::UNAVAILABLE);
+        assert_eq!(told(false), Ok(()));
+        service.close();
+    }
 }

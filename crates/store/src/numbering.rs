@@ -78,6 +78,7 @@ mod tests {
 
     use ironbark_model::Schema;
 
+    use super::Numbering;
     use crate::{Database, DatabaseOptions, StoreError};
 
     fn open(directory: &std::path::Path) -> Result<Database, StoreError> {
@@ -158,7 +159,7 @@ mod tests {
         let database = open(folder.path()).unwrap();
         let before = database.numbering.newest();
         let commit = database.snapshot().unwrap().txn.id() + 1;
-        let next = super::Numbering::new(before.catalog.clone(), before.sets.clone(), commit);
+        let next = Numbering::new(before.catalog.clone(), before.sets.clone(), commit);
         let failed = database.numbering.commit(Some(next), commit, || {
             assert!(!std::sync::Arc::ptr_eq(&before, &database.numbering.newest()));
             Err::<(), ()>(())

@@ -277,3 +277,25 @@ fn a_database_with_entries_is_not_built_over() {
     let database = Database::open(options(directory.path()), schema()).unwrap();
     assert_eq!(database.snapshot().unwrap().view().entry_count().unwrap(), 3);
 }
+
+#[test]
+fn a_file_that_comes_while_another_is_built_is_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 1 << 20).unwrap();
+    for entry in &entries(3) {
+        builder.add(entry).unwrap();
+    }
+    // Another process makes the database, writes to it, and has closed it when the build ends.
+    let database = Database::open(options(directory.path()), schema()).unwrap();
+    let mut write = database.write().unwrap();
+    write
+        .apply_effect(&add(ALL, &[("objectClass", "domain"), ("dc", "example")]))
+        .unwrap();
+    write.commit().unwrap();
+    drop(database);
+    let refused = builder.finish().unwrap_err();
+    assert!(matches!(refused, StoreError::InUse(_)), "{refused}");
+    let database = Database::open(options(directory.path()), schema()).unwrap();
+    assert_eq!(database.snapshot().unwrap().view().entry_count().unwrap(), 1);
+    assert!(!directory.path().join("bulk-build.tmp").exists());
+}

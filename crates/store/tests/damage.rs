@@ -13,6 +13,7 @@ mod common;
 
 use std::{
     fs::{self, OpenOptions},
+    ops::ControlFlow,
     os::unix::{fs::FileExt, process::ExitStatusExt},
     path::Path,
     process::Command,
@@ -449,7 +450,7 @@ fn older_files_go_on(number: u32, has_checksums: bool) {
             .apply_effect(&modify("cn=all,dc=example,dc=com", vec![more]))
             .unwrap();
         write.commit().unwrap();
-        database.reindex(&[], &mut |_| {}).unwrap();
+        database.reindex(&[], &mut |_| ControlFlow::Continue(())).unwrap();
         let report = database.check(Extent::Everything, &mut |_| {}).unwrap();
         assert_eq!(report.findings.texts(), Vec::<String>::new());
         assert_eq!((report.entries, report.has_checksums), (33 + round, has_checksums));

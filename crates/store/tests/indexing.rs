@@ -13,6 +13,7 @@ mod common;
 
 use std::{
     io::{BufRead, BufReader},
+    ops::ControlFlow,
     process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -215,6 +216,23 @@ fn write(database: &Database, ended: &AtomicBool) {
 }
 
 /// Writers, readers, and an administrator who keeps changing the indexes.
+#[test]
+fn a_build_that_is_told_to_stop_ends_at_its_next_step_and_goes_on_later() {
+    let store = store();
+    fill(&store, 300);
+    let mut steps = 0;
+    let mut stops = |_| {
+        steps += 1;
+        ControlFlow::Break(())
+    };
+    assert!(!store.database.reindex(&["cn"], &mut stops).unwrap());
+    assert_eq!(steps, 1);
+    assert!(store.database.has_index_work() && !store.database.inactive_indexes().is_empty());
+    finish(&store.database);
+    assert!(store.database.inactive_indexes().is_empty());
+    assert!(is_indexed(&store, "(cn=u17)"));
+}
+
 #[test]
 fn answers_are_right_whatever_happens_to_indexes() {
     let store = store();

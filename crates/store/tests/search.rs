@@ -11,6 +11,8 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use common::*;
 use ironbark_model::{CompiledFilter, Filter};
 use ironbark_store::{Effect, Plan, Scope, TermKind, ValueChange, View};
@@ -299,7 +301,11 @@ fn an_index_defined_later_is_built_on_demand() {
     assert!(store.explain(ALL, Scope::Subtree, "(uid=*7)").starts_with("way: scan"));
     assert!(store.explain(ALL, Scope::Subtree, "(sn=smith)").contains("not indexed"));
     let mut done = 0;
-    store.database.reindex(&[], &mut |n| done = n).unwrap();
+    let mut note = |n| {
+        done = n;
+        ControlFlow::Continue(())
+    };
+    assert!(store.database.reindex(&[], &mut note).unwrap());
     assert_eq!(done, 403);
     assert!(store.database.inactive_indexes().is_empty());
     assert!(
@@ -307,8 +313,9 @@ fn an_index_defined_later_is_built_on_demand() {
             .explain(ALL, Scope::Subtree, "(uid=*17)")
             .starts_with("way: index")
     );
-    store.database.reindex(&["cn"], &mut |_| {}).unwrap();
-    assert!(store.database.reindex(&["ou"], &mut |_| {}).is_err());
+    let mut goes_on = |_| ControlFlow::Continue(());
+    store.database.reindex(&["cn"], &mut goes_on).unwrap();
+    assert!(store.database.reindex(&["ou"], &mut goes_on).is_err());
     assert_eq!(store.search(ALL, Scope::Subtree, "(cn=user 8 jones)").len(), 1);
     assert_eq!(store.search(ALL, Scope::Subtree, "(uid=*17)").len(), 4);
 }

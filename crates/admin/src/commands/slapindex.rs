@@ -1,6 +1,6 @@
 //! slapindex: rebuilds indexes in steps. A running server does it itself, and goes on between the steps.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, ops::ControlFlow, process::ExitCode};
 
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
@@ -120,8 +120,12 @@ fn build(options: &Options, chosen: &Chosen, settings: &DatabaseConfig, attribut
     if options.verbose > 0 {
         progress.line(&text);
     }
+    let mut step = |done| {
+        progress.set(done);
+        ControlFlow::Continue(())
+    };
     database
-        .reindex(attributes, &mut |done| progress.set(done))
+        .reindex(attributes, &mut step)
         .map_err(|error| failed(&error))?;
     database.sync().map_err(|error| failed(&error))
 }

@@ -5,16 +5,17 @@ use ironbark_model::Dn;
 
 use super::{chosen::Chosen, open::open_to_read};
 
-/// Refuses to change chosen databases that are part of a cluster. One that has not joined yet is not.
+/// Refuses to change these of the chosen databases, if one is part of a cluster. One that has not joined yet is not.
 ///
 /// # Errors
 /// The message for the user. It begins with the program's name.
-pub(crate) fn refuse(chosen: &Chosen, program: &str) -> Result<(), String> {
-    let is_there = |settings: &DatabaseConfig| settings.directory.join("data.mdb").exists();
-    let of_clusters = chosen
-        .databases()
-        .filter(|(_, settings)| settings.cluster.is_some() && is_there(settings));
-    for (_, settings) in of_clusters {
+pub(crate) fn refuse<'c>(
+    databases: impl Iterator<Item = &'c DatabaseConfig>,
+    chosen: &Chosen,
+    program: &str,
+) -> Result<(), String> {
+    let is_there = |settings: &&DatabaseConfig| settings.directory.join("data.mdb").exists();
+    for settings in databases.filter(|settings| settings.cluster.is_some()).filter(is_there) {
         let Some(database) = open_to_read(settings, chosen, program)? else {
             continue;
         };

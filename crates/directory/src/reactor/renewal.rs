@@ -32,7 +32,7 @@ impl Worker {
         if Arc::ptr_eq(&run.configuration, &configuration) {
             return Ok(());
         }
-        if run.is_elsewhere() {
+        if run.is_elsewhere() || run.is_through() {
             return run.adopt(&configuration);
         }
         let Some(pdu) = run.request_again().map(Box::<[u8]>::from) else {

@@ -72,6 +72,7 @@ impl SearchRun {
             scope,
             plan,
             decisions,
+            is_limited,
             position,
             ..
         } = walk;
@@ -108,12 +109,16 @@ impl SearchRun {
         let Some(plan) = plan else {
             return Ok(Walked::Through);
         };
-        if *position == 0
-            && let Some(limit) = self.limits.unchecked
-            && plan.exceeds(view, limit)?
-            && !step.is_exhausted()
-        {
-            return Err(SearchRefusal::UncheckedLimit.into());
+        // A walk that goes on under another configuration has the limit of that one.
+        if !*is_limited && let Some(limit) = self.limits.unchecked {
+            let exceeds = plan.exceeds(view, limit)?;
+            if step.is_exhausted() {
+                return Ok(Walked::Exhausted);
+            }
+            if exceeds {
+                return Err(SearchRefusal::UncheckedLimit.into());
+            }
+            *is_limited = true;
         }
         let walk = PlannedWalk {
             context,

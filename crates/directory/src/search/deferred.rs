@@ -5,11 +5,13 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{Request, RequestMessage, SearchRequest, controls::RequestControls};
 use ironbark_model::{Budget, CompiledFilter, Filter, Schema, budget};
+use ironbark_store::View;
 
 use super::{
     alias::{self, FoundBase, class_filter},
     base,
     run::SearchRun,
+    target::{Extent, Target, Walk, is_covered},
     targets::check_base,
     work::Slice,
 };
@@ -67,6 +69,7 @@ impl SearchRun {
                 is_uncompiled: false,
                 base: None,
                 aliases: None,
+                continues: false,
             })
         })
     }
@@ -89,7 +92,11 @@ impl SearchRun {
             slice.has_advanced = true;
         }
         if let Some(base) = &deferred.aliases {
-            self.follow_aliases(&deferred.context, base.found(), scratch, slice.budget)?;
+            if deferred.continues {
+                self.follow_aliases_again(&deferred.context, base.found(), scratch, slice.budget)?;
+            } else {
+                self.follow_aliases(&deferred.context, base.found(), scratch, slice.budget)?;
+            }
             if !slice.budget.is_exhausted() {
                 deferred.aliases = None;
                 slice.has_advanced = true;
@@ -162,6 +169,56 @@ impl SearchRun {
         self.targets.extend(found);
         self.targets.extend(others);
         Ok(())
+    }
+
+    /// Keeps, of the targets of a walk that has begun, those that the base and its aliases still lead to. Aliases that
+    /// were added since are passed over.
+    fn follow_aliases_again(
+        &mut self,
+        context: &Arc<NamingContext>,
+        base: FoundBase<'_>,
+        scratch: &mut Scratch,
+        budget: &Budget,
+    ) -> Result<(), OperationError> {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
+            return Ok(());
+        };
+        let view = snapshot.view().under(budget);
+        let configuration = Arc::clone(&self.configuration);
+        let reached = self.still_reached(&configuration, context, view, base);
+        scratch.keep_snapshot(snapshot);
+        let (targets, extents) = reached?;
+        if budget.is_exhausted() {
+            return Ok(());
+        }
+        let mut reached = targets.into_iter();
+        self.targets.retain(|_| reached.next().unwrap_or(false));
+        if let Some(sorting) = self.extras.as_deref_mut().and_then(|extras| extras.sort.as_mut()) {
+            sorting.cover_more(&extents);
+        }
+        Ok(())
+    }
+
+    /// Which targets the base and its aliases lead to now, and the extents of all that they lead to.
+    fn still_reached(
+        &self,
+        configuration: &Configuration,
+        context: &Arc<NamingContext>,
+        view: View<'_>,
+        base: FoundBase<'_>,
+    ) -> Result<(Vec<bool>, Vec<Extent>), OperationError> {
+        let mut found = VecDeque::from([Target::stored(Arc::clone(context), base.id, base.scope)]);
+        let disclosure = base::disclosure_of(self, configuration, context, view);
+        alias::expand(disclosure, context, base, &mut found)?;
+        let extents: Vec<Extent> = found.iter().filter_map(Target::extent).collect();
+        let is_reached = |target: &Target| match &target.walk {
+            Walk::Stored(walk) if walk.base.earlier_bases > 0 => {
+                is_covered(&extents, context.number, walk.base.id, view)
+            }
+            _ => Ok(true),
+        };
+        let targets = self.targets.iter().map(is_reached).collect::<Result<_, _>>()?;
+        Ok((targets, extents))
     }
 
     fn compile_request(

@@ -9,6 +9,7 @@ use super::{
     page::Page,
     run::{SearchExtras, SearchRun, Walked},
     sort::Sorting,
+    target::{Extent, is_covered},
     work::{Slice, Step},
 };
 use crate::{
@@ -144,7 +145,8 @@ fn emit_deriving(
 }
 
 /// Appends an entry, unless it was deleted or has become invisible since it was sorted. If the search goes on from an
-/// earlier page, or under another configuration, its filter is asked again: the right to search may be gone.
+/// earlier page, or under another configuration, its filter and scope are asked again: the right to search, or the way
+/// through an alias, may be gone.
 fn emit_entry(
     run: &SearchRun,
     context: &NamingContext,
@@ -163,7 +165,12 @@ fn emit_entry(
     let source = Source::Record(&record, view);
     let place = parts.names.place(view, &record)?;
     let check = access::check_remembered(requester, source, place, standing.as_ref());
-    if run.is_continued()
+    if let Some(covered) = run.covered()
+        && !is_covered(covered, context.number, id, view)?
+    {
+        return Ok(Emitted::Gone);
+    }
+    if run.covered().is_some()
         && !answers(
             run,
             &record,
@@ -206,10 +213,10 @@ fn answers(
 }
 
 impl SearchRun {
-    /// Whether its sorted entries were collected under rules that may be others than those in force.
-    fn is_continued(&self) -> bool {
+    /// What it covers now, if its sorted entries were collected under rules that may be others than those in force.
+    fn covered(&self) -> Option<&[Extent]> {
         let sorting = self.extras.as_ref().and_then(|extras| extras.sort.as_ref());
-        sorting.is_some_and(Sorting::is_continued)
+        sorting.and_then(Sorting::covered)
     }
 }
 

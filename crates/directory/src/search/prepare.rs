@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ironbark_config::{Operations, limits::SearchLimits};
 use ironbark_ldap_proto::{
-    DerefAliases, Scope as WireScope, SearchRequest,
+    DerefAliases, Request, RequestMessage, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{Dn, ResultCode};
@@ -29,6 +29,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::assertion::refuse_assertion,
+    admission::controls::policy,
     backend::{
         call::{Call, GivenEntries},
         external::AnswerStream,
@@ -198,6 +199,39 @@ fn take_up(
         return Ok(Continued::Abandoned);
     }
     Ok(Continued::With(former))
+}
+
+/// The limits and the steps of a search that goes on under a configuration with entries that were given to it.
+///
+/// # Errors
+/// The search, or the page, is not allowed there. `unavailable`: the request cannot be read again.
+pub(super) fn limits_again(
+    run: &SearchRun,
+    configuration: &Configuration,
+    governing: &NamingContext,
+    pdu: &[u8],
+) -> Result<(RunLimits, Work), OperationError> {
+    let (decode, gone) = (&configuration.decode_limits, || SearchRefusal::Reconfigured);
+    let message = RequestMessage::decode(pdu, decode).map_err(|_| gone())?;
+    let Request::Search(request) = &message.operation else {
+        return Err(gone().into());
+    };
+    let controls = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), decode);
+    let mut base = LastBase::default();
+    read_base(&mut base, configuration, request, scope_of(request))?;
+    let bounds = limits::of(configuration, governing, &run.origin.identity, &base.dn);
+    let is_paged = run.extras.as_ref().is_some_and(|extras| extras.paged.is_some());
+    let page = controls.ok().filter(|_| is_paged);
+    let page = page.and_then(|controls| page_asked_for(request, &controls));
+    let page = page.map(|page| PageRequest {
+        size: page.size,
+        before: run.tally.before,
+    });
+    let limits = run_limits(bounds, run.origin.received_micros, request, page)?;
+    Ok((
+        limits,
+        run.work.within(Work::of(&run.origin.identity, bounds.is_none())),
+    ))
 }
 
 /// Makes it a content synchronization, if that is asked for.

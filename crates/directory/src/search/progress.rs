@@ -14,6 +14,7 @@ use super::{
     alias::AliasBase,
     list_view::ListView,
     page::Page,
+    prepare::limits_again,
     run::SearchRun,
     sort::Sorting,
     tally::Tally,
@@ -89,7 +90,7 @@ impl SearchRun {
 
     /// Takes what the run has done, for its next slice.
     pub(crate) fn progress(&mut self) -> SearchProgress {
-        let has_begun = self.deferred.is_none();
+        let has_begun = self.deferred.as_ref().is_none_or(|deferred| deferred.continues);
         let databases = self.configuration.contexts.iter();
         let databases = databases.filter_map(|context| Some((context.number, context.database()?.environment())));
         let databases = databases.collect();
@@ -121,7 +122,8 @@ impl SearchRun {
     /// # Errors
     /// `unavailable`: a database or the base object is another one, or is not a part of the search any more.
     pub(crate) fn continue_from(&mut self, progress: SearchProgress) -> Result<(), SearchRefusal> {
-        let covered = self.targets.iter().map(|target| target.context.number).collect();
+        let extents = || self.targets.iter().filter_map(Target::extent).collect();
+        let covered = progress.targets.is_some().then(extents);
         if let Some(targets) = progress.targets {
             let mut own = std::mem::take(&mut self.targets);
             if !targets.iter().all(|target| target.is_among(&own)) {
@@ -131,12 +133,9 @@ impl SearchRun {
                 let target = target.under(&self.configuration, &mut own)?;
                 self.targets.push_back(target);
             }
-            if let Some(deferred) = &mut self.deferred {
-                // They are among the targets already.
-                deferred.forget_aliases();
-            }
-            if self.deferred.as_ref().is_some_and(|deferred| deferred.is_done()) {
-                self.deferred = None;
+            self.follow_again(!progress.alias_bases.is_empty())?;
+            if !progress.alias_bases.is_empty() {
+                self.extras.get_or_insert_default().alias_bases = progress.alias_bases;
             }
         }
         if let Some(sort) = progress.sort {
@@ -156,15 +155,36 @@ impl SearchRun {
             }
             extras.view = progress.view.or(extras.view.take());
         }
-        if !progress.alias_bases.is_empty() {
-            self.extras.get_or_insert_default().alias_bases = progress.alias_bases;
-        }
         if let Some(page) = progress.page {
             self.extras.get_or_insert_default().paged = Some(page);
         }
         (self.sent, self.references) = (progress.sent, progress.references);
         self.tally = progress.tally;
-        self.work = progress.work.unwrap_or(self.work);
+        if let Some(former) = progress.work {
+            self.work = former.within(self.work);
+        }
+        Ok(())
+    }
+
+    /// Leaves to the first step what must be asked anew of aliases: what they led to is among the targets already, but
+    /// another entry may be the base now, and the requester may not know of an alias any more.
+    fn follow_again(&mut self, has_followed: bool) -> Result<(), SearchRefusal> {
+        let Some(deferred) = &mut self.deferred else {
+            return if has_followed {
+                Err(SearchRefusal::Reconfigured)
+            } else {
+                Ok(())
+            };
+        };
+        if !has_followed {
+            deferred.aliases = None;
+        } else if deferred.aliases.is_none() {
+            return Err(SearchRefusal::Reconfigured);
+        }
+        deferred.continues = true;
+        if deferred.is_done() {
+            self.deferred = None;
+        }
         Ok(())
     }
 }
@@ -175,6 +195,12 @@ impl SearchRun {
         self.targets.iter().any(Target::is_elsewhere)
     }
 
+    /// Whether only its result is left to send.
+    pub(crate) fn is_through(&self) -> bool {
+        let is_sorted = || self.extras.as_ref().is_some_and(|extras| extras.sort.is_some());
+        self.targets.is_empty() && self.deferred.is_none() && !self.is_synchronizing() && !is_sorted()
+    }
+
     /// Goes on under another configuration with the entries that were asked for. Their attributes are those of the
     /// schema.
     ///
@@ -182,6 +208,10 @@ impl SearchRun {
     /// The operation is refused there. `unavailable`: the database or the schema is another one.
     pub(crate) fn adopt(&mut self, configuration: &Arc<Configuration>) -> Result<(), OperationError> {
         let gone = || OperationError::from(SearchRefusal::Reconfigured);
+        if self.is_through() {
+            self.configuration = Arc::clone(configuration);
+            return Ok(());
+        }
         if !Arc::ptr_eq(&self.configuration.schema, &configuration.schema) {
             return Err(gone());
         }
@@ -192,6 +222,11 @@ impl SearchRun {
             let governing = configuration.governing(context);
             governing.check_restrictions(configuration, Operations::SEARCH, &mut self.origin)?;
             target.context = Arc::clone(context);
+        }
+        if let Some(first) = self.targets.front() {
+            let governing = configuration.governing(&first.context);
+            let pdu = self.request.as_deref().ok_or_else(gone)?;
+            (self.limits, self.work) = limits_again(self, configuration, governing, pdu)?;
         }
         self.configuration = Arc::clone(configuration);
         Ok(())
@@ -220,7 +255,7 @@ impl TargetProgress {
     }
 
     /// Whether the search still covers it: `own` are the targets of the run that was prepared anew. So what was asked
-    /// about the base object then is true of this one. The base of an alias is not among them.
+    /// about the base object then is true of this one. Aliases are followed again later.
     fn is_among(&self, own: &VecDeque<Target>) -> bool {
         let Self::Stored { database, base, .. } = self else {
             return true;

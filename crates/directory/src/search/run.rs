@@ -197,7 +197,7 @@ impl SearchRun {
 
     /// Keeps the request, to be read again when another configuration is in force. A synchronization has it already.
     pub(crate) fn keep_request(&mut self, pdu: &[u8]) {
-        if self.request.is_none() && !self.is_synchronizing() && !self.is_elsewhere() {
+        if self.request.is_none() && !self.is_synchronizing() {
             self.request = Some(pdu.into());
         }
     }
@@ -222,13 +222,11 @@ pub(crate) struct Deferred {
     pub(super) base: Option<AskedBase>,
     /// The base of the subtree whose aliases must still be followed.
     pub(super) aliases: Option<AskedBase>,
+    /// The targets are those of a walk that has begun: aliases add none, but each must still be led to.
+    pub(super) continues: bool,
 }
 
 impl Deferred {
-    pub(super) fn forget_aliases(&mut self) {
-        self.aliases = None;
-    }
-
     /// Whether nothing is left.
     pub(super) fn is_done(&self) -> bool {
         !self.is_uncompiled && self.base.is_none() && self.aliases.is_none()

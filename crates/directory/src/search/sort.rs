@@ -15,7 +15,10 @@ use std::{
 };
 
 use self::collected::Collected;
-use super::sort_limits::{self, SortPlace};
+use super::{
+    sort_limits::{self, SortPlace},
+    target::Extent,
+};
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Readable, VisibleEntry},
@@ -54,9 +57,9 @@ pub(crate) struct Sorting {
     refused: Option<(ResultCode, Vec<u8>)>,
     /// The size limit behind which collected entries were dropped.
     cut_at: Option<u32>,
-    /// Set when the search goes on under rules or limits that may be others than when its entries were collected: the
-    /// numbers of the databases that it covers now.
-    covered: Option<Vec<i32>>,
+    /// Set when the search goes on under rules or limits that may be others than when its entries were collected: what
+    /// it covers now.
+    covered: Option<Vec<Extent>>,
     /// The search's place among the limited sorted searches.
     place: Option<SortPlace>,
     /// Memory for the value of a key.
@@ -134,25 +137,33 @@ impl Sorting {
         self.place.is_some()
     }
 
-    /// Goes on with what was collected. `covered`: the numbers of the databases that the search covers now.
-    pub(super) fn continue_from(&mut self, former: Self, covered: Vec<i32>) {
+    /// Goes on with what was collected. `covered`: what the search covers now, if it has begun.
+    pub(super) fn continue_from(&mut self, former: Self, covered: Option<Vec<Extent>>) {
         let place = self.place.take().or(former.place);
         *self = Self {
             keys: std::mem::take(&mut self.keys),
             place,
-            covered: Some(covered),
+            covered,
             ..former
         };
     }
 
-    /// Whether entries were collected under rules that may be others than those in force.
-    pub(super) fn is_continued(&self) -> bool {
-        self.covered.is_some()
+    /// Adds what aliases lead to now.
+    pub(super) fn cover_more(&mut self, extents: &[Extent]) {
+        if let Some(covered) = &mut self.covered {
+            covered.extend_from_slice(extents);
+        }
     }
 
-    /// Whether the search still covers the database of this number.
+    /// What the search covers now. `None`: all that was collected.
+    pub(super) fn covered(&self) -> Option<&[Extent]> {
+        self.covered.as_deref()
+    }
+
+    /// Whether the search still covers a part of the database of this number.
     pub(super) fn covers(&self, number: i32) -> bool {
-        self.covered.as_ref().is_none_or(|covered| covered.contains(&number))
+        let is_its = |extent: &Extent| extent.number == number;
+        self.covered.as_ref().is_none_or(|covered| covered.iter().any(is_its))
     }
 
     /// Whether behind so many entries some were dropped.

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{EntryId, Plan, Scope};
+use ironbark_store::{EntryId, Plan, Scope, StoreError, View};
 
 use super::external_walk::ExternalWalk;
 use crate::NamingContext;
+
+/// Number of extents that are asked about an entry in about one step.
+const EXTENTS_PER_STEP: usize = 8;
 
 /// One base and scope in one naming context.
 pub(crate) struct Target {
@@ -34,8 +37,19 @@ pub(crate) struct StoredWalk {
     pub(crate) is_given: bool,
     /// The remembered decisions about the subject with which the plan follows chains; 0 for none.
     pub(crate) decisions: u64,
+    /// Whether the look-through limit in force was asked.
+    pub(crate) is_limited: bool,
     /// The last entry that was considered.
     pub(crate) position: EntryId,
+}
+
+/// What a target covers: a scope in the database of a naming context.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// The number of the naming context.
+    pub(crate) number: i32,
+    base: EntryId,
+    scope: Scope,
 }
 
 /// A walk over entries in memory.
@@ -78,8 +92,21 @@ impl Target {
                 plan: None,
                 is_given: false,
                 decisions: 0,
+                is_limited: false,
                 position: 0,
             }),
+        }
+    }
+
+    /// What it covers of the store.
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        match &self.walk {
+            Walk::Stored(walk) => Some(Extent {
+                number: self.context.number,
+                base: walk.base.id,
+                scope: walk.scope,
+            }),
+            Walk::Memory(_) | Walk::External(_) => None,
         }
     }
 
@@ -117,6 +144,17 @@ impl Target {
             }),
         }
     }
+}
+
+/// Whether one of the extents covers an entry of the database of this number now.
+pub(crate) fn is_covered(extents: &[Extent], number: i32, id: EntryId, view: View<'_>) -> Result<bool, StoreError> {
+    view.spend((extents.len() / EXTENTS_PER_STEP) as u64);
+    for extent in extents.iter().filter(|extent| extent.number == number) {
+        if view.in_scope(id, extent.base, extent.scope)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether `dn` lies within `scope` of `base`.

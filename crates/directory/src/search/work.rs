@@ -52,6 +52,14 @@ impl Work {
         Self { left, is_long: false }
     }
 
+    /// What is left, under a limit that may be another one now.
+    pub(super) fn within(self, limit: Self) -> Self {
+        Self {
+            left: self.left.min(limit.left),
+            ..self
+        }
+    }
+
     /// Makes the next step one for the threads for long searches.
     pub(super) fn make_long(&mut self) {
         self.is_long = true;

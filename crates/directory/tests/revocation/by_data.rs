@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) grant: &'static str,
 }
 
-const LESS: &str = "delete: member\nmember: cn=b,ou=p,dc=ex\n-";
+pub(crate) const LESS: &str = "delete: member\nmember: cn=b,ou=p,dc=ex\n-";
 const MORE: &str = "add: member\nmember: cn=b,ou=p,dc=ex\n-";
 
 pub(crate) const CASES: [Case; 9] = [

@@ -12,8 +12,10 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod aliases;
 mod by_configuration;
 mod by_data;
+mod limits;
 mod pages;
 mod storm;
 

@@ -5,7 +5,7 @@
 //! writes the row in its transaction, so a build goes on after a crash.
 
 use std::{
-    ops::Bound,
+    ops::{Bound, ControlFlow},
     sync::{Arc, atomic::Ordering},
 };
 
@@ -112,18 +112,36 @@ impl Database {
     }
 
     /// Builds indexes anew: of the attributes named, or all inactive ones if none is named. Works in bounded steps;
-    /// other writers go on between them. `progress` is called with the number of entries done.
+    /// other writers go on between them. `progress` is called after each with the number of entries done. If it breaks,
+    /// the result is false. What is not complete then, or after an error, is left to [`Database::index_step`].
     ///
     /// # Errors
     /// No index is defined for an attribute.
-    pub fn reindex(&self, attributes: &[&str], progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
+    pub fn reindex(
+        &self,
+        attributes: &[&str],
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError> {
         let chosen = self.begin_anew(attributes)?;
-        while let Some(step) = self.step(Some(&chosen), STEP_ENTRIES)? {
+        let built = self.build(&chosen, progress);
+        if !matches!(built, Ok(true)) {
+            self.common.index_work.store(true, Ordering::Release);
+        }
+        built
+    }
+
+    /// Builds indexes until they are complete, or `progress` breaks.
+    fn build(&self, chosen: &[u64], progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<bool, StoreError> {
+        let mut done = 0;
+        while let Some(step) = self.step(Some(chosen), STEP_ENTRIES)? {
             if let IndexStep::Built { progress: built, .. } = step {
-                progress(built.iter().map(|one| one.done).max().unwrap_or_default());
+                done = built.iter().map(|one| one.done).max().unwrap_or_default();
+            }
+            if progress(done).is_break() {
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Replaces the indexes of the attributes by empty ones. Returns their numbers, or those of all inactive indexes.

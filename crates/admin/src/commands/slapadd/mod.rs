@@ -200,25 +200,26 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         servers,
     } = result?;
     if settings.load.writes_context_csn && !options.dry_run {
-        write_csns(&plan.chosen, csns, servers)?;
+        let is_served = plan.served.first().is_some_and(|served| *served);
+        write_csns(&plan.chosen, csns, servers.into_iter().next().filter(|_| is_served))?;
     }
     Ok(complete)
 }
 
 /// Refuses what would miss the log of a cluster, and says what a running server does not obey.
 fn look_before(settings: &Settings, chosen: &Chosen, running: &[Option<RunningServer>]) -> Result<(), String> {
-    if running.iter().all(Option::is_none) {
-        return members::refuse(chosen, "slapadd");
-    }
-    if !settings.rules.schema_check {
+    let is_changed_here = |(database, server): (_, &Option<RunningServer>)| server.is_none().then_some(database);
+    let databases = chosen.databases().map(|(_, database)| database);
+    members::refuse(databases.zip(running).filter_map(is_changed_here), chosen, "slapadd")?;
+    if !settings.rules.schema_check && running.iter().any(Option::is_some) {
         eprintln!("slapadd: the running server checks the schema: -s and schema-check=no have no effect");
     }
     Ok(())
 }
 
-/// `-w`.
-fn write_csns(chosen: &Chosen, csns: ContextCsns, servers: Vec<RunningServer>) -> Result<(), String> {
-    let written = match servers.into_iter().next() {
+/// `-w`. `server`: the one that has the first database open.
+fn write_csns(chosen: &Chosen, csns: ContextCsns, server: Option<RunningServer>) -> Result<(), String> {
+    let written = match server {
         Some(mut server) => context_csn::send(&mut server, chosen, &csns),
         None => context_csn::write(chosen, csns),
     };
@@ -523,7 +524,68 @@ fn refused_text(refused: &Refused) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{io::Write as _, path::Path};
+
+    use ironbark_config::Memory;
+    use ironbark_runtime::listen_for_tools;
+
     use super::*;
+
+    /// `cn=x` and, glued below it, a database that has joined a cluster. Nothing but the folders is there of `cn=x`.
+    fn glued_to_a_cluster(folder: &Path) -> Chosen {
+        let (above, below) = (folder.join("a"), folder.join("b"));
+        for folder in [&above, &below] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let text = format!(
+            "database mdb\nsuffix cn=b,cn=x\nsubordinate\ncluster http://127.0.0.1:1\ndirectory {}\n\
+             database mdb\nsuffix cn=x\ndirectory {}\n",
+            below.display(),
+            above.display()
+        );
+        let source = Memory::file("slapd.conf", text);
+        let chosen = Chosen {
+            configuration: ironbark_config::load("slapd.conf", &source, &ironbark_overlays::registry()).unwrap(),
+            positions: vec![1, 0],
+        };
+        let (_, joined) = chosen.databases().last().unwrap();
+        let opened = ironbark_directory::open::database(joined, chosen.schema()).unwrap();
+        let mut write = opened.database.write().unwrap();
+        write.put_chain([1; 16]).unwrap();
+        write.commit().unwrap();
+        chosen
+    }
+
+    /// The connection to what has a folder open. It takes any request, and says yes to the first.
+    fn connection(database: &DatabaseConfig) -> RunningServer {
+        const YES: [u8; 14] = [0x30, 12, 2, 1, 1, 0x78, 7, 10, 1, 0, 4, 0, 4, 0];
+        let listener = listen_for_tools(&database.directory).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(&YES).unwrap();
+                stream
+            });
+            let server = RunningServer::of(database, "slapadd", true).unwrap().unwrap();
+            other.join().unwrap();
+            server
+        })
+    }
+
+    #[test]
+    fn a_database_of_a_cluster_is_refused_beside_one_that_a_server_has_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let chosen = glued_to_a_cluster(folder.path());
+        let settings = Settings::new(&Options::default()).unwrap();
+        let databases: Vec<_> = chosen.databases().map(|(_, database)| database).collect();
+        let refused = look_before(&settings, &chosen, &[Some(connection(databases[0])), None]).unwrap_err();
+        assert!(
+            refused.contains("cn=b,cn=x: the database is part of a cluster"),
+            "{refused}"
+        );
+        // What a server has open it changes itself.
+        look_before(&settings, &chosen, &[None, Some(connection(databases[1]))]).unwrap();
+    }
 
     #[test]
     fn sizes_have_suffixes() {

@@ -150,7 +150,7 @@ pub(crate) fn apply(
 
 /// Opens the databases in this process.
 fn open_here(options: &Options, settings: &LoadOptions, chosen: &Chosen) -> Result<Arc<Service>, String> {
-    members::refuse(chosen, "slapmodify")?;
+    members::refuse(chosen.databases().map(|(_, database)| database), chosen, "slapmodify")?;
     let server_id = settings.server_id;
     let directory = Service::open(OpenOptions {
         bare: false,

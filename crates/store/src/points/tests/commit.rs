@@ -181,3 +181,26 @@ fn a_reader_that_loads_is_overtaken_by_another_one() {
     assert_eq!(newest(&other), newest(&site.database));
     assert_eq!(read(&site.database).1, 4);
 }
+
+#[test]
+fn a_commit_publishes_what_it_began_with_if_a_reader_of_an_older_commit_was_quicker() {
+    let site = Site::new();
+    let other = Arc::new(site.database.under(schema(), vec![dn("dc=example,dc=com")]).unwrap());
+    Site::commit(&site.database, 1, 4);
+    let older = other.env.clone().static_read_txn().unwrap();
+    Site::commit(&site.database, 2, 3);
+    // Writer and reader load what they see, begin with the same, and the reader is the first to publish it.
+    let reading = Arc::clone(&other);
+    let look = move |point| {
+        if point == Point::Loaded {
+            let tables = &reading.ground.tables;
+            let numbering = reading.numbering.of_transaction(&older, older.id(), tables).unwrap();
+            assert_eq!(numbering.sets.count(), 2);
+        }
+    };
+    let write = looking_on(look, || other.write().unwrap());
+    assert_eq!(other.numbering.newest().sets.count(), 2);
+    write.commit().unwrap();
+    assert_eq!(newest(&other), newest(&site.database));
+    assert_eq!(read(&other).1, 3);
+}
