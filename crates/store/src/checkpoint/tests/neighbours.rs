@@ -4,12 +4,11 @@
 use super::{
     super::{
         file::{ASIDE, UNDO},
-        mark::ServingMark,
         record::FileId,
     },
     *,
 };
-use crate::{BulkBuilder, check::file::PageFile};
+use crate::BulkBuilder;
 
 const WAYS: [Way; 4] = [Way::Backup, Way::Compact, Way::Raw, Way::Bytes];
 
@@ -54,10 +53,6 @@ pub(super) fn put(from: &Path, directory: &Path, way: Put) {
             }
         }
     }
-}
-
-fn mark(directory: &Path) -> Option<ServingMark> {
-    ServingMark::of(&PageFile::open(&data(directory)).unwrap().unwrap()).unwrap()
 }
 
 #[test]
@@ -165,22 +160,13 @@ fn a_copy_in_place_of_a_file_whose_process_ended_alone_is_opened_as_it_is() {
 
 #[test]
 fn files_that_are_copied_together_after_a_crash_are_taken_back_on_another_machine() {
-    for is_former in [false, true] {
-        let directory = tempfile::tempdir().unwrap();
-        let wanted = crashed(directory.path());
-        if is_former {
-            of_former_version(directory.path());
-            // Such a record cannot tell a copy with older pages in it from a sound one. This one is damaged.
-            let mut file = fs::read(data(directory.path())).unwrap();
-            file[44..152].fill(0xee);
-            fs::write(data(directory.path()), file).unwrap();
-        }
-        let other = tempfile::tempdir().unwrap();
-        for name in ["data.mdb", "checkpoint.mdb"] {
-            fs::copy(directory.path().join(name), other.path().join(name)).unwrap();
-        }
-        assert_eq!(found(other.path()), (true, wanted));
+    let directory = tempfile::tempdir().unwrap();
+    let wanted = crashed(directory.path());
+    let other = tempfile::tempdir().unwrap();
+    for name in ["data.mdb", "checkpoint.mdb"] {
+        fs::copy(directory.path().join(name), other.path().join(name)).unwrap();
     }
+    assert_eq!(found(other.path()), (true, wanted));
 }
 
 #[test]
@@ -226,11 +212,16 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
         assert_eq!(mark(directory), None);
         drop(database);
         put_back(directory, &record);
-        // Another serving.
+        // Another serving, whose own record is lost by this.
         let database = open(directory);
         database.defer_flushes().unwrap();
         drop(database);
-        put_back(directory, &record);
+        fs::write(record_file(directory), &record).unwrap();
+        forget_memory(directory);
+        let before = bytes(directory);
+        let error = refusal(directory);
+        assert!(error.contains("put that one back"), "{error}");
+        assert!(bytes(directory) == before);
     }
 }
 
@@ -254,31 +245,6 @@ fn a_record_that_is_put_back_beside_a_raw_copy_that_has_gone_on_does_nothing() {
     fill(&database, 20..21);
     drop(database);
     put_back(directory, &record);
-}
-
-#[test]
-fn a_record_that_was_copied_long_before_its_file_does_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
-    let record = fs::read(record_file(directory)).unwrap();
-    let root = last_record(directory).meta.meta().main.page.unwrap() as usize;
-    let page = |file: Vec<u8>| file[root * PAGE..][..PAGE].to_vec();
-    let before = page(fs::read(data(directory)).unwrap());
-    // Until the pages of the checkpoint are used again.
-    let mut n = 20;
-    while page(fs::read(data(directory)).unwrap()) == before {
-        fill(&database, n..n + 1);
-        checkpoint(&database);
-        n += 1;
-    }
-    let (raw, wanted) = (copy(&database, Way::Bytes), content(&database));
-    fs::write(record_file(raw.path()), record).unwrap();
-    forget_memory(raw.path());
-    assert_eq!(found(raw.path()), (false, wanted));
 }
 
 #[test]
@@ -407,16 +373,22 @@ fn a_checkpoint_that_is_damaged_is_no_place_to_go_back_to() {
 }
 
 #[test]
-fn a_record_of_a_former_version_takes_its_own_file_back_and_no_other() {
+fn a_record_of_a_former_version_proves_nothing() {
     for how in PUTS {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
-        let wanted = crashed(directory);
+        crashed(directory);
         of_former_version(directory);
-        let (crashed_file, record) = bytes(directory);
-        assert_eq!(found(directory), (true, wanted));
-        fs::write(data(directory), crashed_file).unwrap();
-        fs::write(record_file(directory), record).unwrap();
+        // The loss of some pages cannot be seen.
+        let file = OpenOptions::new().write(true).open(data(directory)).unwrap();
+        file.set_len(20 * PAGE as u64).unwrap();
+        let before = bytes(directory);
+        let error = refusal(directory);
+        assert!(
+            error.contains("data.mdb") && error.contains("cannot be read"),
+            "{error}"
+        );
+        assert!(bytes(directory) == before);
         let other = tempfile::tempdir().unwrap();
         let database = begun(other.path());
         fill(&database, 0..10);
@@ -424,6 +396,7 @@ fn a_record_of_a_former_version_takes_its_own_file_back_and_no_other() {
         drop(database);
         put(&data(other.path()), directory, how);
         assert_eq!(found(directory), (false, wanted), "{how:?}");
+        assert!(fs::read(directory.join(ASIDE)).unwrap() == before.1);
     }
 }
 
