@@ -10,6 +10,7 @@ mod mixtures;
 mod neighbours;
 mod separated;
 mod sequences;
+mod unreadable;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -110,6 +111,25 @@ fn fill(database: &Database, numbers: std::ops::Range<u64>) {
 
 fn checkpoint(database: &Database) {
     database.checkpoint().unwrap().unwrap().complete().unwrap();
+}
+
+/// A database that is served with checkpoints, and has one.
+fn served(directory: &Path, count: u64) -> Arc<Database> {
+    let database = begun(directory);
+    database.defer_flushes().unwrap();
+    fill(&database, 0..count);
+    checkpoint(&database);
+    database
+}
+
+/// Another database, which is closed.
+fn another(numbers: std::ops::Range<u64>) -> (tempfile::TempDir, Content) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = begun(folder.path());
+    fill(&database, numbers);
+    let content = content(&database);
+    drop(database);
+    (folder, content)
 }
 
 fn data(directory: &Path) -> PathBuf {

@@ -125,11 +125,7 @@ fn another_database_is_left_alone_even_with_the_inode_of_the_one_that_was_served
     for is_former in [false, true] {
         let _ = fs::remove_file(data(directory));
         crashed(directory);
-        let other = tempfile::tempdir().unwrap();
-        let database = begun(other.path());
-        fill(&database, 0..150);
-        let wanted = content(&database);
-        drop(database);
+        let (other, wanted) = another(0..150);
         put(&data(other.path()), directory, Put::Anew);
         if is_former {
             of_former_version(directory);
@@ -198,10 +194,7 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
     for closes in [false, true] {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
-        let database = begun(directory);
-        database.defer_flushes().unwrap();
-        fill(&database, 0..20);
-        checkpoint(&database);
+        let database = served(directory, 20);
         let record = fs::read(record_file(directory)).unwrap();
         if closes {
             database.flush_each_commit().unwrap();
@@ -229,10 +222,7 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
 fn a_record_that_is_put_back_beside_a_raw_copy_that_has_gone_on_does_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
+    let database = served(directory, 20);
     let (raw, record) = (copy(&database, Way::Raw), fs::read(record_file(directory)).unwrap());
     drop(database);
     fs::remove_file(record_file(directory)).unwrap();
@@ -248,77 +238,6 @@ fn a_record_that_is_put_back_beside_a_raw_copy_that_has_gone_on_does_nothing() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_does_no_harm() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    crashed(directory);
-    let whole = fs::read(record_file(directory)).unwrap();
-    fs::remove_file(data(directory)).unwrap();
-    fs::remove_file(record_file(directory)).unwrap();
-    let database = begun(directory);
-    fill(&database, 0..20);
-    let wanted = content(&database);
-    drop(database);
-    let mut flipped = whole.clone();
-    for place in [100, PAGE + 100] {
-        flipped[place] ^= 1;
-    }
-    let unfinished = vec![0; whole.len()];
-    let garbage = [
-        b"IBCHKPT1 and then nothing".to_vec(),
-        vec![0x55; 100],
-        vec![0xff; 20_000],
-        flipped,
-    ];
-    let cut = [1, 100, 207].map(|length| whole[..length].to_vec());
-    for record in garbage.iter().chain(&cut) {
-        fs::write(record_file(directory), record).unwrap();
-        let database = open(directory);
-        assert!(database.has_put_record_aside());
-        assert_eq!(content(&database), wanted);
-        assert!(fs::read(directory.join(ASIDE)).unwrap() == *record);
-    }
-    for record in [Vec::new(), unfinished] {
-        fs::write(record_file(directory), record).unwrap();
-        let database = open(directory);
-        assert!(!database.has_put_record_aside() && !record_file(directory).exists());
-        assert_eq!(content(&database), wanted);
-    }
-    // With a file that is not sound nothing is done.
-    let mut file = fs::read(data(directory)).unwrap();
-    file[2 * PAGE..].fill(0x55);
-    fs::write(data(directory), &file).unwrap();
-    for record in garbage {
-        fs::write(record_file(directory), &record).unwrap();
-        let error = refusal(directory);
-        assert!(
-            error.contains("data.mdb") && error.contains("ironbark restore"),
-            "{error}"
-        );
-        assert!(bytes(directory) == (file.clone(), record));
-    }
-}
-
-#[test]
-fn a_record_of_a_newer_version_is_refused_and_left() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    crashed(directory);
-    let mut record = fs::read(record_file(directory)).unwrap();
-    for place in [0, PAGE] {
-        record[place + 7] = b'3';
-    }
-    fs::write(record_file(directory), record).unwrap();
-    let before = bytes(directory);
-    let error = refusal(directory);
-    assert!(
-        error.contains("checkpoint.mdb") && error.contains("newer version"),
-        "{error}"
-    );
-    assert!(bytes(directory) == before);
-}
-
-#[test]
 fn a_damaged_file_of_which_the_record_is_not_stays_as_it_is_and_is_named() {
     for how in [Put::Over, Put::Anew, Put::Moved] {
         for is_former in [false, true] {
@@ -328,10 +247,7 @@ fn a_damaged_file_of_which_the_record_is_not_stays_as_it_is_and_is_named() {
             if is_former {
                 of_former_version(directory);
             }
-            let other = tempfile::tempdir().unwrap();
-            let database = begun(other.path());
-            fill(&database, 0..40);
-            drop(database);
+            let (other, _) = another(0..40);
             // An interrupted `cp`.
             let file = OpenOptions::new().write(true).open(data(other.path())).unwrap();
             let length = file.metadata().unwrap().len();
@@ -369,34 +285,6 @@ fn a_checkpoint_that_is_damaged_is_no_place_to_go_back_to() {
             "{error}"
         );
         assert!(bytes(directory) == before);
-    }
-}
-
-#[test]
-fn a_record_of_a_former_version_proves_nothing() {
-    for how in PUTS {
-        let directory = tempfile::tempdir().unwrap();
-        let directory = directory.path();
-        crashed(directory);
-        of_former_version(directory);
-        // The loss of some pages cannot be seen.
-        let file = OpenOptions::new().write(true).open(data(directory)).unwrap();
-        file.set_len(20 * PAGE as u64).unwrap();
-        let before = bytes(directory);
-        let error = refusal(directory);
-        assert!(
-            error.contains("data.mdb") && error.contains("cannot be read"),
-            "{error}"
-        );
-        assert!(bytes(directory) == before);
-        let other = tempfile::tempdir().unwrap();
-        let database = begun(other.path());
-        fill(&database, 0..10);
-        let wanted = content(&database);
-        drop(database);
-        put(&data(other.path()), directory, how);
-        assert_eq!(found(directory), (false, wanted), "{how:?}");
-        assert!(fs::read(directory.join(ASIDE)).unwrap() == before.1);
     }
 }
 

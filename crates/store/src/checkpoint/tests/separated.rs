@@ -32,10 +32,7 @@ fn spoiled(whole: &[u8]) -> Vec<Option<Vec<u8>>> {
 
 /// A crash after two checkpoints. The last record is at the beginning of the file.
 fn crashed_twice_noted(directory: &Path) -> Content {
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
+    let database = served(directory, 20);
     fill(&database, 20..40);
     checkpoint(&database);
     let (on_disk, wanted) = (fs::read(data(directory)).unwrap(), content(&database));
@@ -82,10 +79,7 @@ fn a_record_that_is_damaged_or_lost_after_a_crash_is_asked_for() {
 fn a_record_that_is_damaged_or_lost_while_the_machine_runs_is_not_needed() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
+    let database = served(directory, 20);
     checkpoint(&database);
     let wanted = content(&database);
     drop(database);
@@ -132,10 +126,7 @@ fn one_record_that_is_damaged_leaves_the_one_before() {
 fn a_record_from_before_the_last_two_does_not_count() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
+    let database = served(directory, 20);
     let old = fs::read(record_file(directory)).unwrap();
     // Nothing is written, so that every page of the first checkpoint is still there.
     checkpoint(&database);
