@@ -131,10 +131,10 @@ impl Checkpoints {
         if last.is_some() {
             return Ok(());
         }
-        let held = self.hold_last()?;
+        let (held, serving) = (self.hold_last()?, Serving::new()?);
         // Before the mark is written: another process that serves the file needs its own.
         let file = CheckpointFile::create(&self.directory, self.mode)?;
-        let record = self.first_record(&file, &held);
+        let record = self.first_record(&file, &held, serving);
         let begun = record.and_then(|record| self.set_flushed(false).map(|()| record));
         match begun {
             Ok(record) => {
@@ -147,15 +147,16 @@ impl Checkpoints {
                 Ok(())
             }
             Err(error) => {
+                // A file that has a mark and no record would be refused at the next start of the machine.
+                let _ = self.clear_mark_of(serving);
                 let _ = file.remove();
                 Err(error)
             }
         }
     }
 
-    fn first_record(&self, file: &CheckpointFile, held: &Held) -> Result<Record, StoreError> {
+    fn first_record(&self, file: &CheckpointFile, held: &Held, serving: Serving) -> Result<Record, StoreError> {
         let path = self.data();
-        let serving = Serving::new()?;
         self.env.force_sync()?;
         let data = std::fs::metadata(&path).map_err(|error| StoreError::file(&path, error))?;
         let content = Content::of(&PageFile::open_as(&path, &held.meta)?, held.meta.meta())?;
@@ -208,7 +209,7 @@ impl Checkpoints {
         if self.has_lost_pages() {
             return Ok(());
         }
-        if let Err(error) = self.clear_mark_of(&current.record) {
+        if let Err(error) = self.clear_mark_of(current.record.serving) {
             self.distrust(current);
             return Err(error);
         }
@@ -216,19 +217,19 @@ impl Checkpoints {
         ended.file.remove()
     }
 
-    /// Removes the mark of a record from the data file. If another file has taken its place, that is not written to.
-    fn clear_mark_of(&self, record: &Record) -> Result<(), StoreError> {
+    /// Removes the mark of a serving from the data file. If another file has taken its place, that is not written to.
+    fn clear_mark_of(&self, serving: Serving) -> Result<(), StoreError> {
         let path = self.data();
-        if path.exists() && self.has_mark_of(record)? {
+        if path.exists() && self.has_mark_of(serving)? {
             mark::clear(&path)?;
         }
         Ok(())
     }
 
     /// Whether the file is still the one that is served.
-    fn has_mark_of(&self, record: &Record) -> Result<bool, StoreError> {
+    fn has_mark_of(&self, serving: Serving) -> Result<bool, StoreError> {
         let mark = ServingMark::at(&self.data())?;
-        Ok(mark.is_some_and(|mark| mark.serving == record.serving))
+        Ok(mark.is_some_and(|mark| mark.serving == serving))
     }
 
     fn set_flushed(&self, is_flushed: bool) -> Result<(), StoreError> {
@@ -273,7 +274,7 @@ impl Checkpoints {
     fn announce(&self) -> Result<(), StoreError> {
         let last = self.last();
         let Some(current) = last.as_ref() else { return Ok(()) };
-        if !self.has_mark_of(&current.record)? {
+        if !self.has_mark_of(current.record.serving)? {
             return Err(self.damaged());
         }
         self.put_mark(&Record {
@@ -286,7 +287,7 @@ impl Checkpoints {
     /// one has taken its place, no record may say that this is whole.
     fn content(&self, held: &Held, last: &Record) -> Result<Content, StoreError> {
         let content = Content::of(&PageFile::open_as(&self.data(), &held.meta)?, held.meta.meta())?;
-        let is_served = self.has_mark_of(last)?;
+        let is_served = self.has_mark_of(last.serving)?;
         content.filter(|_| is_served).ok_or_else(|| self.damaged())
     }
 
