@@ -7,8 +7,8 @@
 //!          16 bytes of the serving, 16 bytes identifier, 8 bytes generation, 32 bytes fingerprint of the commit,
 //!          8 bytes XXH3 of all before; numbers in the machine's order
 //! `IBCHKPT1` came before: without mark to fingerprint, so it proves nothing, and counts as one that cannot be read
-//! at 8192  8 bytes `IBFORMER`, 8 bytes number of the checkpoint, twice 152 bytes: the meta pages that the data file had
-//!          before it was taken back, 8 bytes XXH3 of all before
+//! at 8192  8 bytes `IBFORMER`, 8 bytes number of the checkpoint, twice 152 bytes: the meta pages that the data file
+//!          had before it was taken back, 8 bytes XXH3 of all before
 //! ```
 
 use std::{fs, os::unix::fs::MetadataExt, time::UNIX_EPOCH};
