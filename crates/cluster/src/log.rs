@@ -1,61 +1,35 @@
 //! What is known of a log, shared by the writer of the database, which asks, and the session, which reads and appends.
 
+#[cfg(test)]
+mod tests;
+mod writer;
+
 use std::{
     collections::BTreeMap,
     fmt,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{SyncSender, sync_channel},
     },
     time::Duration,
 };
 
-use ironbark_directory::{Append, Closed, CommitLog, Received, Turn};
+use ironbark_directory::{Append, Closed, Received};
 use ironbark_runtime::{Clock, MonotonicTime};
 use ironbark_store::LogPlace;
-use tokio::{sync::mpsc::UnboundedSender, time::timeout};
+use tokio::time::timeout;
 
 use crate::Status;
 
-/// How long the writer waits for a server whose turn it is, and which does not append.
-const TURN: Duration = Duration::from_millis(100);
+pub(crate) use self::writer::{AppendOrder, GRACE, Log, Order};
+
 /// Octets of batches that may wait for the writer.
 const WAITING: usize = 64 << 20;
 /// How long a batch waits while etcd takes much more room than it should: ten batches a second are left of thousands.
 const SLOWLY: Duration = Duration::from_millis(100);
-/// How much longer the writer waits for the session than the session for etcd.
-pub(crate) const GRACE: Duration = Duration::from_secs(3);
 
 /// A server, by random octets of its own.
 pub(crate) type ServerId = [u8; 8];
-
-/// What the writer asks of the session.
-pub(crate) enum Order {
-    /// To append a batch, or to confirm a place.
-    Append(AppendOrder),
-    /// The end of the log.
-    End {
-        begun: MonotonicTime,
-        patience: Duration,
-        reply: SyncSender<Option<LogPlace>>,
-    },
-}
-
-/// What is to be appended, and where.
-pub(crate) struct AppendOrder {
-    pub(crate) place: LogPlace,
-    /// What is appended; empty: nothing, the place is confirmed.
-    pub(crate) batch: Vec<u8>,
-    /// Number of its last change.
-    pub(crate) last: u64,
-    /// Whether another will follow.
-    pub(crate) has_more: bool,
-    /// When the writer began to wait, and how long it does.
-    pub(crate) begun: MonotonicTime,
-    pub(crate) patience: Duration,
-    pub(crate) reply: SyncSender<Append>,
-}
 
 /// A batch that waits for the writer.
 struct Waiting {
@@ -370,235 +344,5 @@ impl Shared {
     /// The log has forgotten that these servers want a turn.
     pub(crate) fn forgotten(&self, servers: &[ServerId]) {
         self.state().absent.retain(|server| !servers.contains(server));
-    }
-}
-
-/// The log as the writer sees it.
-#[derive(Debug)]
-pub(crate) struct Log {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) orders: UnboundedSender<Order>,
-}
-
-impl Log {
-    fn order(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
-        let (reply, answer) = sync_channel(1);
-        let order = AppendOrder {
-            place,
-            batch: batch.to_vec(),
-            last,
-            has_more,
-            begun: self.shared.clock.monotonic(),
-            patience,
-            reply,
-        };
-        if self.orders.send(Order::Append(order)).is_err() {
-            return Append::Away;
-        }
-        // The session has had the order: without its word nobody knows.
-        answer.recv_timeout(patience + GRACE).unwrap_or(Append::Unknown)
-    }
-}
-
-impl CommitLog for Log {
-    fn generation(&self) -> Option<u64> {
-        self.shared.state().generation
-    }
-
-    fn reached(&self, place: LogPlace) {
-        self.shared.reached(place);
-    }
-
-    fn kept(&self, sequence: u64) {
-        self.shared.state().kept = sequence;
-    }
-
-    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
-        let mut state = self.shared.state();
-        let next = place.position.sequence + 1;
-        let waiting = state.waiting.get(&next)?;
-        if waiting.chain == place.chain {
-            return Some(Arc::clone(&waiting.received));
-        }
-        tracing::error!(target: "any", "cluster: the log has other changes than the database before {next}");
-        state.close(Closed::Diverged);
-        self.shared.room.notify_one();
-        None
-    }
-
-    fn turn(&self, place: LogPlace, patience: Duration) -> Turn {
-        let shared = &*self.shared;
-        let next = place.position.sequence + 1;
-        let mut state = shared.state();
-        let mut left = patience;
-        loop {
-            if let Some(closed) = state.closed {
-                return Turn::Closed(closed);
-            }
-            let is_new = place.position.generation == 0 && state.generation.is_some();
-            if is_new || state.waiting.contains_key(&next) {
-                return Turn::Behind;
-            }
-            let is_newest = state.is_joined && state.last <= place.position.sequence;
-            let before = shared.clock.monotonic();
-            let waited = state.since.map_or(TURN, |since| before.saturating_since(since));
-            let of_others = TURN.saturating_sub(waited);
-            if is_newest && of_others.is_zero() && !state.ahead.is_empty() {
-                let gone = state.ahead.remove(0);
-                state.absent.push(gone);
-                state.since = Some(before);
-                continue;
-            }
-            if is_newest && state.ahead.is_empty() {
-                return Turn::Mine;
-            }
-            if left.is_zero() {
-                return Turn::Closed(if state.is_joined {
-                    Closed::Late
-                } else {
-                    Closed::NotJoined
-                });
-            }
-            let step = if is_newest { left.min(of_others) } else { left };
-            state = shared
-                .changed
-                .wait_timeout(state, step)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            let waited = shared.clock.monotonic().saturating_since(before);
-            left = left.saturating_sub(waited);
-        }
-    }
-
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
-        self.order(place, batch, last, has_more, patience)
-    }
-
-    fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
-        self.order(place, &[], place.position.sequence, false, patience)
-    }
-
-    fn end(&self, patience: Duration) -> Option<LogPlace> {
-        let (reply, answer) = sync_channel(1);
-        let begun = self.shared.clock.monotonic();
-        let order = Order::End { begun, patience, reply };
-        self.orders.send(order).ok()?;
-        answer.recv_timeout(patience + GRACE).ok().flatten()
-    }
-
-    fn may_be_older_than(&self, age: Duration) -> bool {
-        let fresh = self.shared.fresh.load(Ordering::Relaxed);
-        let now = self.shared.micros(self.shared.clock.monotonic());
-        fresh == 0 || u128::from((now + 1).saturating_sub(fresh)) > age.as_micros()
-    }
-
-    fn mark(&self) -> [u8; 16] {
-        self.shared.mark()
-    }
-
-    fn patience(&self) -> Duration {
-        self.shared.patience
-    }
-
-    fn failed(&self, place: LogPlace, why: &str) {
-        self.shared.set_stuck();
-        tracing::error!(
-            target: "any",
-            "cluster: change {} cannot be applied: {why}",
-            place.position.sequence + 1
-        );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use ironbark_store::{Batch, ChangeRecord, change::Position};
-    use tokio::sync::mpsc::unbounded_channel;
-
-    use super::*;
-
-    const PLACE: LogPlace = LogPlace {
-        position: Position {
-            generation: 1,
-            sequence: 7,
-        },
-        chain: [0; 16],
-    };
-
-    fn log() -> Log {
-        Log {
-            shared: Arc::new(Shared::new([1; 8], Duration::from_secs(3), PLACE)),
-            orders: unbounded_channel().0,
-        }
-    }
-
-    /// A batch behind [`PLACE`] that takes so many octets.
-    fn received(octets: usize) -> Received {
-        let position = Position {
-            sequence: 8,
-            ..PLACE.position
-        };
-        let record = ChangeRecord {
-            position,
-            ..ChangeRecord::default()
-        };
-        let batch = Batch {
-            mark: [0; 16],
-            records: vec![record],
-        };
-        let behind = LogPlace { position, ..PLACE };
-        Received { behind, batch, octets }
-    }
-
-    #[test]
-    fn a_writer_that_can_apply_nothing_does_not_keep_the_session_for_ever() {
-        let log = log();
-        let has_room = || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-            let waits = log.shared.wait_for_room(Duration::from_millis(1));
-            runtime.unwrap().block_on(waits)
-        };
-        assert!(has_room());
-        log.shared.received(PLACE.chain, received(WAITING + 1));
-        assert!(!has_room());
-        log.reached(log.next(PLACE).unwrap().behind);
-        assert!(has_room());
-    }
-
-    #[test]
-    fn a_server_that_cannot_apply_what_comes_is_not_ready() {
-        let log = log();
-        log.shared.joined(&PLACE);
-        log.reached(PLACE);
-        let is_ready = || log.shared.status("").is_ready;
-        assert!(is_ready());
-        log.failed(PLACE, "it cannot");
-        assert!(!is_ready());
-        log.reached(PLACE);
-        assert!(!is_ready(), "it is about to try again");
-        log.reached(received(0).behind);
-        assert!(is_ready());
-    }
-
-    /// Others append all the time, so the writer is called away from waiting again and again.
-    #[test]
-    fn a_server_that_is_gone_is_waited_for_once() {
-        let (log, place) = (log(), PLACE);
-        let shared = &log.shared;
-        shared.joined(&place);
-        let gone = [2; 8];
-        shared.come_before(vec![gone]);
-        let begun = shared.clock.monotonic();
-        while log.turn(place, Duration::from_millis(1)) != Turn::Mine {
-            let waited = shared.clock.monotonic().saturating_since(begun);
-            assert!(waited < Duration::from_secs(10), "{waited:?}");
-        }
-        assert_eq!(shared.absent(), [gone]);
-        // A refusal tells of it again, until an append that succeeds has deleted its wish.
-        shared.come_before(vec![gone]);
-        assert_eq!(log.turn(place, Duration::from_millis(1)), Turn::Mine);
-        shared.forgotten(&[gone]);
-        shared.come_before(vec![gone]);
-        assert_eq!(log.turn(place, Duration::ZERO), Turn::Closed(Closed::Late));
     }
 }

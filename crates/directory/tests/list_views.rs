@@ -3,12 +3,11 @@
 
 mod harness;
 
-use harness::{Answer, Client, Site};
+use harness::{Answer, Client, Site, search_request};
 use ironbark_ldap_proto::{
-    DerefAliases, EncodeControl, List, Request, Scope, SearchRequest,
+    EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ListTarget, PagedResults, SortKey, SortKeys, VirtualListView},
 };
-use ironbark_model::Filter;
 
 const ORDER: Option<&[u8]> = Some(b"2.5.13.3");
 const PEOPLE: &str = "(objectClass=person)";
@@ -30,16 +29,7 @@ fn key(attribute: &str, reverse: bool) -> SortKey<'_> {
 }
 
 fn search(filter: &str) -> SearchRequest<'_> {
-    SearchRequest {
-        base: b"dc=ex",
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
-        attributes: List::new(&[b"1.1"]),
-    }
+    search_request("dc=ex", Scope::WholeSubtree, filter, &[b"1.1"])
 }
 
 fn ask(client: &mut Client, keys: &[SortKey<'_>], (before, after): (u32, u32), target: ListTarget<'_>) -> Answer {

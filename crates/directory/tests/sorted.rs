@@ -3,12 +3,11 @@
 
 mod harness;
 
-use harness::{Answer, Client, Site};
+use harness::{Answer, Client, Site, search_request};
 use ironbark_ldap_proto::{
-    DerefAliases, EncodeControl, List, Request, Scope, SearchRequest,
+    EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ManageDsaIt, PagedResults, SortKey, SortKeys},
 };
-use ironbark_model::Filter;
 
 /// More entries than are collected before those beyond a limit are dropped.
 const COUNT: u32 = 2_600;
@@ -30,14 +29,8 @@ fn search(
     let mut controls: Vec<&dyn EncodeControl> = vec![&sort, &manage];
     controls.extend(page.as_ref().map(|page| page as &dyn EncodeControl));
     let request = SearchRequest {
-        base: b"dc=ex",
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
         size_limit,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(b"(objectClass=account)", 10).expect("a filter"),
-        attributes: List::new(&[b"1.1"]),
+        ..search_request("dc=ex", Scope::WholeSubtree, "(objectClass=account)", &[b"1.1"])
     };
     client.send(&Request::Search(request), &controls)
 }
@@ -158,16 +151,7 @@ fn entries_in_memory_are_not_sorted() {
         ordering_rule: Some(b"2.5.13.3"),
         reverse: false,
     }];
-    let request = Request::Search(SearchRequest {
-        base: b"",
-        scope: Scope::BaseObject,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(b"(objectClass=*)", 10).expect("a filter"),
-        attributes: List::new(&[b"1.1"]),
-    });
+    let request = Request::Search(search_request("", Scope::BaseObject, "(objectClass=*)", &[b"1.1"]));
     let sort = SortKeys(List::new(&keys));
     let critical = site.send(&request, &[&Control::critical(sort)]);
     assert_eq!(critical.brief(), (12, "critical control unavailable in context"));

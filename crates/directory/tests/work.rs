@@ -16,14 +16,12 @@ use std::{
     thread::{self, Thread},
 };
 
-use harness::Site;
+use harness::{Site, search_request};
 use ironbark_directory::{HandedOver, Progress, Started, Stepped};
 use ironbark_ldap_proto::{
-    DecodeLimits, DerefAliases, EncodeControl, Filter, List, MessageId, Request, Response, ResponseMessage, Scope,
-    SearchRequest,
+    DecodeLimits, EncodeControl, Filter, Request, Response, ResponseMessage, Scope, SearchRequest,
     controls::{Control, DereferenceRequest, DereferenceSpecification, MatchedValues},
     frame,
-    message::encode_request,
 };
 
 /// Steps of a turn.
@@ -68,27 +66,11 @@ fn any_of(count: usize) -> String {
 }
 
 fn search<'a>(base: &'a str, scope: Scope, filter: &'a str) -> SearchRequest<'a> {
-    SearchRequest {
-        base: base.as_bytes(),
-        scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
-        attributes: List::default(),
-    }
+    search_request(base, scope, filter, &[])
 }
 
 fn encoded(request: SearchRequest<'_>, controls: &[&dyn EncodeControl]) -> Vec<u8> {
-    let mut pdu = Vec::new();
-    encode_request(
-        &mut pdu,
-        MessageId::new(7).expect("in range"),
-        &Request::Search(request),
-        controls,
-    );
-    pdu
+    harness::encoded(&Request::Search(request), controls)
 }
 
 /// How a search went.

@@ -71,7 +71,6 @@ pub(crate) struct Common {
     /// The last sums for comparisons of replicas.
     pub(crate) bucket_sums: KnownSums,
     checkpoints: Arc<Checkpoints>,
-    was_taken_back: bool,
     /// `None`: it is open for reading only. It is given up last.
     _claim: Option<Claim>,
 }

@@ -79,13 +79,8 @@ impl<'t> View<'t> {
         Numbering { catalog, sets, .. }: &'t Numbering,
     ) -> Self {
         Self {
-            txn,
-            ground,
-            catalog,
-            sets,
             is_snapshot: true,
-            budget: None,
-            derived: None,
+            ..Self::of_writing(txn, ground, catalog, sets)
         }
     }
     /// What an open write transaction shows.

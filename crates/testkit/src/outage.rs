@@ -10,6 +10,10 @@ const RECORD: usize = 280;
 const MAGIC: &[u8] = b"IBCHKPT2";
 const BOOT: Range<usize> = 16..32;
 const LAST_PAGE: usize = 184;
+/// As in module `checkpoint::mark`.
+const MARK: usize = 56;
+const MARK_MAGIC: &[u8] = b"IBSERVED";
+const MARK_BOOT: Range<usize> = 24..40;
 const PAGE: u64 = 4_096;
 /// What a meta page names. The size of a page is before it.
 const NAMED: Range<usize> = 44..152;
@@ -55,12 +59,27 @@ pub fn forget_memory(directory: &Path) -> io::Result<Option<u64>> {
             bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
         };
         newest = newest.max(Some((number(8), number(LAST_PAGE))));
-        let (content, sum) = record.split_at_mut(RECORD - 8);
-        for byte in content.iter_mut().skip(BOOT.start).take(BOOT.len()) {
-            *byte = 0;
-        }
-        sum.copy_from_slice(&xxh3_64(content).to_ne_bytes());
+        clear_sealed(&mut record, BOOT);
         file.write_all_at(&record, place)?;
     }
+    let data = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(directory.join("data.mdb"))?;
+    let mut mark = [0; MARK];
+    data.read_exact_at(&mut mark, PAGE - MARK as u64)?;
+    if mark.starts_with(MARK_MAGIC) {
+        clear_sealed(&mut mark, MARK_BOOT);
+        data.write_all_at(&mark, PAGE - MARK as u64)?;
+    }
     Ok(newest.map(|(_, last_page)| last_page))
+}
+
+/// Clears bytes before the checksum that is at the end.
+fn clear_sealed(sealed: &mut [u8], part: Range<usize>) {
+    let (content, sum) = sealed.split_at_mut(sealed.len() - 8);
+    for byte in content.iter_mut().skip(part.start).take(part.len()) {
+        *byte = 0;
+    }
+    sum.copy_from_slice(&xxh3_64(content).to_ne_bytes());
 }

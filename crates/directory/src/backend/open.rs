@@ -100,8 +100,8 @@ fn tell_of_checkpoint(settings: &DatabaseConfig, database: &Database) {
     if database.has_put_record_aside() {
         tracing::warn!(
             target: "any",
-            "{directory}: data.mdb is not the file that was served last; it is sound, and left as it is. The record of \
-             the other one's last checkpoint is now checkpoint-aside.mdb"
+            "{directory}: checkpoint.mdb belongs to another data.mdb, is not needed, or cannot be read; data.mdb is \
+             sound, and left as it is. checkpoint.mdb is now checkpoint-aside.mdb"
         );
     }
 }

@@ -9,8 +9,8 @@ use std::{sync::Arc, time::Duration};
 use ironbark_store::{Applied, ChangeRecord, LogPlace, StoreError, WriteTransaction};
 
 use super::{
+    commit::{Committed, Site, commit_some, log_mode},
     flusher::Flusher,
-    stored::{Committed, Site, commit_some, log_mode},
 };
 use crate::{
     Directory, NamingContext, OperationError,

@@ -3,8 +3,10 @@
 
 mod checkpoints;
 mod clustered;
+mod commit;
 mod context;
 mod errand;
+mod files;
 mod flusher;
 pub(crate) mod followers;
 mod indexing;

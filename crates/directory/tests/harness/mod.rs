@@ -556,18 +556,30 @@ impl Client {
         controls: &[&dyn EncodeControl],
     ) -> Answer {
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-        let request = SearchRequest {
-            base: base.as_bytes(),
-            scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit: 0,
-            types_only: false,
-            filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
-            attributes: names.as_slice().into(),
-        };
+        let request = search_request(base, scope, filter, &names);
         self.send(&Request::Search(request), controls)
     }
+}
+
+/// A search without limits.
+pub fn search_request<'a>(base: &'a str, scope: Scope, filter: &'a str, names: &'a [&'a [u8]]) -> SearchRequest<'a> {
+    SearchRequest {
+        base: base.as_bytes(),
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit: 0,
+        types_only: false,
+        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
+        attributes: names.into(),
+    }
+}
+
+/// A request as a client sends it.
+pub fn encoded(request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Vec<u8> {
+    let mut pdu = Vec::new();
+    encode_request(&mut pdu, MessageId::new(1).expect("in range"), request, controls);
+    pdu
 }
 
 impl Drop for Site {

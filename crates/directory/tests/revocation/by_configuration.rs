@@ -88,7 +88,8 @@ fn a_search_goes_on_under_another_schema_and_in_another_order_of_databases() {
 fn a_search_ends_when_its_database_is_gone() {
     let database = |folder: &str| {
         format!(
-            "envflags nosync\naccess to * by * read\n\ndatabase mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/{folder}"
+            "envflags nosync\naccess to * by * read\n\n\
+             database mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/{folder}"
         )
     };
     for (after, code) in [("three", 52), ("", 32)] {

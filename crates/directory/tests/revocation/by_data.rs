@@ -85,9 +85,9 @@ pub(crate) const CASES: [Case; 9] = [
 /// A site in which `cn=b` may read `cn=a` by this rule, and `count` further entries below `ou=many,dc=ex`.
 pub(crate) fn site(case: &Case, count: usize) -> Site {
     let rules = format!(
-        "envflags nosync\naccess to dn.base=\"cn=a,ou=p,dc=ex\" by {by} read by * none\naccess to dn.subtree=\"ou=many,dc=ex\" by {by} \
-         read by * none\naccess to * by * read\n\ndatabase mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/two\n\
-         envflags nosync\naccess to * by * read",
+        "envflags nosync\naccess to dn.base=\"cn=a,ou=p,dc=ex\" by {by} read by * none\n\
+         access to dn.subtree=\"ou=many,dc=ex\" by {by} read by * none\naccess to * by * read\n\n\
+         database mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/two\nenvflags nosync\naccess to * by * read",
         by = case.by
     );
     let mut site = Site::open("");
@@ -167,7 +167,8 @@ fn a_search_under_way_shows_nothing_more() {
 
 #[test]
 fn a_chain_is_followed_with_the_rights_and_entries_of_now() {
-    let rules = "envflags nosync\nindex member eq\naccess to dn.subtree=\"ou=links,dc=ex\" by group=\"cn=g,dc=ex\" read by * none\n\
+    let rules = "envflags nosync\nindex member eq\n\
+                 access to dn.subtree=\"ou=links,dc=ex\" by group=\"cn=g,dc=ex\" read by * none\n\
                  access to * by * read";
     let chain = "(member:1.2.840.113556.1.4.1941:=cn=target,dc=ex)";
     for is_right in [true, false] {

@@ -19,29 +19,14 @@ mod limits;
 mod pages;
 mod storm;
 
-use harness::{Answer, Client, Site, read_answer};
+use harness::{Answer, Client, Site, encoded, read_answer, search_request};
 use ironbark_directory::{Progress, SearchRun, Started};
-use ironbark_ldap_proto::{
-    DerefAliases, EncodeControl, Filter, MessageId, Request, Scope, SearchRequest, message::encode_request,
-};
+use ironbark_ldap_proto::{EncodeControl, Request, Scope};
 
 /// A search request as a client sends it.
 fn search(base: &str, scope: Scope, filter: &str, controls: &[&dyn EncodeControl]) -> Vec<u8> {
-    let names: [&[u8]; 1] = [b"*"];
-    let request = SearchRequest {
-        base: base.as_bytes(),
-        scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit: 0,
-        types_only: false,
-        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
-        attributes: names.as_slice().into(),
-    };
-    let mut pdu = Vec::new();
-    let id = MessageId::new(1).expect("in range");
-    encode_request(&mut pdu, id, &Request::Search(request), controls);
-    pdu
+    let request = search_request(base, scope, filter, &[b"*"]);
+    encoded(&Request::Search(request), controls)
 }
 
 /// The answer to a search that ends in its first slice.

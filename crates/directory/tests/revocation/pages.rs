@@ -185,7 +185,8 @@ fn a_sorted_page_tells_nothing_of_what_may_not_be_searched_now() {
     reconfigure(
         &site,
         "",
-        "envflags nosync\naccess to dn.base=\"cn=m4,dc=ex\" by * read\naccess to attrs=sn by * none\naccess to * by * read",
+        "envflags nosync\naccess to dn.base=\"cn=m4,dc=ex\" by * read\naccess to attrs=sn by * none\n\
+         access to * by * read",
     );
     // The entries may be read. But that they match would tell their surnames.
     let second = next(&first.cookie.expect("a cookie"));

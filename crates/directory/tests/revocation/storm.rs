@@ -7,12 +7,12 @@ use std::sync::{
 };
 
 use ironbark_directory::Service;
-use ironbark_ldap_proto::{Authentication, BindRequest, MessageId, Request, Scope, message::encode_request};
+use ironbark_ldap_proto::{Authentication, BindRequest, Request, Scope};
 
 use crate::{
     answer,
     by_data::{CASES, Case, change, site},
-    harness::{Client, Site, read_answer},
+    harness::{Client, Site, encoded, read_answer},
     reconfigure, search,
 };
 
@@ -144,9 +144,7 @@ fn passwords_and_restrictions_of_binds() {
             name: b"cn=c,ou=p,dc=ex",
             authentication: Authentication::Simple(b"first"),
         };
-        let mut pdu = Vec::new();
-        let id = MessageId::new(1).expect("in range");
-        encode_request(&mut pdu, id, &Request::Bind(request), &[]);
+        let pdu = encoded(&Request::Bind(request), &[]);
         let (worker, session) = client.parts();
         let mut out = Vec::new();
         if let ironbark_directory::Started::Submitted(submitted) = worker.start(session, &pdu, &mut out) {

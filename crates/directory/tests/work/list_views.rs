@@ -1,6 +1,9 @@
 //! Views of a list by values that are long to normalize or to compare.
 
-use ironbark_ldap_proto::controls::{ListTarget, SortKey, SortKeys, VirtualListView};
+use ironbark_ldap_proto::{
+    List,
+    controls::{ListTarget, SortKey, SortKeys, VirtualListView},
+};
 
 use super::*;
 

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use ironbark_ldap_proto::controls::{SortKey, SortKeys};
+use ironbark_ldap_proto::{
+    List,
+    controls::{SortKey, SortKeys},
+};
 
 use super::*;
 

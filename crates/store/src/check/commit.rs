@@ -4,7 +4,7 @@ use super::{
     file::{Meta, PageFile, Root},
     findings::Findings,
     pages::{every_page, missing_end, top},
-    tree::{Order, Pages, Value, Walk},
+    tree::{Order, Value, Walk},
 };
 use crate::StoreError;
 
@@ -32,13 +32,7 @@ pub(crate) fn check_roots(file: &PageFile, meta: Meta) -> Result<Findings, Store
         findings.add(what);
         return Ok(findings);
     }
-    let mut pages = Pages::new(file.length()? / file.page_size() as u64)?;
-    let mut walk = Walk {
-        file,
-        meta,
-        pages: &mut pages,
-        findings: &mut findings,
-    };
+    let mut walk = Walk::new(file, meta, &mut findings)?;
     for (name, root) in top(&mut walk)? {
         walk.root(&name, root)?;
     }
@@ -57,13 +51,7 @@ pub(crate) fn rows_of(
     visit: &mut dyn FnMut(&[u8], Value<'_>),
 ) -> Result<bool, StoreError> {
     let mut findings = Findings::default();
-    let mut pages = Pages::new(file.length()? / file.page_size() as u64)?;
-    let mut walk = Walk {
-        file,
-        meta,
-        pages: &mut pages,
-        findings: &mut findings,
-    };
+    let mut walk = Walk::new(file, meta, &mut findings)?;
     let mut found: Option<Root> = None;
     walk.tree("tables", meta.main, Order::Bytes, &mut |_, key, value| {
         if let (true, Value::Tree(root)) = (key == table.as_bytes(), value) {

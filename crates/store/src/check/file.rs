@@ -203,6 +203,11 @@ impl PageFile {
         let found = self.file.metadata();
         Ok(found.map_err(|error| StoreError::file(&self.path, error))?.len())
     }
+    /// Waits until all that was written to the file is on the disk.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        let flushed = self.file.sync_data();
+        flushed.map_err(|error| StoreError::file(&self.path, error))
+    }
     /// Both meta pages; `None` for one that is no meta page.
     pub(crate) fn metas(&self) -> Result<[Option<Meta>; 2], StoreError> {
         Ok(self.meta_pages()?.map(|page| page.map(|page| page.meta)))

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     file::{HEADER, Meta, PageFile, Root, u64_at},
     findings::Findings,
-    tree::{Order, Pages, Value, Walk},
+    tree::{Order, Value, Walk},
 };
 use crate::{
     StoreError,
@@ -77,13 +77,8 @@ pub(super) fn missing_end(file: &PageFile, meta: Meta) -> Result<Option<String>,
 fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
     let there = length / file.page_size() as u64;
     let mut missing = (meta.last_page + 1).saturating_sub(there);
-    let (mut pages, mut findings) = (Pages::new(there)?, Findings::default());
-    let mut walk = Walk {
-        file,
-        meta,
-        pages: &mut pages,
-        findings: &mut findings,
-    };
+    let mut findings = Findings::default();
+    let mut walk = Walk::new(file, meta, &mut findings)?;
     free_pages(&mut walk, &mut |_, page| {
         missing -= u64::from(page >= there && missing > 0);
     })?;
@@ -172,13 +167,7 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
 
 /// Checks every page of the commit that a meta page names.
 pub(super) fn every_page(file: &PageFile, meta: Meta, findings: &mut Findings) -> Result<(), StoreError> {
-    let mut pages = Pages::new(file.length()? / file.page_size() as u64)?;
-    let mut walk = Walk {
-        file,
-        meta,
-        pages: &mut pages,
-        findings,
-    };
+    let mut walk = Walk::new(file, meta, findings)?;
     for (name, root) in top(&mut walk)? {
         walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;
     }

@@ -66,8 +66,20 @@ impl Pages {
 pub(crate) struct Walk<'w> {
     pub(crate) file: &'w PageFile,
     pub(crate) meta: Meta,
-    pub(crate) pages: &'w mut Pages,
+    pub(crate) pages: Pages,
     pub(crate) findings: &'w mut Findings,
+}
+
+impl<'w> Walk<'w> {
+    /// A walk over a commit, which has come by no page yet.
+    pub(crate) fn new(file: &'w PageFile, meta: Meta, findings: &'w mut Findings) -> Result<Self, StoreError> {
+        Ok(Self {
+            file,
+            meta,
+            pages: Pages::new(file.length()? / file.page_size() as u64)?,
+            findings,
+        })
+    }
 }
 
 /// Calls with the key and value of each node.

@@ -28,7 +28,7 @@ const FORMER_AT: u64 = 2 * APART;
 pub(super) enum Noted {
     /// Nothing yet: commits were still flushed.
     Nothing,
-    /// What no version of the program has written.
+    /// What no version of the program has written, or one that did not write what a record needs to prove itself.
     Garbage,
     Last(Box<Record>),
 }

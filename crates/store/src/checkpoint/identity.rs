@@ -3,7 +3,6 @@
 //! LMDB does not write to a page that a reader may see. So as long as a checkpoint is held, its pages stay where they
 //! are, and every later state of the file has them too. A file that has other pages there has another history.
 
-use super::mark::ServingMark;
 use crate::{
     StoreError,
     check::{
@@ -14,13 +13,6 @@ use crate::{
     hash,
     tables::MetaRow,
 };
-
-/// A commit of one serving of a data file, known by what the file holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Identity {
-    pub(super) mark: ServingMark,
-    pub(super) content: Content,
-}
 
 /// What a commit holds in pages that each commit replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,25 +28,6 @@ pub(crate) struct Content {
 }
 
 const NO_IDENTIFIER: [u8; 16] = [0; 16];
-
-impl Identity {
-    /// That of a commit. `None`: the file has no mark, or the commit cannot be read.
-    pub(super) fn of(file: &PageFile, meta: Meta) -> Result<Option<Self>, StoreError> {
-        let Some(mark) = ServingMark::of(file)? else {
-            return Ok(None);
-        };
-        let content = Content::of(file, meta)?;
-        Ok(content.map(|content| Self { mark, content }))
-    }
-
-    /// Whether a file is a later state of the commit that has this identity and this meta page.
-    pub(super) fn is_before(&self, file: &PageFile, commit: &MetaPage) -> Result<bool, StoreError> {
-        if Self::of(file, commit.meta())?.as_ref() != Some(self) {
-            return Ok(false);
-        }
-        self.content.may_be_before(file, commit)
-    }
-}
 
 impl Content {
     /// `None`: the root pages or `meta` cannot be read.
@@ -90,9 +63,12 @@ impl Content {
         }))
     }
 
-    /// Whether nothing speaks against a file's being a later state of the commit that has this content and this meta
-    /// page.
-    pub(super) fn may_be_before(&self, file: &PageFile, commit: &MetaPage) -> Result<bool, StoreError> {
+    /// Whether a file has the commit with this meta page, the commit has this content, and nothing speaks against the
+    /// file's being a later state of it.
+    pub(super) fn is_before(&self, file: &PageFile, commit: &MetaPage) -> Result<bool, StoreError> {
+        if Self::of(file, commit.meta())?.as_ref() != Some(self) {
+            return Ok(false);
+        }
         let Some(newest) = file.newest()? else {
             // Both meta pages are lost.
             return Ok(true);

@@ -4,11 +4,12 @@
 //! disk as long as a reader holds it, whatever of the later pages gets there. Its meta page does not stay: LMDB has
 //! two, and writes them in turns. It is kept in `checkpoint.mdb` ([`record`]). The next process that opens a file that
 //! was not closed takes it back to that state, if the machine was started anew meanwhile ([`settle`]), and if the file
-//! still is the one that was served ([`identity`]).
+//! still is the one that was served ([`identity`], [`mark`]).
 //!
 //! For databases whose changes are elsewhere too, as those of a cluster: what a crash takes is brought again from
 //! there.
 
+mod boot;
 mod file;
 mod identity;
 mod mark;
@@ -38,13 +39,14 @@ use crate::{
     options::DatabaseOptions,
     tables::Environment,
 };
+use boot::Boot;
 use file::CheckpointFile;
-use identity::Identity;
-use mark::ServingMark;
-use record::{Boot, FileId, Record};
+use identity::Content;
+use mark::{Serving, ServingMark};
+use record::{FileId, Record};
 
 pub(crate) use file::put_aside;
-pub(crate) use mark::clear_of_copy as clear_mark;
+pub(crate) use mark::clear as clear_mark;
 pub(crate) use settle::{Settled, settle};
 
 /// How often a commit is looked for while other processes commit.
@@ -67,6 +69,8 @@ struct Last {
     record: Record,
     /// Its pages are not written to.
     held: Held,
+    /// Nor are those of the checkpoint before: its record counts again if a crash destroys the last one.
+    before: Option<Held>,
 }
 
 /// The checkpoints of an environment.
@@ -127,38 +131,58 @@ impl Checkpoints {
         if last.is_some() {
             return Ok(());
         }
-        let held = self.hold_last()?;
+        let (held, serving) = (self.hold_last()?, Serving::new()?);
         // Before the mark is written: another process that serves the file needs its own.
         let file = CheckpointFile::create(&self.directory, self.mode)?;
-        let record = self.first_record(&file, &held);
+        let record = self.first_record(&file, &held, serving);
         let begun = record.and_then(|record| self.set_flushed(false).map(|()| record));
         match begun {
             Ok(record) => {
-                *last = Some(Last { file, record, held });
+                *last = Some(Last {
+                    file,
+                    record,
+                    held,
+                    before: None,
+                });
                 Ok(())
             }
             Err(error) => {
+                // A file that has a mark and no record would be refused at the next start of the machine.
+                let _ = self.clear_mark_of(serving);
                 let _ = file.remove();
                 Err(error)
             }
         }
     }
 
-    fn first_record(&self, file: &CheckpointFile, held: &Held) -> Result<Record, StoreError> {
+    fn first_record(&self, file: &CheckpointFile, held: &Held, serving: Serving) -> Result<Record, StoreError> {
         let path = self.data();
-        let mark = ServingMark::new()?;
-        mark.put(&path)?;
         self.env.force_sync()?;
         let data = std::fs::metadata(&path).map_err(|error| StoreError::file(&path, error))?;
+        let content = Content::of(&PageFile::open_as(&path, &held.meta)?, held.meta.meta())?;
         let record = Record {
             number: 0,
             boot: Boot::current(),
             file: FileId::of(&data),
             meta: held.meta.clone(),
-            identity: Some(self.identity(held, Some(mark))?),
+            serving,
+            content: content.ok_or_else(|| self.damaged())?,
         };
+        // A file has a mark on the disk only while it has a record.
         file.write(&record)?;
+        self.put_mark(&record)?;
+        self.env.force_sync()?;
         Ok(record)
+    }
+
+    /// Writes into the data file that the checkpoint of a record was begun.
+    fn put_mark(&self, record: &Record) -> Result<(), StoreError> {
+        let mark = ServingMark {
+            serving: record.serving,
+            boot: Boot::current(),
+            checkpoint: record.number,
+        };
+        mark.put(&self.data())
     }
 
     /// The next one. `None`: each commit is flushed.
@@ -185,21 +209,27 @@ impl Checkpoints {
         if self.has_lost_pages() {
             return Ok(());
         }
+        if let Err(error) = self.clear_mark_of(current.record.serving) {
+            self.distrust(current);
+            return Err(error);
+        }
         let Some(ended) = last.take() else { return Ok(()) };
-        // Without the record a mark that stays does no harm, and the next writer removes it.
-        let _ = self.clear_mark_of(&ended.record);
         ended.file.remove()
     }
 
-    /// Removes the mark of a record from the data file. If another file has taken its place, that is not written to.
-    fn clear_mark_of(&self, record: &Record) -> Result<(), StoreError> {
+    /// Removes the mark of a serving from the data file. If another file has taken its place, that is not written to.
+    fn clear_mark_of(&self, serving: Serving) -> Result<(), StoreError> {
         let path = self.data();
-        let file = PageFile::open(&path)?;
-        let found = file.map(|file| ServingMark::of(&file)).transpose()?.flatten();
-        if found == record.mark() {
+        if path.exists() && self.has_mark_of(serving)? {
             mark::clear(&path)?;
         }
         Ok(())
+    }
+
+    /// Whether the file is still the one that is served.
+    fn has_mark_of(&self, serving: Serving) -> Result<bool, StoreError> {
+        let mark = ServingMark::at(&self.data())?;
+        Ok(mark.is_some_and(|mark| mark.serving == serving))
     }
 
     fn set_flushed(&self, is_flushed: bool) -> Result<(), StoreError> {
@@ -239,18 +269,33 @@ impl Checkpoints {
         Err(StoreError::Format(format!("{}: commits come too fast", path.display())))
     }
 
-    /// What the file holds of a commit that is held. The file must still have its mark: if another one has taken its
-    /// place, no record may say that this is whole.
-    fn identity(&self, held: &Held, mark: Option<ServingMark>) -> Result<Identity, StoreError> {
-        let path = self.data();
-        let identity = Identity::of(&PageFile::open_as(&path, &held.meta)?, held.meta.meta())?;
-        let identity = identity.filter(|identity| Some(identity.mark) == mark);
-        identity.ok_or_else(|| {
-            StoreError::Format(format!(
-                "{}: the file is damaged, or was replaced while it was served",
-                path.display()
-            ))
+    /// Begins the checkpoint after the last one, in the data file. Its number is on the disk before its record is, so
+    /// an older record cannot be taken for the last one.
+    fn announce(&self) -> Result<(), StoreError> {
+        let last = self.last();
+        let Some(current) = last.as_ref() else { return Ok(()) };
+        if !self.has_mark_of(current.record.serving)? {
+            return Err(self.damaged());
+        }
+        self.put_mark(&Record {
+            number: current.record.number + 1,
+            ..current.record.clone()
         })
+    }
+
+    /// What the file holds of a commit that is held. The file must still have the mark of the last record: if another
+    /// one has taken its place, no record may say that this is whole.
+    fn content(&self, held: &Held, last: &Record) -> Result<Content, StoreError> {
+        let content = Content::of(&PageFile::open_as(&self.data(), &held.meta)?, held.meta.meta())?;
+        let is_served = self.has_mark_of(last.serving)?;
+        content.filter(|_| is_served).ok_or_else(|| self.damaged())
+    }
+
+    fn damaged(&self) -> StoreError {
+        StoreError::Format(format!(
+            "{}: the file is damaged, or was replaced while it was served",
+            self.data().display()
+        ))
     }
 
     /// Writes back what is to be written of the file, part by part.
@@ -283,6 +328,7 @@ impl Checkpoint {
     /// checkpoint before.
     pub fn complete(self) -> Result<(), StoreError> {
         let Self { held, checkpoints } = self;
+        checkpoints.announce()?;
         let flushed = checkpoints.write_back(held.meta.length());
         let flushed = flushed.and_then(|()| Ok(checkpoints.env.force_sync()?));
         let mut last = checkpoints.last();
@@ -298,7 +344,7 @@ impl Checkpoint {
         let next = Record {
             number: current.record.number + 1,
             meta: held.meta.clone(),
-            identity: Some(checkpoints.identity(&held, current.record.mark())?),
+            content: checkpoints.content(&held, &current.record)?,
             ..current.record.clone()
         };
         if let Err(error) = current.file.write(&next) {
@@ -306,8 +352,8 @@ impl Checkpoint {
             return Err(error);
         }
         current.record = next;
-        // The pages of the one before may be written to from now on.
-        drop(std::mem::replace(&mut current.held, held));
+        // The pages of the one before the last may be written to from now on.
+        current.before = Some(std::mem::replace(&mut current.held, held));
         Ok(())
     }
 }

@@ -4,18 +4,19 @@
 //! two records, at 0 and at 4096, written in turns; the newer of those that are whole counts
 //! record   8 bytes `IBCHKPT2`, 8 bytes number of the checkpoint, 16 bytes since when the machine runs,
 //!          8 bytes inode of the data file and 8 when it was made, 152 bytes of its meta page,
-//!          16 bytes mark of the serving, 16 bytes identifier, 8 bytes generation, 32 bytes fingerprint of the commit,
+//!          16 bytes of the serving, 16 bytes identifier, 8 bytes generation, 32 bytes fingerprint of the commit,
 //!          8 bytes XXH3 of all before; numbers in the machine's order
-//! `IBCHKPT1` was written before: mark to fingerprint are missing
-//! at 8192  8 bytes `IBFORMER`, 8 bytes number of the checkpoint, twice 152 bytes: the meta pages that the data file had
-//!          before it was taken back, 8 bytes XXH3 of all before
+//! `IBCHKPT1` came before: without mark to fingerprint, so it proves nothing, and counts as one that cannot be read
+//! at 8192  8 bytes `IBFORMER`, 8 bytes number of the checkpoint, twice 152 bytes: the meta pages that the data file
+//!          had before it was taken back, 8 bytes XXH3 of all before
 //! ```
 
 use std::{fs, os::unix::fs::MetadataExt, time::UNIX_EPOCH};
 
 use super::{
-    identity::{Content, Identity},
-    mark::ServingMark,
+    boot::Boot,
+    identity::Content,
+    mark::{Serving, ServingMark},
 };
 use crate::{
     check::file::{MetaPage, u64_at},
@@ -23,42 +24,17 @@ use crate::{
 };
 
 /// Bytes of a record.
-pub(super) const BYTES: usize = IDENTITY_AT + 72 + SUM;
+pub(super) const BYTES: usize = SERVING_AT + 72 + SUM;
 /// Bytes of the former meta pages.
 pub(super) const FORMER_BYTES: usize = 16 + 2 * MetaPage::BYTES + SUM;
 
 /// How every record of any version begins, before one digit.
 const FAMILY: &[u8; 7] = b"IBCHKPT";
 const MAGIC: &[u8; 8] = b"IBCHKPT2";
-/// Of records without an identity.
-const MAGIC_BEFORE: &[u8; 8] = b"IBCHKPT1";
 const FORMER_MAGIC: &[u8; 8] = b"IBFORMER";
 const META_AT: usize = 48;
-const IDENTITY_AT: usize = META_AT + MetaPage::BYTES;
+const SERVING_AT: usize = META_AT + MetaPage::BYTES;
 const SUM: usize = 8;
-
-/// What the kernel says of the time since the machine was started. It is another one after each start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Boot([u8; 16]);
-
-impl Boot {
-    /// Not known: as if the machine had been started anew.
-    pub(crate) const UNKNOWN: Self = Self([0; 16]);
-
-    /// The boot ID of the running kernel.
-    pub(crate) fn current() -> Self {
-        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        match hash::strong_hash(text.trim().as_bytes()).first_chunk() {
-            Some(first) if !text.trim().is_empty() => Self(*first),
-            _ => Self::UNKNOWN,
-        }
-    }
-
-    /// Whether what this says of the kernel's memory is true now.
-    pub(crate) fn is_current(self) -> bool {
-        self != Self::UNKNOWN && self == Self::current()
-    }
-}
 
 /// The inode of a file. It tells a copy from the file itself while the machine runs, but not what is in it: `cp` over a
 /// file keeps both numbers.
@@ -88,44 +64,34 @@ pub(crate) struct Record {
     pub(crate) boot: Boot,
     pub(crate) file: FileId,
     pub(crate) meta: MetaPage,
-    /// `None`: an older version of the program has written the record.
-    pub(crate) identity: Option<Identity>,
+    pub(crate) serving: Serving,
+    pub(crate) content: Content,
 }
 
 impl Record {
-    /// That of the serving. `None`: an older version of the program has written the record.
-    pub(super) fn mark(&self) -> Option<ServingMark> {
-        self.identity.as_ref().map(|identity| identity.mark)
-    }
-
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(BYTES);
-        bytes.extend_from_slice(if self.identity.is_some() { MAGIC } else { MAGIC_BEFORE });
+        bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.number.to_ne_bytes());
         bytes.extend_from_slice(&self.boot.0);
         bytes.extend_from_slice(&self.file.inode.to_ne_bytes());
         bytes.extend_from_slice(&self.file.born.to_ne_bytes());
         bytes.extend_from_slice(self.meta.bytes());
-        if let Some(identity) = &self.identity {
-            bytes.extend_from_slice(identity.mark.bytes());
-            bytes.extend_from_slice(&identity.content.identifier);
-            bytes.extend_from_slice(&identity.content.generation.to_ne_bytes());
-            bytes.extend_from_slice(&identity.content.fingerprint);
-        }
+        bytes.extend_from_slice(&self.serving.0);
+        bytes.extend_from_slice(&self.content.identifier);
+        bytes.extend_from_slice(&self.content.generation.to_ne_bytes());
+        bytes.extend_from_slice(&self.content.fingerprint);
         seal(bytes)
     }
 
     /// `None`: it is not whole. There may be more behind it.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let identity = if bytes.starts_with(MAGIC) {
-            unseal(bytes, BYTES)?;
-            Some(identity_at(bytes)?)
-        } else if bytes.starts_with(MAGIC_BEFORE) {
-            unseal(bytes, IDENTITY_AT + SUM)?;
-            None
-        } else {
-            return None;
-        };
+        unseal(bytes, BYTES)?;
+        let (serving, rest) = bytes
+            .strip_prefix(MAGIC)?
+            .get(SERVING_AT - MAGIC.len()..)?
+            .split_first_chunk()?;
+        let (identifier, rest) = rest.split_first_chunk()?;
         Some(Self {
             number: u64_at(bytes, 8)?,
             boot: Boot(*bytes.get(16..)?.first_chunk()?),
@@ -134,22 +100,19 @@ impl Record {
                 born: u64_at(bytes, 40)?,
             },
             meta: MetaPage::of(bytes.get(META_AT..)?.first_chunk()?)?,
-            identity,
+            serving: Serving(*serving),
+            content: Content {
+                identifier: *identifier,
+                generation: u64_at(rest, 0)?,
+                fingerprint: *rest.get(8..)?.first_chunk()?,
+            },
         })
     }
-}
 
-fn identity_at(bytes: &[u8]) -> Option<Identity> {
-    let (mark, rest) = bytes.get(IDENTITY_AT..)?.split_first_chunk()?;
-    let (identifier, rest) = rest.split_first_chunk()?;
-    Some(Identity {
-        mark: ServingMark::from_bytes(*mark),
-        content: Content {
-            identifier: *identifier,
-            generation: u64_at(rest, 0)?,
-            fingerprint: *rest.get(8..)?.first_chunk()?,
-        },
-    })
+    /// Whether a file with this mark has every page of the checkpoint: LMDB keeps those of the last two.
+    pub(super) fn is_held_by(&self, mark: &ServingMark) -> bool {
+        mark.serving == self.serving && mark.checkpoint <= self.number.saturating_add(1)
+    }
 }
 
 /// Whether a record is of a version that this program does not know.

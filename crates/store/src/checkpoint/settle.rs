@@ -1,7 +1,8 @@
 //! What is done before a data file is opened beside which there is a `checkpoint.mdb`.
 //!
-//! A file is written to only if it is proven to be a later state of the checkpoint (`identity.rs`). Every other file is
-//! opened as it is if it is sound, and refused if it is not.
+//! A file is written to only if it is proven to be a later state of the checkpoint (`identity.rs`). A file whose
+//! machine ended while it was served (`mark.rs`) is opened in no other way. Every other file is opened as it is if it
+//! is sound, and refused if it is not.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -10,10 +11,10 @@ use std::{
 };
 
 use super::{
+    boot::Boot,
     file::{ASIDE, CheckpointFile, Noted, UNDO},
-    identity::Content,
-    mark,
-    record::{Boot, FileId, Record},
+    mark::{self, ServingMark},
+    record::{FileId, Record},
     steps::{Step, reached},
     take_back::take_back,
 };
@@ -33,7 +34,7 @@ pub(crate) enum Settled {
     AsItWas,
     /// It was taken back to its last checkpoint.
     TakenBack,
-    /// It is sound, and the record was not needed or is of another file: that has another name now.
+    /// It is sound, and the record was not needed, cannot be read, or is of another file: it has another name now.
     PutAside,
 }
 
@@ -51,7 +52,7 @@ enum Verdict {
 /// they may write to the file; a record that is not needed they leave where it is.
 ///
 /// # Errors
-/// The file cannot be taken back: no permission, another process reads it, or it is damaged.
+/// The file cannot be taken back: no permission, another process reads it, it is damaged, or the record is missing.
 pub(crate) fn settle(options: &DatabaseOptions) -> Result<Settled, StoreError> {
     let Some(found) = CheckpointFile::open(&options.directory)? else {
         return without_record(options).map(|()| Settled::AsItWas);
@@ -79,6 +80,7 @@ pub(crate) fn settle(options: &DatabaseOptions) -> Result<Settled, StoreError> {
     let data = std::fs::metadata(&path).ok().filter(|found| found.len() > 0);
     match (noted, data) {
         (Noted::Nothing, _) => {
+            refuse_separated(&path)?;
             if !options.read_only {
                 clear_mark(options)?;
                 found.remove()?;
@@ -88,6 +90,7 @@ pub(crate) fn settle(options: &DatabaseOptions) -> Result<Settled, StoreError> {
         // The file may have been moved away, and may come back.
         (_, None) => put_aside(options, found),
         (Noted::Garbage, Some(_)) => {
+            refuse_separated(&path)?;
             as_it_is_if_sound(&path)?;
             put_aside(options, found)
         }
@@ -102,17 +105,25 @@ fn of_record(
     data: &Metadata,
 ) -> Result<Settled, StoreError> {
     let path = options.directory.join("data.mdb");
+    let file = PageFile::open_as(&path, &record.meta)?;
+    let mark = ServingMark::of(&file)?;
     let is_same_inode = FileId::of(data) == record.file;
-    if is_same_inode && record.boot.is_current() {
+    if is_same_inode && record.boot.is_current() && !is_struck(mark) {
         if !options.read_only {
-            let flushed = File::open(&path).and_then(|file| file.sync_data());
-            flushed.map_err(|error| StoreError::file(&path, error))?;
+            file.flush()?;
             clear_mark(options)?;
             found.remove()?;
         }
         return Ok(Settled::AsItWas);
     }
-    if judge(&path, record, is_same_inode)? == Verdict::AsItIs {
+    let is_proven =
+        mark.is_some_and(|mark| record.is_held_by(&mark)) && record.content.is_before(&file, &record.meta)?;
+    if !is_proven {
+        refuse_separated(&path)?;
+        as_it_is_if_sound(&path)?;
+        return put_aside(options, found);
+    }
+    if judge(&path, &file, record, is_same_inode)? == Verdict::AsItIs {
         return put_aside(options, found);
     }
     let _sole = sole(&options.directory)?;
@@ -124,15 +135,8 @@ fn of_record(
     Ok(Settled::TakenBack)
 }
 
-/// Decides about a file that this kernel has not served, or that has another inode than the one that was served.
-fn judge(path: &Path, record: &Record, is_same_inode: bool) -> Result<Verdict, StoreError> {
-    let file = PageFile::open_as(path, &record.meta)?;
-    let Some(identity) = &record.identity else {
-        return of_former_version(path, &file, record, is_same_inode);
-    };
-    if !identity.is_before(&file, &record.meta)? {
-        return as_it_is_if_sound(path);
-    }
+/// Decides about a proven file that this kernel has not served, or that has another inode than the one that was served.
+fn judge(path: &Path, file: &PageFile, record: &Record, is_same_inode: bool) -> Result<Verdict, StoreError> {
     if record.boot.is_current() && check::file(path)?.is_empty() {
         // A copy of a file of which the kernel had all pages.
         return Ok(Verdict::AsItIs);
@@ -141,50 +145,47 @@ fn judge(path: &Path, record: &Record, is_same_inode: bool) -> Result<Verdict, S
     let findings = if is_same_inode {
         // The pages of the checkpoint were on the disk before the record was, and were not written to since. Reading
         // all of them would take minutes in a large database.
-        check_roots(&file, record.meta.meta())?
+        check_roots(file, record.meta.meta())?
     } else {
-        check_commit(&file, record.meta.meta())?
+        check_commit(file, record.meta.meta())?
     };
     match findings.in_short() {
         None => Ok(Verdict::TakeBack),
         Some(what) => {
             let why = format!(
                 "the machine ended before all was on the disk, and the last checkpoint is damaged ({what}); put a \
-                 backup in its place (ironbark restore), or remove checkpoint.mdb if the file is known to be whole"
+                 backup in its place (ironbark restore)"
             );
             Err(refused(path, &why))
         }
     }
 }
 
-/// The same with a record that does not tell of which file it is. The file is taken back if the checkpoint is whole in
-/// it, and nothing speaks against its being a later state.
-fn of_former_version(
-    path: &Path,
-    file: &PageFile,
-    record: &Record,
-    is_same_inode: bool,
-) -> Result<Verdict, StoreError> {
-    if !is_same_inode && check::file(path)?.is_empty() {
-        return Ok(Verdict::AsItIs);
+/// Whether the machine ended while a file with this mark was served, so that pages of it may be missing.
+fn is_struck(mark: Option<ServingMark>) -> bool {
+    mark.is_some_and(|mark| !mark.boot.is_current())
+}
+
+/// Refuses a file of which pages may be missing, and beside which there is no record that proves which it has.
+fn refuse_separated(path: &Path) -> Result<(), StoreError> {
+    if !path.exists() || !is_struck(ServingMark::at(path)?) {
+        return Ok(());
     }
-    let may_be_later = match Content::of(file, record.meta.meta())? {
-        Some(content) => content.may_be_before(file, &record.meta)?,
-        None => false,
-    };
-    if may_be_later && check_commit(file, record.meta.meta())?.is_empty() {
-        return Ok(Verdict::TakeBack);
-    }
-    as_it_is_if_sound(path)
+    let why = "the machine ended while the file was served, or the file was copied from a server that was, and the \
+               checkpoint.mdb that tells what is whole in it is missing, damaged or of another file; put that one back \
+               (it may be named checkpoint-undo.mdb or checkpoint-aside.mdb by now), or move data.mdb away and put a \
+               backup in its place (ironbark restore, which also takes this file if it is known to be whole)";
+    Err(refused(path, why))
 }
 
 /// The record is not of this file.
-fn as_it_is_if_sound(path: &Path) -> Result<Verdict, StoreError> {
+fn as_it_is_if_sound(path: &Path) -> Result<(), StoreError> {
     let Some(what) = check::file(path)?.in_short() else {
-        return Ok(Verdict::AsItIs);
+        return Ok(());
     };
     let why = format!(
-        "the file is damaged ({what}), and checkpoint.mdb is not of it; put a backup in its place (ironbark restore)"
+        "the file is damaged ({what}), and checkpoint.mdb cannot be read or is not of it; put a backup in its place \
+         (ironbark restore)"
     );
     Err(refused(path, &why))
 }
@@ -210,7 +211,8 @@ fn clear_mark(options: &DatabaseOptions) -> Result<(), StoreError> {
 /// puts back would fit a file that has gone on.
 fn without_record(options: &DatabaseOptions) -> Result<(), StoreError> {
     let path = options.directory.join("data.mdb");
-    if options.read_only || !path.exists() || !mark::is_in(&path)? {
+    refuse_separated(&path)?;
+    if options.read_only || !path.exists() || ServingMark::at(&path)?.is_none() {
         return Ok(());
     }
     // Otherwise another process is about to serve the file, with a mark of its own, or the directory cannot be written

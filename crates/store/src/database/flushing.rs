@@ -41,11 +41,11 @@ impl Database {
 
     /// Whether its file was taken back to a checkpoint when it was opened.
     pub fn was_taken_back(&self) -> bool {
-        self.common.was_taken_back
+        self.common.checkpoints.settled() == Settled::TakenBack
     }
 
-    /// Whether a `checkpoint.mdb` of another file lay beside its file when it was opened. The record has another name
-    /// now, and the file was left as it was.
+    /// Whether a `checkpoint.mdb` of another file, or one that cannot be read, lay beside its file when it was opened.
+    /// The record has another name now, and the file was left as it was.
     pub fn has_put_record_aside(&self) -> bool {
         self.common.checkpoints.settled() == Settled::PutAside
     }

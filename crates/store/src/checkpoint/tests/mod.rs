@@ -4,8 +4,11 @@
 
 mod damaged;
 mod interrupted;
+mod mixtures;
 mod neighbours;
+mod separated;
 mod sequences;
+mod unreadable;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -16,8 +19,10 @@ use std::{
 };
 
 use super::{
+    boot::Boot,
     file::{CheckpointFile, Noted},
-    record::{Boot, Record},
+    mark::{self, ServingMark},
+    record::Record,
 };
 use crate::{
     Database, DatabaseOptions, Effect, Staging, StoreError, ValueChange,
@@ -109,6 +114,25 @@ fn checkpoint(database: &Database) {
     database.checkpoint().unwrap().unwrap().complete().unwrap();
 }
 
+/// A database that is served with checkpoints, and has one.
+fn served(directory: &Path, count: u64) -> Arc<Database> {
+    let database = begun(directory);
+    database.defer_flushes().unwrap();
+    fill(&database, 0..count);
+    checkpoint(&database);
+    database
+}
+
+/// Another database, which is closed.
+fn another(numbers: std::ops::Range<u64>) -> (tempfile::TempDir, Content) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = begun(folder.path());
+    fill(&database, numbers);
+    let content = content(&database);
+    drop(database);
+    (folder, content)
+}
+
 fn data(directory: &Path) -> PathBuf {
     directory.join("data.mdb")
 }
@@ -183,11 +207,33 @@ fn change_records(directory: &Path, change: impl Fn(&mut Record)) {
 /// Another start of the machine.
 fn forget_memory(directory: &Path) {
     change_records(directory, |record| record.boot = Boot::UNKNOWN);
+    forget_mark(directory);
 }
 
-/// As a version before this one has written it.
+/// The same for a data file without a record.
+fn forget_mark(directory: &Path) {
+    if let Some(mark) = mark(directory) {
+        let boot = Boot::UNKNOWN;
+        ServingMark { boot, ..mark }.put(&data(directory)).unwrap();
+    }
+}
+
+fn mark(directory: &Path) -> Option<ServingMark> {
+    ServingMark::at(&data(directory)).unwrap()
+}
+
+/// As the version before this one has written it: it put no mark into the data file.
 fn of_former_version(directory: &Path) {
-    change_records(directory, |record| record.identity = None);
+    let mut bytes = fs::read(record_file(directory)).unwrap();
+    for (place, _) in records(directory) {
+        let record = &mut bytes[place..place + super::record::BYTES];
+        record[7] = b'1';
+        let sum = hash::value_hash(&record[..200]);
+        record[200..208].copy_from_slice(&sum.to_ne_bytes());
+        record[208..].fill(0);
+    }
+    fs::write(record_file(directory), bytes).unwrap();
+    mark::clear(&data(directory)).unwrap();
 }
 
 fn last_record(directory: &Path) -> Record {

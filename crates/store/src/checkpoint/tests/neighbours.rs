@@ -4,12 +4,11 @@
 use super::{
     super::{
         file::{ASIDE, UNDO},
-        mark::ServingMark,
         record::FileId,
     },
     *,
 };
-use crate::{BulkBuilder, check::file::PageFile};
+use crate::BulkBuilder;
 
 const WAYS: [Way; 4] = [Way::Backup, Way::Compact, Way::Raw, Way::Bytes];
 
@@ -54,10 +53,6 @@ pub(super) fn put(from: &Path, directory: &Path, way: Put) {
             }
         }
     }
-}
-
-fn mark(directory: &Path) -> Option<ServingMark> {
-    ServingMark::of(&PageFile::open(&data(directory)).unwrap().unwrap()).unwrap()
 }
 
 #[test]
@@ -130,11 +125,7 @@ fn another_database_is_left_alone_even_with_the_inode_of_the_one_that_was_served
     for is_former in [false, true] {
         let _ = fs::remove_file(data(directory));
         crashed(directory);
-        let other = tempfile::tempdir().unwrap();
-        let database = begun(other.path());
-        fill(&database, 0..150);
-        let wanted = content(&database);
-        drop(database);
+        let (other, wanted) = another(0..150);
         put(&data(other.path()), directory, Put::Anew);
         if is_former {
             of_former_version(directory);
@@ -165,22 +156,13 @@ fn a_copy_in_place_of_a_file_whose_process_ended_alone_is_opened_as_it_is() {
 
 #[test]
 fn files_that_are_copied_together_after_a_crash_are_taken_back_on_another_machine() {
-    for is_former in [false, true] {
-        let directory = tempfile::tempdir().unwrap();
-        let wanted = crashed(directory.path());
-        if is_former {
-            of_former_version(directory.path());
-            // Such a record cannot tell a copy with older pages in it from a sound one. This one is damaged.
-            let mut file = fs::read(data(directory.path())).unwrap();
-            file[44..152].fill(0xee);
-            fs::write(data(directory.path()), file).unwrap();
-        }
-        let other = tempfile::tempdir().unwrap();
-        for name in ["data.mdb", "checkpoint.mdb"] {
-            fs::copy(directory.path().join(name), other.path().join(name)).unwrap();
-        }
-        assert_eq!(found(other.path()), (true, wanted));
+    let directory = tempfile::tempdir().unwrap();
+    let wanted = crashed(directory.path());
+    let other = tempfile::tempdir().unwrap();
+    for name in ["data.mdb", "checkpoint.mdb"] {
+        fs::copy(directory.path().join(name), other.path().join(name)).unwrap();
     }
+    assert_eq!(found(other.path()), (true, wanted));
 }
 
 #[test]
@@ -212,10 +194,7 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
     for closes in [false, true] {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
-        let database = begun(directory);
-        database.defer_flushes().unwrap();
-        fill(&database, 0..20);
-        checkpoint(&database);
+        let database = served(directory, 20);
         let record = fs::read(record_file(directory)).unwrap();
         if closes {
             database.flush_each_commit().unwrap();
@@ -226,11 +205,16 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
         assert_eq!(mark(directory), None);
         drop(database);
         put_back(directory, &record);
-        // Another serving.
+        // Another serving, whose own record is lost by this.
         let database = open(directory);
         database.defer_flushes().unwrap();
         drop(database);
-        put_back(directory, &record);
+        fs::write(record_file(directory), &record).unwrap();
+        forget_memory(directory);
+        let before = bytes(directory);
+        let error = refusal(directory);
+        assert!(error.contains("put that one back"), "{error}");
+        assert!(bytes(directory) == before);
     }
 }
 
@@ -238,10 +222,7 @@ fn a_record_that_is_put_back_beside_a_file_that_has_gone_on_does_nothing() {
 fn a_record_that_is_put_back_beside_a_raw_copy_that_has_gone_on_does_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
+    let database = served(directory, 20);
     let (raw, record) = (copy(&database, Way::Raw), fs::read(record_file(directory)).unwrap());
     drop(database);
     fs::remove_file(record_file(directory)).unwrap();
@@ -257,102 +238,6 @@ fn a_record_that_is_put_back_beside_a_raw_copy_that_has_gone_on_does_nothing() {
 }
 
 #[test]
-fn a_record_that_was_copied_long_before_its_file_does_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    let database = begun(directory);
-    database.defer_flushes().unwrap();
-    fill(&database, 0..20);
-    checkpoint(&database);
-    let record = fs::read(record_file(directory)).unwrap();
-    let root = last_record(directory).meta.meta().main.page.unwrap() as usize;
-    let page = |file: Vec<u8>| file[root * PAGE..][..PAGE].to_vec();
-    let before = page(fs::read(data(directory)).unwrap());
-    // Until the pages of the checkpoint are used again.
-    let mut n = 20;
-    while page(fs::read(data(directory)).unwrap()) == before {
-        fill(&database, n..n + 1);
-        checkpoint(&database);
-        n += 1;
-    }
-    let (raw, wanted) = (copy(&database, Way::Bytes), content(&database));
-    fs::write(record_file(raw.path()), record).unwrap();
-    forget_memory(raw.path());
-    assert_eq!(found(raw.path()), (false, wanted));
-}
-
-#[test]
-fn a_record_that_cannot_be_read_does_no_harm() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    crashed(directory);
-    let whole = fs::read(record_file(directory)).unwrap();
-    fs::remove_file(data(directory)).unwrap();
-    fs::remove_file(record_file(directory)).unwrap();
-    let database = begun(directory);
-    fill(&database, 0..20);
-    let wanted = content(&database);
-    drop(database);
-    let mut flipped = whole.clone();
-    for place in [100, PAGE + 100] {
-        flipped[place] ^= 1;
-    }
-    let unfinished = vec![0; whole.len()];
-    let garbage = [
-        b"IBCHKPT1 and then nothing".to_vec(),
-        vec![0x55; 100],
-        vec![0xff; 20_000],
-        flipped,
-    ];
-    let cut = [1, 100, 207].map(|length| whole[..length].to_vec());
-    for record in garbage.iter().chain(&cut) {
-        fs::write(record_file(directory), record).unwrap();
-        let database = open(directory);
-        assert!(database.has_put_record_aside());
-        assert_eq!(content(&database), wanted);
-        assert!(fs::read(directory.join(ASIDE)).unwrap() == *record);
-    }
-    for record in [Vec::new(), unfinished] {
-        fs::write(record_file(directory), record).unwrap();
-        let database = open(directory);
-        assert!(!database.has_put_record_aside() && !record_file(directory).exists());
-        assert_eq!(content(&database), wanted);
-    }
-    // With a file that is not sound nothing is done.
-    let mut file = fs::read(data(directory)).unwrap();
-    file[2 * PAGE..].fill(0x55);
-    fs::write(data(directory), &file).unwrap();
-    for record in garbage {
-        fs::write(record_file(directory), &record).unwrap();
-        let error = refusal(directory);
-        assert!(
-            error.contains("data.mdb") && error.contains("ironbark restore"),
-            "{error}"
-        );
-        assert!(bytes(directory) == (file.clone(), record));
-    }
-}
-
-#[test]
-fn a_record_of_a_newer_version_is_refused_and_left() {
-    let directory = tempfile::tempdir().unwrap();
-    let directory = directory.path();
-    crashed(directory);
-    let mut record = fs::read(record_file(directory)).unwrap();
-    for place in [0, PAGE] {
-        record[place + 7] = b'3';
-    }
-    fs::write(record_file(directory), record).unwrap();
-    let before = bytes(directory);
-    let error = refusal(directory);
-    assert!(
-        error.contains("checkpoint.mdb") && error.contains("newer version"),
-        "{error}"
-    );
-    assert!(bytes(directory) == before);
-}
-
-#[test]
 fn a_damaged_file_of_which_the_record_is_not_stays_as_it_is_and_is_named() {
     for how in [Put::Over, Put::Anew, Put::Moved] {
         for is_former in [false, true] {
@@ -362,10 +247,7 @@ fn a_damaged_file_of_which_the_record_is_not_stays_as_it_is_and_is_named() {
             if is_former {
                 of_former_version(directory);
             }
-            let other = tempfile::tempdir().unwrap();
-            let database = begun(other.path());
-            fill(&database, 0..40);
-            drop(database);
+            let (other, _) = another(0..40);
             // An interrupted `cp`.
             let file = OpenOptions::new().write(true).open(data(other.path())).unwrap();
             let length = file.metadata().unwrap().len();
@@ -403,27 +285,6 @@ fn a_checkpoint_that_is_damaged_is_no_place_to_go_back_to() {
             "{error}"
         );
         assert!(bytes(directory) == before);
-    }
-}
-
-#[test]
-fn a_record_of_a_former_version_takes_its_own_file_back_and_no_other() {
-    for how in PUTS {
-        let directory = tempfile::tempdir().unwrap();
-        let directory = directory.path();
-        let wanted = crashed(directory);
-        of_former_version(directory);
-        let (crashed_file, record) = bytes(directory);
-        assert_eq!(found(directory), (true, wanted));
-        fs::write(data(directory), crashed_file).unwrap();
-        fs::write(record_file(directory), record).unwrap();
-        let other = tempfile::tempdir().unwrap();
-        let database = begun(other.path());
-        fill(&database, 0..10);
-        let wanted = content(&database);
-        drop(database);
-        put(&data(other.path()), directory, how);
-        assert_eq!(found(directory), (false, wanted), "{how:?}");
     }
 }
 

@@ -39,8 +39,9 @@ enum Fate {
     Read,
     /// The machine of a process that opens it ends after a step. The bits say which of the meta pages are not written.
     Interrupted(Step, u8),
+    /// The record is one of the former version. Not after a crash: then the file itself may be lost.
     FormerVersion,
-    /// The record is lost, or is what nobody has written. Not after a crash: then the file itself may be lost.
+    /// It is what nobody has written. Not after a crash.
     Garbage(bool),
     /// The record that was put aside last is back.
     Back,
@@ -78,7 +79,6 @@ struct World {
     serving: u64,
     checkpoints: u64,
     at_checkpoint: Content,
-    is_former: bool,
 }
 
 impl World {
@@ -98,7 +98,6 @@ impl World {
             serving: 0,
             checkpoints: 0,
             at_checkpoint: content,
-            is_former: false,
         };
         // Another database, and one with the same identifier that has gone another way.
         let other = tempfile::tempdir().unwrap();
@@ -160,7 +159,6 @@ impl World {
 
     fn work(&mut self, round: &Round) {
         let mut database = self.check(false);
-        self.is_former = false;
         if round.is_served {
             self.serve(&database);
         }
@@ -243,20 +241,12 @@ impl World {
                     self.is_crashed = false;
                 }
             }
-            Fate::FormerVersion if record.exists() => {
-                of_former_version(self.path());
-                self.is_former = true;
-            }
+            Fate::FormerVersion if record.exists() && !self.is_crashed => of_former_version(self.path()),
             Fate::Garbage(is_long) if record.exists() && !self.is_crashed => {
                 fs::write(&record, vec![0x55; if is_long { 20_000 } else { 10 }]).unwrap();
-                self.is_former = false;
             }
             Fate::Back if !record.exists() && self.path().join(ASIDE).exists() => {
                 fs::rename(self.path().join(ASIDE), &record).unwrap();
-                // One of a former version may fit many files.
-                if records(self.path()).iter().any(|(_, record)| record.identity.is_none()) {
-                    fs::remove_file(&record).unwrap();
-                }
             }
             Fate::RemovedLock => drop(fs::remove_file(self.path().join("lock.mdb"))),
             Fate::FormerVersion | Fate::Garbage(_) | Fate::Back => {}
@@ -276,10 +266,6 @@ impl World {
             if copied.of != Some((self.serving, self.checkpoints)) {
                 self.expected.pop();
             }
-        }
-        if !is_staged && self.is_former {
-            // Such a record does not tell of which file it is: any state of the copy that is whole in it.
-            self.expected.clone_from(&self.states);
         }
         self.is_crashed = false;
     }
