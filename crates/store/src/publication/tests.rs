@@ -8,7 +8,7 @@ use loom::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
+    thread::Builder,
 };
 
 use super::{GoodTo, Number, Publication, Slot};
@@ -196,7 +196,7 @@ fn in_every_order(acts: &'static [fn(&File)]) {
         let file = File::new();
         let start = |act: &'static fn(&File)| {
             let file = Arc::clone(&file);
-            thread::spawn(move || act(&file))
+            Builder::new().spawn(move || act(&file)).unwrap()
         };
         for thread in acts.iter().map(start).collect::<Vec<_>>() {
             thread.join().unwrap();
