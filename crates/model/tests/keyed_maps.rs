@@ -30,6 +30,7 @@ impl<K: Hash> Hash for Counted<'_, K> {
 }
 
 /// The comparisons that it takes to insert different keys.
+#[allow(clippy::mutable_key_type, reason = "the count is no part of the comparison")]
 fn comparisons<K: Hash + Eq, S: BuildHasher + Default>(keys: impl Iterator<Item = K>) -> u64 {
     let count = Cell::new(0);
     let mut set: HashSet<Counted<'_, K>, S> = HashSet::default();

@@ -215,17 +215,16 @@ fn write(database: &Database, ended: &AtomicBool) {
     }
 }
 
-/// Writers, readers, and an administrator who keeps changing the indexes.
 #[test]
 fn a_build_that_is_told_to_stop_ends_at_its_next_step_and_goes_on_later() {
     let store = store();
     fill(&store, 300);
     let mut steps = 0;
-    let mut stops = |_| {
+    let mut end = |_| {
         steps += 1;
         ControlFlow::Break(())
     };
-    assert!(!store.database.reindex(&["cn"], &mut stops).unwrap());
+    assert!(!store.database.reindex(&["cn"], &mut end).unwrap());
     assert_eq!(steps, 1);
     assert!(store.database.has_index_work() && !store.database.inactive_indexes().is_empty());
     finish(&store.database);
@@ -233,6 +232,7 @@ fn a_build_that_is_told_to_stop_ends_at_its_next_step_and_goes_on_later() {
     assert!(is_indexed(&store, "(cn=u17)"));
 }
 
+/// Writers, readers, and an administrator who keeps changing the indexes.
 #[test]
 fn answers_are_right_whatever_happens_to_indexes() {
     let store = store();

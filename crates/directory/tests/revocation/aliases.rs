@@ -13,6 +13,8 @@ use crate::{
     reconfigure, rest,
 };
 
+type Change = &'static dyn Fn(&mut Site);
+
 const RULES: &str = "envflags nosync\naccess to dn.base=\"cn=way,ou=p,dc=ex\" by group=\"cn=g,dc=ex\" read by * none\n\
                      access to * by * read";
 const GROUP: &str = "objectClass: groupOfNames\nmember: cn=b,ou=p,dc=ex\nmember: cn=x";
@@ -94,9 +96,9 @@ fn a_later_page_shows_what_aliases_lead_to_now() {
 
 #[test]
 fn a_later_page_shows_nothing_behind_an_alias_that_is_hidden_or_leads_elsewhere_now() {
-    let changes: [(&str, &dyn Fn(&mut Site)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("the member is taken out of the group", &|site| {
-            change(site, "cn=g,dc=ex", LESS)
+            change(site, "cn=g,dc=ex", LESS);
         }),
         ("the rules are others", &|site| {
             let rules = "envflags nosync\naccess to dn.base=\"cn=way,ou=p,dc=ex\" by * none\naccess to * by * read";
