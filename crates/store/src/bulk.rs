@@ -99,7 +99,7 @@ impl BulkBuilder {
     /// The database has entries or is in use; the directory cannot be written.
     pub fn new(options: DatabaseOptions, schema: Arc<Schema>, memory_limit: usize) -> Result<Self, StoreError> {
         let target = target::Target::new(&options, &schema)?;
-        Self::begin(target, options, schema, memory_limit)
+        Self::begin(target, options, schema, memory_limit, None)
     }
 
     fn of(target: target::Target, database: Database, memory_limit: usize) -> Self {
@@ -365,7 +365,7 @@ impl BulkBuilder {
             match form {
                 Prepared::External => {
                     let key = SetKey { id, attribute: number };
-                    let (set, rows) = key.rows(&catalog, database.ground.tables.sealed, codec::values(bytes));
+                    let (set, rows) = key.rows(&catalog, &database.ground.tables, codec::values(bytes));
                     codec::put_block(number, Form::External(set), out);
                     self.batch.values.extend(rows);
                 }

@@ -23,6 +23,7 @@ use crate::{
     checkpoint::Checkpoints,
     claim::Claim,
     ground::Ground,
+    hash::MemberHash,
     log::recent::KnownRow,
     numbering::{Numbering, PublishedNumbering},
     options::{DatabaseOptions, IndexDefinition},
@@ -127,7 +128,15 @@ impl Database {
     /// # Errors
     /// Not our file, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
     pub fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Self, StoreError> {
-        open::open(options, schema)
+        Self::open_with(options, schema, None)
+    }
+    /// The same. A new file gets this hash; `None`: one with a key of its own.
+    pub(crate) fn open_with(
+        options: DatabaseOptions,
+        schema: Arc<Schema>,
+        member_hash: Option<MemberHash>,
+    ) -> Result<Self, StoreError> {
+        open::open(options, schema, member_hash)
     }
     /// Says which entries derived attributes depend on: those with an attribute of these types, or a subtype, and those
     /// of these classes, or a subclass. Only a change of such an entry raises [`View::derived_version`] from now on;

@@ -5,7 +5,8 @@
 //! varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
 //! ```
 //!
-//! The hash is XXH3 of the normal form; values come in the order of their sequence numbers.
+//! The hash is a [`MemberHash`](crate::hash::MemberHash) of the normal form; values come in the order of their sequence
+//! numbers.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +15,6 @@ use heed::{RoTxn, RwTxn};
 use crate::{
     EntryId, StoreError,
     catalog::Catalog,
-    hash,
     record::codec::External,
     tables::{Table, Tables},
     varint,
@@ -98,19 +98,27 @@ impl SetKey {
             Ok((sequence, value))
         }))
     }
-    /// Whether the value with this number is found by this hash.
-    pub(crate) fn has_hash(self, txn: &RoTxn<'_>, table: &Table, hash: u64, sequence: u64) -> Result<bool, StoreError> {
-        Ok(table.get(txn, &self.hash_key(hash, sequence))?.is_some())
+    /// Whether the value with this number is found by its normal form.
+    pub(crate) fn is_found(
+        self,
+        txn: &RoTxn<'_>,
+        tables: &Tables,
+        normal: &[u8],
+        sequence: u64,
+    ) -> Result<bool, StoreError> {
+        let key = self.hash_key(tables.member_hash.of(normal), sequence);
+        Ok(tables.values.get(txn, &key)?.is_some())
     }
     /// Sequence number of the value with this normal form, and the value.
     pub(crate) fn find<'t>(
         self,
         txn: &'t RoTxn<'_>,
-        table: &Table,
+        tables: &Tables,
         catalog: &Catalog,
         normal: &[u8],
     ) -> Result<Option<(u64, &'t [u8])>, StoreError> {
-        let prefix = self.hash_prefix(hash::value_hash(normal));
+        let table = &tables.values;
+        let prefix = self.hash_prefix(tables.member_hash.of(normal));
         let mut scratch = Vec::new();
         for row in table.prefix_iter(txn, &prefix)? {
             let (key, _) = row?;
@@ -137,9 +145,8 @@ impl SetKey {
         catalog.normal_form(self.attribute, value, &mut normal);
         let sequence = set.next;
         tables.values.put(txn, &self.value_key(sequence), value)?;
-        tables
-            .values
-            .put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
+        let by_hash = self.hash_key(tables.member_hash.of(&normal), sequence);
+        tables.values.put(txn, &by_hash, &[])?;
         set.take_in(self.id, value);
         Ok(())
     }
@@ -154,14 +161,13 @@ impl SetKey {
     ) -> Result<bool, StoreError> {
         let mut normal = Vec::new();
         catalog.normal_form(self.attribute, value, &mut normal);
-        let Some((sequence, stored)) = self.find(txn, &tables.values, catalog, &normal)? else {
+        let Some((sequence, stored)) = self.find(txn, tables, catalog, &normal)? else {
             return Ok(false);
         };
         set.let_go(self.id, stored);
         tables.values.delete(txn, &self.value_key(sequence))?;
-        tables
-            .values
-            .delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
+        let by_hash = self.hash_key(tables.member_hash.of(&normal), sequence);
+        tables.values.delete(txn, &by_hash)?;
         Ok(true)
     }
     /// Deletes all.
@@ -175,17 +181,17 @@ impl SetKey {
     pub(crate) fn rows<'v>(
         self,
         catalog: &Catalog,
-        sealed: bool,
+        tables: &Tables,
         values: impl Iterator<Item = &'v [u8]>,
     ) -> (External, Vec<Row>) {
-        let mut set = External::new(sealed);
+        let mut set = External::new(tables.sealed);
         let (mut rows, mut hashes) = (Vec::new(), Vec::new());
         let mut normal = Vec::new();
         for value in values {
             normal.clear();
             catalog.normal_form(self.attribute, value, &mut normal);
             rows.push((self.value_key(set.next), value.to_vec()));
-            hashes.push((self.hash_key(hash::value_hash(&normal), set.next), Vec::new()));
+            hashes.push((self.hash_key(tables.member_hash.of(&normal), set.next), Vec::new()));
             set.take_in(self.id, value);
         }
         hashes.sort();
@@ -197,4 +203,84 @@ impl SetKey {
 /// Whether a set of this size belongs in `values`.
 pub(crate) fn is_external(count: usize, bytes: usize) -> bool {
     count >= MIN_COUNT && bytes >= MIN_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{
+        Database,
+        common::{options, schema},
+        hash::{self, MemberHash},
+    };
+
+    const SET: SetKey = SetKey { id: 1, attribute: 0 };
+    /// The first bytes of the secret of XXH3, which is public. They make a factor zero, whatever the other one is.
+    const ZERO: [u8; 8] = [0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe];
+
+    /// Different values with one XXH3.
+    fn chosen() -> impl Iterator<Item = Vec<u8>> {
+        (0..100_u64).map(|number| [&ZERO[..], &number.to_le_bytes(), &[b'x'; 16]].concat())
+    }
+
+    /// The most values that are looked at to find one of them.
+    fn most_looked_at(database: &Database, add: impl FnOnce(&mut RwTxn<'_>, &Tables, &Catalog)) -> usize {
+        let tables = &database.ground.tables;
+        let catalog = database.numbering.newest().catalog.clone();
+        let mut txn = database.env.write_txn().unwrap();
+        add(&mut txn, tables, &catalog);
+        let looked_at = |value: Vec<u8>| {
+            let (_, found) = SET.find(&txn, tables, &catalog, &value).unwrap().unwrap();
+            assert_eq!(found, value);
+            let prefix = SET.hash_prefix(tables.member_hash.of(&value));
+            tables.values.prefix_iter(&txn, &prefix).unwrap().count()
+        };
+        chosen().map(looked_at).max().unwrap()
+    }
+
+    fn add_each(txn: &mut RwTxn<'_>, tables: &Tables, catalog: &Catalog) {
+        let mut set = External::new(true);
+        for value in chosen() {
+            SET.add(txn, tables, catalog, &value, &mut set).unwrap();
+        }
+    }
+
+    #[test]
+    fn values_that_are_chosen_for_their_hash_are_found_as_quickly_as_others() {
+        let hashes: BTreeSet<u64> = chosen().map(|value| hash::value_hash(&value)).collect();
+        assert_eq!(hashes.len(), 1);
+        let open = |member_hash| {
+            let folder = tempfile::tempdir().unwrap();
+            let database = Database::open_with(options(folder.path()), schema(), member_hash).unwrap();
+            (folder, database)
+        };
+        let (_folder, database) = open(None);
+        assert_eq!(most_looked_at(&database, add_each), 1);
+        // As a bulk build adds them.
+        let (_folder, database) = open(None);
+        let built = most_looked_at(&database, |txn, tables, catalog| {
+            let all: Vec<_> = chosen().collect();
+            for (key, value) in SET.rows(catalog, tables, all.iter().map(Vec::as_slice)).1 {
+                tables.values.put(txn, &key, &value).unwrap();
+            }
+        });
+        assert_eq!(built, 1);
+        // A file of an older format.
+        let (_folder, database) = open(Some(MemberHash::new(None)));
+        assert_eq!(most_looked_at(&database, add_each), 100);
+    }
+
+    #[test]
+    fn a_file_keeps_its_key_and_each_file_has_another_one() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let key = |folder: &tempfile::TempDir| {
+            let database = Database::open(options(folder.path()), schema()).unwrap();
+            database.ground.tables.member_hash.key().unwrap()
+        };
+        let [first, second] = folders.each_ref().map(key);
+        assert_ne!(first, second);
+        assert_eq!(folders.each_ref().map(key), [first, second]);
+    }
 }

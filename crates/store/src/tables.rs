@@ -2,7 +2,11 @@
 
 use heed::{CommitOrAbort, Env, RoTxn, RwTxn, WithoutTls, types::Bytes};
 
-use crate::{StoreError, hash, varint};
+use crate::{
+    StoreError,
+    hash::{self, MemberHash},
+    varint,
+};
 
 /// A table of byte strings.
 pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
@@ -33,6 +37,8 @@ pub(crate) struct Tables {
     pub(crate) log: Option<LogTables>,
     /// Whether rows bear checksums.
     pub(crate) sealed: bool,
+    /// How values of external sets are found.
+    pub(crate) member_hash: MemberHash,
 }
 
 /// The tables of the log of changes.
@@ -188,6 +194,7 @@ impl Tables {
             indexes,
             log: None,
             sealed: false,
+            member_hash: MemberHash::new(None),
         })
     }
 }
@@ -209,6 +216,8 @@ pub(crate) enum MetaRow {
     Position,
     /// Sixteen random bytes, made with the file.
     Identifier,
+    /// The key of [`MemberHash`], from format 6 on. Absent: there is none.
+    HashKey,
     /// The next index number.
     NextIndex,
     /// Number of entries that are referrals.
@@ -250,6 +259,7 @@ impl MetaRow {
             Self::Sequence => b"sequence",
             Self::Position => b"position",
             Self::Identifier => b"identifier",
+            Self::HashKey => b"hash-key",
             Self::NextIndex => b"next-index",
             Self::Referrals => b"referrals",
             Self::Context => b"context",

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     ContextVector, Database, DatabaseOptions, IndexDefinition, StoreError,
+    hash::MemberHash,
     log::uncovered::Uncovered,
     tables::{MetaRow, Table, Tables},
 };
@@ -32,10 +33,11 @@ impl BulkBuilder {
             indexes,
             ..database.options().clone()
         };
+        let member_hash = database.ground.tables.member_hash;
         let turn = Turn::take(&database.common.is_built)
             .ok_or_else(|| StoreError::Inapplicable("another build is under way".into()))?;
         let target = Target::beside(&options, Some(turn))?;
-        Self::begin(target, options, database.schema(), memory_limit)
+        Self::begin(target, options, database.schema(), memory_limit, Some(member_hash))
     }
 
     /// Puts what was built into the open database, with this context vector, in one transaction that is as durable as
@@ -89,8 +91,8 @@ fn take_over(database: &Database, built: &Database, csns: (&ContextVector, &Cont
     let mut txn = database.env.write_txn()?;
     let (tables, from) = (&database.ground.tables, &built.ground.tables);
     refuse_if_touched(tables, &txn)?;
-    if tables.sealed != from.sealed {
-        return Err(StoreError::Inapplicable("the database has no checksums".into()));
+    if (tables.sealed, tables.member_hash) != (from.sealed, from.member_hash) {
+        return Err(StoreError::Inapplicable("the database has an older format".into()));
     }
     let read = built.env.read_txn()?;
     let pairs: [(Table, Table); 7] = [
@@ -158,6 +160,7 @@ impl BulkBuilder {
         options: DatabaseOptions,
         schema: Arc<ironbark_model::Schema>,
         memory_limit: usize,
+        member_hash: Option<MemberHash>,
     ) -> Result<Self, StoreError> {
         let temporary = DatabaseOptions {
             directory: target.temporary().to_owned(),
@@ -165,7 +168,7 @@ impl BulkBuilder {
             read_only: false,
             ..options
         };
-        let database = Database::open(temporary, schema)?;
+        let database = Database::open_with(temporary, schema, member_hash)?;
         Ok(Self::of(target, database, memory_limit))
     }
 }

@@ -12,7 +12,6 @@ use super::{
 use crate::{
     EntryId, StoreError, View,
     external::SetKey,
-    hash,
     keys::KeySet,
     names,
     record::{
@@ -149,10 +148,10 @@ fn values(
 /// What is wrong with a set in `values`.
 fn external(deep: &Deep<'_>, key: SetKey, set: External) -> Result<Option<&'static str>, StoreError> {
     let view = deep.view;
-    let (txn, table) = (view.txn, &view.tables().values);
+    let (txn, tables) = (view.txn, view.tables());
     let mut found = External::new(set.digest.is_some());
     let mut normal = Vec::new();
-    for row in key.sequence(txn, table)? {
+    for row in key.sequence(txn, &tables.values)? {
         let (sequence, value) = row?;
         if sequence >= set.next {
             return Ok(Some("a value has a number that was never assigned"));
@@ -160,7 +159,7 @@ fn external(deep: &Deep<'_>, key: SetKey, set: External) -> Result<Option<&'stat
         found.take_in(key.id, value);
         normal.clear();
         view.catalog.normal_form(key.attribute, value, &mut normal);
-        if !key.has_hash(txn, table, hash::value_hash(&normal), sequence)? {
+        if !key.is_found(txn, tables, &normal, sequence)? {
             return Ok(Some("a value cannot be found by its content"));
         }
     }

@@ -24,6 +24,7 @@ use crate::{
     checkpoint::{self, Checkpoints},
     claim::Claim,
     ground::Ground,
+    hash::{self, MemberHash},
     numbering::{Numbering, PublishedNumbering},
     options::DatabaseOptions,
     sets::SharedSets,
@@ -50,7 +51,11 @@ const CLOSING_TIME: Duration = Duration::from_secs(10);
 static NEXT_ENVIRONMENT: AtomicU64 = AtomicU64::new(1);
 
 /// See [`Database::open`].
-pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
+pub(super) fn open(
+    options: DatabaseOptions,
+    schema: Arc<Schema>,
+    member_hash: Option<MemberHash>,
+) -> Result<Database, StoreError> {
     let settled = checkpoint::settle(&options)?;
     prepare_files(&options)?;
     let claim = if options.read_only {
@@ -73,8 +78,9 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     } else {
         Tables::create(&env)?
     };
-    let version = check_format(&env, &tables, &options)?;
+    let version = check_format(&env, &tables, &options, member_hash)?;
     tables.sealed = has_checksums(&env, &tables, version)?;
+    tables.member_hash = member_hash_of(&env, &tables)?;
     if !options.read_only {
         let mut txn = env.write_txn()?;
         if index::register(&mut txn, &tables, &schema, &options.indexes)? {
@@ -122,6 +128,16 @@ fn has_checksums(env: &Environment, tables: &Tables, version: u64) -> Result<boo
     }
     let txn = env.read_txn()?;
     Ok(tables.number(&txn, MetaRow::Checksums)? != 0)
+}
+
+/// How the file's values of external sets are found.
+fn member_hash_of(env: &Environment, tables: &Tables) -> Result<MemberHash, StoreError> {
+    let txn = env.read_txn()?;
+    let key = tables.meta(&txn, MetaRow::HashKey)?.map(<[u8; hash::KEY]>::try_from);
+    let key = key
+        .transpose()
+        .map_err(|_| StoreError::damaged("the hash key in `meta`"))?;
+    Ok(MemberHash::new(key))
 }
 
 /// Upgrades a file of an older format, in one transaction. Its new tables are there already.
@@ -312,7 +328,12 @@ fn foreign_file(directory: &Path) -> StoreError {
 }
 
 /// The version of the file's format. Refuses newer formats; marks a new file.
-fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -> Result<u64, StoreError> {
+fn check_format(
+    env: &Environment,
+    tables: &Tables,
+    options: &DatabaseOptions,
+    member_hash: Option<MemberHash>,
+) -> Result<u64, StoreError> {
     let txn = env.read_txn()?;
     let version = tables.number(&txn, MetaRow::Format)?;
     drop(txn);
@@ -339,15 +360,20 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
         )));
     }
     let mut txn = env.write_txn()?;
-    mark_new(&mut txn, tables)?;
+    mark_new(&mut txn, tables, member_hash)?;
     txn.commit()?;
     Ok(u64::from(FORMAT_VERSION))
 }
 
 /// Writes the rows that every file has.
-pub(crate) fn mark_new(txn: &mut heed::RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
-    let mut identifier = [0u8; 16];
-    getrandom::fill(&mut identifier).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+fn mark_new(txn: &mut heed::RwTxn<'_>, tables: &Tables, member_hash: Option<MemberHash>) -> Result<(), StoreError> {
+    let (mut identifier, mut key) = ([0u8; 16], [0u8; hash::KEY]);
+    for bytes in [&mut identifier, &mut key] {
+        getrandom::fill(bytes).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+    }
+    if let Some(key) = member_hash.unwrap_or_else(|| MemberHash::new(Some(key))).key() {
+        tables.put_meta(txn, MetaRow::HashKey, &key)?;
+    }
     tables.put_number(txn, MetaRow::Format, u64::from(FORMAT_VERSION))?;
     tables.put_number(txn, MetaRow::Checksums, 1)?;
     tables.put_number(txn, MetaRow::NextEntry, 1)?;

@@ -113,10 +113,8 @@ impl<'t> RecordAttribute<'t> {
     /// Whether a value with this normal form is there; does not read the others when the set is external.
     pub fn holds_normalized(&self, normalized: &[u8]) -> Result<bool, StoreError> {
         if self.is_external() {
-            let table = &self.view.tables().values;
-            let found = self
-                .set_key()
-                .find(self.view.txn, table, self.view.catalog, normalized)?;
+            let view = self.view;
+            let found = self.set_key().find(view.txn, view.tables(), view.catalog, normalized)?;
             return Ok(found.is_some());
         }
         let (mut scratch, mut found) = (Vec::new(), false);

@@ -276,9 +276,7 @@ impl WriteTransaction<'_> {
                     for (_, value) in touched.removed.iter().chain(&touched.added) {
                         let mut normal = Vec::new();
                         catalog.normal_form(number, value, &mut normal);
-                        if !seen.contains(&normal)
-                            && set.find(&self.txn, &self.tables().values, catalog, &normal)?.is_some()
-                        {
+                        if !seen.contains(&normal) && set.find(&self.txn, self.tables(), catalog, &normal)?.is_some() {
                             keys.add_values(catalog, number, partial, &std::iter::once(value.as_slice()));
                         }
                         seen.insert(normal);

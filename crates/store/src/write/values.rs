@@ -96,7 +96,7 @@ impl WriteTransaction<'_> {
             WorkingSet::Closed(ValueSet::External(_)) => {
                 let mut stored = Vec::with_capacity(wanted.len());
                 for normal in wanted {
-                    let found = key.find(&self.txn, &self.tables().values, &self.catalog, normal)?;
+                    let found = key.find(&self.txn, self.tables(), &self.catalog, normal)?;
                     stored.extend(found.map(|(_, value)| value.to_vec()));
                 }
                 stored
