@@ -13,11 +13,18 @@ const STEPS: usize = 30;
 pub(crate) struct Schedule {
     number: u64,
     random: Random,
+    /// Changes of one step at most.
+    most: u8,
     site: Site,
     model: Model,
     /// What was done, for the message of a failure.
     steps: Vec<String>,
     operations: u64,
+}
+
+/// Long steps bring more operations in the same time, and short ones more turns.
+fn has_long_steps(number: u64) -> bool {
+    number > 16 && number.is_multiple_of(2)
 }
 
 impl Drop for Schedule {
@@ -38,6 +45,7 @@ impl Schedule {
         Self {
             number,
             random: Random(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+            most: if has_long_steps(number) { 250 } else { 8 },
             site,
             model: Model::default(),
             steps: Vec::new(),
@@ -66,7 +74,7 @@ impl Schedule {
 
     /// A few changes.
     fn changes(&mut self, one: fn(&mut Random) -> Change) -> Vec<Change> {
-        (0..=self.random.below(8)).map(|_| one(&mut self.random)).collect()
+        (0..=self.random.below(self.most)).map(|_| one(&mut self.random)).collect()
     }
 
     /// Many changes, all of which are made one after the other.
