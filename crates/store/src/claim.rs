@@ -16,7 +16,14 @@ use crate::StoreError;
 /// The claim. Dropping it gives it up.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A child that is being forked has the file open too until it executes its program: closing is not enough.
+        let _ = self.lock.unlock();
+    }
 }
 
 /// How often a file is opened again that was replaced before it was locked.
@@ -43,9 +50,27 @@ impl Claim {
             // A bulk build or a renewal may have put another file in its place meanwhile.
             let (own, named) = (lock.metadata().map_err(failed)?, std::fs::metadata(&path));
             if named.is_ok_and(|named| (named.dev(), named.ino()) == (own.dev(), own.ino())) {
-                return Ok(Some(Self { _lock: lock }));
+                return Ok(Some(Self { lock }));
             }
         }
         Err(StoreError::InUse(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_ends_even_while_a_child_that_is_being_forked_has_its_file_open() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("data.mdb"), []).unwrap();
+        let claim = Claim::take(folder.path()).unwrap().unwrap();
+        // As a fork has it: another descriptor of the same open file.
+        let of_child = claim.lock.try_clone().unwrap();
+        assert!(matches!(Claim::take(folder.path()), Err(StoreError::InUse(_))));
+        drop(claim);
+        assert!(Claim::take(folder.path()).unwrap().is_some());
+        drop(of_child);
     }
 }

@@ -74,7 +74,9 @@ impl Schedule {
 
     /// A few changes.
     fn changes(&mut self, one: fn(&mut Random) -> Change) -> Vec<Change> {
-        (0..=self.random.below(self.most)).map(|_| one(&mut self.random)).collect()
+        (0..=self.random.below(self.most))
+            .map(|_| one(&mut self.random))
+            .collect()
     }
 
     /// Many changes, all of which are made one after the other.

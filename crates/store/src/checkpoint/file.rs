@@ -40,6 +40,13 @@ pub(crate) struct CheckpointFile {
     path: PathBuf,
 }
 
+impl Drop for CheckpointFile {
+    fn drop(&mut self) {
+        // A child that is being forked has the file open too: closing is not enough.
+        let _ = self.file.unlock();
+    }
+}
+
 impl CheckpointFile {
     /// Makes it, without a record.
     ///

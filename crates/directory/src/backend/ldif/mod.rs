@@ -59,7 +59,14 @@ struct State<'a> {
 /// A lock: no other process can write the files while it exists.
 #[derive(Debug)]
 pub struct LdifLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for LdifLock {
+    fn drop(&mut self) {
+        // A child that is being forked has the file open too: closing is not enough.
+        let _ = self.file.unlock();
+    }
 }
 
 impl LdifFiles {
@@ -89,7 +96,7 @@ impl LdifFiles {
         let opened = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
         let file = opened.map_err(|error| FolderError::of(&path, &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(LdifLock { _file: file }),
+            Ok(()) => Ok(LdifLock { file }),
             Err(TryLockError::WouldBlock) => {
                 let reason = "the files of the database are in use by another process, which would not notice changes";
                 Err(FolderError::new(&path, reason))
