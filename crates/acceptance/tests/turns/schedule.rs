@@ -175,8 +175,13 @@ impl Schedule {
         end.encode(&mut value);
         let ended = client.extended(END, Some(&value), &[]).await.unwrap().result.code.0;
         let mut after = self.model.clone();
-        let mut parts = changes.iter().filter(|change| !change.is_malformed());
-        let made = parts.try_for_each(|change| after.make(change));
+        let parts: Vec<_> = changes.iter().filter(|change| !change.is_malformed()).collect();
+        // As slapd: there is nothing to commit.
+        let made = if parts.is_empty() {
+            Err(1)
+        } else {
+            parts.iter().try_for_each(|change| after.make(change))
+        };
         if is_committed {
             assert_eq!(ended, made.err().unwrap_or(0));
         } else {
