@@ -21,7 +21,7 @@ const MAX_SETS: usize = 65_536;
 const MAX_TOTAL: usize = 32 << 20;
 /// A set is shared once its repetitions have cost this many bytes.
 const ADMISSION_COST: u32 = 256;
-/// Bytes that the usual reference takes in a record behind the number of the attribute.
+/// Bytes that a reference takes in a record behind the number of the attribute, unless there are many sets.
 const REFERENCE: usize = 3;
 /// Slots of the table that counts repetitions.
 const SLOTS: usize = 1 << 16;

@@ -6,8 +6,8 @@
 /// Open addressing over a power of two of slots, at most half full.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct NameIndex {
-    /// Position in `names` plus one; 0 is free.
-    slots: Vec<u32>,
+    /// Bits of the hash, and the position in `names` plus one; 0 is free.
+    slots: Vec<(u32, u32)>,
     names: Vec<(Box<[u8]>, u32)>,
 }
 
@@ -15,11 +15,14 @@ impl NameIndex {
     /// The number of a name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
-        let mut slot = start(name, mask);
+        let (mut slot, tag) = start(name, self.slots.len());
         loop {
-            let position = (*self.slots.get(slot)?).checked_sub(1)?;
-            let (found, number) = self.names.get(usize::try_from(position).ok()?)?;
-            if found.eq_ignore_ascii_case(name) {
+            let (of, position) = *self.slots.get(slot)?;
+            let position = position.checked_sub(1)?;
+            if of == tag
+                && let Some((found, number)) = self.names.get(usize::try_from(position).ok()?)
+                && found.eq_ignore_ascii_case(name)
+            {
                 return Some(*number);
             }
             slot = (slot + 1) & mask;
@@ -33,7 +36,7 @@ impl NameIndex {
         }
         self.names.push((name.into(), number));
         if self.names.len() * 2 > self.slots.len() {
-            self.slots = vec![0; (self.names.len() * 4).next_power_of_two().max(16)];
+            self.slots = vec![(0, 0); (self.names.len() * 4).next_power_of_two().max(16)];
             for position in 0..self.names.len() {
                 self.place(position);
             }
@@ -47,10 +50,10 @@ impl NameIndex {
             return;
         };
         let mask = self.slots.len() - 1;
-        let mut slot = start(name, mask);
+        let (mut slot, tag) = start(name, self.slots.len());
         while let Some(value) = self.slots.get_mut(slot) {
-            if *value == 0 {
-                *value = u32::try_from(position + 1).unwrap_or(u32::MAX);
+            if value.1 == 0 {
+                *value = (tag, u32::try_from(position + 1).unwrap_or(u32::MAX));
                 return;
             }
             slot = (slot + 1) & mask;
@@ -58,8 +61,9 @@ impl NameIndex {
     }
 }
 
-/// The slot where the search begins. One bit of each byte is left out, so that case does not matter.
-fn start(name: &[u8], mask: usize) -> usize {
+/// The slot where the search begins, of `slots`, and bits of the hash. One bit of each byte is left out, so
+/// that case does not matter.
+fn start(name: &[u8], slots: usize) -> (usize, u32) {
     const CASELESS: u64 = u64::from_ne_bytes([b' '; 8]);
     let mut hash = 0;
     let mut take = |bytes: u64| hash = (bytes | CASELESS).wrapping_add(hash).wrapping_mul(FACTOR);
@@ -72,8 +76,9 @@ fn start(name: &[u8], mask: usize) -> usize {
         let bytes = name.iter().fold(1, |bytes: u64, byte| bytes << 8 | u64::from(*byte));
         take(bytes);
     }
-    // The high bits depend on all bits of the name.
-    usize::try_from(hash.rotate_left(26) & (mask as u64)).unwrap_or(0)
+    // The highest bits: they depend on all bits of the name.
+    let slot = (u128::from(hash) * slots as u128) >> 64;
+    (usize::try_from(slot).unwrap_or(0), (hash >> 16) as u32)
 }
 
 /// An odd number whose bits are spread.

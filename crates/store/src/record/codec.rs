@@ -13,8 +13,9 @@
 //!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence,
 //!           and from format 2 on eight bytes: the sum of the hashes of the values
 //!   form 3  UUID, 4 CSN, 5 time, 6 decimal, 7 hexadecimal: value = number of bytes: one packed value (`packed.rs`)
-//!   form 3  with fewer bytes than a UUID: shared: byte check, then the position of the set in `sets`: one byte, or two
-//!           with the lower one first
+//!   form 3  with a value below that of a UUID: shared: byte check, then the position of the set in `sets`: one byte
+//!           (value = 2), or two with the lower one first (value = 3); of the first 12 sets none, if the number of the
+//!           attribute takes one byte: they have the values from 4 on
 //! 4 bytes   from format 2 on: checksum of all that precedes it, with the entry ID as seed
 //! ```
 
@@ -176,22 +177,25 @@ pub(crate) fn parent(mut input: &[u8]) -> Option<EntryId> {
     varint::take(&mut input)
 }
 
-const INLINE: u64 = 0;
-const SHARED: u64 = 1;
-const EXTERNAL: u64 = 2;
-const UUID: u64 = 3;
-const CSN: u64 = 4;
-const TIME: u64 = 5;
-const DECIMAL: u64 = 6;
-const HEX: u64 = 7;
-/// The head of a reference with a position of one byte.
-const SHORT_REFERENCE: u8 = 2 << 3 | 3;
+const INLINE: u8 = 0;
+const SHARED: u8 = 1;
+const EXTERNAL: u8 = 2;
+const UUID: u8 = 3;
+const CSN: u8 = 4;
+const TIME: u8 = 5;
+const DECIMAL: u8 = 6;
+const HEX: u8 = 7;
+const UUID_LENGTH: usize = 16;
+/// The value of a head that refers to the first set by its position, if the number of the attribute takes one byte.
+const FIRST_SET: u8 = 4;
+/// The value behind the last one that does. Such references are the head and the check.
+const END_OF_SETS: u8 = 16;
 
 /// Appends a block.
 pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
     varint::put(out, u64::from(attribute));
-    let mut put = |form: u64, bytes: &[u8]| {
-        varint::put(out, ((bytes.len() as u64) << 3) | form);
+    let mut put = |form: u8, bytes: &[u8]| {
+        varint::put(out, ((bytes.len() as u64) << 3) | u64::from(form));
         out.extend_from_slice(bytes);
     };
     match form {
@@ -202,9 +206,12 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
         Form::Packed(Packing::Decimal, bytes) => put(DECIMAL, bytes),
         Form::Packed(Packing::Hex, bytes) => put(HEX, bytes),
         Form::Shared(number) => match number.octets() {
+            Some([check, position, 0]) if attribute < 0x80 && position < END_OF_SETS - FIRST_SET => {
+                out.extend_from_slice(&[(FIRST_SET + position) << 3 | UUID, check]);
+            }
             Some([octets @ .., 0]) => put(UUID, &octets),
             Some(octets) => put(UUID, &octets),
-            None => varint::put(out, (number.key() << 3) | SHARED),
+            None => varint::put(out, (number.key() << 3) | u64::from(SHARED)),
         },
         Form::External(external) => {
             let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH + 8);
@@ -221,7 +228,7 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
 #[derive(Clone, Copy)]
 struct Head {
     attribute: u16,
-    form: u64,
+    form: u8,
     value: u64,
 }
 
@@ -230,10 +237,39 @@ impl Head {
     fn new(attribute: u16, head: u64) -> Self {
         Self {
             attribute,
-            form: head & 7,
+            form: (head & 7) as u8,
             value: head >> 3,
         }
     }
+    /// Moves `input` behind what follows the head.
+    #[inline]
+    fn skip(self, input: &[u8]) -> Option<&[u8]> {
+        let length = match self.form {
+            SHARED => 0,
+            UUID if self.first_set().is_some() => 1,
+            _ => usize::try_from(self.value).ok()?,
+        };
+        input.get(length..)
+    }
+    /// The value, if it tells the position of a set.
+    #[inline]
+    fn first_set(self) -> Option<u8> {
+        let value = u8::try_from(self.value).ok()?;
+        (FIRST_SET..END_OF_SETS).contains(&value).then_some(value)
+    }
+}
+
+/// Reads a reference to a shared set that has a check, behind a head of one byte with this value. `None`: damaged.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
+fn reference_of(value: u8, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
+    let (octets, rest) = match (value, input) {
+        (FIRST_SET.., [check, rest @ ..]) => ([*check, value - FIRST_SET, 0], rest),
+        (2, [check, position, rest @ ..]) => ([*check, *position, 0], rest),
+        (3, [check, low, high, rest @ ..]) => ([*check, *low, *high], rest),
+        _ => return None,
+    };
+    Some((Form::Shared(SetNumber::from_octets(octets)), rest))
 }
 
 /// Reads a head. `None`: the end, or damaged. Input is handed on by value, so that it stays in registers.
@@ -273,7 +309,8 @@ fn form_of(head: Head, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
         UUID => match *bytes {
             [check, position] => Form::Shared(SetNumber::from_octets([check, position, 0])),
             [check, low, high] => Form::Shared(SetNumber::from_octets([check, low, high])),
-            _ => Form::Packed(Packing::Uuid, bytes),
+            _ if bytes.len() == UUID_LENGTH => Form::Packed(Packing::Uuid, bytes),
+            _ => return None,
         },
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),
@@ -287,16 +324,20 @@ fn form_of(head: Head, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the innermost loop of every answer")]
 pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
-    // The usual reference to a shared set: most attributes of most entries.
-    if let [attribute @ ..0x80, SHORT_REFERENCE, check, position, rest @ ..] = *input {
-        *input = rest;
-        let number = SetNumber::from_octets([*check, *position, 0]);
-        return Some((u16::from(*attribute), Form::Shared(number)));
-    }
-    let (head, rest) = head_of(input)?;
-    let (form, rest) = form_of(head, rest)?;
+    // References to shared sets: most attributes of most entries. The head of a UUID is longer.
+    let (attribute, form, rest) = match **input {
+        [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] if head & 7 == UUID => {
+            let (form, rest) = reference_of(head >> 3, rest)?;
+            (u16::from(attribute), form, rest)
+        }
+        _ => {
+            let (head, rest) = head_of(input)?;
+            let (form, rest) = form_of(head, rest)?;
+            (head.attribute, form, rest)
+        }
+    };
     *input = rest;
-    Some((head.attribute, form))
+    Some((attribute, form))
 }
 
 /// Reads the next block of a wanted attribute and moves `input` behind it. `None`: there is none, or damage.
@@ -306,15 +347,14 @@ pub(crate) fn take_wanted<'t>(input: &mut &'t [u8], wanted: impl Fn(u16) -> bool
     loop {
         let (head, rest) = head_of(left)?;
         if wanted(head.attribute) {
-            let (form, rest) = form_of(head, rest)?;
+            let (form, rest) = match head.first_set() {
+                Some(value) if head.form == UUID => reference_of(value, rest)?,
+                _ => form_of(head, rest)?,
+            };
             *input = rest;
             return Some((head.attribute, form));
         }
-        left = if head.form == SHARED {
-            rest
-        } else {
-            rest.get(usize::try_from(head.value).ok()?..)?
-        };
+        left = head.skip(rest)?;
     }
 }
 
@@ -454,7 +494,7 @@ mod tests {
         let of_format_5 = (256 + 70) * 256 + 9;
         for key in [0, 15, 16, 65_535, of_format_5] {
             let mut bytes = vec![1];
-            varint::put(&mut bytes, key << 3 | SHARED);
+            varint::put(&mut bytes, key << 3 | u64::from(SHARED));
             bytes.push(2);
             let mut rest = bytes.as_slice();
             let number = SetNumber::from_key(key).unwrap();
@@ -465,12 +505,24 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_takes_three_bytes_and_beyond_256_sets_four() {
-        for (position, length) in [(0, 3), (255, 3), (256, 4), (65_535, 4)] {
+    fn a_reference_takes_two_bytes_beyond_12_sets_three_beyond_256_four() {
+        let lengths = [(0, 2), (1, 2), (11, 2), (12, 3), (255, 3), (256, 4), (65_535, 4)];
+        for (position, length) in lengths {
             let (number, mut out) = (SetNumber::from_key((256 + position) << 8 | 7).unwrap(), Vec::new());
             put_block(1, Form::Shared(number), &mut out);
             assert_eq!(out.len(), 1 + length);
             assert_eq!(take_wanted(&mut &out[..], |_| true), Some((1, Form::Shared(number))));
+            assert_eq!(take_block(&mut &out[..]), Some((1, Form::Shared(number))));
+            out.extend_from_slice(&[2, 0]);
+            assert_eq!(take_wanted(&mut &out[..], |attribute| attribute == 2), Some((2, Form::Inline(&[]))));
+            // An attribute whose number takes two bytes.
+            out.clear();
+            put_block(200, Form::Shared(number), &mut out);
+            assert_eq!(take_wanted(&mut &out[..], |_| true), Some((200, Form::Shared(number))));
+            assert_eq!(take_wanted(&mut &out[..], |_| false), None);
+            for cut in 0..out.len() {
+                assert_eq!(take_block(&mut &out[..cut]), None);
+            }
         }
     }
 
