@@ -4,9 +4,11 @@
 //! that collide, even by watching how long answers take. It costs tens of instructions for a number, which is too much
 //! for a look-up for each entry.
 //!
-//! Here a number is multiplied by one random number of 128 bits. Two different numbers, chosen without knowing it,
-//! share one of `m` buckets with a probability of at most 2/m (Dietzfelbinger et al., *A reliable randomized algorithm
-//! for the closest-pair problem*, 1997). That holds for numbers that others have chosen too, if they cannot watch.
+//! Here a number is multiplied by one random number of 128 bits, another one is added, and the higher half is the hash:
+//! the hashes of two different numbers are two random numbers, independent of each other (Dietzfelbinger, *Universal
+//! hashing and k-wise independent random variables via integer arithmetic without primes*, 1996). So they share one of
+//! `m` buckets with a probability of 1/m, also if somebody has chosen them who cannot watch. Numbers in a row give hashes
+//! in a row, at a random distance; a last mixing, which gives different hashes to different ones, spreads them too.
 //!
 //! The order of the elements of any map differs from process to process: nothing that is seen may depend on it.
 
@@ -25,22 +27,26 @@ pub type NumberSet = HashSet<u64, NumberHash>;
 /// The hash of [`NumberMap`] and [`NumberSet`]. `cargo xtask tidy` refuses its name elsewhere, so that no other keys
 /// are hashed by it.
 #[derive(Clone, Copy, Debug)]
-pub struct NumberHash(u128);
+pub struct NumberHash {
+    factor: u128,
+    addend: u128,
+}
 
 /// The hash of one number.
 #[derive(Debug)]
 pub struct NumberHasher {
-    factor: u128,
+    key: NumberHash,
     hash: u64,
 }
 
 impl Default for NumberHash {
     fn default() -> Self {
-        static FACTOR: LazyLock<u128> = LazyLock::new(|| {
+        static KEY: LazyLock<NumberHash> = LazyLock::new(|| {
             let half = || u128::from(RandomState::new().hash_one(()));
-            half() << 64 | half() | 1
+            let [factor, addend] = [(); 2].map(|()| half() << 64 | half());
+            NumberHash { factor, addend }
         });
-        Self(*FACTOR)
+        *KEY
     }
 }
 
@@ -49,19 +55,16 @@ impl BuildHasher for NumberHash {
 
     #[inline]
     fn build_hasher(&self) -> NumberHasher {
-        NumberHasher {
-            factor: self.0,
-            hash: 0,
-        }
+        NumberHasher { key: *self, hash: 0 }
     }
 }
 
 impl Hasher for NumberHasher {
     #[inline]
     fn write_u64(&mut self, number: u64) {
-        let product = self.factor.wrapping_mul(u128::from(self.hash ^ number));
+        let product = self.key.factor.wrapping_mul(u128::from(self.hash ^ number));
         // The high half: it fits.
-        self.hash = u64::try_from(product >> 64).unwrap_or_default();
+        self.hash = u64::try_from(product.wrapping_add(self.key.addend) >> 64).unwrap_or_default();
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -72,6 +75,8 @@ impl Hasher for NumberHasher {
 
     #[inline]
     fn finish(&self) -> u64 {
-        self.hash
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.hash ^ self.hash >> 32).wrapping_mul(ODD);
+        mixed ^ mixed >> 32
     }
 }

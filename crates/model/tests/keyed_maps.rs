@@ -73,11 +73,9 @@ fn they_ruin_a_map_whose_hash_has_no_key() {
 
 #[test]
 fn numbers_in_a_row_and_multiples_are_spread() {
-    // The key decides how evenly: one process in a hundred makes more than one comparison a number.
     let in_rows = [0, 1, 8, 16, 32, 48].map(|shift| {
         let all = (0..KEYS).map(|number| number << shift);
         comparisons::<_, NumberHash>(all)
     });
-    println!("{in_rows:?}");
-    assert!(in_rows.iter().sum::<u64>() < KEYS * KEYS / 16, "{in_rows:?}");
+    assert!(in_rows.iter().all(|comparisons| *comparisons < KEYS), "{in_rows:?}");
 }

@@ -454,6 +454,7 @@ fn older_files_go_on(number: u32, has_checksums: bool) {
         let report = database.check(Extent::Everything, &mut |_| {}).unwrap();
         assert_eq!(report.findings.texts(), Vec::<String>::new());
         assert_eq!((report.entries, report.has_checksums), (33 + round, has_checksums));
+        assert!(!report.has_hash_key);
         drop(database);
         assert!(findings(directory.path()).is_empty());
     }

@@ -194,13 +194,13 @@ fn a_server_that_waits_for_a_copy_goes_on_when_the_log_is_mended() {
 }
 
 /// A BER element of less than 128 octets.
-fn element(tag: u8, content: &[&[u8]]) -> Vec<u8> {
+pub(super) fn element(tag: u8, content: &[&[u8]]) -> Vec<u8> {
     let content = content.concat();
     [&[tag, u8::try_from(content.len()).unwrap()][..], &content].concat()
 }
 
 /// A connection as the rootdn, on which these requests were sent and nothing was read.
-fn sent(server: &Server, requests: &[Vec<u8>]) -> TcpStream {
+pub(super) fn sent(server: &Server, requests: &[Vec<u8>]) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let (name, password) = (
         element(4, &[b"cn=Manager,dc=example,dc=com"]),

@@ -9,7 +9,13 @@ use std::{
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
-use crate::{TOP, assert_equal, common::succeed, configuration, count, node, nodes, person, random_letters};
+use crate::{
+    TOP, assert_equal,
+    common::succeed,
+    configuration,
+    copies::{element, sent},
+    count, node, nodes, person, random_letters,
+};
 
 /// Adds people until it is told to end. Returns the names of those whose addition was acknowledged.
 fn add_until(server: &Server, name: &str, ends: &AtomicBool) -> Vec<String> {
@@ -181,6 +187,51 @@ fn without_etcd_nodes_answer_searches_and_refuse_writes_until_it_is_back() {
     assert!(back.is_some());
     assert_equal(&all);
     assert_eq!(count(&all[0], "gone"), 0, "it was refused for certain");
+}
+
+/// Octets that a member of etcd has received and not read.
+fn unread(etcd: &Etcd) -> usize {
+    let url = etcd.url(0);
+    let port: u16 = url.rsplit(':').next().unwrap().parse().unwrap();
+    let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+    let received = sockets.lines().filter_map(|line| {
+        let mut columns = line.split_whitespace().skip(1);
+        let (local, queues) = (columns.next()?, columns.nth(2)?);
+        let (_, received) = queues.split_once(':')?;
+        let is_of_member = u16::from_str_radix(local.rsplit(':').next()?, 16) == Ok(port);
+        is_of_member.then(|| usize::from_str_radix(received, 16).unwrap())
+    });
+    received.sum()
+}
+
+#[test]
+fn a_write_that_waits_for_etcd_is_dropped_with_its_connection() {
+    let etcd = Etcd::start(1).unwrap();
+    let server = node(&etcd, "");
+    server.ldapadd(TOP).unwrap().success().unwrap();
+    server.ldapadd(&person("stays")).unwrap().success().unwrap();
+    etcd.signal(0, Signal::SIGSTOP).unwrap();
+    let server = &server;
+    thread::scope(|scope| {
+        let letters = String::from_utf8(random_letters(20_000)).unwrap();
+        let long = person("hung").trim_end().to_owned() + "\ndescription: " + &letters + "\n";
+        let hangs = scope.spawn(move || server.ldapadd(&long).unwrap());
+        // Its batch is under way; what comes now is not in it.
+        assert!(wait::until(|| (unread(&etcd) > 10_000).then_some(())).is_some());
+        let delete = element(0x4a, &[b"uid=stays,ou=people,dc=example,dc=com"]);
+        let leaves = sent(server, &[delete]);
+        server.wait_for_log("DEL dn=\"uid=stays").unwrap();
+        let lost = || server.log().matches("closed (connection lost)").count();
+        let before = lost();
+        drop(leaves);
+        assert!(wait::until(|| (lost() > before).then_some(())).is_some());
+        etcd.signal(0, Signal::SIGCONT).unwrap();
+        let hung = hangs.join().unwrap();
+        assert!(matches!(hung.code(), Some(0 | 52)), "{}", hung.stderr);
+    });
+    // It comes behind everything that waited.
+    server.ldapadd(&person("later")).unwrap().success().unwrap();
+    assert_eq!(count(server, "stays"), 1, "{}", server.log());
 }
 
 #[test]

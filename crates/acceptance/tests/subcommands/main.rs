@@ -199,12 +199,12 @@ fn a_deep_check_says_that_all_is_sound_beside_a_server_and_without() {
     let config = server.config_path();
     let config = config.to_str().unwrap().to_owned();
     let check = ["health", "--deep", "-f", &config];
-    assert!(succeed(&check).contains("data.mdb: 4 entries, sound"));
+    assert!(succeed(&check).contains("data.mdb: 4 entries, sound\n"));
     server.launch().unwrap();
-    assert!(succeed(&check).contains("data.mdb: 4 entries, sound"));
+    assert!(succeed(&check).contains("data.mdb: 4 entries, sound\n"));
     let ldif = "dn: ou=new,dc=example,dc=com\nobjectClass: organizationalUnit\nou: new\n";
     server.ldapadd(ldif).unwrap().success().unwrap();
-    assert!(succeed(&check).contains("data.mdb: 5 entries, sound"));
+    assert!(succeed(&check).contains("data.mdb: 5 entries, sound\n"));
     assert!(!ironbark(&["health", "-f", &config]).status.success());
 }
 

@@ -140,12 +140,17 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
     if !tell(&file, &report.findings) {
         return Ok(false);
     }
-    let checksums = if report.has_checksums {
-        ""
-    } else {
-        " (without checksums: an older version made it; slapcat and slapadd add them)"
+    let lacks = match (report.has_checksums, report.has_hash_key) {
+        (true, true) => "",
+        (true, false) => "a hash key of its own",
+        (false, _) => "checksums and a hash key of its own",
     };
-    println!("{shown}: {} entries, sound{checksums}", report.entries);
+    let without = if lacks.is_empty() {
+        String::new()
+    } else {
+        format!(" (without {lacks}: an older version made it; slapcat and slapadd make a file that has all)")
+    };
+    println!("{shown}: {} entries, sound{without}", report.entries);
     Ok(true)
 }
 

@@ -143,6 +143,23 @@ impl SearchRun {
         if budget.is_exhausted() { Ok(()) } else { checked }
     }
 
+    /// What is read in the batch's snapshot. `None`: there is no database, or the steps did not suffice.
+    fn in_snapshot<T>(
+        &self,
+        context: &NamingContext,
+        scratch: &mut Scratch,
+        budget: &Budget,
+        read: impl FnOnce(View<'_>) -> Result<T, OperationError>,
+    ) -> Result<Option<T>, OperationError> {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
+            return Ok(None);
+        };
+        let found = read(snapshot.view().under(budget));
+        scratch.keep_snapshot(snapshot);
+        let found = found?;
+        Ok((!budget.is_exhausted()).then_some(found))
+    }
+
     /// Adds the targets of aliases below the base, after the base.
     fn follow_aliases(
         &mut self,
@@ -151,19 +168,15 @@ impl SearchRun {
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
+        let followed = self.in_snapshot(context, scratch, budget, |view| {
+            let mut found = VecDeque::new();
+            let disclosure = base::disclosure_of(self, &self.configuration, context, view);
+            let bases = alias::expand(disclosure, context, base, &mut found)?;
+            Ok((bases, found))
+        })?;
+        let Some((bases, found)) = followed.filter(|(bases, _)| bases.len() > 1) else {
             return Ok(());
         };
-        let mut found = VecDeque::new();
-        let view = snapshot.view().under(budget);
-        let configuration = Arc::clone(&self.configuration);
-        let disclosure = base::disclosure_of(self, &configuration, context, view);
-        let bases = alias::expand(disclosure, context, base, &mut found);
-        scratch.keep_snapshot(snapshot);
-        let bases = bases?;
-        if budget.is_exhausted() || bases.len() <= 1 {
-            return Ok(());
-        }
         self.extras.get_or_insert_default().alias_bases = bases;
         let others = self.targets.split_off(1.min(self.targets.len()));
         self.targets.extend(found);
@@ -180,17 +193,10 @@ impl SearchRun {
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
+        let reached = self.in_snapshot(context, scratch, budget, |view| self.still_reached(context, view, base))?;
+        let Some((targets, extents)) = reached else {
             return Ok(());
         };
-        let view = snapshot.view().under(budget);
-        let configuration = Arc::clone(&self.configuration);
-        let reached = self.still_reached(&configuration, context, view, base);
-        scratch.keep_snapshot(snapshot);
-        let (targets, extents) = reached?;
-        if budget.is_exhausted() {
-            return Ok(());
-        }
         let mut reached = targets.into_iter();
         self.targets.retain(|_| reached.next().unwrap_or(false));
         if let Some(sorting) = self.extras.as_deref_mut().and_then(|extras| extras.sort.as_mut()) {
@@ -202,13 +208,12 @@ impl SearchRun {
     /// Which targets the base and its aliases lead to now, and the extents of all that they lead to.
     fn still_reached(
         &self,
-        configuration: &Configuration,
         context: &Arc<NamingContext>,
         view: View<'_>,
         base: FoundBase<'_>,
     ) -> Result<(Vec<bool>, Vec<Extent>), OperationError> {
         let mut found = VecDeque::from([Target::stored(Arc::clone(context), base.id, base.scope)]);
-        let disclosure = base::disclosure_of(self, configuration, context, view);
+        let disclosure = base::disclosure_of(self, &self.configuration, context, view);
         alias::expand(disclosure, context, base, &mut found)?;
         let extents: Vec<Extent> = found.iter().filter_map(Target::extent).collect();
         let is_reached = |target: &Target| match &target.walk {

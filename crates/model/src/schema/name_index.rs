@@ -6,7 +6,7 @@
 /// Open addressing over a power of two of slots, at most half full.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct NameIndex {
-    /// Bits of the hash, and the position in `names` plus one; 0 is free.
+    /// The higher half of the hash, and the position in `names` plus one; 0 is free.
     slots: Vec<(u32, u32)>,
     names: Vec<(Box<[u8]>, u32)>,
 }
@@ -61,8 +61,8 @@ impl NameIndex {
     }
 }
 
-/// The slot where the search begins, of `slots`, and bits of the hash. One bit of each byte is left out, so
-/// that case does not matter.
+/// The slot where the search begins, of `slots`, and the higher half of the hash. One bit of each byte is
+/// left out, so that case does not matter.
 fn start(name: &[u8], slots: usize) -> (usize, u32) {
     const CASELESS: u64 = u64::from_ne_bytes([b' '; 8]);
     let mut hash = 0;
@@ -76,9 +76,9 @@ fn start(name: &[u8], slots: usize) -> (usize, u32) {
         let bytes = name.iter().fold(1, |bytes: u64, byte| bytes << 8 | u64::from(*byte));
         take(bytes);
     }
-    // The highest bits: they depend on all bits of the name.
+    // The highest bits of the hash: they depend on all bits of the name.
     let slot = (u128::from(hash) * slots as u128) >> 64;
-    (usize::try_from(slot).unwrap_or(0), (hash >> 16) as u32)
+    (usize::try_from(slot).unwrap_or(0), u32::try_from(hash >> 32).unwrap_or(0))
 }
 
 /// An odd number whose bits are spread.

@@ -40,6 +40,8 @@ pub struct Report {
     pub entries: u64,
     /// Whether the file has checksums: files of older versions have none.
     pub has_checksums: bool,
+    /// Whether values of big sets are found by a hash with a key of the file: files of older versions have none.
+    pub has_hash_key: bool,
     /// What is wrong.
     pub findings: Findings,
 }
@@ -97,6 +99,7 @@ impl Database {
         Ok(Report {
             entries,
             has_checksums: self.ground.tables.sealed,
+            has_hash_key: self.ground.tables.member_hash.key().is_some(),
             findings,
         })
     }

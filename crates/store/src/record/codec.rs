@@ -514,7 +514,10 @@ mod tests {
             assert_eq!(take_wanted(&mut &out[..], |_| true), Some((1, Form::Shared(number))));
             assert_eq!(take_block(&mut &out[..]), Some((1, Form::Shared(number))));
             out.extend_from_slice(&[2, 0]);
-            assert_eq!(take_wanted(&mut &out[..], |attribute| attribute == 2), Some((2, Form::Inline(&[]))));
+            assert_eq!(
+                take_wanted(&mut &out[..], |attribute| attribute == 2),
+                Some((2, Form::Inline(&[])))
+            );
             // An attribute whose number takes two bytes.
             out.clear();
             put_block(200, Form::Shared(number), &mut out);
