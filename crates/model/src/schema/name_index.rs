@@ -78,7 +78,10 @@ fn start(name: &[u8], slots: usize) -> (usize, u32) {
     }
     // The highest bits of the hash: they depend on all bits of the name.
     let slot = (u128::from(hash) * slots as u128) >> 64;
-    (usize::try_from(slot).unwrap_or(0), u32::try_from(hash >> 32).unwrap_or(0))
+    (
+        usize::try_from(slot).unwrap_or(0),
+        u32::try_from(hash >> 32).unwrap_or(0),
+    )
 }
 
 /// An odd number whose bits are spread.
