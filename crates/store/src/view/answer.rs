@@ -32,6 +32,8 @@ pub struct AnswerCache {
     places: Vec<Place>,
     /// Further attributes with the same set, by [`together`].
     others: NumberMap<Place>,
+    /// Most of `others`, by [`at_hand`].
+    near: Vec<Place>,
     bytes: Vec<u8>,
 }
 
@@ -54,6 +56,15 @@ fn together(set: SetNumber, attribute: u16) -> u64 {
     u64::from(set.bits()) << 16 | u64::from(attribute)
 }
 
+/// Length of [`AnswerCache::near`], once it has any.
+const NEAR: usize = 512;
+
+/// The only position in [`AnswerCache::near`] for a set and an attribute. The last that came has it.
+#[inline]
+fn at_hand(set: SetNumber, attribute: u16) -> usize {
+    set.position().wrapping_mul(67).wrapping_add(attribute.into()) % NEAR
+}
+
 impl AnswerCache {
     /// Bytes of attributes that are kept.
     const LIMIT: usize = 1 << 20;
@@ -61,11 +72,13 @@ impl AnswerCache {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
     fn find(&self, set: SetNumber, attribute: u16) -> Option<&[u8]> {
+        let is_it = |place: &&Place| place.set == set && place.attribute == attribute;
         let first = self.places.get(set.position())?;
-        let place = if first.set == set && first.attribute == attribute {
+        let place = if is_it(&first) {
             first
         } else {
-            self.others.get(&together(set, attribute))?
+            let near = self.near.get(at_hand(set, attribute)).filter(is_it);
+            near.or_else(|| self.others.get(&together(set, attribute)))?
         };
         let at = usize::try_from(place.at).ok()?;
         self.bytes.get(at..at + usize::from(place.length))
@@ -111,7 +124,13 @@ impl AnswerCache {
         }
         match self.places.get_mut(position) {
             Some(first) if first.length == 0 => *first = place,
-            _ => drop(self.others.insert(together(set, attribute), place)),
+            _ => {
+                self.others.insert(together(set, attribute), place);
+                self.near.resize(NEAR, place);
+                if let Some(near) = self.near.get_mut(at_hand(set, attribute)) {
+                    *near = place;
+                }
+            }
         }
         self.bytes.extend_from_slice(made);
     }
