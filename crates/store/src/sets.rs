@@ -57,10 +57,10 @@ impl SetNumber {
         let [low, high] = u16::try_from(position).ok()?.to_le_bytes();
         Some(Self::from_octets([check, low, high]))
     }
-    /// Another number for each set.
+    /// The set and an attribute in one number.
     #[inline]
-    pub(crate) fn bits(self) -> u32 {
-        self.0
+    pub(crate) fn with_attribute(self, attribute: u16) -> u64 {
+        u64::from(self.0) << 16 | u64::from(attribute)
     }
     /// The position.
     #[inline]

@@ -45,6 +45,22 @@ fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
     request.attributes.len() + dereferenced
 }
 
+/// What is read in the batch's snapshot. `None`: there is no database, or the steps did not suffice.
+fn in_snapshot<T>(
+    context: &NamingContext,
+    scratch: &mut Scratch,
+    budget: &Budget,
+    read: impl FnOnce(View<'_>) -> Result<T, OperationError>,
+) -> Result<Option<T>, OperationError> {
+    let Some(snapshot) = scratch.take_snapshot(context)? else {
+        return Ok(None);
+    };
+    let found = read(snapshot.view().under(budget));
+    scratch.keep_snapshot(snapshot);
+    let found = found?;
+    Ok((!budget.is_exhausted()).then_some(found))
+}
+
 impl SearchRun {
     /// Leaves the filters and attribute names of a request to the first step.
     pub(super) fn defer_request(&mut self, context: &Arc<NamingContext>, request: &[u8]) {
@@ -143,23 +159,6 @@ impl SearchRun {
         if budget.is_exhausted() { Ok(()) } else { checked }
     }
 
-    /// What is read in the batch's snapshot. `None`: there is no database, or the steps did not suffice.
-    fn in_snapshot<T>(
-        &self,
-        context: &NamingContext,
-        scratch: &mut Scratch,
-        budget: &Budget,
-        read: impl FnOnce(View<'_>) -> Result<T, OperationError>,
-    ) -> Result<Option<T>, OperationError> {
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
-            return Ok(None);
-        };
-        let found = read(snapshot.view().under(budget));
-        scratch.keep_snapshot(snapshot);
-        let found = found?;
-        Ok((!budget.is_exhausted()).then_some(found))
-    }
-
     /// Adds the targets of aliases below the base, after the base.
     fn follow_aliases(
         &mut self,
@@ -168,7 +167,7 @@ impl SearchRun {
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
-        let followed = self.in_snapshot(context, scratch, budget, |view| {
+        let followed = in_snapshot(context, scratch, budget, |view| {
             let mut found = VecDeque::new();
             let disclosure = base::disclosure_of(self, &self.configuration, context, view);
             let bases = alias::expand(disclosure, context, base, &mut found)?;
@@ -193,7 +192,7 @@ impl SearchRun {
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
-        let reached = self.in_snapshot(context, scratch, budget, |view| self.still_reached(context, view, base))?;
+        let reached = in_snapshot(context, scratch, budget, |view| self.still_reached(context, view, base))?;
         let Some((targets, extents)) = reached else {
             return Ok(());
         };

@@ -30,7 +30,7 @@ pub struct Kinds {
 pub struct AnswerCache {
     /// By the position of the set, for the attribute that was first sent with it.
     places: Vec<Place>,
-    /// Further attributes with the same set, by [`together`].
+    /// Further attributes with the same set, by [`SetNumber::with_attribute`].
     others: NumberMap<Place>,
     /// Most of `others`, by [`at_hand`].
     near: Vec<Place>,
@@ -48,12 +48,6 @@ struct Place {
     /// 0: not there.
     length: u16,
     at: u32,
-}
-
-/// A set and an attribute in one number.
-#[inline]
-fn together(set: SetNumber, attribute: u16) -> u64 {
-    u64::from(set.bits()) << 16 | u64::from(attribute)
 }
 
 /// Length of [`AnswerCache::near`], once it has any.
@@ -78,7 +72,7 @@ impl AnswerCache {
             first
         } else {
             let near = self.near.get(at_hand(set, attribute)).filter(is_it);
-            near.or_else(|| self.others.get(&together(set, attribute)))?
+            near.or_else(|| self.others.get(&set.with_attribute(attribute)))?
         };
         let at = usize::try_from(place.at).ok()?;
         self.bytes.get(at..at + usize::from(place.length))
@@ -125,7 +119,7 @@ impl AnswerCache {
         match self.places.get_mut(position) {
             Some(first) if first.length == 0 => *first = place,
             _ => {
-                self.others.insert(together(set, attribute), place);
+                self.others.insert(set.with_attribute(attribute), place);
                 self.near.resize(NEAR, place);
                 if let Some(near) = self.near.get_mut(at_hand(set, attribute)) {
                     *near = place;

@@ -48,10 +48,10 @@ impl<'t> RecordAttribute<'t> {
             Form::External(_) | Form::Packed(..) => None,
         }
     }
-    /// Identifies the description and values of a set that other entries share: equal for equal ones, forever.
-    pub fn shared_set(&self) -> Option<(u16, u64)> {
+    /// A number for the description and the values of a set that other entries share, as long as the database is open.
+    pub fn shared_set(&self) -> Option<u64> {
         match self.form {
-            Form::Shared(set) => Some((self.number, set.key())),
+            Form::Shared(set) => Some(set.with_attribute(self.number)),
             Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
         }
     }

@@ -81,16 +81,55 @@ pub(super) struct Assembler {
     known: Known,
     rules: Rules,
     randomness: Randomness,
-    /// Descriptions by their text, because they recur.
-    descriptions: HashMap<Box<[u8]>, Described>,
+    descriptions: Descriptions,
     scratch: Vec<u8>,
 }
 
-/// A description, and whether it is computed for each answer and therefore not stored.
-#[derive(Clone)]
+/// Descriptions by their text, because they recur.
+#[derive(Default)]
+struct Descriptions {
+    all: Vec<Described>,
+    positions: HashMap<Box<[u8]>, usize>,
+    /// The position of the last one that was found.
+    last: usize,
+}
+
+/// A description.
 struct Described {
+    text: Box<[u8]>,
     description: AttributeDescription,
+    /// Computed for each answer, and therefore not stored.
     computed: bool,
+    /// The position of the one that came behind it: most entries have their attributes in one order.
+    next: usize,
+}
+
+impl Descriptions {
+    fn find(&mut self, text: &[u8]) -> Option<&Described> {
+        let is_at = |position: usize| self.all.get(position).is_some_and(|one| *one.text == *text);
+        let next = self.all.get(self.last)?.next;
+        let position = if is_at(self.last) {
+            self.last
+        } else if is_at(next) {
+            next
+        } else {
+            *self.positions.get(text)?
+        };
+        if position != self.last
+            && let Some(last) = self.all.get_mut(self.last)
+        {
+            last.next = position;
+        }
+        self.last = position;
+        self.all.get(position)
+    }
+
+    fn remember(&mut self, described: Described) {
+        if self.all.len() < MAX_DESCRIPTIONS {
+            self.positions.insert(described.text.clone(), self.all.len());
+            self.all.push(described);
+        }
+    }
 }
 
 /// Descriptions of the system schema that are needed by name.
@@ -115,7 +154,7 @@ const MAX_DESCRIPTIONS: usize = 4096;
 impl Assembler {
     pub(super) fn new(schema: Arc<Schema>, rules: Rules) -> Result<Self, String> {
         let known = Known::of(&schema).ok_or("the schema lacks the built-in definitions")?;
-        let (randomness, descriptions, scratch) = (Randomness::system(), HashMap::new(), Vec::new());
+        let (randomness, descriptions, scratch) = (Randomness::system(), Descriptions::default(), Vec::new());
         Ok(Self {
             schema,
             known,
@@ -174,25 +213,26 @@ impl Assembler {
         value: Cow<'b, [u8]>,
         place: &Place,
     ) -> Result<(), Refused> {
-        let Some(found) = self.descriptions.get(name) else {
-            let found = self.describe(name).map_err(|reason| {
-                unparsable(
-                    &format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)),
-                    place,
-                )
-            })?;
+        if let Some(found) = self.descriptions.find(name) {
             if !found.computed {
                 draft.push(&found.description, value);
             }
             return Ok(());
-        };
+        }
+        let found = self.describe(name).map_err(|reason| {
+            unparsable(
+                &format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)),
+                place,
+            )
+        })?;
         if !found.computed {
             draft.push(&found.description, value);
         }
+        self.descriptions.remember(found);
         Ok(())
     }
 
-    fn describe(&mut self, name: &[u8]) -> Result<Described, &'static str> {
+    fn describe(&self, name: &[u8]) -> Result<Described, &'static str> {
         let description = self
             .schema
             .attribute_description(name)
@@ -200,14 +240,12 @@ impl Assembler {
         if !self.schema.is_storable(&description) {
             return Err("attribute description cannot be stored");
         }
-        let described = Described {
+        Ok(Described {
+            text: name.into(),
             computed: self.known.computed.contains(&description),
             description,
-        };
-        if self.descriptions.len() < MAX_DESCRIPTIONS {
-            self.descriptions.insert(name.into(), described.clone());
-        }
-        Ok(described)
+            next: 0,
+        })
     }
 
     /// Whether values are checked more than storing an entry requires.

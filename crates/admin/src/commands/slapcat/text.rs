@@ -1,9 +1,6 @@
 //! Entries as LDIF text. Shared parts become text only once: repeated value sets, and the names of superiors.
 
-use std::{
-    collections::HashMap,
-    ops::{ControlFlow, Range},
-};
+use std::ops::{ControlFlow, Range};
 
 use ironbark_ldif::Writer;
 use ironbark_model::number_map::NumberMap;
@@ -12,8 +9,8 @@ use ironbark_store::{EntryId, Record, RecordAttribute, StoreError, View};
 /// Makes the text of the entries of one snapshot.
 pub(super) struct EntryText {
     writer: Writer,
-    /// The place in `texts` of a shared set's lines, by the set's reference.
-    sets: HashMap<(u16, u64), Range<usize>>,
+    /// The place in `texts` of a shared set's lines, by [`RecordAttribute::shared_set`].
+    sets: NumberMap<Range<usize>>,
     texts: Vec<u8>,
     superiors: NumberMap<Box<[u8]>>,
     name: Vec<u8>,
@@ -35,7 +32,7 @@ impl EntryText {
         Ok(Self {
             context: context(writer, view)?,
             writer,
-            sets: HashMap::new(),
+            sets: NumberMap::default(),
             texts: Vec::new(),
             superiors: NumberMap::default(),
             name: Vec::new(),
