@@ -7,8 +7,9 @@
 //! Here a number is multiplied by one random number of 128 bits, another one is added, and the higher half is the hash:
 //! the hashes of two different numbers are two random numbers, independent of each other (Dietzfelbinger, *Universal
 //! hashing and k-wise independent random variables via integer arithmetic without primes*, 1996). So they share one of
-//! `m` buckets with a probability of 1/m, also if somebody has chosen them who cannot watch. Numbers in a row give hashes
-//! in a row, at a random distance; a last mixing, which gives different hashes to different ones, spreads them too.
+//! `m` buckets with a probability of 1/m, also if somebody has chosen them who cannot watch. Numbers in a row give
+//! hashes in a row, at a random distance; a last mixing, which gives different hashes to different ones, spreads them
+//! too.
 //!
 //! The order of the elements of any map differs from process to process: nothing that is seen may depend on it.
 
