@@ -53,7 +53,8 @@ struct Place {
 /// Length of [`AnswerCache::near`], once it has any.
 const NEAR: usize = 512;
 
-/// The only position in [`AnswerCache::near`] for a set and an attribute. The last that came has it.
+/// The only position in [`AnswerCache::near`] for a set and an attribute. The first that came has it: what is frequent
+/// comes early.
 #[inline]
 fn at_hand(set: SetNumber, attribute: u16) -> usize {
     set.position().wrapping_mul(67).wrapping_add(attribute.into()) % NEAR
@@ -120,9 +121,11 @@ impl AnswerCache {
             Some(first) if first.length == 0 => *first = place,
             _ => {
                 self.others.insert(set.with_attribute(attribute), place);
-                self.near.resize(NEAR, place);
-                if let Some(near) = self.near.get_mut(at_hand(set, attribute)) {
-                    *near = place;
+                // Those that are free have an attribute whose position is another one.
+                self.near.resize(NEAR, Place { length: 0, ..place });
+                let near = self.near.get_mut(at_hand(set, attribute));
+                if let Some(free) = near.filter(|near| near.length == 0) {
+                    *free = place;
                 }
             }
         }
