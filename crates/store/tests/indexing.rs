@@ -216,7 +216,7 @@ fn write(database: &Database, ended: &AtomicBool) {
 }
 
 #[test]
-fn a_build_that_is_told_to_stop_ends_at_its_next_step_and_goes_on_later() {
+fn a_build_that_is_told_to_stop_does_no_further_step_and_goes_on_later() {
     let store = store();
     fill(&store, 300);
     let mut steps = 0;
@@ -226,6 +226,8 @@ fn a_build_that_is_told_to_stop_ends_at_its_next_step_and_goes_on_later() {
     };
     assert!(!store.database.reindex(&["cn"], &mut end).unwrap());
     assert_eq!(steps, 1);
+    let built = store.database.index_progress().unwrap();
+    assert!(built.iter().all(|index| index.done == 0), "{built:?}");
     assert!(store.database.has_index_work() && !store.database.inactive_indexes().is_empty());
     finish(&store.database);
     assert!(store.database.inactive_indexes().is_empty());

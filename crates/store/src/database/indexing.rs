@@ -112,7 +112,7 @@ impl Database {
     }
 
     /// Builds indexes anew: of the attributes named, or all inactive ones if none is named. Works in bounded steps;
-    /// other writers go on between them. `progress` is called after each with the number of entries done. If it breaks,
+    /// other writers go on between them. `progress` is called before each with the number of entries done. If it breaks,
     /// the result is false. What is not complete then, or after an error, is left to [`Database::index_step`].
     ///
     /// # Errors
@@ -133,15 +133,16 @@ impl Database {
     /// Builds indexes until they are complete, or `progress` breaks.
     fn build(&self, chosen: &[u64], progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<bool, StoreError> {
         let mut done = 0;
-        while let Some(step) = self.step(Some(chosen), STEP_ENTRIES)? {
+        // It is asked before the first step too: the server's own builder may have done all of it in the meantime.
+        while progress(done).is_continue() {
+            let Some(step) = self.step(Some(chosen), STEP_ENTRIES)? else {
+                return Ok(true);
+            };
             if let IndexStep::Built { progress: built, .. } = step {
                 done = built.iter().map(|one| one.done).max().unwrap_or_default();
             }
-            if progress(done).is_break() {
-                return Ok(false);
-            }
         }
-        Ok(true)
+        Ok(false)
     }
 
     /// Replaces the indexes of the attributes by empty ones. Returns their numbers, or those of all inactive indexes.
