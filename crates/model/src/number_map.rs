@@ -40,6 +40,24 @@ pub struct NumberHasher {
     hash: u64,
 }
 
+impl NumberHash {
+    /// A number for a name, as a key of a map. Two names may have the same number, if only by chance as long as nobody
+    /// watches: compare the names, and keep one for each number.
+    #[must_use]
+    pub fn number_of(self, name: &[u8]) -> u64 {
+        let mut hasher = self.build_hasher();
+        let (words, rest) = name.as_chunks();
+        for word in words {
+            hasher.write_u64(u64::from_le_bytes(*word));
+        }
+        let last = rest
+            .iter()
+            .fold(name.len() as u64, |last, octet| last << 8 | u64::from(*octet));
+        hasher.write_u64(last);
+        hasher.hash
+    }
+}
+
 impl Default for NumberHash {
     fn default() -> Self {
         static KEY: LazyLock<NumberHash> = LazyLock::new(|| {
@@ -79,5 +97,25 @@ impl Hasher for NumberHasher {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
         let mixed = (self.hash ^ self.hash >> 32).wrapping_mul(ODD);
         mixed ^ mixed >> 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_in_one_octet_or_in_length_have_different_numbers() {
+        let hash = NumberHash::default();
+        let names: Vec<Vec<u8>> = (0..40)
+            .flat_map(|length| (0..length).map(move |at| (0..length).map(|place| u8::from(place == at)).collect()))
+            .chain((0..40).map(|length| vec![0; length]))
+            .collect();
+        let numbers: NumberSet = names.iter().map(|name| hash.number_of(name)).collect();
+        assert_eq!(numbers.len(), names.len());
+        assert_eq!(
+            hash.number_of(b"ou=people,dc=x"),
+            NumberHash::default().number_of(b"ou=people,dc=x")
+        );
     }
 }

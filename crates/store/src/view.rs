@@ -20,9 +20,10 @@ use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 use crate::{
     DerivedAttributes, EntryId, Scope, StoreError, Version,
     catalog::Catalog,
+    external::SetKey,
     ground::Ground,
     numbering::Numbering,
-    record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
+    record::codec::{self, FLAG_ALIAS, FLAG_GLUE, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Form, Header},
     sets::SharedSets,
     tables::{MetaRow, Tables},
     varint,
@@ -340,21 +341,29 @@ impl<'t> Record<'t> {
         &self,
         visit: &mut dyn FnMut(RecordAttribute<'t>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut blocks = self.blocks;
-        while !blocks.is_empty() {
-            let damaged = || StoreError::damaged("a record");
-            let (number, form) = codec::take_block(&mut blocks).ok_or_else(damaged)?;
-            match self.view.catalog.attribute(number) {
-                Some(info) => visit(RecordAttribute {
+        self.for_each_block(|number, form| {
+            self.view.catalog.attribute(number).map_or(Ok(()), |info| {
+                visit(RecordAttribute {
                     info,
                     number,
                     form,
                     id: self.id,
                     view: self.view,
-                })?,
-                None if self.view.catalog.is_number(number) => {}
-                None => return Err(damaged()),
+                })
+            })
+        })
+    }
+    /// The same with the number and the form of each, also of those that the schema has no longer.
+    #[inline]
+    fn for_each_block(&self, mut visit: impl FnMut(u16, Form<'t>) -> Result<(), StoreError>) -> Result<(), StoreError> {
+        let damaged = || StoreError::damaged("a record");
+        let mut blocks = self.blocks;
+        while !blocks.is_empty() {
+            let (number, form) = codec::take_block(&mut blocks).ok_or_else(damaged)?;
+            if !self.view.catalog.is_number(number) {
+                return Err(damaged());
             }
+            visit(number, form)?;
         }
         Ok(())
     }
@@ -386,8 +395,16 @@ impl<'t> Record<'t> {
         if !codec::is_sound(self.id, self.view.tables().sealed, bytes) {
             return Err(damaged());
         }
-        self.for_each_attribute(&mut |attribute| {
-            if attribute.is_whole()? { Ok(()) } else { Err(damaged()) }
+        self.for_each_block(|attribute, form| {
+            let Form::External(set) = form else {
+                return Ok(());
+            };
+            let key = SetKey { id: self.id, attribute };
+            if self.view.has_whole_set(key, set)? {
+                Ok(())
+            } else {
+                Err(damaged())
+            }
         })
     }
     /// A copy in memory. `dn` is the entry's name.

@@ -2,7 +2,7 @@
 //! of an answer, its place and the entry of a name are not looked up from the root each time. One per reactor and
 //! database.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::hash_map::Entry;
 
 use ironbark_model::{Dn, number_map::NumberMap};
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, Version, View};
@@ -19,19 +19,17 @@ pub(crate) struct DnCache {
     structure_version: u64,
     parents: NumberMap<Parent>,
     base: Base,
-    /// Entries with subordinates by their normalized names. A deleted entry has no subordinates: names below it are
-    /// looked up again.
-    by_name: HashMap<Box<[u8]>, EntryId>,
-    /// The last ones of them that were found: the next one is often among them, and is compared sooner than hashed.
-    recent: [Recent; 2],
+    /// Entries with subordinates, by the numbers of their normalized names. A deleted entry has no subordinates: names
+    /// below it are looked up again.
+    by_name: NumberMap<Named>,
     /// The superior of topmost entries.
     root: Dn,
 }
 
-/// A name and its entry; ID 0: none.
-#[derive(Debug, Default)]
-struct Recent {
-    normalized: Vec<u8>,
+/// A normalized name and its entry.
+#[derive(Debug)]
+struct Named {
+    normalized: Box<[u8]>,
     id: EntryId,
 }
 
@@ -67,7 +65,6 @@ impl DnCache {
         if version != self.structure_version {
             self.parents.clear();
             self.by_name.clear();
-            self.recent.iter_mut().for_each(|recent| recent.id = 0);
             self.structure_version = version;
         }
         Ok(())
@@ -113,25 +110,19 @@ impl DnCache {
             if self.by_name.len() >= LIMIT {
                 self.by_name.clear();
             }
-            self.by_name.insert(above.into(), record.parent());
-            self.recent.iter_mut().for_each(|recent| recent.id = 0);
+            let named = Named {
+                normalized: above.into(),
+                id: record.parent(),
+            };
+            self.by_name.insert(self.by_name.hasher().number_of(above), named);
         }
         Ok(Found::Entry(record))
     }
 
     /// The entry of a name, if it is known to have subordinates.
-    fn superior(&mut self, normalized: &[u8]) -> Option<EntryId> {
-        let mut recent = self.recent.iter().filter(|recent| recent.id != 0);
-        if let Some(known) = recent.find(|recent| recent.normalized == normalized) {
-            return Some(known.id);
-        }
-        let id = *self.by_name.get(normalized)?;
-        self.recent.swap(0, 1);
-        let [newest, _] = &mut self.recent;
-        newest.normalized.clear();
-        newest.normalized.extend_from_slice(normalized);
-        newest.id = id;
-        Some(id)
+    fn superior(&self, normalized: &[u8]) -> Option<EntryId> {
+        let known = self.by_name.get(&self.by_name.hasher().number_of(normalized))?;
+        (*known.normalized == *normalized).then_some(known.id)
     }
 
     /// Writes the pretty DN of a record into `out`, which is cleared first.

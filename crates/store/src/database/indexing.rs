@@ -112,8 +112,8 @@ impl Database {
     }
 
     /// Builds indexes anew: of the attributes named, or all inactive ones if none is named. Works in bounded steps;
-    /// other writers go on between them. `progress` is called before each with the number of entries done. If it breaks,
-    /// the result is false. What is not complete then, or after an error, is left to [`Database::index_step`].
+    /// other writers go on between them. `progress` is called before each step with the number of entries done. If it
+    /// breaks, the result is false. What is not complete then, or after an error, is left to [`Database::index_step`].
     ///
     /// # Errors
     /// No index is defined for an attribute.

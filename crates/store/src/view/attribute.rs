@@ -145,13 +145,6 @@ impl<'t> RecordAttribute<'t> {
             values,
         })
     }
-    /// Whether a set in `values` is the one that was written.
-    pub(super) fn is_whole(&self) -> Result<bool, StoreError> {
-        match self.form {
-            Form::External(set) => self.view.has_whole_set(self.set_key(), set),
-            Form::Inline(_) | Form::Shared(_) | Form::Packed(..) => Ok(true),
-        }
-    }
     fn set_key(&self) -> SetKey {
         SetKey {
             id: self.id,
