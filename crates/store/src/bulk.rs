@@ -370,6 +370,10 @@ impl BulkBuilder {
                     self.batch.values.extend(rows);
                 }
                 Prepared::Packed(packing) => codec::put_block(number, Form::Packed(packing, bytes), out),
+                Prepared::Rdn => {
+                    let of_rdn = codec::rdn_value(rdn.as_bytes());
+                    image::put_inline(number, false, bytes, of_rdn, &mut self.sets, out);
+                }
                 Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut self.sets, out),
             }
         }

@@ -26,7 +26,7 @@ pub fn record(data: &[u8]) {
     let mut again = Vec::new();
     codec::put_header(&header, &mut again);
     let (mut blocks, mut skipping) = (Vec::new(), input);
-    while let Some((number, form)) = codec::take_block(&mut input) {
+    while let Some((number, form)) = codec::take_block(&mut input, &header) {
         codec::put_block(number, form, &mut again);
         if let Form::Packed(packing, bytes) = form {
             unpack(packing, bytes);
@@ -48,11 +48,15 @@ pub fn record(data: &[u8]) {
         "a header came back changed"
     );
     for block in &blocks {
-        assert_eq!(codec::take_block(&mut input), Some(*block), "a block came back changed");
+        assert_eq!(
+            codec::take_block(&mut input, &header),
+            Some(*block),
+            "a block came back changed"
+        );
     }
     if let Some(last) = blocks.last() {
         let found = blocks.iter().find(|(number, _)| *number == last.0);
-        let wanted = codec::take_wanted(&mut skipping, |number| number == last.0);
+        let wanted = codec::take_wanted(&mut skipping, &header, |number| number == last.0);
         assert_eq!(wanted.as_ref(), found, "skipping finds another block");
     }
     let mut bytes = Vec::new();

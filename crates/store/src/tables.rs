@@ -14,7 +14,7 @@ pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 pub(crate) type Environment = Env<WithoutTls>;
 
 /// Version of the format of new files. Older files get it, and the tables of the log, once a writer has opened them.
-pub(crate) const FORMAT_VERSION: u32 = 7;
+pub(crate) const FORMAT_VERSION: u32 = 8;
 /// The version of a log in another form. No release has written it, and it is refused.
 pub(crate) const UNRELEASED_VERSION: u32 = 3;
 /// The first version in which [`MetaRow::Checksums`] says whether a file has checksums.

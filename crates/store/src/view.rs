@@ -287,10 +287,10 @@ impl<'t> Record<'t> {
     }
     /// The attributes in stored order: description and a value iterator each.
     pub fn attributes(&self) -> impl Iterator<Item = RecordAttribute<'t>> + use<'t> {
-        let (view, id, mut blocks) = (self.view, self.id, self.blocks);
+        let (view, id, header, mut blocks) = (self.view, self.id, self.header, self.blocks);
         std::iter::from_fn(move || {
             loop {
-                let (number, form) = codec::take_block(&mut blocks)?;
+                let (number, form) = codec::take_block(&mut blocks, &header)?;
                 if let Some(info) = view.catalog.attribute(number) {
                     return Some(RecordAttribute {
                         info,
@@ -310,15 +310,15 @@ impl<'t> Record<'t> {
         &self,
         asked: &'a AttributeDescription,
     ) -> impl Iterator<Item = RecordAttribute<'t>> + use<'a, 't> {
-        let (view, id, mut blocks) = (self.view, self.id, self.blocks);
+        let (view, id, header, mut blocks) = (self.view, self.id, self.header, self.blocks);
         let numbers = view.catalog.numbers_of_type(asked.attribute_type);
         // An attribute occurs only once in an entry.
         let mut left = numbers.len();
         std::iter::from_fn(move || {
             while left > 0 {
                 let (number, form) = match numbers {
-                    [only] => codec::take_wanted(&mut blocks, |number| number == *only)?,
-                    _ => codec::take_wanted(&mut blocks, |number| numbers.contains(&number))?,
+                    [only] => codec::take_wanted(&mut blocks, &header, |number| number == *only)?,
+                    _ => codec::take_wanted(&mut blocks, &header, |number| numbers.contains(&number))?,
                 };
                 left -= 1;
                 if view.catalog.answers(number, asked) {
@@ -359,7 +359,7 @@ impl<'t> Record<'t> {
         let damaged = || StoreError::damaged("a record");
         let mut blocks = self.blocks;
         while !blocks.is_empty() {
-            let (number, form) = codec::take_block(&mut blocks).ok_or_else(damaged)?;
+            let (number, form) = codec::take_block(&mut blocks, &self.header).ok_or_else(damaged)?;
             if !self.view.catalog.is_number(number) {
                 return Err(damaged());
             }
@@ -371,7 +371,7 @@ impl<'t> Record<'t> {
     pub fn values(&self, description: &AttributeDescription) -> Option<RecordAttribute<'t>> {
         let wanted = self.view.catalog.number(description)?;
         let mut blocks = self.blocks;
-        let (number, form) = codec::take_wanted(&mut blocks, |number| number == wanted)?;
+        let (number, form) = codec::take_wanted(&mut blocks, &self.header, |number| number == wanted)?;
         Some(RecordAttribute {
             info: self.view.catalog.attribute(number)?,
             number,

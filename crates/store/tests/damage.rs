@@ -304,8 +304,8 @@ fn a_changed_value_is_found_and_not_written_again() {
     let directory = tempfile::tempdir().unwrap();
     of_every_form(directory.path());
     let file = directory.path().join("data.mdb");
-    // Behind the RDN `cn=person 77` of the record: the value of cn.
-    let (found, copy) = findings_behind(&file, b"\x04\x09person 77", 4);
+    // The value of uid: that of cn stands in the name alone.
+    let (found, copy) = findings_behind(&file, b"\x04\x03u77", 4);
     assert!(found[0].ends_with("the checksum of its record is wrong"), "{found:?}");
     assert_eq!(found.len(), 1, "{found:?}");
     let database = Database::open(options(copy.path()), schema()).unwrap();

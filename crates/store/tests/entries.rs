@@ -199,6 +199,52 @@ fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
     assert_sound(&store.database);
 }
 
+/// Values that the name has too are stored with it alone.
+#[test]
+fn values_stay_when_the_name_changes() {
+    let store = store();
+    store.people();
+    let people = "ou=people,dc=example,dc=com";
+    let long = "long ".repeat(40);
+    for (cn, rdn, new_rdn) in [
+        ("Anna", "cn=Anna", "cn=anna b"),
+        ("a,b+c=d", r"cn=a\,b\+c=d", "cn=x"),
+        ("a=b", "cn=a=b", "sn=a=b"),
+        (long.trim(), &format!("cn={}", long.trim()), "sn=Anna"),
+    ] {
+        let (name, new_name) = (format!("{rdn},{people}"), format!("{new_rdn},{people}"));
+        let lines = [
+            ("objectClass", "inetOrgPerson"),
+            ("cn", cn),
+            ("sn", "Anna"),
+            ("displayName", cn),
+            ("title", "cn"),
+        ];
+        store.apply(&[add(&name, &lines)]).unwrap();
+        assert_eq!(entry_of(&store, &name), entry(&name, &lines));
+        let rename = |from: &str, to: &str| Effect::Rename {
+            dn: from.into(),
+            new_dn: to.into(),
+            changes: vec![],
+        };
+        store.apply(&[rename(&name, &new_name)]).unwrap();
+        assert_eq!(entry_of(&store, &new_name), entry(&new_name, &lines));
+        let another = vec![ValueChange::Add {
+            attribute: "displayName".into(),
+            values: values(&["another"]),
+        }];
+        store
+            .apply(&[rename(&new_name, &name), modify(&name, another)])
+            .unwrap();
+        let both = [&lines[..4], &[("displayName", "another")], &lines[4..]].concat();
+        assert_eq!(entry_of(&store, &name), entry(&name, &both));
+        let found = store.search(people, Scope::Subtree, "(&(title=cn)(displayName=another))");
+        assert_eq!(found.len(), 1, "{found:?}");
+        store.apply(&[Effect::Delete { dn: name.into() }]).unwrap();
+        assert_sound(&store.database);
+    }
+}
+
 fn member(number: u32) -> Vec<u8> {
     format!("uid=user{number},ou=people,dc=example,dc=com").into_bytes()
 }

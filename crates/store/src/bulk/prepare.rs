@@ -93,9 +93,21 @@ pub(super) enum Prepared {
     Packed(Packing),
     /// TLVs, and their [`hash::value_hash`].
     Set(u64),
+    /// TLVs of the value that the RDN has. A topmost entry may have a longer name in its record.
+    Rdn,
 }
 
 impl PreparedEntry {
+    fn new(dn: Dn, owner: usize, ordinal: u32) -> Self {
+        Self {
+            dn,
+            flags: 0,
+            owner,
+            ordinal,
+            bytes: Vec::with_capacity(2048),
+            blocks: Vec::with_capacity(64),
+        }
+    }
     /// The blocks: attribute number, bytes, and the form of the bytes.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (u16, &[u8], Prepared)> {
         self.blocks
@@ -182,14 +194,9 @@ impl Preparer {
             .ordinal
             .checked_add(1)
             .ok_or_else(|| StoreError::Full("4,294,967,295 entries in one load".into()))?;
-        let mut prepared = PreparedEntry {
-            dn,
-            flags: 0,
-            owner: self.owner,
-            ordinal: self.ordinal,
-            bytes: Vec::with_capacity(2048),
-            blocks: Vec::with_capacity(64),
-        };
+        let of_rdn = dn.rdn(0).and_then(|(pretty, _)| codec::rdn_value(pretty));
+        let of_rdn = of_rdn.map(<[u8]>::to_vec);
+        let mut prepared = PreparedEntry::new(dn, self.owner, self.ordinal);
         let slot = Arc::clone(&self.slot);
         let mut slot = lock(&slot);
         let mut catalog = self.shared.catalog.load_full();
@@ -233,7 +240,7 @@ impl Preparer {
                 }
             }
             if count > 0 {
-                prepared.close(number, start, count);
+                prepared.close(number, start, count, of_rdn.as_deref());
             }
         }
         slot.gathered.settle(false)?;
@@ -263,12 +270,14 @@ impl Preparer {
 }
 
 impl PreparedEntry {
-    /// Closes the block of an attribute whose TLVs begin at `start`.
-    fn close(&mut self, number: u16, start: usize, count: usize) {
+    /// Closes the block of an attribute whose TLVs begin at `start`. `of_rdn` is [`codec::rdn_value`] of the name.
+    fn close(&mut self, number: u16, start: usize, count: usize, of_rdn: Option<&[u8]>) {
         let tlvs = self.bytes.get(start..).unwrap_or_default();
         let form = if external::is_external(count, tlvs.len()) {
             self.flags |= codec::FLAG_EXTERNAL;
             Prepared::External
+        } else if of_rdn.is_some_and(|value| image::is_only(value, tlvs)) {
+            Prepared::Rdn
         } else {
             let mut packed = Vec::new();
             match image::pack(tlvs, &mut packed) {

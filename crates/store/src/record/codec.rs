@@ -15,7 +15,8 @@
 //!   form 3  UUID, 4 CSN, 5 time, 6 decimal, 7 hexadecimal: value = number of bytes: one packed value (`packed.rs`)
 //!   form 3  with a value below that of a UUID: shared: byte check, then the position of the set in `sets`: one byte
 //!           (value = 2), or two with the lower one first (value = 3); of the first 12 sets none, if the number of the
-//!           attribute takes one byte: they have the values from 4 on
+//!           attribute takes one byte: they have the values from 4 on. Value 0: the only value is what follows the first
+//!           `=` of the RDN; nothing follows
 //! 4 bytes   from format 2 on: checksum of all that precedes it, with the entry ID as seed
 //! ```
 
@@ -58,6 +59,8 @@ pub(crate) enum Form<'t> {
     External(External),
     /// One packed value.
     Packed(Packing, &'t [u8]),
+    /// The value that the record's name has: [`rdn_value`].
+    Rdn(&'t [u8]),
 }
 
 /// What the record keeps of an external set.
@@ -116,6 +119,14 @@ pub(crate) struct Header<'t> {
     pub(crate) rdn: &'t str,
 }
 
+impl<'t> Header<'t> {
+    /// [`rdn_value`] of the RDN. Not inlined, so that the loop over the blocks keeps its registers.
+    #[inline(never)]
+    fn rdn_value(&self) -> Option<&'t [u8]> {
+        rdn_value(self.rdn.as_bytes())
+    }
+}
+
 /// Appends a header.
 pub(crate) fn put_header(header: &Header<'_>, out: &mut Vec<u8>) {
     varint::put(out, header.parent);
@@ -171,6 +182,13 @@ pub(crate) fn take_header<'t>(input: &mut &'t [u8]) -> Option<Header<'t>> {
     })
 }
 
+/// The octets behind the first `=` of a record's RDN: the value, if there is one and it needs no escape.
+#[inline]
+pub(crate) fn rdn_value(rdn: &[u8]) -> Option<&[u8]> {
+    let at = rdn.iter().position(|octet| *octet == b'=')?;
+    rdn.get(at + 1..)
+}
+
 /// The parent alone: the cheapest read of a record.
 #[inline]
 pub(crate) fn parent(mut input: &[u8]) -> Option<EntryId> {
@@ -205,6 +223,7 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
         Form::Packed(Packing::Time, bytes) => put(TIME, bytes),
         Form::Packed(Packing::Decimal, bytes) => put(DECIMAL, bytes),
         Form::Packed(Packing::Hex, bytes) => put(HEX, bytes),
+        Form::Rdn(_) => put(UUID, &[]),
         Form::Shared(number) => match number.octets() {
             Some([check, position, 0]) if attribute < 0x80 && position < END_OF_SETS - FIRST_SET => {
                 out.extend_from_slice(&[(FIRST_SET + position) << 3 | UUID, check]);
@@ -259,14 +278,15 @@ impl Head {
     }
 }
 
-/// Reads a reference to a shared set that has a check, behind a head of one byte with this value. `None`: damaged.
+/// Reads what a head of one byte refers to with this value: a shared set that has a check, or the RDN. `None`: damaged.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
-fn reference_of(value: u8, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
+fn reference_of<'t>(value: u8, input: &'t [u8], header: &Header<'t>) -> Option<(Form<'t>, &'t [u8])> {
     let (octets, rest) = match (value, input) {
         (FIRST_SET.., [check, rest @ ..]) => ([*check, value - FIRST_SET, 0], rest),
         (2, [check, position, rest @ ..]) => ([*check, *position, 0], rest),
         (3, [check, low, high, rest @ ..]) => ([*check, *low, *high], rest),
+        (0, rest) => return Some((Form::Rdn(header.rdn_value()?), rest)),
         _ => return None,
     };
     Some((Form::Shared(SetNumber::from_octets(octets)), rest))
@@ -298,17 +318,23 @@ fn long_head_of(mut input: &[u8]) -> Option<(Head, &[u8])> {
 /// Reads what follows a head. `None`: damaged.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the parts of a form stay in registers")]
-fn form_of(head: Head, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
+fn form_of<'t>(head: Head, input: &'t [u8], header: &Header<'t>) -> Option<(Form<'t>, &'t [u8])> {
+    let split = || input.split_at_checked(usize::try_from(head.value).ok()?);
+    // Most of those that are no reference: found before the others, for which a table is asked.
+    if head.form == INLINE {
+        let (bytes, rest) = split()?;
+        return Some((Form::Inline(bytes), rest));
+    }
     if head.form == SHARED {
         return Some((Form::Shared(SetNumber::from_key(head.value)?), input));
     }
-    let (bytes, rest) = input.split_at_checked(usize::try_from(head.value).ok()?)?;
+    let (bytes, rest) = split()?;
     let form = match head.form {
-        INLINE => Form::Inline(bytes),
         EXTERNAL => Form::External(External::read(bytes)?),
         UUID => match *bytes {
             [check, position] => Form::Shared(SetNumber::from_octets([check, position, 0])),
             [check, low, high] => Form::Shared(SetNumber::from_octets([check, low, high])),
+            [] => Form::Rdn(header.rdn_value()?),
             _ if bytes.len() == UUID_LENGTH => Form::Packed(Packing::Uuid, bytes),
             _ => return None,
         },
@@ -320,19 +346,19 @@ fn form_of(head: Head, input: &[u8]) -> Option<(Form<'_>, &[u8])> {
     Some((form, rest))
 }
 
-/// Reads one block and moves `input` behind it. `None`: the end, or damaged.
+/// Reads one block of a record with this header, and moves `input` behind it. `None`: the end, or damaged.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "the innermost loop of every answer")]
-pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
+pub(crate) fn take_block<'t>(input: &mut &'t [u8], header: &Header<'t>) -> Option<(u16, Form<'t>)> {
     // References to shared sets: most attributes of most entries. The head of a UUID is longer.
     let (attribute, form, rest) = match **input {
         [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] if head & 7 == UUID => {
-            let (form, rest) = reference_of(head >> 3, rest)?;
+            let (form, rest) = reference_of(head >> 3, rest, header)?;
             (u16::from(attribute), form, rest)
         }
         _ => {
             let (head, rest) = head_of(input)?;
-            let (form, rest) = form_of(head, rest)?;
+            let (form, rest) = form_of(head, rest, header)?;
             (head.attribute, form, rest)
         }
     };
@@ -340,16 +366,20 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     Some((attribute, form))
 }
 
-/// Reads the next block of a wanted attribute and moves `input` behind it. `None`: there is none, or damage.
+/// As [`take_block`] for the next block of a wanted attribute. `None`: there is none, or damage.
 #[inline]
-pub(crate) fn take_wanted<'t>(input: &mut &'t [u8], wanted: impl Fn(u16) -> bool) -> Option<(u16, Form<'t>)> {
+pub(crate) fn take_wanted<'t>(
+    input: &mut &'t [u8],
+    header: &Header<'t>,
+    wanted: impl Fn(u16) -> bool,
+) -> Option<(u16, Form<'t>)> {
     let mut left = *input;
     loop {
         let (head, rest) = head_of(left)?;
         if wanted(head.attribute) {
             let (form, rest) = match head.first_set() {
-                Some(value) if head.form == UUID => reference_of(value, rest)?,
-                _ => form_of(head, rest)?,
+                Some(value) if head.form == UUID => reference_of(value, rest, header)?,
+                _ => form_of(head, rest, header)?,
             };
             *input = rest;
             return Some((head.attribute, form));
@@ -417,10 +447,18 @@ mod tests {
     fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
         (
             any::<u16>(),
-            0u8..8,
+            0u8..9,
             proptest::collection::vec(any::<u8>(), 0..40),
             0u64..1 << 24,
         )
+    }
+
+    fn named(rdn: &str) -> Header<'_> {
+        Header {
+            parent: 0,
+            flags: 0,
+            rdn,
+        }
     }
 
     fn blocks_of(mut bytes: &[u8]) -> &[u8] {
@@ -428,7 +466,7 @@ mod tests {
         bytes
     }
 
-    fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
+    fn form<'f>(kind: u8, bytes: &'f [u8], number: u64, rdn: &'f str) -> Form<'f> {
         match kind {
             0 => Form::Inline(bytes),
             1 => Form::Shared(SetNumber::from_key(number).unwrap()),
@@ -442,24 +480,25 @@ mod tests {
             4 => Form::Packed(Packing::Csn, bytes),
             5 => Form::Packed(Packing::Time, bytes),
             6 => Form::Packed(Packing::Decimal, bytes),
+            7 => rdn_value(rdn.as_bytes()).map_or(Form::Inline(bytes), Form::Rdn),
             _ => Form::Packed(Packing::Hex, bytes),
         }
     }
 
     proptest! {
         #[test]
-        fn a_record_comes_back(parent in any::<u64>(), flags in 0u8..16, rdn in ".{0,40}",
+        fn a_record_comes_back(parent in any::<u64>(), flags in 0u8..16, rdn in ".{0,20}=?.{0,20}",
             blocks in proptest::collection::vec(forms(), 0..10)) {
             let mut bytes = Vec::new();
             let header = Header { parent, flags, rdn: &rdn };
             put_header(&header, &mut bytes);
             for (number, kind, data, n) in &blocks {
-                put_block(*number, form(*kind, data, *n), &mut bytes);
+                put_block(*number, form(*kind, data, *n, &rdn), &mut bytes);
             }
             let mut rest = bytes.as_slice();
             prop_assert_eq!(take_header(&mut rest), Some(header));
             for (number, kind, data, n) in &blocks {
-                prop_assert_eq!(take_block(&mut rest), Some((*number, form(*kind, data, *n))));
+                prop_assert_eq!(take_block(&mut rest, &header), Some((*number, form(*kind, data, *n, &rdn))));
             }
             prop_assert!(rest.is_empty());
             // The same with a checksum, behind other bytes as in a bulk build.
@@ -484,7 +523,7 @@ mod tests {
         fn hostile_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let mut rest = bytes.as_slice();
             let _ = take_header(&mut rest);
-            while take_block(&mut rest).is_some() {}
+            while take_block(&mut rest, &named("cn=a")).is_some() {}
             let _ = values(&bytes).count();
         }
     }
@@ -498,8 +537,11 @@ mod tests {
             bytes.push(2);
             let mut rest = bytes.as_slice();
             let number = SetNumber::from_key(key).unwrap();
-            assert_eq!(take_block(&mut rest), Some((1, Form::Shared(number))));
-            assert_eq!(take_wanted(&mut &bytes[..], |_| true), Some((1, Form::Shared(number))));
+            assert_eq!(take_block(&mut rest, &named("")), Some((1, Form::Shared(number))));
+            assert_eq!(
+                take_wanted(&mut &bytes[..], &named(""), |_| true),
+                Some((1, Form::Shared(number)))
+            );
             assert_eq!(rest, [2]);
         }
     }
@@ -511,21 +553,47 @@ mod tests {
             let (number, mut out) = (SetNumber::from_key((256 + position) << 8 | 7).unwrap(), Vec::new());
             put_block(1, Form::Shared(number), &mut out);
             assert_eq!(out.len(), 1 + length);
-            assert_eq!(take_wanted(&mut &out[..], |_| true), Some((1, Form::Shared(number))));
-            assert_eq!(take_block(&mut &out[..]), Some((1, Form::Shared(number))));
+            assert_eq!(
+                take_wanted(&mut &out[..], &named(""), |_| true),
+                Some((1, Form::Shared(number)))
+            );
+            assert_eq!(take_block(&mut &out[..], &named("")), Some((1, Form::Shared(number))));
             out.extend_from_slice(&[2, 0]);
             assert_eq!(
-                take_wanted(&mut &out[..], |attribute| attribute == 2),
+                take_wanted(&mut &out[..], &named(""), |attribute| attribute == 2),
                 Some((2, Form::Inline(&[])))
             );
             // An attribute whose number takes two bytes.
             out.clear();
             put_block(200, Form::Shared(number), &mut out);
-            assert_eq!(take_wanted(&mut &out[..], |_| true), Some((200, Form::Shared(number))));
-            assert_eq!(take_wanted(&mut &out[..], |_| false), None);
+            assert_eq!(
+                take_wanted(&mut &out[..], &named(""), |_| true),
+                Some((200, Form::Shared(number)))
+            );
+            assert_eq!(take_wanted(&mut &out[..], &named(""), |_| false), None);
             for cut in 0..out.len() {
-                assert_eq!(take_block(&mut &out[..cut]), None);
+                assert_eq!(take_block(&mut &out[..cut], &named("")), None);
             }
+        }
+    }
+
+    #[test]
+    fn the_value_of_the_name_takes_one_byte_behind_the_number_of_its_attribute() {
+        for number in [1, 200] {
+            let mut out = Vec::new();
+            put_block(number, Form::Rdn(b"a=b"), &mut out);
+            assert_eq!(out.len(), if number < 128 { 2 } else { 3 });
+            out.extend_from_slice(&[2, 0]);
+            let expected = Some((number, Form::Rdn(b"a=b")));
+            assert_eq!(take_block(&mut &out[..], &named("cn=a=b")), expected);
+            assert_eq!(
+                take_wanted(&mut &out[..], &named("cn=a=b"), |wanted| wanted == number),
+                expected
+            );
+            let next = Some((2, Form::Inline(&[])));
+            assert_eq!(take_wanted(&mut &out[..], &named("cn=a=b"), |wanted| wanted == 2), next);
+            // A name that has no value is damage.
+            assert_eq!(take_block(&mut &out[..], &named("cn")), None);
         }
     }
 

@@ -65,11 +65,12 @@ impl Image {
         let header = codec::take_header(&mut bytes)?;
         let mut attributes = Vec::new();
         while !bytes.is_empty() {
-            let (number, form) = codec::take_block(&mut bytes)?;
+            let (number, form) = codec::take_block(&mut bytes, &header)?;
             let set = match form {
                 Form::Inline(tlvs) => ValueSet::Inline(tlvs.to_vec()),
                 Form::Shared(set) => ValueSet::Inline(shared.tlvs(set)?.to_vec()),
                 Form::External(set) => ValueSet::External(set),
+                Form::Rdn(value) => ValueSet::inline(std::iter::once(value)),
                 Form::Packed(packing, bytes) => {
                     let mut text = [0; packed::MAX_TEXT];
                     let length = packed::unpack(packing, bytes, &mut text)?;
@@ -104,6 +105,7 @@ impl Image {
             },
             out,
         );
+        let of_rdn = codec::rdn_value(self.rdn.as_bytes());
         let mut before = old.map_or(&[][..], |old| &old.attributes).iter();
         let mut passed = NumberMap::default();
         for attribute in &self.attributes {
@@ -111,7 +113,7 @@ impl Image {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
                 ValueSet::Inline(tlvs) => {
                     let stays = counterpart(attribute.number, &mut before, &mut passed) == Some(&attribute.set);
-                    put_inline(attribute.number, stays, tlvs, sets, out);
+                    put_inline(attribute.number, stays, tlvs, of_rdn, sets, out);
                 }
             }
         }
@@ -137,11 +139,21 @@ fn counterpart<'o>(
     None
 }
 
-/// Appends a block in the smallest suitable form: packed, shared, inline.
-fn put_inline<W>(number: u16, stays: bool, tlvs: &[u8], sets: &mut OpenSets<W>, out: &mut Vec<u8>)
-where
+/// Appends a block in the smallest suitable form: that of the RDN, packed, shared, inline. `of_rdn` is
+/// [`codec::rdn_value`] of the record.
+pub(crate) fn put_inline<W>(
+    number: u16,
+    stays: bool,
+    tlvs: &[u8],
+    of_rdn: Option<&[u8]>,
+    sets: &mut OpenSets<W>,
+    out: &mut Vec<u8>,
+) where
     W: DerefMut<Target = SetWriter>,
 {
+    if let Some(value) = of_rdn.filter(|value| is_only(value, tlvs)) {
+        return codec::put_block(number, Form::Rdn(value), out);
+    }
     let mut bytes = Vec::new();
     match pack(tlvs, &mut bytes) {
         Some(packing) => codec::put_block(number, Form::Packed(packing, &bytes), out),
@@ -151,6 +163,11 @@ where
         }
         None => put_set(number, tlvs, hash::value_hash(tlvs), sets, out),
     }
+}
+
+/// Whether a set has this value alone.
+pub(crate) fn is_only(value: &[u8], mut tlvs: &[u8]) -> bool {
+    tlvs.len() == codec::value_length(value) && codec::take_value(&mut tlvs) == Some(value)
 }
 
 /// Packs a set of one value that has a compact form; appends to `out`.

@@ -187,7 +187,7 @@ impl Record<'_> {
     ) -> Result<(), StoreError> {
         let catalog = self.view.catalog;
         let mut blocks = self.blocks;
-        while let Some((number, form)) = codec::take_block(&mut blocks) {
+        while let Some((number, form)) = codec::take_block(&mut blocks, &self.header) {
             let Some(name) = catalog.answer_name(number) else {
                 return Err(StoreError::damaged("an attribute number of a record"));
             };
@@ -209,6 +209,7 @@ impl Record<'_> {
                     None => cache.make(self, set, number, out)?,
                 },
                 Form::Packed(packing, bytes) => put_packed(&name.encoded, packing, bytes, out)?,
+                Form::Rdn(value) => put_one(&name.encoded, value, out),
                 Form::External(_) => self.put_external(&name.encoded, number, out)?,
             }
         }
@@ -236,6 +237,29 @@ impl Record<'_> {
         writer.end(whole);
         Ok(())
     }
+}
+
+/// Appends an attribute with one value.
+#[inline]
+fn put_one(encoded_name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    // Behind the first header: that of the set, and that of the value.
+    let content = encoded_name.len() + 4 + value.len();
+    if let (Ok(content @ ..0x80), Ok(length)) = (u8::try_from(content), u8::try_from(value.len())) {
+        let values = [tags::SET, 2 + length, tags::OCTET_STRING, length];
+        return append(out, [&[tags::SEQUENCE, content], encoded_name, &values, value]);
+    }
+    put_long(encoded_name, value, out);
+}
+
+#[cold]
+fn put_long(encoded_name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    let values = codec::value_length(value);
+    let mut writer = Writer::new(out);
+    let content = encoded_name.len() + 1 + usize::from(length_length(values)) + values;
+    writer.header(tags::SEQUENCE, content);
+    writer.raw(encoded_name);
+    writer.header(tags::SET, values);
+    writer.octet_string(value);
 }
 
 /// Appends an attribute with one packed value.

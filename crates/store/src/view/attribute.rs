@@ -45,14 +45,14 @@ impl<'t> RecordAttribute<'t> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs),
             Form::Shared(number) => self.view.sets.tlvs(number),
-            Form::External(_) | Form::Packed(..) => None,
+            Form::External(_) | Form::Packed(..) | Form::Rdn(_) => None,
         }
     }
     /// A number for the description and the values of a set that other entries share, as long as the database is open.
     pub fn shared_set(&self) -> Option<u64> {
         match self.form {
             Form::Shared(set) => Some(set.with_attribute(self.number)),
-            Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
+            Form::Inline(_) | Form::External(_) | Form::Packed(..) | Form::Rdn(_) => None,
         }
     }
     /// Length of the concatenated TLVs; `None` for an external set. Gives the length of an answer before it is written.
@@ -61,6 +61,7 @@ impl<'t> RecordAttribute<'t> {
             Form::Inline(tlvs) => Some(tlvs.len()),
             Form::Shared(number) => self.view.sets.tlvs(number).map(<[u8]>::len),
             Form::Packed(packing, bytes) => Some(packed::text_length(packing, bytes) + 2),
+            Form::Rdn(value) => Some(codec::value_length(value)),
             Form::External(_) => None,
         }
     }
@@ -85,6 +86,10 @@ impl<'t> RecordAttribute<'t> {
                 let _ = visit(value);
                 Ok(())
             }
+            Form::Rdn(value) => {
+                let _ = visit(value);
+                Ok(())
+            }
             Form::Inline(_) | Form::Shared(_) => {
                 let tlvs = self
                     .encoded_values()
@@ -98,7 +103,7 @@ impl<'t> RecordAttribute<'t> {
     pub fn len(&self) -> usize {
         match self.form {
             Form::External(set) => usize::try_from(set.count).unwrap_or(usize::MAX),
-            Form::Packed(..) => 1,
+            Form::Packed(..) | Form::Rdn(_) => 1,
             Form::Inline(_) | Form::Shared(_) => self.encoded_values().map_or(0, |tlvs| codec::values(tlvs).count()),
         }
     }
