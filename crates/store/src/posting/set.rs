@@ -13,6 +13,9 @@ const SHORT: usize = 16;
 /// entries.
 pub(crate) type FewIds = SmallVec<[EntryId; 4]>;
 
+/// Octets of a chunk whose IDs are added one by one.
+const FEW_OCTETS: usize = 4;
+
 /// Length from which on a run is added as such.
 const LONG_RUN: u64 = 64;
 
@@ -78,8 +81,7 @@ impl IdSet {
                 }
                 true
             }
-            // Posting lists are read in ascending order, so most IDs belong at the end.
-            Self::Many(ids) => ids.try_push(id).is_ok() || ids.insert(id),
+            Self::Many(ids) => ids.insert(id),
         }
     }
     /// Adds an inclusive run.
@@ -94,7 +96,9 @@ impl IdSet {
     }
     /// Adds the IDs of a posting chunk. `None`: damaged.
     pub(crate) fn insert_chunk(&mut self, first: EntryId, value: &[u8]) -> Option<()> {
-        if value.len() <= 8 * SHORT && !matches!(self, Self::Many(_)) {
+        // In a stretch of an index with many values, most chunks have one ID, and IDs come in any order.
+        let is_short = value.len() <= FEW_OCTETS || value.len() <= 8 * SHORT && !matches!(self, Self::Many(_));
+        if is_short {
             return reader::visit(first, value, |from, to| self.insert_run(from, to));
         }
         // A bitmap takes many IDs together for a tenth of what they cost one by one.
