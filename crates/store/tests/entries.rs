@@ -18,7 +18,7 @@ use std::sync::{
 
 use common::*;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
+use ironbark_store::{BucketSums, ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
 
 fn entry_of(store: &Store, name: &str) -> Entry {
     let snapshot = store.database.snapshot().unwrap();
@@ -714,44 +714,56 @@ fn another_schema_takes_effect_at_once() {
     assert_sound(&store.database);
 }
 
+fn csn(second: u8) -> String {
+    format!("202601010000{second:02}.000000Z#000000#001#000000")
+}
+
+fn uuid(number: u8) -> String {
+    format!("{number:02x}000000-0000-4000-8000-000000000000")
+}
+
+fn stamped(name: &str, number: u8, second: u8) -> Effect {
+    let (uuid, csn) = (uuid(number), csn(second));
+    let lines = [
+        ("objectClass", "person"),
+        ("sn", "s"),
+        ("entryUUID", &*uuid),
+        ("entryCSN", &*csn),
+    ];
+    add(name, &lines)
+}
+
+fn person(number: u8, second: u8) -> Effect {
+    stamped(&format!("cn=a{number},ou=people,dc=example,dc=com"), number, second)
+}
+
+fn store_of(numbers: &[u8], second: u8) -> Store {
+    let store = store();
+    store.people();
+    for number in numbers {
+        store.apply(&[person(*number, second)]).unwrap();
+    }
+    store
+}
+
+fn sums(store: &Store) -> Arc<BucketSums> {
+    store.database.bucket_sums(&|| true).unwrap().unwrap()
+}
+
+/// The buckets whose sums differ.
+fn differing(one: &BucketSums, other: &BucketSums) -> Vec<usize> {
+    let buckets = 0..one.sums.len();
+    buckets.filter(|at| one.sums[*at] != other.sums[*at]).collect()
+}
+
 #[test]
 fn sums_of_buckets_are_those_of_the_entries_at_any_time() {
-    let csn = |second: u8| format!("202601010000{second:02}.000000Z#000000#001#000000");
-    let uuid = |number: u8| format!("{number:02x}000000-0000-4000-8000-000000000000");
-    let person = |number: u8, second: u8| {
-        let (uuid, csn, name) = (
-            uuid(number),
-            csn(second),
-            format!("cn=a{number},ou=people,dc=example,dc=com"),
-        );
-        let lines = [
-            ("objectClass", "person"),
-            ("sn", "s"),
-            ("entryUUID", &*uuid),
-            ("entryCSN", &*csn),
-        ];
-        add(&name, &lines)
-    };
-    let store_of = |numbers: &[u8], seconds: u8| {
-        let store = store();
-        store.people();
-        for number in numbers {
-            store.apply(&[person(*number, seconds)]).unwrap();
-        }
-        store
-    };
-    let sums = |store: &Store| store.database.bucket_sums(&|| true).unwrap().unwrap();
     // The order and the IDs do not matter.
     let (first, other) = (store_of(&[1, 2, 3], 0), store_of(&[3, 1, 2], 0));
     assert_eq!(sums(&first).sums, sums(&other).sums);
     assert_eq!((sums(&first).entries, sums(&first).root()), (3, sums(&other).root()));
     // A change, an entry more and an entry less are seen at once, each in its bucket.
-    let changed = |store: &Store| -> Vec<usize> {
-        let (now, former) = (sums(store), sums(&other));
-        (0..now.sums.len())
-            .filter(|bucket| now.sums[*bucket] != former.sums[*bucket])
-            .collect()
-    };
+    let changed = |store: &Store| differing(&sums(store), &sums(&other));
     let newer = csn(1);
     let change = ValueChange::Replace {
         attribute: "entryCSN".into(),
@@ -768,4 +780,24 @@ fn sums_of_buckets_are_those_of_the_entries_at_any_time() {
     assert!(Arc::ptr_eq(&sums(&first), &sums(&first)));
     first.apply(&[person(5, 0)]).unwrap();
     assert!(first.database.bucket_sums(&|| true).unwrap().is_some());
+}
+
+#[test]
+fn sums_of_buckets_tell_superiors_and_not_what_moves_with_them() {
+    let store = store_of(&[1, 2, 3], 0);
+    store
+        .apply(&[stamped("cn=below,cn=a1,ou=people,dc=example,dc=com", 6, 0)])
+        .unwrap();
+    let before = sums(&store);
+    let rename = |to: &str| Effect::Rename {
+        dn: "cn=a1,ou=people,dc=example,dc=com".into(),
+        new_dn: to.into(),
+        changes: vec![],
+    };
+    store.apply(&[rename("cn=A1,ou=people,dc=example,dc=com")]).unwrap();
+    assert_eq!(differing(&sums(&store), &before), Vec::<usize>::new());
+    store
+        .apply(&[rename("cn=a1,cn=a2,ou=people,dc=example,dc=com")])
+        .unwrap();
+    assert_eq!(differing(&sums(&store), &before), [0x010]);
 }

@@ -5,8 +5,8 @@ use ironbark_ber::{Error, Reader, Writer, tags};
 use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::Fault;
 
-/// OID of the request.
-pub const OID: &str = "2.25.197556397984251993642444354322916165580.3.1";
+/// OID of the request. (What ended in 1 had sums without places.)
+pub const OID: &str = "2.25.197556397984251993642444354322916165580.3.2";
 
 /// `SEQUENCE { base OCTET STRING }`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, TryLockError};
 use super::Database;
 use crate::{
     StoreError,
-    buckets::{BUCKETS, BucketSums, share_of},
+    buckets::{BUCKETS, BucketSums, Shares},
 };
 
 impl Database {
@@ -30,8 +30,9 @@ impl Database {
             return Ok(Some(Arc::clone(sums)));
         }
         let (mut sums, mut entries) = (vec![0u128; BUCKETS], 0u64);
+        let mut shares = Shares::new(view);
         for record in view.entries(0)? {
-            if let Some((bucket, share)) = share_of(&record?)? {
+            if let Some((bucket, share)) = shares.of(&record?)? {
                 entries += 1;
                 if let Some(sum) = sums.get_mut(bucket) {
                     *sum = sum.wrapping_add(share);
