@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ironbark_directory::PLACE_ATTRIBUTE;
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest, SearchResultEntry, SyncInfo,
@@ -48,6 +49,8 @@ pub(crate) enum Besides {
     SortedIfPossible,
     /// Subentries, and nothing else.
     Subentries,
+    /// The places of entries.
+    Places,
 }
 
 #[derive(Default)]
@@ -57,6 +60,8 @@ pub(crate) struct Consumer {
     pub(crate) reload_hint: bool,
     /// What it asks for besides.
     pub(crate) besides: Option<Besides>,
+    /// Whether an entry was named as gone while it had subordinates.
+    pub(crate) left_below: bool,
     /// Server ID.
     pub(crate) sid: u16,
     /// Entries that the refresh has named so far.
@@ -74,6 +79,14 @@ pub(crate) struct Consumer {
 }
 
 impl Consumer {
+    /// One that asks for the places of entries, as servers of ours do.
+    pub(crate) fn asking_places() -> Self {
+        Self {
+            besides: Some(Besides::Places),
+            ..Self::default()
+        }
+    }
+
     /// Sends the request, and takes what comes at once.
     pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
         self.seen.clear();
@@ -84,7 +97,8 @@ impl Consumer {
         self.suffix =
             Some(content.base).filter(|base| is_whole && *base == "dc=ex" && content.filter == "(objectClass=*)");
         self.number += 1;
-        let names = [&b"*"[..], b"+"];
+        let place = matches!(self.besides, Some(Besides::Places)).then_some(PLACE_ATTRIBUTE.as_bytes());
+        let names: Vec<&[u8]> = [&b"*"[..], b"+"].into_iter().chain(place).collect();
         let request = SearchRequest {
             base: content.base.as_bytes(),
             scope: content.scope,
@@ -124,7 +138,7 @@ impl Consumer {
         match self.besides {
             Some(Besides::SortedIfPossible) => controls.push(&sort),
             Some(Besides::Subentries) => controls.push(&subentries),
-            None => {}
+            Some(Besides::Places) | None => {}
         }
         encode_request(
             &mut pdu,
@@ -270,7 +284,9 @@ impl Consumer {
             SyncInfo::IdSet { cookie, deletes, uuids } => {
                 let count = uuids.iter().count();
                 if deletes {
-                    uuids.iter().for_each(|uuid| _ = self.entries.remove(&uuid));
+                    for uuid in uuids.iter() {
+                        self.remove(&uuid);
+                    }
                     (cookie, Message::Gone(count))
                 } else {
                     self.seen.extend(uuids.iter());
@@ -280,6 +296,15 @@ impl Consumer {
         };
         self.messages.push(message);
         self.keep(cookie);
+    }
+
+    /// slapd deletes no entry that has subordinates.
+    fn remove(&mut self, uuid: &[u8; 16]) {
+        let Some((name, _)) = self.entries.remove(uuid) else {
+            return;
+        };
+        let end = format!(",{name}");
+        self.left_below |= self.entries.values().any(|(below, _)| below.ends_with(&end));
     }
 
     fn end_refresh(&mut self, removes_unseen: bool) {

@@ -10,6 +10,7 @@
 #[path = "../../../simulator/tests/replication/changes.rs"]
 mod changes;
 mod consumer;
+mod extent;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
 mod sequence;
@@ -127,6 +128,34 @@ fn deletes_come_last_unless_a_name_is_used_again() {
     let renamed = entry(EntryState::Add, "cn=b,ou=p,dc=ex");
     let changed = refreshed(&mut site, &mut consumer, ALL);
     assert_eq!(changed, [Message::Gone(1), renamed, done()]);
+}
+
+/// A name is used again, so deletes come first and without their CSNs.
+#[test]
+fn subordinates_are_named_as_gone_before_their_superiors() {
+    for round in 0..8 {
+        let mut site = site("");
+        let mut consumer = Consumer::default();
+        site.become_("cn=root,dc=ex");
+        // UUIDs come in another order in each round.
+        for number in 0..round {
+            site.must_add(&format!("cn=x{number},dc=ex"), "objectClass: person\nsn: s");
+        }
+        let names = ["ou=q,dc=ex", "ou=r,ou=q,dc=ex", "ou=s,ou=r,ou=q,dc=ex"];
+        for name in names {
+            site.must_add(name, "objectClass: organizationalUnit");
+        }
+        refreshed(&mut site, &mut consumer, ALL);
+        site.become_("cn=root,dc=ex");
+        // It is older than the deletes, and comes behind them.
+        site.modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: new\n");
+        for name in names.into_iter().rev() {
+            site.delete(name);
+        }
+        site.must_add("ou=q,dc=ex", "objectClass: organizationalUnit");
+        let changed = refreshed(&mut site, &mut consumer, ALL);
+        assert!(!consumer.left_below, "{changed:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_store::{ContextVector, Csn, EntryId, Record, StoreError, View};
 
-use super::{Meeting, Phase, Refresh, Sending, Sync};
+use super::{Departure, Meeting, Phase, Refresh, Sending, Sync};
 use crate::{
     OperationError,
     cookie::SyncCookie,
@@ -94,21 +94,22 @@ impl SearchRun {
             if sync.names_gone_first() {
                 sync.hide_deletions();
             }
-            sync.refresh.gone.sort_unstable_by_key(|(uuid, csn)| (*csn, *uuid));
+            let order = |(_, departure): &([u8; 16], Departure)| (departure.deletion, departure.turn);
+            sync.refresh.gone.sort_unstable_by_key(order);
         }
         let rest = sync.refresh.gone.get(next..).unwrap_or_default();
         let mut named = 0;
         while named < NAMED_AT_ONCE
-            && let Some((uuid, csn)) = rest.get(named)
+            && let Some((uuid, departure)) = rest.get(named)
         {
-            if let Some(csn) = csn {
-                let cookie = sync.cookie(own, &sync.known, Some(*csn));
+            if let Some(csn) = departure.deletion {
+                let cookie = sync.cookie(own, &sync.known, Some(csn));
                 named += 1;
                 encode_gone(step.out, id, Some(&cookie), &[*uuid]);
                 continue;
             }
             let together = rest.iter().skip(named).take(MOST_UUIDS);
-            let together = together.take_while(|(_, csn)| csn.is_none());
+            let together = together.take_while(|(_, departure)| departure.deletion.is_none());
             let uuids: Vec<[u8; 16]> = together.map(|(uuid, _)| *uuid).collect();
             named += uuids.len();
             encode_gone(step.out, id, None, &uuids);
@@ -274,7 +275,7 @@ impl Sync {
     /// Leaves out the CSNs of deletions that are newer than an entry which comes after them.
     fn hide_deletions(&mut self) {
         let Refresh { gone, oldest, .. } = &mut self.refresh;
-        for (_, deletion) in gone {
+        for (_, Departure { deletion, .. }) in gone {
             *deletion = deletion.filter(|csn| oldest.get(&csn.server_id()).is_none_or(|oldest| csn < oldest));
         }
     }

@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_store::{ContextVector, Location, StoreError, View};
 
-use super::{Meeting, Phase, Sync, least::LogBegin};
+use super::{Departure, Meeting, Phase, Sync, Turn, least::LogBegin};
 use crate::{
     Directory, OperationError,
     refusal::SyncRefusal,
@@ -32,7 +32,7 @@ impl SearchRun {
         let own = step.scratch.directory().server_id();
         // Each phase makes its own.
         self.targets.clear();
-        self.note_extent();
+        self.note_allowance();
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
@@ -168,7 +168,12 @@ impl Sync {
     fn remember_gone(&mut self, view: View<'_>) -> Result<(), StoreError> {
         if self.tells_places() {
             let all = view.tombstones()?;
-            self.refresh.gone = all.into_iter().map(|(uuid, csn)| (uuid, Some(csn))).collect();
+            // Who is told places takes them in any order.
+            let departure = |csn| Departure {
+                deletion: Some(csn),
+                turn: Turn::Ended(0),
+            };
+            self.refresh.gone = all.into_iter().map(|(uuid, csn)| (uuid, departure(csn))).collect();
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ mod session;
 mod shared;
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, VecDeque},
     sync::{Arc, atomic::AtomicU64},
 };
@@ -131,14 +132,34 @@ struct Refresh {
     /// Entries with a superior that comes later, and the former ones of this kind, which are being sent.
     deferred: RoaringTreemap,
     again: Option<RoaringTreemap>,
-    /// Entries that are gone, and the CSN of the deletion, if there was one.
-    gone: Vec<([u8; 16], Option<Csn>)>,
+    /// Entries that are gone.
+    gone: Vec<([u8; 16], Departure)>,
+    /// Effects that were taken up.
+    effects: u64,
     /// Whether an entry may have got a name that the consumer has for one that is gone.
     reuses_names: bool,
     /// The least CSN of each server among the entries to be sent.
     oldest: HashMap<u16, Csn>,
     /// Unchanged entries to be named.
     present: Vec<[u8; 16]>,
+}
+
+/// How an entry has left the content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Departure {
+    /// The CSN of its deletion, if there was one.
+    deletion: Option<Csn>,
+    turn: Turn,
+}
+
+/// The turn of an entry among those whose departures have the same CSN, or none: subordinates come before superiors. A
+/// consumer may delete no entry that has subordinates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Turn {
+    /// It is there, at this depth.
+    Left(Reverse<usize>),
+    /// It was there until this effect.
+    Ended(u64),
 }
 
 /// What is done with an entry that belongs to the content.

@@ -1,6 +1,7 @@
 //! The refresh: changes are collected from the log, entries that are gone are named, the others sent.
 
 use std::{
+    cmp::Reverse,
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
@@ -10,7 +11,7 @@ use ironbark_model::{Dn, Schema};
 use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, Location, RecordedEffect, StoreError, View, change::Gone};
 use roaring::RoaringTreemap;
 
-use super::{Meeting, Phase, Sync};
+use super::{Departure, Meeting, Phase, Refresh, Sync, Turn};
 use crate::{
     OperationError,
     refusal::SearchRefusal,
@@ -240,7 +241,7 @@ impl Sync {
         &mut self,
         (view, schema): (View<'_>, &Schema),
         record: &ChangeRecord,
-        gone: &mut HashMap<[u8; 16], Option<Csn>>,
+        gone: &mut HashMap<[u8; 16], Departure>,
     ) -> Result<bool, StoreError> {
         let deleted_at = deletion_csn(record);
         for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {
@@ -261,8 +262,7 @@ impl Sync {
                     self.refresh.reuses_names = is_name_in_use(view, schema, &recorded.effect)?;
                 }
                 let deletion = deleted_at.filter(|_| matches!(recorded.effect, Effect::Delete { .. }));
-                let known = gone.entry(uuid).or_default();
-                *known = deletion.or(*known);
+                self.refresh.note_end(gone, uuid, deletion);
                 continue;
             };
             self.refresh.changed.insert(id);
@@ -274,8 +274,7 @@ impl Sync {
             }
         }
         for uuid in &record.buried {
-            let known = gone.entry(*uuid).or_default();
-            *known = deleted_at.or(*known);
+            self.refresh.note_end(gone, *uuid, deleted_at);
         }
         Ok(true)
     }
@@ -287,11 +286,28 @@ impl Sync {
             if let Some(record) = view.record(id)?
                 && let Some(uuid) = record.entry_uuid()?
             {
-                self.refresh.gone.push((uuid, None));
+                let departure = Departure {
+                    deletion: None,
+                    turn: Turn::Left(Reverse(view.dn(id)?.depth())),
+                };
+                self.refresh.gone.push((uuid, departure));
             }
         }
         self.meeting = Meeting::Send(EntryState::Add, None);
         Ok(())
+    }
+}
+
+impl Refresh {
+    /// Notes that an entry is not there, after an effect of it or a delete that was told again.
+    fn note_end(&mut self, gone: &mut HashMap<[u8; 16], Departure>, uuid: [u8; 16], deletion: Option<Csn>) {
+        self.effects += 1;
+        let known = gone.get(&uuid).and_then(|departure| departure.deletion);
+        let departure = Departure {
+            deletion: deletion.or(known),
+            turn: Turn::Ended(self.effects),
+        };
+        gone.insert(uuid, departure);
     }
 }
 
