@@ -13,10 +13,7 @@ use ironbark_client::{
 use ironbark_testkit::{Flavor::Ironbark, Server};
 use nix::sys::signal::Signal;
 
-use crate::{
-    PEOPLE,
-    mesh::{Random, all_others, assert_equal, servers},
-};
+use crate::mesh::{Random, all_others, assert_equal, first_content, servers};
 
 const ROOT: &str = "cn=Manager,dc=example,dc=com";
 /// Places where entries are.
@@ -107,7 +104,7 @@ struct Chaos {
 impl Chaos {
     fn new(servers: Vec<Server>, seed: u64) -> Self {
         let states = servers.iter().map(|_| State::Running).collect();
-        servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+        servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
         assert_equal(&servers, "the first content");
         Self {
             servers,

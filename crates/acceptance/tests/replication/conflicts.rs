@@ -5,9 +5,8 @@ use std::net::TcpListener;
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
 use crate::{
-    PEOPLE,
     administer::{MONITOR, metrics},
-    mesh::{lines_of, start_with},
+    mesh::{first_content, lines_of, start_with},
 };
 
 /// Two servers that follow each other, not started, and the ports of their metrics.
@@ -52,7 +51,7 @@ fn two_entries_of_one_name_are_shown_with_winner_and_loser() {
         let lines = lines_of(&servers, vec![1 - number], "type=refreshAndPersist");
         start_with(&mut servers[number], &format!("{lines}multiprovider on"));
     }
-    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     crate::mesh::assert_equal(&servers, "before");
     assert!(conflicts(&servers[0], "(ironbarkConflictKind=*)").is_empty());
     let empty = conflicts(&servers[0], "(ironbarkConflictCount=*)");

@@ -8,7 +8,7 @@ use crate::{
     assert_follows, change, changes, content,
     delta_config::logging_files,
     following,
-    mesh::{assert_equal, lines_of, start_with},
+    mesh::{assert_equal, lines_by, start_with},
 };
 
 const WORDS: &str = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog \
@@ -215,6 +215,9 @@ fn what_slapadd_loads_is_missing_in_the_log_and_leads_to_a_refresh() {
     assert!(log.contains("a refresh of the content follows"), "{log}");
 }
 
+/// The log is for the rootdn alone.
+const ROOT: &str = "cn=Manager,dc=example,dc=com";
+
 /// Two servers that write, and follow each other's logs. The first one has had the content.
 fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
     let mut id = 0;
@@ -223,7 +226,10 @@ fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
         Server::prepare(flavor, &logging_config(id, "#consumers")).unwrap()
     });
     for number in 0..2 {
-        let lines = format!("{}multiprovider TRUE\n", lines_of(&servers, vec![1 - number], WORDS));
+        let lines = format!(
+            "{}multiprovider TRUE\n",
+            lines_by(ROOT, &servers, vec![1 - number], WORDS)
+        );
         start_with(&mut servers[number], &lines);
         if number == 0 {
             servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();

@@ -8,8 +8,8 @@ use ironbark_testkit::{
 };
 
 use crate::{
-    PEOPLE, content,
-    mesh::{all_others, assert_equal, servers},
+    content,
+    mesh::{all_others, assert_equal, first_content, servers},
 };
 
 /// Names with several values, options of attributes, octets that are no text, and a subtree.
@@ -171,7 +171,7 @@ fn of_the_one_before(number: usize) -> Vec<usize> {
 /// while others go on, and once more with nothing to tell.
 fn follow_in_a_chain(flavors: &[Flavor]) {
     let mut servers = servers(flavors, of_the_one_before, CHECKPOINT);
-    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     assert_equal(&servers, "the first content");
     for victim in 0..servers.len() {
         for step in steps(victim) {
@@ -216,7 +216,7 @@ fn ours_slapd_ours() {
 fn write_everywhere(flavors: &[Flavor], word: &str) {
     let count = flavors.len();
     let mut servers = servers(flavors, all_others(count), &format!("{CHECKPOINT}{word}"));
-    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     assert_equal(&servers, "the first content");
     for writer in 0..count {
         for (number, step) in steps(writer).iter().enumerate() {
@@ -266,7 +266,7 @@ fn slapd_gets_what_is_older_than_a_delete() {
         all_others(2),
         &format!("{CHECKPOINT}multiprovider on\n"),
     );
-    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     write(&servers[0], &apart(1));
     assert_equal(&servers, "the first content");
     servers[1].stop().unwrap();
@@ -290,7 +290,7 @@ fn slapd_gets_what_is_older_than_a_delete() {
 fn slapd_loses_an_old_rdn_that_was_kept() {
     for flavor in [Ironbark, OpenLdap] {
         let mut servers = servers(&[flavor, OpenLdap], of_the_one_before, CHECKPOINT);
-        servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+        servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
         write(
             &servers[0],
             "dn: cn=x,ou=people,dc=example,dc=com\nchangetype: add\nobjectClass: person\nsn: s\n",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_testkit::{Flavor, Server, difference, wait};
 
-use crate::content;
+use crate::{PEOPLE, content};
 
 /// Numbers that look random and are the same for the same seed.
 pub(crate) struct Random(pub(crate) u64);
@@ -16,6 +16,28 @@ impl Random {
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
     }
+}
+
+/// The identity with which servers bind to each other.
+pub(crate) const REPLICATOR: &str = "
+dn: cn=replicator,dc=example,dc=com
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: replicator
+userPassword: secret
+";
+
+/// What docs/replication.md lets it do, and rules as others have them.
+const RULES: &str = "\
+access to * by dn.exact=cn=replicator,dc=example,dc=com read by * break
+access to attrs=userPassword by anonymous auth
+access to * by users read
+limits dn.exact=cn=replicator,dc=example,dc=com size=unlimited time=unlimited
+";
+
+/// The first content, with [`REPLICATOR`].
+pub(crate) fn first_content() -> String {
+    PEOPLE.to_owned() + REPLICATOR
 }
 
 /// Servers with overlay syncprov. `follows` names the providers of each server. Servers that follow nobody, and those
@@ -39,14 +61,19 @@ pub(crate) fn servers(flavors: &[Flavor], follows: impl Fn(usize) -> Vec<usize>,
     servers
 }
 
-/// A line `syncrepl` for each of these providers.
+/// A line `syncrepl` for each of these providers, and the rules for [`REPLICATOR`].
 pub(crate) fn lines_of(servers: &[Server], providers: Vec<usize>, words: &str) -> String {
+    RULES.to_owned() + &lines_by("cn=replicator,dc=example,dc=com", servers, providers, words)
+}
+
+/// A line `syncrepl` for each of these providers, with this identity.
+pub(crate) fn lines_by(identity: &str, servers: &[Server], providers: Vec<usize>, words: &str) -> String {
     let mut lines = String::new();
     for provider in providers {
         writeln!(
             lines,
-            "syncrepl rid={provider:03} provider={} bindmethod=simple binddn=cn=Manager,dc=example,dc=com \
-             credentials=secret searchbase=dc=example,dc=com retry=\"1 +\" {words}",
+            "syncrepl rid={provider:03} provider={} bindmethod=simple binddn={identity} credentials=secret \
+             searchbase=dc=example,dc=com retry=\"1 +\" {words}",
             servers[provider].url()
         )
         .unwrap();
@@ -83,4 +110,25 @@ pub(crate) fn assert_equal(servers: &[Server], what: &str) {
             servers[number].log()
         );
     }
+}
+
+/// The unit moves out of another one, which is deleted then, while the other server is away.
+#[test]
+fn a_move_out_of_what_is_deleted_then_reaches_a_server_that_was_away() {
+    let mut servers = servers(&[Flavor::Ironbark; 2], all_others(2), "multiprovider on\n");
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
+    let old = "dn: ou=unit,ou=others,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
+               dn: cn=below,ou=unit,ou=others,dc=example,dc=com\nobjectClass: person\nsn: s\n";
+    servers[0].ldapadd(old).unwrap().success().unwrap();
+    assert_equal(&servers, "before");
+    servers[1].stop().unwrap();
+    let moved = "dn: ou=unit,ou=others,dc=example,dc=com\nchangetype: modrdn\nnewrdn: ou=unit\ndeleteoldrdn: 1\n\
+                 newsuperior: ou=people,dc=example,dc=com\n\n\
+                 dn: ou=others,dc=example,dc=com\nchangetype: delete\n";
+    servers[0].ldapmodify(moved).unwrap().success().unwrap();
+    let wanted = content(&servers[0]);
+    servers[1].launch().unwrap();
+    let same = wait::until(|| (content(&servers[1]) == wanted).then_some(()));
+    assert!(same.is_some(), "{}\nwanted:\n{wanted}", content(&servers[1]));
+    assert_eq!(content(&servers[0]), wanted, "nothing is undone where it was made");
 }

@@ -8,7 +8,7 @@ use crate::{
     PEOPLE,
     accesslog::logging,
     change, content,
-    mesh::{all_others, assert_equal, servers},
+    mesh::{all_others, assert_equal, first_content, servers},
 };
 
 fn restore(server: &Server, backup: &std::path::Path, options: &[&str]) {
@@ -29,7 +29,7 @@ fn run(command: &str, server: &Server, backup: &std::path::Path, options: &[&str
 #[test]
 fn it_gets_its_own_lost_changes_back_before_it_takes_new_ones() {
     let mut servers = servers(&[Flavor::Ironbark; 2], all_others(2), "multiprovider on\nlastbind on\n");
-    servers[0].ldapadd(PEOPLE).unwrap().success().unwrap();
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     let user = "dn: cn=user,ou=others,dc=example,dc=com\nobjectClass: person\nsn: s\nuserPassword: secret\n";
     servers[0].ldapadd(user).unwrap().success().unwrap();
     assert_equal(&servers, "equal");

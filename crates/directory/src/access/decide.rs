@@ -229,17 +229,22 @@ impl<'a> Check<'a> {
         answer
     }
 
-    /// Whether a rule applies to the target. Also gives the submatches.
-    fn is_about(&self, rule: &Rule, target: Target<'_>, reach: &mut Reach) -> Option<Matched> {
+    /// Whether a rule applies to the operation and its controls.
+    pub(super) fn is_about_request(&self, rule: &Rule) -> bool {
         let request = self.subject.request;
         if let Some((operations, oid)) = &rule.operation
             && (!operations.contains(request.operation)
                 || request.operation == Operations::default()
                 || oid.as_deref().is_some_and(|oid| request.extended != Some(oid)))
         {
-            return None;
+            return false;
         }
-        if rule.control.is_some_and(|control| !request.controls.contains(control)) {
+        rule.control.is_none_or(|control| request.controls.contains(control))
+    }
+
+    /// Whether a rule applies to the target. Also gives the submatches.
+    fn is_about(&self, rule: &Rule, target: Target<'_>, reach: &mut Reach) -> Option<Matched> {
+        if !self.is_about_request(rule) {
             return None;
         }
         if !rule.attributes.is_empty() && !rule.attributes.iter().any(|attribute| self.names(attribute, target)) {
@@ -322,7 +327,7 @@ impl<'a> Check<'a> {
         Some(matched)
     }
 
-    fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
+    pub(super) fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
         let schema = &*self.configuration.schema;
         match (attribute, target) {
             // No class allows the pseudo-attributes, so they are among the attributes outside a class.

@@ -17,6 +17,7 @@ use ironbark_store::{Database, EntryId, HeldSnapshot, Location, StoreError, Vers
 use smallvec::SmallVec;
 
 use super::{
+    extent::Extent,
     set_memory::{Followed, SetAnswers},
     subject::Subject,
     target::Target,
@@ -55,6 +56,8 @@ pub(crate) struct SubjectDecisions {
     spare_name: RefCell<Dn>,
     /// An entry below which the subject may search, and the version under which that was decided.
     base: Cell<(Option<Version>, EntryId)>,
+    /// How much of the database the subject may read.
+    extent: Cell<Option<Extent>>,
 }
 
 /// A database in which something was looked up, and the version of it.
@@ -96,6 +99,7 @@ impl SubjectDecisions {
             own: Cell::default(),
             spare_name: RefCell::default(),
             base: Cell::default(),
+            extent: Cell::default(),
         }
     }
 
@@ -151,6 +155,13 @@ impl SubjectDecisions {
     /// Remembers that the subject may search below an entry.
     pub(crate) fn remember_base(&self, view: View<'_>, base: EntryId) {
         self.base.set((view.version(), base));
+    }
+
+    /// How much of the database the subject may read, as `find` finds it once.
+    pub(super) fn extent(&self, find: impl FnOnce() -> Extent) -> Extent {
+        let extent = self.extent.get().unwrap_or_else(find);
+        self.extent.set(Some(extent));
+        extent
     }
 
     /// The remembered decisions about entries with these answers.

@@ -11,6 +11,7 @@ pub(crate) mod check;
 mod decide;
 mod decisions;
 pub(crate) mod disclosure;
+mod extent;
 pub(crate) mod lookup;
 mod matched;
 mod name;
@@ -30,6 +31,7 @@ mod write_check;
 pub(crate) use self::{
     check::Check,
     decisions::{DecisionCache, SubjectDecisions},
+    extent::Extent,
     lookup::Lookup,
     place::EntryPlace,
     requester::Requester,

@@ -148,6 +148,11 @@ impl Rules {
         self.all.is_empty() && self.secrets.is_empty()
     }
 
+    /// Whether there are attributes that only the entry itself may read.
+    pub(crate) fn keeps_any(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
     /// Whether only the entry itself may read an attribute.
     pub(crate) fn keeps(&self, schema: &Schema, attribute: &AttributeDescription) -> bool {
         let mut secrets = self.secrets.iter();

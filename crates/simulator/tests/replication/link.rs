@@ -17,7 +17,10 @@ use ironbark_model::Dn;
 use ironbark_replication::{Begin, Follower, Machine, Message};
 use tokio::runtime::Runtime;
 
-use crate::{harness::Client, node::Node};
+use crate::{
+    harness::Client,
+    node::{Node, Replicator},
+};
 
 /// What a consumer asks for.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +85,15 @@ impl Link {
             own_csns: false,
             author: dn("cn=root,dc=ex"),
         };
+        let provider = &nodes[ends.provider];
+        let mut client = provider.site.connect();
+        client.become_(Replicator::NAME);
         let machine = Machine::new(ends.rid, is_shared.then_some(*id), true);
         Self {
             ends,
             content,
             follower: Follower::new(Arc::clone(&site.directory), Arc::new(mapping), machine),
-            client: nodes[ends.provider].site.connect(),
+            client,
             run: None,
             queue: VecDeque::new(),
             number: 0,

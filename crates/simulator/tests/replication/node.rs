@@ -24,21 +24,53 @@ const NEXT_ID: u16 = 100;
 /// Most providers of a server that takes writes.
 const MOST_PROVIDERS: usize = 2;
 
+/// The identity with which consumers bind, and what it may read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Replicator {
+    /// None; there are no rules.
+    Anyone,
+    /// One that may read everything by a rule, as docs/replication.md says.
+    ByRule,
+}
+
+impl Replicator {
+    /// The name of the identity.
+    pub(crate) const NAME: &str = "cn=replicator,dc=ex";
+
+    fn lines(self) -> &'static str {
+        match self {
+            Self::Anyone => "",
+            Self::ByRule => "access to * by dn.exact=cn=replicator,dc=ex read by * break\naccess to * by users read\n",
+        }
+    }
+}
+
 /// What all servers with so many providers have in common; none: nobody else writes. Making it is most of what a short
 /// run costs.
-fn configuration(providers: usize) -> Configuration {
-    static PARSED: [OnceLock<Configuration>; MOST_PROVIDERS + 1] = [const { OnceLock::new() }; MOST_PROVIDERS + 1];
+fn configuration(providers: usize, replicator: Replicator) -> Configuration {
+    static PARSED: [[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 2] =
+        [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 2];
     let line = |rid| format!("syncrepl rid={rid} provider=ldap://127.0.0.1:{rid} searchbase=dc=ex\n");
     let shared = if providers > 0 { SHARED } else { "" };
     let lines: String = (1..=providers).map(line).collect();
-    let parse = || Site::parsed(&ironbark_overlays::registry(), &format!("{LINES}{shared}{lines}"));
-    PARSED[providers].get_or_init(parse).clone()
+    let parse = || {
+        Site::parsed(
+            &ironbark_overlays::registry(),
+            &format!("{LINES}{}{shared}{lines}", replicator.lines()),
+        )
+    };
+    PARSED[replicator as usize][providers].get_or_init(parse).clone()
 }
 
 /// Starts a server that was started so often before.
-fn open(providers: usize, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
+fn open((providers, replicator): (usize, Replicator), place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
     let seed = u64::from(id) + starts * 1_000;
-    Site::open_parsed(configuration(providers), place, (id, seed), ironbark_overlays::make)
+    Site::open_parsed(
+        configuration(providers, replicator),
+        place,
+        (id, seed),
+        ironbark_overlays::make,
+    )
 }
 
 /// A server.
@@ -46,6 +78,7 @@ pub(crate) struct Node {
     pub(crate) site: Site,
     pub(crate) id: u16,
     providers: usize,
+    pub(crate) replicator: Replicator,
     /// How often it was started.
     starts: u64,
     /// A copy of its database.
@@ -54,11 +87,12 @@ pub(crate) struct Node {
 
 impl Node {
     /// An empty server with this ID. One that takes writes beside others follows so many of them.
-    pub(crate) fn new(id: u16, providers: usize) -> Self {
+    pub(crate) fn new(id: u16, providers: usize, replicator: Replicator) -> Self {
         Self {
-            site: open(providers, Site::folder_and_clock(), (id, 0)),
+            site: open((providers, replicator), Site::folder_and_clock(), (id, 0)),
             id,
             providers,
+            replicator,
             starts: 0,
             saved: None,
         }
@@ -95,7 +129,7 @@ impl Node {
     fn open(&mut self, folder: TempDir) {
         self.starts += 1;
         let place = (folder, self.site.clock.clone());
-        self.site = open(self.providers, place, (self.id, self.starts));
+        self.site = open((self.providers, self.replicator), place, (self.id, self.starts));
     }
 
     pub(crate) fn context(&self) -> Arc<NamingContext> {

@@ -9,7 +9,7 @@ use crate::{
     Event, WHOLE, changes,
     ledger::{self, Ledger},
     link::{Content, Ends, Link},
-    node::Node,
+    node::{Node, Replicator},
 };
 
 /// Rounds in which all messages are delivered, until nothing more may come.
@@ -30,13 +30,16 @@ pub(crate) struct World {
 impl World {
     /// So many nodes; clients write at the first one.
     pub(crate) fn new(count: usize) -> Self {
-        Self::of((1..).take(count).map(|id| Node::new(id, 0)).collect(), false)
+        let nodes = (1..).take(count).map(|id| Node::new(id, 0, Replicator::ByRule));
+        Self::of(nodes.collect(), false)
     }
 
     /// Nodes that all take writes, and follow each other so: consumer and provider.
-    pub(crate) fn shared(count: usize, links: &[(usize, usize)]) -> Self {
+    pub(crate) fn shared(count: usize, links: &[(usize, usize)], replicator: Replicator) -> Self {
         let providers = |node| links.iter().filter(|(consumer, _)| *consumer == node).count();
-        let nodes = (1..).zip(0..count).map(|(id, node)| Node::new(id, providers(node)));
+        let nodes = (1..)
+            .zip(0..count)
+            .map(|(id, node)| Node::new(id, providers(node), replicator));
         let mut world = Self::of(nodes.collect(), true);
         for (consumer, provider) in links {
             world.link(*consumer, *provider, WHOLE);

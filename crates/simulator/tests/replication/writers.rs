@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Event, changes, config, event, world::World};
+use crate::{Event, changes, config, event, node::Replicator, world::World};
 
 /// Who follows whom.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +32,29 @@ pub(crate) const CHAIN: Topology = Topology {
     links: &[(1, 0), (0, 1), (2, 1), (1, 2)],
 };
 
-/// Lets this happen, and checks the end.
+/// Who replicates.
+const REPLICATORS: [Replicator; 2] = [Replicator::Anyone, Replicator::ByRule];
+
+/// Lets this happen with each replicator, and checks the end.
 pub(crate) fn run(topology: Topology, events: &[Event]) {
-    run_in(World::shared(topology.nodes, topology.links), events);
+    for replicator in REPLICATORS {
+        run_as(replicator, topology, events);
+    }
 }
 
 /// The same where no two entries ever have the same name: then nothing may be lost.
 pub(crate) fn run_apart(topology: Topology, events: &[Event]) {
-    let mut world = World::shared(topology.nodes, topology.links);
+    for replicator in REPLICATORS {
+        run_apart_as(replicator, topology, events);
+    }
+}
+
+fn run_as(replicator: Replicator, topology: Topology, events: &[Event]) {
+    run_in(World::shared(topology.nodes, topology.links, replicator), events);
+}
+
+fn run_apart_as(replicator: Replicator, topology: Topology, events: &[Event]) {
+    let mut world = World::shared(topology.nodes, topology.links, replicator);
     world.keep_ledger();
     run_in(world, events);
 }
@@ -80,42 +95,46 @@ fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
+fn replicator() -> impl Strategy<Value = Replicator> {
+    prop::sample::select(&REPLICATORS[..])
+}
+
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn two_writers_end_equal(events in with_backups(PAIR, Event::Restore)) {
-        run(PAIR, &events);
+    fn two_writers_end_equal(by in replicator(), events in with_backups(PAIR, Event::Restore)) {
+        run_as(by, PAIR, &events);
     }
 
     #[test]
-    fn a_mesh_of_writers_ends_equal(events in with_backups(MESH, Event::Restore)) {
-        run(MESH, &events);
+    fn a_mesh_of_writers_ends_equal(by in replicator(), events in with_backups(MESH, Event::Restore)) {
+        run_as(by, MESH, &events);
     }
 
     #[test]
-    fn a_ring_of_writers_ends_equal(events in with_backups(RING, Event::RestoreAsAnother)) {
-        run(RING, &events);
+    fn a_ring_of_writers_ends_equal(by in replicator(), events in with_backups(RING, Event::RestoreAsAnother)) {
+        run_as(by, RING, &events);
     }
 
     #[test]
-    fn a_chain_of_writers_ends_equal(events in events(CHAIN)) {
-        run(CHAIN, &events);
+    fn a_chain_of_writers_ends_equal(by in replicator(), events in events(CHAIN)) {
+        run_as(by, CHAIN, &events);
     }
 
     #[test]
-    fn two_writers_lose_nothing(events in events(PAIR)) {
-        run_apart(PAIR, &events);
+    fn two_writers_lose_nothing(by in replicator(), events in events(PAIR)) {
+        run_apart_as(by, PAIR, &events);
     }
 
     #[test]
-    fn a_mesh_of_writers_loses_nothing(events in events(MESH)) {
-        run_apart(MESH, &events);
+    fn a_mesh_of_writers_loses_nothing(by in replicator(), events in events(MESH)) {
+        run_apart_as(by, MESH, &events);
     }
 
     #[test]
-    fn a_ring_of_writers_loses_nothing(events in events(RING)) {
-        run_apart(RING, &events);
+    fn a_ring_of_writers_loses_nothing(by in replicator(), events in events(RING)) {
+        run_apart_as(by, RING, &events);
     }
 }
 

@@ -1,13 +1,16 @@
 //! The phases of a synchronization, one after the other.
 
-use std::task::{Context, Poll};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use ironbark_model::{ResultCode, filter::compiled::Node};
 
 use super::{Phase, Sync};
 use crate::{
-    OperationError,
-    access::Requester,
+    NamingContext, OperationError,
+    access::{Extent, Requester},
     refusal::SyncRefusal,
     search::{
         run::{Progress, SearchRun, Walked},
@@ -34,21 +37,51 @@ impl SearchRun {
         self.extras.as_mut()?.sync.as_deref_mut()
     }
 
-    /// Notes whether the consumer has every entry of the database. Then it renames what is below a renamed entry. Also
-    /// notes how much work there may be.
-    pub(super) fn note_extent(&mut self) {
-        let Some(sync) = self.sync() else { return };
-        let (configuration, context) = (&self.configuration, &sync.context);
-        let is_any = match self.filter.nodes.as_slice() {
-            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&configuration.well_known.object_class),
-            _ => false,
-        };
-        let reads_all = Requester::of(configuration, context, &self.origin).reads_everything();
-        let has_everything = is_any && reads_all && sync.covers_database();
+    /// Notes how much work there may be.
+    pub(super) fn note_allowance(&mut self) {
         let allowance = self.work;
         if let Some(sync) = self.sync_mut() {
-            (sync.has_everything, sync.allowance) = (has_everything, allowance);
+            sync.allowance = allowance;
         }
+    }
+
+    /// Notes at the begin whether the consumer gets every entry of the database, by the rules, and asks again in each
+    /// slice. Then it renames what is below a renamed entry, and is told places.
+    ///
+    /// # Errors
+    /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.
+    fn note_extent(&mut self, step: &mut Step<'_>) -> Result<(), OperationError> {
+        let Some(sync) = self
+            .sync()
+            .filter(|sync| sync.phase == Phase::Begin || sync.has_everything)
+        else {
+            return Ok(());
+        };
+        let (is_begin, context) = (sync.phase == Phase::Begin, Arc::clone(&sync.context));
+        let is_any = match self.filter.nodes.as_slice() {
+            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&self.configuration.well_known.object_class),
+            _ => false,
+        };
+        let has_everything = is_any && sync.covers_database() && self.may_read_every_entry(&context, step)?;
+        if !is_begin && !has_everything {
+            return Err(SyncRefusal::StaleCookie.into());
+        }
+        if let Some(sync) = self.sync_mut() {
+            sync.has_everything = has_everything;
+        }
+        Ok(())
+    }
+
+    fn may_read_every_entry(&self, context: &Arc<NamingContext>, step: &mut Step<'_>) -> Result<bool, OperationError> {
+        let Some(snapshot) = step.scratch.take_snapshot(context)? else {
+            return Ok(false);
+        };
+        let view = snapshot.view();
+        let standing = step.scratch.standing(&self.configuration, context, &self.origin, view);
+        let requester = Requester::of(&self.configuration, context, &self.origin);
+        let extent = Extent::of(requester, standing.as_deref(), view);
+        step.scratch.keep_snapshot(snapshot);
+        Ok(extent.has_every_entry)
     }
 
     /// Whether the consumer has everything, and waits for changes.
@@ -113,8 +146,8 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         sync.continue_members(&mut before)?;
-        sync.phase = Phase::Persist;
-        self.note_extent();
+        (sync.phase, sync.has_everything) = (Phase::Persist, before.has_everything);
+        self.note_allowance();
         self.targets.clear();
         self.begin_persisting();
         self.sent = former.sent;
@@ -131,13 +164,13 @@ impl SearchRun {
         if let Some(extras) = &mut self.extras {
             extras.sync = Some(before);
         }
-        self.note_extent();
+        self.note_allowance();
         Ok(self.continue_from(former.progress())?)
     }
 
     /// A slice of a synchronization.
     pub(in crate::search) fn advance_sync(&mut self, step: &mut Step<'_>) -> Progress {
-        if let Err(error) = self.goes_on_in_log(step) {
+        if let Err(error) = self.note_extent(step).and_then(|()| self.goes_on_in_log(step)) {
             self.refuse(error, step.scratch, step.out);
             return Progress::Done;
         }

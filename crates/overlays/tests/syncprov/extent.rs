@@ -1,0 +1,112 @@
+//! Who is told places: a consumer that gets every entry, by the rules, whatever the entries hold.
+
+use crate::{
+    ALL,
+    consumer::{Consumer, Content, Message, found},
+    harness::Site,
+    site,
+};
+
+const REPLICATOR: Content = Content {
+    identity: "cn=replicator,dc=ex",
+    ..ALL
+};
+
+/// Whether a consumer under these rules is told places.
+fn is_told(rules: &str) -> bool {
+    let mut site = site(rules);
+    let mut other = site.connect();
+    let mut consumer = Consumer::asking_places();
+    consumer.begin(&mut other, REPLICATOR, false);
+    let held: Vec<_> = consumer.content().into_values().collect();
+    let told = held
+        .iter()
+        .filter(|lines| lines.iter().any(|line| line.starts_with("ironbarkPlace: ")));
+    let told = told.count();
+    let is_told = told > 0;
+    if is_told {
+        let everything = found(&mut site, ALL).len();
+        assert_eq!((told, held.len()), (everything, everything), "{rules}");
+    }
+    is_told
+}
+
+#[test]
+fn who_reads_every_entry_by_the_rules_is_told_places() {
+    for rules in [
+        "",
+        // As docs/replication.md says, and what follows it does not matter.
+        "access to * by dn.exact=cn=replicator,dc=ex read by * break\naccess to * by self write",
+        "access to * by users read",
+        "access to * by self write by dn.exact=cn=replicator,dc=ex read",
+        "access to * by dn.subtree=dc=ex read",
+        "access to dn.subtree=dc=ex by users read",
+        "access to dn.subtree=dc=elsewhere by * none\naccess to * by users read",
+        // Some entries are met by one rule, some by the other: both grant it.
+        "access to dn.subtree=ou=p,dc=ex by users read\naccess to * by users read",
+        "access to dn.regex=^cn=a by users write\naccess to * by users read",
+        "access to filter=(sn=s) by users read by * none\naccess to * by users read",
+        // Hidden values are no hidden entries.
+        "access to attrs=userPassword,description by self write by anonymous auth by * none\naccess to * by users read",
+        "access to attrs=sn val.regex=^s by * none\naccess to * by users read",
+        // Privileges come together.
+        "access to * by users =s continue by dn.exact=cn=replicator,dc=ex +rdx",
+        "access to * by users =rsdx break\naccess to attrs=description by * none\naccess to * by self write by * read",
+    ] {
+        assert!(is_told(rules), "{rules}");
+    }
+}
+
+#[test]
+fn who_may_lack_an_entry_is_not_told_places() {
+    for rules in [
+        "access to dn.base=cn=a,ou=p,dc=ex by * none\naccess to * by users read",
+        "access to dn.subtree=ou=p,dc=ex by users read",
+        "access to filter=(sn=s) by * none\naccess to * by users read",
+        "access to attrs=entry by * none\naccess to * by users read",
+        "access to attrs=entryCSN by * none\naccess to * by users read",
+        "access to attrs=objectClass by users =r by * none\naccess to * by users read",
+        "access to * by self read",
+        "access to * by dn.exact=cn=other,dc=ex read",
+        "access to * by dn.exact=cn=other,dc=ex read by * break",
+        // Behind the last rule nothing is granted.
+        "access to * by users =rsdx break",
+        "access to * by dnattr=seeAlso none by users read",
+        "access to * by users read continue by dnattr=seeAlso none",
+        "access to * by ssf=128 read",
+    ] {
+        assert!(!is_told(rules), "{rules}");
+    }
+}
+
+fn group(site: &mut Site) {
+    site.become_("cn=root,dc=ex");
+    site.must_add("cn=g,dc=ex", "objectClass: groupOfNames\nmember: cn=replicator,dc=ex");
+}
+
+/// Who is told places keeps subordinates where their superiors are. It must not, when it no longer sees all of them.
+#[test]
+fn a_consumer_whose_rights_shrink_begins_anew() {
+    let mut site = site("access to dn.subtree=ou=p,dc=ex by group.exact=cn=g,dc=ex read\naccess to * by users read");
+    group(&mut site);
+    let mut other = site.connect();
+    let mut consumer = Consumer::asking_places();
+    consumer.begin(&mut other, REPLICATOR, true);
+    assert!(consumer.persists());
+    assert_eq!(consumer.content().len(), found(&mut site, ALL).len());
+    site.become_("cn=root,dc=ex");
+    site.modify("cn=g,dc=ex", "replace: member\nmember: cn=other,dc=ex\n");
+    consumer.go_on(&mut other);
+    assert_eq!(
+        consumer.messages.last(),
+        Some(&Message::Done(4096, "sync cookie is stale".into()))
+    );
+    consumer.begin(&mut other, REPLICATOR, true);
+    assert!(consumer.persists());
+    let is_told = |line: &String| line.starts_with("ironbarkPlace: ");
+    site.become_("cn=root,dc=ex");
+    site.must_add("cn=new,dc=ex", "objectClass: person\nsn: s");
+    consumer.go_on(&mut other);
+    assert!(consumer.content().contains_key("cn=new,dc=ex"));
+    assert!(!consumer.content()["cn=new,dc=ex"].iter().any(is_told));
+}
