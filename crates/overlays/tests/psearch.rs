@@ -274,6 +274,23 @@ fn access_rules_decide_about_the_entry_as_it_is_and_about_a_deleted_one_as_it_wa
 }
 
 #[test]
+fn a_search_goes_on_when_the_rights_of_its_client_shrink() {
+    let mut site = site("access to dn.subtree=ou=p,dc=ex by group.exact=cn=g,dc=ex read\naccess to * by users read");
+    site.must_add("cn=g,dc=ex", "objectClass: groupOfNames\nmember: cn=reader,dc=ex");
+    let search = Watched {
+        who: "cn=reader,dc=ex",
+        ..EVERYTHING
+    };
+    let (mut watcher, _) = Watcher::of(&site, &search);
+    site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
+    assert_eq!(watcher.news(), ["Add cn=d,ou=p,dc=ex s"]);
+    site.modify("cn=g,dc=ex", "replace: member\nmember: cn=other,dc=ex\n");
+    site.must_add("cn=e,ou=p,dc=ex", "objectClass: person\nsn: s");
+    site.must_add("cn=f,dc=ex", "objectClass: person\nsn: s");
+    assert_eq!(watcher.news(), ["Modify cn=g,dc=ex", "Add cn=f,dc=ex s"]);
+}
+
+#[test]
 fn subentries_are_told_to_who_asks_for_them() {
     let mut site = site("");
     let (mut plain, _) = Watcher::of(&site, &EVERYTHING);

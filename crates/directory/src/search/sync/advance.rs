@@ -46,15 +46,14 @@ impl SearchRun {
     }
 
     /// Notes at the begin whether the consumer gets every entry of the database, by the rules, and asks again in each
-    /// slice. Then it renames what is below a renamed entry, and is told places.
+    /// slice. Then it renames what is below a renamed entry, and is told places. To a persistent search it does not
+    /// matter.
     ///
     /// # Errors
     /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.
     fn note_extent(&mut self, step: &mut Step<'_>) -> Result<(), OperationError> {
-        let Some(sync) = self
-            .sync()
-            .filter(|sync| sync.phase == Phase::Begin || sync.has_everything)
-        else {
+        let matters = |sync: &&Sync| sync.notices.is_none() && (sync.phase == Phase::Begin || sync.has_everything);
+        let Some(sync) = self.sync().filter(matters) else {
             return Ok(());
         };
         let (is_begin, context) = (sync.phase == Phase::Begin, Arc::clone(&sync.context));
