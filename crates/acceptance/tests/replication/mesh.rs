@@ -132,3 +132,25 @@ fn a_move_out_of_what_is_deleted_then_reaches_a_server_that_was_away() {
     assert!(same.is_some(), "{}\nwanted:\n{wanted}", content(&servers[1]));
     assert_eq!(content(&servers[0]), wanted, "nothing is undone where it was made");
 }
+
+#[test]
+fn a_provider_says_that_its_rules_may_hide_something() {
+    for (hiding, what) in [
+        ("access to attrs=description by self write by * none\n", "values"),
+        ("access to filter=(sn=hidden) by * none\n", "entries"),
+    ] {
+        let provider = crate::providing(Flavor::Ironbark, &format!("{hiding}{RULES}"));
+        provider.ldapadd(&first_content()).unwrap().success().unwrap();
+        let servers = [provider];
+        let line = lines_by(
+            "cn=replicator,dc=example,dc=com",
+            &servers,
+            vec![0],
+            "type=refreshAndPersist",
+        );
+        let mut consumer = Server::prepare(Flavor::Ironbark, &Server::people_config("", &line)).unwrap();
+        consumer.launch().unwrap();
+        let told = format!("access rules may hide {what} of dc=example,dc=com from the consumer rid=000");
+        servers[0].wait_for_log(&told).unwrap();
+    }
+}

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use ironbark_model::{ResultCode, filter::compiled::Node};
+use ironbark_model::{Dn, ResultCode, filter::compiled::Node};
 
 use super::{Phase, Sync};
 use crate::{
@@ -61,9 +61,14 @@ impl SearchRun {
             [Node::Present(slot)] => self.filter.slot(*slot) == Some(&self.configuration.well_known.object_class),
             _ => false,
         };
-        let has_everything = is_any && sync.covers_database() && self.may_read_every_entry(&context, step)?;
+        let is_whole = is_any && sync.covers_database();
+        let extent = self.extent(&context, step)?;
+        let has_everything = is_whole && extent.has_every_entry;
         if !is_begin && !has_everything {
             return Err(SyncRefusal::StaleCookie.into());
+        }
+        if is_whole {
+            self.tell_of_partial(extent, &context);
         }
         if let Some(sync) = self.sync_mut() {
             sync.has_everything = has_everything;
@@ -71,16 +76,38 @@ impl SearchRun {
         Ok(())
     }
 
-    fn may_read_every_entry(&self, context: &Arc<NamingContext>, step: &mut Step<'_>) -> Result<bool, OperationError> {
+    fn extent(&self, context: &Arc<NamingContext>, step: &mut Step<'_>) -> Result<Extent, OperationError> {
         let Some(snapshot) = step.scratch.take_snapshot(context)? else {
-            return Ok(false);
+            return Err(SyncRefusal::NoProvider.into());
         };
         let view = snapshot.view();
         let standing = step.scratch.standing(&self.configuration, context, &self.origin, view);
         let requester = Requester::of(&self.configuration, context, &self.origin);
         let extent = Extent::of(requester, standing.as_deref(), view);
         step.scratch.keep_snapshot(snapshot);
-        Ok(extent.has_every_entry)
+        Ok(extent)
+    }
+
+    /// Says once in a session that a copy of the whole database may lack something.
+    fn tell_of_partial(&self, extent: Extent, context: &NamingContext) {
+        let Some(sync) = self.sync().filter(|sync| sync.phase == Phase::Begin) else {
+            return;
+        };
+        let hidden = match extent {
+            Extent {
+                has_every_entry: false, ..
+            } => "entries",
+            Extent {
+                has_every_value: false, ..
+            } => "values",
+            Extent { .. } => return,
+        };
+        let (rid, identity) = (sync.consumer.0, self.origin.identity.dn.pretty());
+        let suffix = context.suffixes().first().map_or("", Dn::pretty);
+        tracing::warn!(
+            target: "any",
+            "access rules may hide {hidden} of {suffix} from the consumer rid={rid:03} of \"{identity}\", which then copies a part"
+        );
     }
 
     /// Whether the consumer has everything, and waits for changes.
