@@ -49,8 +49,10 @@ fn now() -> u64 {
     u64::try_from(Clock::system().now().unix_seconds()).unwrap()
 }
 
-/// The text with the times since `start`, and those after them, as differences of fixed words.
+/// The text with the times since `start`, and those after them, as differences of fixed words. The clock of `time(2)`,
+/// which slapd asks, is a tick behind: at the begin of a second it shows the one before.
 fn without_times(text: &str, start: u64) -> String {
+    let start = start - 1;
     let mut found = String::new();
     for line in text.lines() {
         let time = line.split_once(": ").filter(|(name, _)| name.starts_with("sambaPwd"));
