@@ -157,11 +157,14 @@ impl SubjectDecisions {
         self.base.set((view.version(), base));
     }
 
-    /// How much of the database the subject may read, as `find` finds it once.
-    pub(super) fn extent(&self, find: impl FnOnce() -> Extent) -> Extent {
-        let extent = self.extent.get().unwrap_or_else(find);
+    /// How much of the database the subject may read, if it is known.
+    pub(super) fn extent(&self) -> Option<Extent> {
+        self.extent.get()
+    }
+
+    /// Remembers how much of the database the subject may read.
+    pub(super) fn remember_extent(&self, extent: Extent) {
         self.extent.set(Some(extent));
-        extent
     }
 
     /// The remembered decisions about entries with these answers.

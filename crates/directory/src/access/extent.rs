@@ -58,24 +58,29 @@ impl Extent {
     /// shows.
     pub(crate) fn of(requester: Requester<'_>, standing: Option<&SubjectDecisions>, view: View<'_>) -> Self {
         let Some(standing) = standing else { return Self::ALL };
-        standing.extent(|| {
-            let nothing = Entry::new(Dn::root());
-            let mut check = Check::of(requester, Source::Memory(&nothing)).within(view);
-            check.standing = Some(standing);
-            let known = &requester.configuration.well_known;
-            let reads = |part| check.grants_everywhere(requester, part, Privileges::READ);
-            let finds = |part| check.grants_everywhere(requester, part, Privileges::SEARCH);
-            let has_every_entry = reads(Part::Entry)
-                && finds(Part::Entry)
-                && finds(Part::Attribute(&known.object_class))
-                && [&known.object_class, &known.entry_uuid, &known.entry_csn]
-                    .into_iter()
-                    .all(|attribute| reads(Part::Attribute(attribute)));
-            Self {
-                has_every_entry,
-                has_every_value: has_every_entry && reads(Part::Everything),
-            }
-        })
+        if let Some(known) = standing.extent() {
+            return known;
+        }
+        let nothing = Entry::new(Dn::root());
+        let mut check = Check::of(requester, Source::Memory(&nothing)).within(view);
+        check.standing = Some(standing);
+        let known = &requester.configuration.well_known;
+        let reads = |part| check.grants_everywhere(requester, part, Privileges::READ);
+        let finds = |part| check.grants_everywhere(requester, part, Privileges::SEARCH);
+        let has_every_entry = reads(Part::Entry)
+            && finds(Part::Entry)
+            && finds(Part::Attribute(&known.object_class))
+            && [&known.object_class, &known.entry_uuid, &known.entry_csn]
+                .into_iter()
+                .all(|attribute| reads(Part::Attribute(attribute)));
+        let extent = Self {
+            has_every_entry,
+            has_every_value: has_every_entry && reads(Part::Everything),
+        };
+        if !check.cannot_tell() {
+            standing.remember_extent(extent);
+        }
+        extent
     }
 }
 

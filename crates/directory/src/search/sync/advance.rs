@@ -62,16 +62,16 @@ impl SearchRun {
             _ => false,
         };
         let is_whole = is_any && sync.covers_database();
+        if is_begin && !is_whole {
+            return Ok(());
+        }
         let extent = self.extent(&context, step)?;
-        let has_everything = is_whole && extent.has_every_entry;
-        if !is_begin && !has_everything {
+        if !is_begin && !(is_whole && extent.has_every_entry) {
             return Err(SyncRefusal::StaleCookie.into());
         }
-        if is_whole {
-            self.tell_of_partial(extent, &context);
-        }
+        self.tell_of_partial(extent, &context);
         if let Some(sync) = self.sync_mut() {
-            sync.has_everything = has_everything;
+            sync.has_everything = extent.has_every_entry;
         }
         Ok(())
     }
@@ -106,7 +106,8 @@ impl SearchRun {
         let suffix = context.suffixes().first().map_or("", Dn::pretty);
         tracing::warn!(
             target: "any",
-            "access rules may hide {hidden} of {suffix} from the consumer rid={rid:03} of \"{identity}\", which then copies a part"
+            "access rules may hide {hidden} of {suffix} from the consumer rid={rid:03} of \"{identity}\", \
+             which then copies a part"
         );
     }
 
