@@ -66,12 +66,13 @@ impl SearchRun {
             return Ok(());
         }
         let extent = self.extent(&context, step)?;
-        if !is_begin && !(is_whole && extent.has_every_entry) {
+        let gets_all = is_whole && extent.has_every_entry;
+        if !is_begin && !gets_all {
             return Err(SyncRefusal::StaleCookie.into());
         }
         self.tell_of_partial(extent, &context);
         if let Some(sync) = self.sync_mut() {
-            sync.has_everything = extent.has_every_entry;
+            sync.has_everything = gets_all;
         }
         Ok(())
     }
