@@ -352,6 +352,14 @@ impl Follower {
                 added.map_err(|error| error.diagnostic_message.to_string())?;
                 Ok(None)
             }
+            Order::Delete {
+                uuid, csn: Some(csn), ..
+            } => {
+                self.counts.deletes += 1;
+                let buried = load.bury(uuid, csn);
+                buried.map_err(|error| error.diagnostic_message.to_string())?;
+                Ok(None)
+            }
             Order::EndRefresh { vector, .. } => {
                 self.present = None;
                 let Some(load) = self.load.take() else { return Ok(None) };

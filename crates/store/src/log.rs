@@ -288,23 +288,24 @@ impl<'v> View<'v> {
             .transpose()
     }
 
-    /// The UUIDs of all deleted entries that are remembered, with the CSN of the delete.
+    /// The next UUIDs of deleted entries that are remembered, in their order, with the CSN of the delete: those behind
+    /// `after` (`None`: from the first one on), `most` of them.
     ///
     /// # Errors
     /// The storage failed.
-    pub fn tombstones(&self) -> Result<Vec<([u8; 16], Csn)>, StoreError> {
+    pub fn tombstones(&self, after: Option<&[u8; 16]>, most: usize) -> Result<Vec<([u8; 16], Csn)>, StoreError> {
         let Some(LogTables { tombstones, .. }) = &self.tables().log else {
             return Ok(Vec::new());
         };
-        let everything: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
-        let mut all = Vec::new();
-        for row in tombstones.range(self.txn, &everything)? {
+        let begin = after.map_or(Bound::Unbounded, |uuid| Bound::Excluded(uuid.as_slice()));
+        let mut found = Vec::new();
+        for row in tombstones.range(self.txn, &(begin, Bound::Unbounded))?.take(most) {
             let (key, value) = row?;
             let uuid = key.try_into().ok();
             let row = uuid.zip(read_tombstone(value)).map(|(uuid, (csn, _))| (uuid, csn));
-            all.push(row.ok_or_else(|| damaged("a row of `tombstones`"))?);
+            found.push(row.ok_or_else(|| damaged("a row of `tombstones`"))?);
         }
-        Ok(all)
+        Ok(found)
     }
 
     /// The position of a follower: the number of the last change that it has taken, and its own notes.
@@ -331,6 +332,13 @@ impl<'v> View<'v> {
         let row = self.tables().meta(self.txn, MetaRow::Restored)?;
         Ok(row.map(|row| row.as_chunks().0.iter().map(|rid| u16::from_be_bytes(*rid)).collect()))
     }
+}
+
+/// The row of a deleted entry: the CSN of the delete, and the number of that change.
+pub(crate) fn tombstone(csn: Csn, sequence: u64) -> Vec<u8> {
+    let mut row = csn.octets().to_vec();
+    varint::put(&mut row, sequence);
+    row
 }
 
 fn read_tombstone(value: &[u8]) -> Option<(Csn, u64)> {

@@ -35,6 +35,8 @@ refusals! {
             format!("\"{name}\": entryUUID is not that of the message");
         /// A refresh of an empty database has an entry twice: it cannot be loaded at once.
         SentTwice { name: String } => UNWILLING_TO_PERFORM, format!("\"{name}\": sent twice");
+        /// A refresh of an empty database tells the ends of more entries than are kept in memory.
+        TooManyEnded => ADMIN_LIMIT_EXCEEDED, "too many deleted entries";
         /// The configuration has changed while an empty database was loaded.
         OtherConfiguration => BUSY, "the configuration has changed meanwhile";
         /// `filter` of the consumer.

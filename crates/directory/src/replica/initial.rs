@@ -30,18 +30,22 @@ const BATCH_OCTETS: usize = 256 << 10;
 const BATCHES: usize = 8;
 /// Entries between two lines of the log.
 const PROGRESS: usize = 100_000;
+/// Entries whose end can be told, each of 32 octets in memory.
+const MOST_ENDED: usize = 1 << 20;
 
 /// A load under way. Dropping it ends it, and nothing is left.
 pub struct InitialLoad {
     steps: mpsc::Sender<Step>,
     batch: Vec<ReplicatedEntry>,
     octets: usize,
+    /// Entries that are no more, with the CSNs of their deletes.
+    gone: Vec<([u8; 16], Csn)>,
     ended: oneshot::Receiver<Result<(), OperationError>>,
 }
 
 enum Step {
     Entries(Vec<ReplicatedEntry>),
-    Install(ContextVector),
+    Install(ContextVector, Vec<([u8; 16], Csn)>),
 }
 
 impl Directory {
@@ -99,6 +103,7 @@ impl Directory {
             steps,
             batch: Vec::new(),
             octets: 0,
+            gone: Vec::new(),
             ended,
         })
     }
@@ -130,6 +135,19 @@ impl InitialLoad {
         self.hand_over().await
     }
 
+    /// Takes the end of an entry, for a tombstone. One that was sent before has ended since the refresh began: that
+    /// follows as a change.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn bury(&mut self, uuid: [u8; 16], csn: Csn) -> Result<(), OperationError> {
+        if self.gone.len() >= MOST_ENDED {
+            return Err(ReplicaRefusal::TooManyEnded.into());
+        }
+        self.gone.push((uuid, csn));
+        Ok(())
+    }
+
     /// Ends the load: everything was taken. After success the entries are there, with the provider's vector and the
     /// last CSN of those that they were given here.
     ///
@@ -137,7 +155,8 @@ impl InitialLoad {
     /// The load has come to nothing, and the database is as it was.
     pub async fn install(mut self, vector: &ContextVector) -> Result<(), OperationError> {
         self.hand_over().await?;
-        self.send(Step::Install(vector.clone())).await?;
+        let gone = std::mem::take(&mut self.gone);
+        self.send(Step::Install(vector.clone(), gone)).await?;
         let unexpected = |_| OperationError::from(Failure::Unexpected);
         self.ended.await.map_err(unexpected)?
     }
@@ -183,7 +202,7 @@ impl Load {
                         self.add(entry)?;
                     }
                 }
-                Step::Install(vector) => return self.install(&vector),
+                Step::Install(vector, gone) => return self.install(&vector, gone),
             }
         }
         Ok(())
@@ -231,8 +250,10 @@ impl Load {
         });
     }
 
-    fn install(self, vector: &ContextVector) -> Result<(), OperationError> {
-        if !vector.iter().all(|csn| self.directory.observe_peer(csn, 0)) {
+    fn install(self, vector: &ContextVector, mut gone: Vec<([u8; 16], Csn)>) -> Result<(), OperationError> {
+        gone.retain(|(uuid, _)| !self.seen.contains(uuid));
+        let mut told = vector.iter().chain(gone.iter().map(|(_, csn)| *csn));
+        if !told.all(|csn| self.directory.observe_peer(csn, 0)) {
             return Err(WriteRefusal::TooFarAhead.into());
         }
         let configuration = self.directory.configuration();
@@ -246,7 +267,7 @@ impl Load {
         if let Some(own) = self.last {
             vector.merge(own);
         }
-        let last = self.builder.install(&self.database, &vector, &self.greatest)?;
+        let last = self.builder.install(&self.database, (&vector, &self.greatest), &gone)?;
         if let Some(feed) = writer.map(WriterHandle::feed) {
             feed.committed(last);
         }

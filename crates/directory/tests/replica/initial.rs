@@ -19,6 +19,16 @@ fn begin(site: &Site, mapping: ReplicaMapping) -> Option<InitialLoad> {
 
 /// Loads entries.
 fn load(site: &Site, entries: Vec<ReplicatedEntry>, covered: &ContextVector) -> Result<(), OperationError> {
+    load_with(site, entries, &[], covered)
+}
+
+/// Loads entries, and the ends of others.
+fn load_with(
+    site: &Site,
+    entries: Vec<ReplicatedEntry>,
+    gone: &[([u8; 16], Csn)],
+    covered: &ContextVector,
+) -> Result<(), OperationError> {
     let mut load = begin(site, mapping(site)).expect("an empty database");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -26,6 +36,9 @@ fn load(site: &Site, entries: Vec<ReplicatedEntry>, covered: &ContextVector) -> 
     runtime.block_on(async {
         for entry in entries {
             load.add(entry).await?;
+        }
+        for (uuid, csn) in gone {
+            load.bury(*uuid, *csn)?;
         }
         load.install(covered).await
     })
@@ -51,6 +64,23 @@ fn an_empty_database_gets_the_providers_entries_and_its_vector() {
     refresh(&consumer, mapping(&consumer), &entry(&provider, "cn=a,ou=p,dc=ex"));
     assert_eq!(content(&consumer), content(&provider));
     assert_eq!(rows(&consumer).len(), 1);
+}
+
+/// Who follows the consumer must hear of them, too.
+#[test]
+fn ends_of_entries_become_tombstones_unless_the_entry_was_sent() {
+    let provider = provider();
+    let consumer = Site::open_server(2, LINES);
+    let entries = entries_of(&provider);
+    let (sent, end) = (entries.last().expect("an entry").uuid, parsed(&csn(1, 9)));
+    load_with(&consumer, entries, &[([9; 16], end), (sent, end)], &vector(&provider)).expect("loaded");
+    assert_eq!(content(&consumer), content(&provider));
+    let ended = |uuid| {
+        view(&consumer, |view| {
+            view.tombstone(&uuid).expect("readable").map(|(csn, _)| csn)
+        })
+    };
+    assert_eq!((ended([9; 16]), ended(sent)), (Some(end), None));
 }
 
 /// The provider is still being filled itself.

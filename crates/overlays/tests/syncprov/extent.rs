@@ -110,3 +110,27 @@ fn a_consumer_whose_rights_shrink_begins_anew() {
     assert!(consumer.content().contains_key("cn=new,dc=ex"));
     assert!(!consumer.content()["cn=new,dc=ex"].iter().any(is_told));
 }
+
+/// There may be very many. They are told in slices, each once.
+#[test]
+fn every_end_that_is_remembered_is_told_where_places_are_told() {
+    const MANY: usize = 150;
+    let mut site = site("");
+    site.become_("cn=root,dc=ex");
+    for number in 0..MANY {
+        let name = format!("cn=e{number},dc=ex");
+        site.must_add(&name, "objectClass: person\nsn: s");
+        assert_eq!(site.delete(&name).code, 0);
+    }
+    for (mut consumer, told) in [(Consumer::asking_places(), MANY), (Consumer::default(), 0)] {
+        let mut other = site.connect();
+        consumer.begin(&mut other, REPLICATOR, true);
+        assert!(consumer.persists());
+        let named = consumer
+            .messages
+            .iter()
+            .filter(|message| matches!(message, Message::Gone(1)));
+        assert_eq!(named.count(), told);
+        assert_eq!(consumer.content().len(), found(&mut site, ALL).len());
+    }
+}

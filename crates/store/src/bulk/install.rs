@@ -12,9 +12,9 @@ use super::{
     target::{Target, Turn},
 };
 use crate::{
-    ContextVector, Database, DatabaseOptions, IndexDefinition, StoreError,
+    ContextVector, Csn, Database, DatabaseOptions, IndexDefinition, StoreError,
     hash::MemberHash,
-    log::uncovered::Uncovered,
+    log::{tombstone, uncovered::Uncovered},
     tables::{MetaRow, Table, Tables},
 };
 
@@ -43,7 +43,8 @@ impl BulkBuilder {
     /// Puts what was built into the open database, with this context vector, in one transaction that is as durable as
     /// any other. The log of changes begins anew behind it. Returns the number of the last change, for who waits for
     /// one. `greatest` are the greatest CSNs of the entries: those that the vector does not cover wait for a cookie, as
-    /// changes do ([`View::first_uncovered`](crate::View::first_uncovered)).
+    /// changes do ([`View::first_uncovered`](crate::View::first_uncovered)). `gone` are UUIDs of entries that are no
+    /// more, with the CSNs of their deletes, for a database that keeps tombstones.
     ///
     /// The transaction holds up to 512 MiB of the new pages in memory.
     ///
@@ -52,8 +53,8 @@ impl BulkBuilder {
     pub fn install(
         mut self,
         database: &Database,
-        vector: &ContextVector,
-        greatest: &ContextVector,
+        (vector, greatest): (&ContextVector, &ContextVector),
+        gone: &[([u8; 16], Csn)],
     ) -> Result<u64, StoreError> {
         self.refuse_missing()?;
         let room_checked = |error: StoreError| error.with_room_checked(&database.options().directory);
@@ -61,7 +62,7 @@ impl BulkBuilder {
         let Some(built) = self.database.take() else {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
-        take_over(database, &built, (vector, greatest)).map_err(room_checked)
+        take_over(database, &built, (vector, greatest), gone).map_err(room_checked)
     }
 }
 
@@ -85,7 +86,12 @@ fn refuse_if_touched(tables: &Tables, txn: &heed::RoTxn<'_>) -> Result<(), Store
     }
 }
 
-fn take_over(database: &Database, built: &Database, csns: (&ContextVector, &ContextVector)) -> Result<u64, StoreError> {
+fn take_over(
+    database: &Database,
+    built: &Database,
+    csns: (&ContextVector, &ContextVector),
+    gone: &[([u8; 16], Csn)],
+) -> Result<u64, StoreError> {
     // The order of the locks is that of a write transaction.
     let writer = database.lock_writer();
     let mut txn = database.env.write_txn()?;
@@ -117,6 +123,11 @@ fn take_over(database: &Database, built: &Database, csns: (&ContextVector, &Cont
     let structure = tables.number(&txn, MetaRow::StructureVersion)?;
     tables.put_number(&mut txn, MetaRow::StructureVersion, structure + 1)?;
     let sequence = begin_log_anew(tables, &mut txn, csns)?;
+    if let Some(log) = &tables.log {
+        for (uuid, csn) in gone {
+            log.tombstones.put(&mut txn, uuid, &tombstone(*csn, sequence))?;
+        }
+    }
     // Others find out from the number of this transaction that they must load attribute numbers, sets and indexes.
     txn.commit()?;
     drop(writer);

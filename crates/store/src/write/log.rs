@@ -11,7 +11,7 @@ use crate::{
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{BatchWriter, follower_key, recent, row::OpenRow, uncovered::Uncovered},
+    log::{BatchWriter, follower_key, recent, row::OpenRow, tombstone, uncovered::Uncovered},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -519,8 +519,7 @@ impl WriteTransaction<'_> {
     }
 
     fn put_tombstones(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
-        let mut tombstone = record.csn.octets().to_vec();
-        varint::put(&mut tombstone, record.position.sequence);
+        let tombstone = tombstone(record.csn, record.position.sequence);
         for RecordedEffect { effect, before, .. } in &record.effects {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {

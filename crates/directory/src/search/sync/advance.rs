@@ -212,6 +212,7 @@ impl SearchRun {
                 Phase::Probe => self.probe(step),
                 Phase::Gone { next } => Ok(self.name_gone(next, step)),
                 Phase::Send => self.send(step),
+                Phase::Ended { after } => self.name_ended(after, step),
                 Phase::End => {
                     if self.end_refresh(step) {
                         self.finish(step.scratch, step.out);

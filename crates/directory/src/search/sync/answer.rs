@@ -1,5 +1,7 @@
 //! What a consumer is sent.
 
+use std::sync::Arc;
+
 use ironbark_ldap_proto::{
     MessageId, SyncInfo, Uuids,
     controls::{Control, EntryState, SyncDone},
@@ -13,6 +15,7 @@ use crate::{
     OperationError,
     cookie::SyncCookie,
     place,
+    refusal::SyncRefusal,
     search::{
         encode,
         run::{RunLimits, SearchRun, Walked},
@@ -120,10 +123,46 @@ impl SearchRun {
         }
         sync.phase = if sync.names_gone_first() {
             Phase::Send
+        } else if sync.refresh.names_ended {
+            Phase::Ended { after: None }
         } else {
             Phase::End
         };
         Walked::Through
+    }
+
+    /// Names entries whose end is remembered. They are read as they are sent: there may be very many. What ends
+    /// meanwhile follows from the log. Who is told places takes them in any order.
+    pub(super) fn name_ended(
+        &mut self,
+        after: Option<[u8; 16]>,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
+        let (id, own) = (self.message(), step.scratch.directory().server_id());
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
+        };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let found = snapshot.view().tombstones(after.as_ref(), NAMED_AT_ONCE);
+        step.scratch.keep_snapshot(snapshot);
+        let found = found?;
+        for (uuid, csn) in &found {
+            let cookie = sync.cookie(own, &sync.known, Some(*csn));
+            encode_gone(step.out, id, Some(&cookie), &[*uuid]);
+        }
+        let last = found.last().filter(|_| found.len() == NAMED_AT_ONCE);
+        sync.phase = match last {
+            Some((uuid, _)) => Phase::Ended { after: Some(*uuid) },
+            None => Phase::End,
+        };
+        Ok(if last.is_some() {
+            Walked::SliceEnd
+        } else {
+            Walked::Through
+        })
     }
 
     /// Ends the refresh. `true`: nothing follows it but the result.

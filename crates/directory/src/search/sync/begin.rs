@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_store::{ContextVector, Location, StoreError, View};
 
-use super::{Departure, Meeting, Phase, Sync, Turn, least::LogBegin};
+use super::{Meeting, Phase, Sync, least::LogBegin};
 use crate::{
     Directory, OperationError,
     refusal::SyncRefusal,
@@ -94,7 +94,6 @@ impl Sync {
         }
         if known.is_empty() {
             let has_nothing = is_empty && uncovered.is_none();
-            self.remember_gone(view)?;
             return Ok(if has_nothing { Way::Nothing } else { Way::All });
         }
         if is_empty {
@@ -159,23 +158,7 @@ impl Sync {
         }
         // Entries that moved with a superior which the consumer may not have are not newer than its cookie.
         let has_moved = !self.has_everything && self.holds_subtrees() && is_ahead(&view.moves()?, &self.known);
-        self.remember_gone(view)?;
         Ok(if has_moved { Way::All } else { Way::Newer })
-    }
-
-    /// Where others write, it is not enough that a deleted entry is not named: the consumer may have a change of it
-    /// that is not known here, and who follows the consumer must hear of it even if the consumer never had the entry.
-    fn remember_gone(&mut self, view: View<'_>) -> Result<(), StoreError> {
-        if self.tells_places() {
-            let all = view.tombstones()?;
-            // Who is told places takes them in any order.
-            let departure = |csn| Departure {
-                deletion: Some(csn),
-                turn: Turn::Ended(0),
-            };
-            self.refresh.gone = all.into_iter().map(|(uuid, csn)| (uuid, departure(csn))).collect();
-        }
-        Ok(())
     }
 
     fn go(&mut self, way: Way) {
@@ -188,6 +171,9 @@ impl Sync {
         };
         self.refresh.names_present =
             matches!(way, Way::Newer | Way::All) && !self.known.is_empty() && !self.provider.no_present;
+        // Where others write, it is not enough that a deleted entry is not named: the consumer may have a change of it
+        // that is not known here, and who follows the consumer must hear of it even if the consumer never had the entry.
+        self.refresh.names_ended = matches!(way, Way::Newer | Way::All) && self.tells_places();
         self.meeting = match way {
             Way::Newer => Meeting::Compare,
             _ => Meeting::Send(EntryState::Add, None),

@@ -104,6 +104,10 @@ enum Phase {
     },
     /// Sends entries.
     Send,
+    /// Names all entries whose end is remembered, from behind this UUID on.
+    Ended {
+        after: Option<[u8; 16]>,
+    },
     End,
     Persist,
 }
@@ -132,6 +136,8 @@ struct Refresh {
     /// Entries with a superior that comes later, and the former ones of this kind, which are being sent.
     deferred: RoaringTreemap,
     again: Option<RoaringTreemap>,
+    /// Whether all entries are named whose end is remembered.
+    names_ended: bool,
     /// Entries that are gone.
     gone: Vec<([u8; 16], Departure)>,
     /// Effects that were taken up.

@@ -26,6 +26,8 @@ use crate::{
 const CHANGES: usize = 512;
 /// Changed entries beyond which the log is left, and the fewest beyond which it may be.
 const MOST_CHANGED: u64 = 4_000_000;
+/// Entries that are gone, of which each takes much more memory, beyond which the log is left.
+const MOST_GONE: usize = 500_000;
 const FEW_CHANGED: u64 = 1_000;
 
 /// Why the collection of changes stops.
@@ -227,7 +229,7 @@ impl Sync {
             if !self.take_up((view, schema), &record, &mut gone)? {
                 return Ok(Collected::Useless);
             }
-            if self.refresh.changed.len() + gone.len() as u64 > most {
+            if self.refresh.changed.len() + gone.len() as u64 > most || gone.len() > MOST_GONE {
                 return Ok(Collected::Useless);
             }
         }
