@@ -17,6 +17,9 @@ pub struct SyncCookie {
     pub csns: ContextVector,
     /// The CSN of a deletion, in a message that names a deleted entry.
     pub deletion: Option<Csn>,
+    /// Among several writing servers of our kind: the rules or its filter may keep entries of its base from the
+    /// consumer. slapd skips this part.
+    pub is_part: bool,
 }
 
 /// The longest cookie that is read, in octets: one CSN of each of 4,096 servers takes less.
@@ -41,6 +44,7 @@ impl SyncCookie {
                         cookie.csns.merge(Csn::parse(csn.as_bytes())?);
                     }
                 }
+                "part" => cookie.is_part = value == "1",
                 "delcsn" => cookie.deletion = Some(Csn::parse(value.as_bytes())?),
                 _ => {}
             }
@@ -55,6 +59,7 @@ impl SyncCookie {
         let parts = [
             Some(format!("rid={:03}", self.rid)),
             self.sid.map(|sid| format!("sid={sid:03x}")),
+            self.is_part.then(|| "part=1".to_owned()),
             (!csns.is_empty()).then(|| format!("csn={}", csns.join(";"))),
             self.deletion.map(|deletion| format!("delcsn={deletion}")),
         ];
@@ -77,6 +82,7 @@ mod tests {
             format!("rid=999,csn={ONE}"),
             format!("rid=001,sid=002,csn={ONE};{TWO}"),
             format!("rid=001,sid=002,csn={ONE};{TWO},delcsn={TWO}"),
+            format!("rid=001,sid=002,part=1,csn={ONE}"),
         ] {
             assert_eq!(SyncCookie::parse(text.as_bytes()).unwrap().text(), text);
         }

@@ -4,6 +4,7 @@
 //! Rules that keep a consumer from losing anything:
 //! - A cookie is taken in with the change that it came with, or with the end of the refresh; never before.
 //! - Entries are deleted because they were not named only after a refresh with its well-formed end.
+//! - A part of the content (`part=1` in cookies) deletes only what is named with the CSN of its deletion.
 //! - A message that has no meaning in its phase ends the search; nothing of it is applied.
 
 mod messages;
@@ -119,6 +120,8 @@ pub struct Machine {
     given: Option<SyncCookie>,
     /// The server ID of the provider, as its last cookie said; 0: not known.
     provider: u16,
+    /// Whether the provider has said in this search that it may keep entries from this consumer.
+    has_part: bool,
 }
 
 /// What the provider's log has to do with a search.
@@ -173,6 +176,7 @@ impl Machine {
             begins_anew: false,
             given: None,
             provider: 0,
+            has_part: false,
         }
     }
 
@@ -213,6 +217,7 @@ impl Machine {
         // Without a cookie everything comes, and the provider thinks that there is nothing here. But a refresh that was
         // broken off may have left entries.
         let is_whole = std::mem::take(&mut self.begins_anew) || known.is_empty();
+        self.has_part = false;
         self.phase = Phase::Refresh {
             is_whole,
             has_named: false,
@@ -226,6 +231,7 @@ impl Machine {
                 known.clone()
             },
             deletion: None,
+            is_part: false,
         };
         Begin {
             in_log: self.is_in_log(),
@@ -246,6 +252,12 @@ impl Machine {
     /// Whether changes are followed: the refresh was completed.
     pub fn follows(&self) -> bool {
         self.phase == Phase::Persist
+    }
+
+    /// Whether the provider, a server of our kind, has said that it may keep entries from this consumer, which is one of
+    /// several writing servers. Then what it does not name may exist, and stays here.
+    pub fn has_part(&self) -> bool {
+        self.has_part
     }
 
     /// The server ID of the provider, as its cookies say; 0: not known.

@@ -57,6 +57,7 @@ pub(super) fn run(
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
+        (Incoming::Orphans(orphans), _) => delete::stamp_orphans(execution, orphans)?,
         (Incoming::EndOfRefresh, _) => {
             let heard = execution.hear_from(change.mapping.rid)?;
             if heard.is_some() && news.is_empty() {

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     OperationError,
-    operation::{delete, write_checks},
+    operation::{
+        adoption::{self, closest_below},
+        delete, write_checks,
+    },
     overlay::Execution,
 };
 
@@ -28,9 +31,14 @@ pub(super) fn run(
 ) -> Result<ReplicaOutcome, OperationError> {
     let Some(id) = find(execution, uuid)? else {
         let tombstone = execution.view().tombstone(&uuid)?;
-        if let Some(csn) = change.csn
-            && tombstone.is_none_or(|(known, _)| known < csn)
-        {
+        let is_news = match (change.csn, tombstone) {
+            (Some(csn), Some((known, _))) => known < csn,
+            (Some(_), None) => true,
+            // Who follows this server may have the entry from elsewhere.
+            (None, None) if change.mapping.multi_provider => attribute_to_known(execution, change)?,
+            (None, _) => false,
+        };
+        if is_news {
             execution.bury(uuid);
         }
         return Ok(OutcomeKind::Same.into());
@@ -48,11 +56,45 @@ pub(super) fn run(
     if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
     }
+    let mut outcome = OutcomeKind::Deleted.of(id);
     if change.mapping.stamps_places() {
-        aftermath.take_up_below(execution, id)?;
+        if change.in_refresh {
+            outcome.orphans = orphans_of(execution, id)?;
+        } else {
+            aftermath.take_up_below(execution, id)?;
+        }
     }
     delete::remove(execution, id, None)?;
-    Ok(OutcomeKind::Deleted.of(id))
+    Ok(outcome)
+}
+
+/// The entries whose closest superior this one is, with their CSNs. An entry without UUID or CSN cannot be told of.
+fn orphans_of(execution: &Execution<'_, '_>, id: u64) -> Result<Vec<([u8; 16], Csn)>, OperationError> {
+    let mut orphans = Vec::new();
+    for below in closest_below(execution, id)? {
+        let record = write_checks::record_of(execution.view(), below)?;
+        orphans.extend(record.entry_uuid()?.zip(csn_of(execution, &record)?));
+    }
+    Ok(orphans)
+}
+
+/// Stamps the entries anew that still have these CSNs: their places are not those of these versions any more.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn stamp_orphans(
+    execution: &mut Execution<'_, '_>,
+    orphans: &[([u8; 16], Csn)],
+) -> Result<ReplicaOutcome, OperationError> {
+    apply::make_own(execution);
+    for (uuid, csn) in orphans {
+        if let Some(id) = find(execution, *uuid)?
+            && csn_of(execution, &write_checks::record_of(execution.view(), id)?)? == Some(*csn)
+        {
+            adoption::stamp(execution, id)?;
+        }
+    }
+    Ok(OutcomeKind::Noted.into())
 }
 
 /// Deletes entries anew that were deleted before: whoever has them is to hear of it again.
@@ -68,6 +110,16 @@ pub(super) fn again(execution: &mut Execution<'_, '_>, uuids: &[[u8; 16]]) -> Re
         }
     }
     Ok(OutcomeKind::Tombstoned.into())
+}
+
+/// Gives a delete without a CSN the greatest that is known here. Without a cookie in its row everyone who follows is
+/// told of it. `false`: none is known.
+fn attribute_to_known(execution: &mut Execution<'_, '_>, change: &Replicated) -> Result<bool, OperationError> {
+    let greatest = execution.vector()?.iter().max();
+    if let Some(csn) = greatest {
+        execution.attribute_to(csn, apply::via_of(change.via));
+    }
+    Ok(greatest.is_some())
 }
 
 /// The CSN of a delete that came without one: the greatest that is known of it. Without a cookie in its row, everyone

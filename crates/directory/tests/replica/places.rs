@@ -1,11 +1,14 @@
 //! Deletes, tombstones, and glue.
 
-use ironbark_directory::OutcomeKind;
+use ironbark_directory::{Incoming, OutcomeKind, Replicated};
 use ironbark_ldap_proto::Scope;
 
 use crate::{
     harness::Site,
-    peer::{LINES, csn, delete, made, mapping, names, parsed, person, refresh, rows, shared, tombstone, vector},
+    peer::{
+        LINES, csn, csn_of, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
+        tombstone, vector,
+    },
 };
 
 fn consumer() -> Site {
@@ -175,4 +178,64 @@ fn a_delete_without_a_csn_gets_one_of_its_provider() {
         assert_eq!(stamp.server_id(), 1);
         assert_eq!(vector(&consumer).of_server(2), None);
     }
+}
+
+/// Who follows this server may have the entry from elsewhere.
+#[test]
+fn a_delete_of_what_was_never_here_is_remembered_and_passed_on_without_a_csn_as_well() {
+    let consumer = consumer();
+    assert_eq!(delete(&consumer, shared(&consumer), [5; 16], None), OutcomeKind::Same);
+    assert_eq!(tombstone(&consumer, [5; 16]), None, "there is no CSN yet");
+    let cookie = Replicated {
+        cookie: vec![parsed(&csn(1, 7))],
+        ..message(shared(&consumer), Incoming::Nothing)
+    };
+    send(&consumer, cookie).expect("taken");
+    assert_eq!(delete(&consumer, mapping(&consumer), [5; 16], None), OutcomeKind::Same);
+    assert_eq!(
+        tombstone(&consumer, [5; 16]),
+        None,
+        "one provider tells its own consumers"
+    );
+    delete(&consumer, shared(&consumer), [5; 16], None);
+    assert_eq!(tombstone(&consumer, [5; 16]), Some(parsed(&csn(1, 7))));
+    let last = rows(&consumer).pop().expect("a row");
+    assert_eq!((last.buried, last.cookie), (vec![[5; 16]], Vec::new()));
+    let count = rows(&consumer).len();
+    delete(&consumer, shared(&consumer), [5; 16], None);
+    assert_eq!(rows(&consumer).len(), count, "once");
+}
+
+/// A provider that tells no places names what is gone before it sends what has moved out of it.
+#[test]
+fn whether_an_orphan_of_a_refresh_is_stamped_is_decided_at_its_end() {
+    let consumer = consumer();
+    refresh(&consumer, shared(&consumer), &unit("ou=old,dc=ex", 6, &csn(1, 3)));
+    for (name, uuid) in [("cn=moved,ou=old,dc=ex", 7), ("cn=unknown,ou=old,dc=ex", 8)] {
+        refresh(&consumer, shared(&consumer), &person(name, uuid, &csn(1, 9)));
+    }
+    let gone = Replicated {
+        in_refresh: true,
+        ..message(shared(&consumer), Incoming::Delete { uuid: [6; 16] })
+    };
+    let outcome = send(&consumer, gone).expect("applied");
+    let held = parsed(&csn(1, 9));
+    assert_eq!(outcome.orphans, [([7; 16], held), ([8; 16], held)]);
+    let moved = person("cn=moved,dc=ex", 7, &csn(1, 20));
+    assert_eq!(
+        refresh(&consumer, shared(&consumer), &moved),
+        OutcomeKind::Renamed,
+        "it is newer"
+    );
+    send(
+        &consumer,
+        message(shared(&consumer), Incoming::Orphans(outcome.orphans)),
+    )
+    .expect("applied");
+    assert_eq!(csn_of(&entry(&consumer, "cn=moved,dc=ex")), parsed(&csn(1, 20)));
+    assert_eq!(
+        csn_of(&entry(&consumer, "cn=unknown,ou=old,dc=ex")).server_id(),
+        2,
+        "its place is another one now"
+    );
 }

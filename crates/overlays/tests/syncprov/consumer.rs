@@ -71,6 +71,8 @@ pub(crate) struct Consumer {
     /// after that.
     deletions: BTreeMap<String, String>,
     pub(crate) messages: Vec<Message>,
+    /// The cookies of these messages.
+    pub(crate) cookies: Vec<String>,
     /// The suffix, if all content is asked for: then each entry comes after its superior.
     suffix: Option<&'static str>,
     staying: Staying,
@@ -93,6 +95,7 @@ impl Consumer {
         self.deletions.clear();
         self.is_refreshing = true;
         self.messages.clear();
+        self.cookies.clear();
         let is_whole = content.identity == "cn=root,dc=ex" && content.scope == Scope::WholeSubtree;
         self.suffix =
             Some(content.base).filter(|base| is_whole && *base == "dc=ex" && content.filter == "(objectClass=*)");
@@ -318,6 +321,7 @@ impl Consumer {
     fn keep(&mut self, cookie: Option<&[u8]>) {
         if let Some(cookie) = cookie {
             let text = std::str::from_utf8(cookie).unwrap();
+            self.cookies.push(text.to_owned());
             let text = match text.split_once(",delcsn=") {
                 Some((before, deletion)) => {
                     self.deletions

@@ -134,3 +134,48 @@ fn every_end_that_is_remembered_is_told_where_places_are_told() {
         assert_eq!(consumer.content().len(), found(&mut site, ALL).len());
     }
 }
+
+/// It must tell what is deleted from what is out of its sight, since others may follow it.
+#[test]
+fn a_writing_server_that_may_lack_entries_is_told_so_with_each_end_of_one() {
+    const RULES: &str = "access to dn.subtree=ou=q,dc=ex by * none\naccess to * by users read";
+    let mut site = site(RULES);
+    site.become_("cn=root,dc=ex");
+    site.must_add("ou=q,dc=ex", "objectClass: organizationalUnit");
+    for name in ["deleted", "hidden", "later", "last"] {
+        site.must_add(&format!("cn={name},dc=ex"), "objectClass: person\nsn: s");
+    }
+    let mut consumer = Consumer::asking_places();
+    consumer.begin(&mut site.connect(), REPLICATOR, true);
+    consumer.leave();
+    let change = |site: &mut Site, deleted: &str, hidden: &str| {
+        site.become_("cn=root,dc=ex");
+        assert_eq!(site.delete(deleted).code, 0);
+        let rdn = hidden.split(',').next().unwrap();
+        assert_eq!(site.rename(hidden, rdn, Some("ou=q,dc=ex")).code, 0);
+    };
+    change(&mut site, "cn=deleted,dc=ex", "cn=hidden,dc=ex");
+    let told = |consumer: &Consumer| -> Vec<bool> {
+        let mut told: Vec<bool> = Vec::new();
+        for cookie in &consumer.cookies {
+            assert!(cookie.contains(",part=1"), "{cookie}");
+            told.push(cookie.contains(",delcsn="));
+        }
+        told
+    };
+    let mut other = site.connect();
+    consumer.begin(&mut other, REPLICATOR, true);
+    assert_eq!(
+        told(&consumer),
+        [false, true, false],
+        "one is out of sight, one deleted; the end"
+    );
+    consumer.cookies.clear();
+    change(&mut site, "cn=later,dc=ex", "cn=last,dc=ex");
+    consumer.go_on(&mut other);
+    assert_eq!(told(&consumer), [true, false, false], "and the cookie of the move");
+    // To slapd, and to a consumer of one provider, that means nothing.
+    let mut plain = Consumer::default();
+    plain.begin(&mut site.connect(), REPLICATOR, true);
+    assert!(!plain.cookies.iter().any(|cookie| cookie.contains("part=")));
+}

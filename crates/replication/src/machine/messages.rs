@@ -59,7 +59,7 @@ impl Machine {
                 csn: self.only(&csns),
                 cookie: csns,
             }],
-            EntryState::Delete => vec![self.deletion(uuid, &cookie, csns)],
+            EntryState::Delete => self.deletion(uuid, &cookie, csns).into_iter().collect(),
         })
     }
 
@@ -85,12 +85,16 @@ impl Machine {
     }
 
     /// A deletion.
-    fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Order {
-        Order::Delete {
+    fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Option<Order> {
+        if self.has_part && cookie.deletion.is_none() {
+            // It may only be out of sight.
+            return (!csns.is_empty()).then_some(Order::TakeIn(csns));
+        }
+        Some(Order::Delete {
             uuid,
             csn: cookie.deletion.or(self.only(&csns)),
             cookie: csns,
-        }
+        })
     }
 
     /// The CSN of a change, which is the only one of its cookie after the refresh.
@@ -108,6 +112,7 @@ impl Machine {
         let unknown = || Violation::UnknownCookie(String::from_utf8_lossy(cookie).chars().take(200).collect());
         let cookie = SyncCookie::parse(cookie).ok_or_else(unknown)?;
         self.provider = cookie.sid.unwrap_or(self.provider);
+        self.has_part |= cookie.is_part;
         Ok(cookie)
     }
 
@@ -139,7 +144,7 @@ impl Machine {
         self.phase = Phase::Persist;
         self.given = None;
         Ok(vec![Order::EndRefresh {
-            deletes_others: !self.is_in_log() && (has_named || is_whole),
+            deletes_others: !self.is_in_log() && !self.has_part && (has_named || is_whole),
             vector,
         }])
     }
@@ -158,7 +163,7 @@ impl Machine {
         // In a refresh the cookie is that of the consumer, with the CSN of the deletion beside it.
         let last = uuids.len().saturating_sub(1);
         let csns: Vec<Csn> = cookie.csns.iter().collect();
-        let orders = uuids.into_iter().enumerate().map(|(number, uuid)| {
+        let orders = uuids.into_iter().enumerate().filter_map(|(number, uuid)| {
             let csns = if number == last { csns.clone() } else { Vec::new() };
             self.deletion(uuid, &cookie, csns)
         });
@@ -204,7 +209,7 @@ impl Machine {
         };
         Ok(vec![
             Order::EndRefresh {
-                deletes_others: !is_in_log && (!deletes || has_named || is_whole),
+                deletes_others: !is_in_log && !self.has_part && (!deletes || has_named || is_whole),
                 vector,
             },
             Order::Search(again),

@@ -203,6 +203,35 @@ fn the_log_of_a_provider_without_content_is_followed_once_that_was_asked_for() {
     }
 }
 
+/// What is out of its sight may exist, and others may follow this server.
+#[test]
+fn who_has_a_part_deletes_only_what_comes_with_the_csn_of_its_deletion() {
+    let of_part = |csns: &str| Some(format!("rid=001,sid=002,part=1{csns}").into_bytes());
+    let gone = |cookie| {
+        Message::Info(Info::IdSet {
+            cookie,
+            deletes: true,
+            uuids: vec![UUID],
+        })
+    };
+    let mut machine = begun(true);
+    assert_eq!(machine.take(gone(of_part(""))), Ok(Vec::new()));
+    assert!(machine.has_part());
+    let deleted = machine.take(gone(of_part(&format!(",delcsn={TWO}")))).unwrap();
+    assert!(matches!(&deleted[..], [Order::Delete { csn: Some(of), .. }] if *of == csn(TWO)));
+    let ended = Message::Info(Info::PhaseEnd {
+        cookie: of_part(&format!(",csn={TWO}")),
+        names_present: true,
+        done: true,
+    });
+    assert_eq!(machine.take(ended), Ok(end_order(false)));
+    let left = entry(EntryState::Delete, of_part(&format!(",csn={TWO}")));
+    assert_eq!(machine.take(left), Ok(vec![Order::TakeIn(vec![csn(TWO)])]));
+    machine.stop();
+    machine.begin(&std::iter::once(csn(ONE)).collect());
+    assert!(!machine.has_part(), "each search tells it");
+}
+
 #[test]
 fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
     let mut machine = Machine::new(1, None, true).with_log();

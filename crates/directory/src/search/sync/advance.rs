@@ -45,34 +45,48 @@ impl SearchRun {
         }
     }
 
-    /// Notes at the begin whether the consumer gets every entry of the database, by the rules, and asks again in each
-    /// slice. Then it renames what is below a renamed entry, and is told places. To a persistent search it does not
-    /// matter.
+    /// Notes at the begin whether the consumer gets every entry of the database, or of its base, by the rules, and asks
+    /// again in each slice. If of the database, it renames what is below a renamed entry, and is told places. To a
+    /// persistent search it does not matter.
     ///
     /// # Errors
     /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.
     fn note_extent(&mut self, step: &mut Step<'_>) -> Result<(), OperationError> {
-        let matters = |sync: &&Sync| sync.notices.is_none() && (sync.phase == Phase::Begin || sync.has_everything);
-        let Some(sync) = self.sync().filter(matters) else {
-            return Ok(());
-        };
-        let (is_begin, context) = (sync.phase == Phase::Begin, Arc::clone(&sync.context));
         let is_any = match self.filter.nodes.as_slice() {
             [Node::Present(slot)] => self.filter.slot(*slot) == Some(&self.configuration.well_known.object_class),
             _ => false,
         };
+        let Some(sync) = self.sync_mut().filter(|sync| sync.notices.is_none()) else {
+            return Ok(());
+        };
+        let is_begin = sync.phase == Phase::Begin;
         let is_whole = is_any && sync.covers_database();
-        if is_begin && !is_whole {
+        let matters = if is_begin {
+            is_whole || sync.asks_places
+        } else {
+            sync.has_everything || sync.asks_places && !sync.is_part
+        };
+        if !matters {
             return Ok(());
         }
-        let extent = self.extent(&context, step)?;
-        let gets_all = is_whole && extent.has_every_entry;
-        if !is_begin && !gets_all {
+        let mut contexts = Vec::new();
+        let _: Result<(), ()> = sync.for_each_member(|sync| {
+            contexts.push(Arc::clone(&sync.context));
+            Ok(())
+        });
+        let mut is_all = is_any;
+        for context in &contexts {
+            let extent = self.extent(context, step)?;
+            is_all &= extent.has_every_entry;
+            if is_whole {
+                self.tell_of_partial(extent, context);
+            }
+        }
+        if !is_begin && !is_all {
             return Err(SyncRefusal::StaleCookie.into());
         }
-        self.tell_of_partial(extent, &context);
         if let Some(sync) = self.sync_mut() {
-            sync.has_everything = gets_all;
+            (sync.has_everything, sync.is_part) = (is_all && is_whole, !is_all);
         }
         Ok(())
     }
@@ -174,7 +188,7 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         sync.continue_members(&mut before)?;
-        (sync.phase, sync.has_everything) = (Phase::Persist, before.has_everything);
+        (sync.phase, sync.has_everything, sync.is_part) = (Phase::Persist, before.has_everything, before.is_part);
         self.note_allowance();
         self.targets.clear();
         self.begin_persisting();

@@ -94,7 +94,7 @@ impl SearchRun {
         };
         // A deletion goes alone, with its CSN; the others together.
         if next == 0 {
-            if sync.names_gone_first() {
+            if sync.names_gone_first() && !sync.asks_places {
                 sync.hide_deletions();
             }
             let order = |(_, departure): &([u8; 16], Departure)| (departure.deletion, departure.turn);
@@ -115,7 +115,7 @@ impl SearchRun {
             let together = together.take_while(|(_, departure)| departure.deletion.is_none());
             let uuids: Vec<[u8; 16]> = together.map(|(uuid, _)| *uuid).collect();
             named += uuids.len();
-            encode_gone(step.out, id, None, &uuids);
+            encode_gone(step.out, id, sync.cookie_of_part(own).as_deref(), &uuids);
         }
         if named < rest.len() {
             sync.phase = Phase::Gone { next: next + named };
@@ -249,8 +249,21 @@ impl Sync {
             sid: (own != 0).then_some(own),
             csns: csns.clone(),
             deletion,
+            is_part: self.tells_part(),
         };
         cookie.text()
+    }
+
+    /// What goes with an entry that is gone, if nothing else is to be told.
+    pub(super) fn cookie_of_part(&self, own: u16) -> Option<String> {
+        self.tells_part()
+            .then(|| self.cookie(own, &ContextVector::default(), None))
+    }
+
+    /// Whether the consumer is told that it has a part. Then only what is named with the CSN of its deletion is deleted;
+    /// the rest may only be out of its sight.
+    pub(super) fn tells_part(&self) -> bool {
+        self.asks_places && self.is_part
     }
 
     /// The cookie of an entry within a refresh. A log is sent in the order in which it was written, so its consumer has
@@ -311,7 +324,7 @@ impl Sync {
         comes && above > id || refresh.deferred.contains(above)
     }
 
-    /// Leaves out the CSNs of deletions that are newer than an entry which comes after them.
+    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them.
     fn hide_deletions(&mut self) {
         let Refresh { gone, oldest, .. } = &mut self.refresh;
         for (_, Departure { deletion, .. }) in gone {

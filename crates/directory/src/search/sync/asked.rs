@@ -73,6 +73,7 @@ impl Sync {
             sends_log: None,
             known: cookie.csns,
             has_everything: false,
+            is_part: false,
             asks_places: request
                 .attributes
                 .iter()

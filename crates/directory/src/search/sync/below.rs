@@ -117,9 +117,11 @@ impl SearchRun {
     }
 
     fn name_some_below(&mut self, mut left: usize, step: &mut Step<'_>) -> Result<Walked, OperationError> {
-        let Some(context) = self.sync().map(|sync| std::sync::Arc::clone(&sync.context)) else {
+        let Some(sync) = self.sync() else {
             return Ok(Walked::Finish);
         };
+        let cookie = sync.cookie_of_part(step.scratch.directory().server_id());
+        let context = std::sync::Arc::clone(&sync.context);
         let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
             return Err(SyncRefusal::NoProvider.into());
         };
@@ -142,7 +144,7 @@ impl SearchRun {
                 None => Ok(None),
             });
             match found {
-                Ok(Some(uuid)) => self.send_gone(uuid, None, step.out),
+                Ok(Some(uuid)) => self.send_gone(uuid, cookie.as_deref(), step.out),
                 Ok(None) => {}
                 Err(error) => {
                     named = Err(error.into());

@@ -72,6 +72,9 @@ pub(crate) struct Sync {
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
+    /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the consumer
+    /// asks for places.
+    is_part: bool,
     /// Whether the consumer asks for the places of entries.
     asks_places: bool,
     /// The work that the refresh, and each change after it, may take.

@@ -42,8 +42,8 @@ pub(super) struct Moment<'r> {
     sequence: u64,
     /// The cookie of the change, if this is all that is sent of it.
     pub(super) cookie: Option<String>,
-    /// The same for a delete.
-    for_delete: Option<String>,
+    /// The same if the entry is gone: was deleted, or has left the content.
+    for_departure: Option<String>,
 }
 
 impl Moment<'_> {
@@ -178,11 +178,7 @@ impl SearchRun {
         let csns: ContextVector = record.context_csns().collect();
         let cookie = (!csns.is_empty() && !is_glued).then(|| sync.cookie(own, &csns, None));
         let is_alone = sync.is_alone(record);
-        // A server that provides what it gets must know the CSN of a delete before the cookie of the change comes.
-        let for_deletes = match cookie.clone().filter(|_| is_alone) {
-            None if !is_glued => deletion_csn(record).map(|csn| sync.cookie(own, &sync.known, Some(csn))),
-            cookie => cookie,
-        };
+        let gone = sync.cookies_of_gone(own, record, cookie.as_ref().filter(|_| is_alone));
         if !is_known {
             for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
                 if is_sent(recorded) {
@@ -192,7 +188,10 @@ impl SearchRun {
                         csn: record.csn,
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
-                        for_delete: for_deletes.clone(),
+                        for_departure: match recorded.effect {
+                            Effect::Delete { .. } => gone.deleted.clone(),
+                            _ => gone.departed.clone(),
+                        },
                     };
                     let walked = self.send_effect(&moment, step)?;
                     if !matches!(walked, Walked::Through) {
@@ -204,7 +203,7 @@ impl SearchRun {
                 }
             }
             for uuid in &record.buried {
-                self.send_gone(*uuid, for_deletes.as_deref(), step.out);
+                self.send_gone(*uuid, gone.deleted.as_deref(), step.out);
                 if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
                     persisting.owes_cookie = true;
                 }
@@ -269,7 +268,7 @@ impl SearchRun {
         let persisting = self.sync()?.persisting.as_ref()?;
         persisting.withholds_cookie.then_some(Moment {
             cookie: None,
-            for_delete: None,
+            for_departure: None,
             ..*moment
         })
     }
@@ -425,7 +424,7 @@ impl SearchRun {
         let is_in_doubt = persisting.is_some_and(|persisting| moment.sequence <= persisting.in_doubt_until);
         let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt);
         let Some(entry) = known else {
-            self.send_gone(uuid, moment.for_delete.as_deref(), step.out);
+            self.send_gone(uuid, moment.for_departure.as_deref(), step.out);
             return Ok(true);
         };
         let Some(sync) = self.sync() else { return Ok(false) };
@@ -439,7 +438,7 @@ impl SearchRun {
         let asker = super::super::consider::Asker::of(self);
         let check = access::check(asker.requester(&context), source);
         if let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) {
-            self.send_departed(&visible, uuid, moment.for_delete.clone(), step.out);
+            self.send_departed(&visible, uuid, moment.for_departure.clone(), step.out);
         }
         Ok(true)
     }
@@ -451,6 +450,12 @@ impl Persisting {
         (self.next, self.effects) = (record.position.sequence + 1, 0);
         self.batch.pop_front();
     }
+}
+
+/// What goes with an entry that is gone by a change.
+struct CookiesOfGone {
+    deleted: Option<String>,
+    departed: Option<String>,
 }
 
 /// What comes next.
@@ -481,6 +486,32 @@ impl Sync {
             below = Some(above);
         }
         Ok(unknown)
+    }
+
+    /// The cookies that go with entries that are gone by a change; `cookie` is that of the change, if one message is
+    /// all that is sent of it. A server that provides what it gets must know the CSN of a delete before the cookie of
+    /// the change comes. Who is told that it has a part tells deletes from departures by that CSN.
+    fn cookies_of_gone(&self, own: u16, record: &ChangeRecord, cookie: Option<&String>) -> CookiesOfGone {
+        let deletion = deletion_csn(record);
+        if self.tells_part() {
+            let known = if cookie.is_some() {
+                record.context_csns().collect()
+            } else {
+                self.known.clone()
+            };
+            return CookiesOfGone {
+                deleted: deletion.map(|csn| self.cookie(own, &known, Some(csn))),
+                departed: cookie.cloned().or_else(|| self.cookie_of_part(own)),
+            };
+        }
+        let deleted = match cookie {
+            None if !self.is_glued() => deletion.map(|csn| self.cookie(own, &self.known, Some(csn))),
+            cookie => cookie.cloned(),
+        };
+        CookiesOfGone {
+            departed: deleted.clone(),
+            deleted,
+        }
     }
 
     /// Whether one message is all that is sent of a change.

@@ -235,6 +235,7 @@ impl TreeSync {
             sid: (own != 0).then_some(own),
             csns: self.vector.clone(),
             deletion: None,
+            is_part: false,
         };
         cookie.text()
     }
