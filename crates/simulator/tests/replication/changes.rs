@@ -13,6 +13,8 @@ pub(crate) enum Change {
     Delete(usize),
     DeleteTree(usize),
     Move(usize, usize, usize),
+    /// Another superior, the same RDN.
+    MoveBelow(usize, usize),
 }
 
 impl Change {
@@ -34,7 +36,8 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
         5 => (place.clone(), 0..2usize, value).prop_map(|(at, what, value)| Change::Modify(at, what, value)),
         2 => place.clone().prop_map(Change::Delete),
         1 => place.clone().prop_map(Change::DeleteTree),
-        3 => (place.clone(), name, place).prop_map(|(at, name, to)| Change::Move(at, name, to)),
+        3 => (place.clone(), name, place.clone()).prop_map(|(at, name, to)| Change::Move(at, name, to)),
+        2 => (place.clone(), place).prop_map(|(at, to)| Change::MoveBelow(at, to)),
     ]
 }
 
@@ -96,6 +99,12 @@ pub(crate) fn make(site: &mut Site, change: &Change) {
             if let Some(dn) = pick(&names, *at) {
                 let to = superior(&names, *to);
                 site.rename(dn, &format!("cn=m{name}"), Some(&to));
+            }
+        }
+        Change::MoveBelow(at, to) => {
+            if let Some(dn) = pick(&names, *at) {
+                let (rdn, to) = (dn.split(',').next().unwrap_or_default(), superior(&names, *to));
+                site.rename(dn, rdn, Some(&to));
             }
         }
     }

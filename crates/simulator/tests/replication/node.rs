@@ -31,6 +31,8 @@ pub(crate) enum Replicator {
     Anyone,
     /// One that may read everything by a rule, as docs/replication.md says.
     ByRule,
+    /// One from whom a rule hides entries by their content, and a subtree.
+    Partly,
 }
 
 impl Replicator {
@@ -41,6 +43,11 @@ impl Replicator {
         match self {
             Self::Anyone => "",
             Self::ByRule => "access to * by dn.exact=cn=replicator,dc=ex read by * break\naccess to * by users read\n",
+            Self::Partly => {
+                "access to filter=(sn=hidden) by dn.exact=cn=replicator,dc=ex none by * break\n\
+                 access to dn.subtree=ou=2,dc=ex by dn.exact=cn=replicator,dc=ex none by * break\n\
+                 access to * by users read\n"
+            }
         }
     }
 }
@@ -48,8 +55,8 @@ impl Replicator {
 /// What all servers with so many providers have in common; none: nobody else writes. Making it is most of what a short
 /// run costs.
 fn configuration(providers: usize, replicator: Replicator) -> Configuration {
-    static PARSED: [[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 2] =
-        [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 2];
+    static PARSED: [[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 3] =
+        [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 3];
     let line = |rid| format!("syncrepl rid={rid} provider=ldap://127.0.0.1:{rid} searchbase=dc=ex\n");
     let shared = if providers > 0 { SHARED } else { "" };
     let lines: String = (1..=providers).map(line).collect();

@@ -66,6 +66,15 @@ fn run_in(mut world: World, events: &[Event]) {
     world.all_are_equal();
 }
 
+/// The same where a rule hides entries from those who replicate: they do not end equal, but nothing may be lost.
+fn run_partly(topology: Topology, events: &[Event]) {
+    let mut world = World::shared(topology.nodes, topology.links, Replicator::Partly);
+    world.keep_ledger();
+    world.run(events);
+    world.heal();
+    world.nothing_is_lost();
+}
+
 /// The same with backups that are restored.
 fn with_backups(topology: Topology, restore: fn(usize) -> Event) -> impl Strategy<Value = Vec<Event>> {
     let nodes = topology.nodes;
@@ -130,6 +139,16 @@ proptest! {
     #[test]
     fn a_mesh_of_writers_loses_nothing(by in replicator(), events in events(MESH)) {
         run_apart_as(by, MESH, &events);
+    }
+
+    #[test]
+    fn two_writers_that_see_a_part_lose_nothing(events in events(PAIR)) {
+        run_partly(PAIR, &events);
+    }
+
+    #[test]
+    fn a_mesh_of_writers_that_see_a_part_loses_nothing(events in events(MESH)) {
+        run_partly(MESH, &events);
     }
 
     #[test]
