@@ -437,6 +437,8 @@ impl WriteTransaction<'_> {
         logged.last = Some(record.csn);
         if std::mem::take(&mut logged.moves) {
             logged.moved.merge(record.csn);
+            // The entry of a revision was sent with the CSN of the change that made it.
+            record.context_csns().for_each(|csn| _ = logged.moved.merge(csn));
         }
         for csn in record.context_csns() {
             logged.csns.merge(csn);

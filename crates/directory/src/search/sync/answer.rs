@@ -61,7 +61,7 @@ impl SearchRun {
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
             Meeting::Note | Meeting::Compare => {
                 let csn = record.entry_csn()?;
-                if csn.is_some_and(|csn| sync.knows(csn)) {
+                if csn.is_some_and(|csn| sync.has_version(csn)) {
                     sync.name_present(uuid, id, out);
                     return Ok(false);
                 }

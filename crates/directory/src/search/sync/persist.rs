@@ -13,7 +13,7 @@ use ironbark_store::{
 
 use super::{
     Meeting, Persisting, Sync,
-    former::former,
+    former::{csn_after, former},
     refresh::{deletion_csn, is_sent},
 };
 use crate::{
@@ -415,7 +415,7 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         let after = match found {
-            Some(id) => after(&snapshot, id, moment.csn),
+            Some(id) => after(&snapshot, id, csn_after(moment.recorded, moment.csn)),
             None => Ok(None),
         };
         step.scratch.keep_snapshot(snapshot);
