@@ -113,6 +113,15 @@ impl Image {
         self.entries.get(&dn.to_lowercase()).map(Held::uuid)
     }
 
+    /// The entries alone.
+    pub(super) fn without_vector(&self) -> Self {
+        let mut image = self.clone();
+        if let Some(suffix) = image.entries.get_mut(SUFFIX) {
+            suffix.attributes.remove("contextcsn");
+        }
+        image
+    }
+
     /// All values, for comparison by eye.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();

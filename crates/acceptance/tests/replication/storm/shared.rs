@@ -186,6 +186,8 @@ impl Writer {
             Kind::MoveAndRenameUnit => self.shift(unit, &new, Some(&place)).await,
             Kind::MoveOutAndDelete => {
                 self.shift(unit, rdn, Some(&place)).await?;
+                // Carriers are never deleted.
+                let superior = units.iter().find(|dn| *dn == superior)?;
                 self.remove(superior).await
             }
             Kind::DeleteWithChildren => {

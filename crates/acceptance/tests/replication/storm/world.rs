@@ -104,6 +104,20 @@ impl World {
         task.await.unwrap();
     }
 
+    /// Waits until each server has completed a refresh from each other one.
+    pub(super) async fn connected(&self) {
+        let servers = self.servers.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            for (number, server) in servers.iter().enumerate() {
+                for provider in all_others(SERVERS)(number) {
+                    let line = format!("rid={provider:03} refresh completed");
+                    server.lock().unwrap().wait_for_log(&line).unwrap();
+                }
+            }
+        });
+        task.await.unwrap();
+    }
+
     /// What the servers hold when all hold the same, or at the end of the usual deadline.
     pub(super) async fn settled(&self) -> (bool, Vec<Image>) {
         let addresses = self.addresses.clone();
