@@ -54,8 +54,6 @@ impl Kind {
         Self::MoveLeaf,
         Self::Group,
     ];
-    /// Those of them that end unequal.
-    const FAILING: [Self; 1] = [Self::Group];
     const ALL: [Self; 20] = [
         Self::AddUnit,
         Self::ModifyUnit,
@@ -85,20 +83,19 @@ impl Kind {
             Mode::Delta => Self::DELTA.to_vec(),
             Mode::Plain | Mode::DeltaBeyond => Self::ALL.to_vec(),
         };
-        let failing: &[Self] = if mode == Mode::Delta { &Self::FAILING } else { &[] };
-        kinds.into_iter().filter(|kind| is_wanted(*kind, failing)).collect()
+        kinds.into_iter().filter(|kind| is_wanted(kind, &[])).collect()
     }
 }
 
 /// Whether a kind of change is made. Those of `failing` are left out, unless `IRONBARK_STORM_WITH` has them, or is
 /// `all`. `IRONBARK_STORM_WITHOUT` leaves out others, `IRONBARK_STORM_ONLY` all others, for the search for a cause.
-pub(super) fn is_wanted<T: Debug + PartialEq>(kind: T, failing: &[T]) -> bool {
+pub(super) fn is_wanted<T: Debug + PartialEq>(kind: &T, failing: &[T]) -> bool {
     let is_in = |variable: &str, or_all: bool| {
         let listed = std::env::var(variable).unwrap_or_default();
         (or_all && listed == "all") || listed.split(',').any(|name| name == format!("{kind:?}"))
     };
     let is_only = std::env::var_os("IRONBARK_STORM_ONLY").is_none() || is_in("IRONBARK_STORM_ONLY", true);
-    let is_left_out = failing.contains(&kind) && !is_in("IRONBARK_STORM_WITH", true);
+    let is_left_out = failing.contains(kind) && !is_in("IRONBARK_STORM_WITH", true);
     is_only && !is_left_out && !is_in("IRONBARK_STORM_WITHOUT", false)
 }
 

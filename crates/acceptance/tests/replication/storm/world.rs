@@ -53,17 +53,17 @@ impl Event {
         match self {
             Self::KillAndStart => {
                 server.kill().unwrap();
-                server.launch().unwrap();
+                launch(server);
             }
             Self::StopAndStart => {
                 server.stop().unwrap();
-                server.launch().unwrap();
+                launch(server);
             }
             Self::Kill => server.kill().unwrap(),
             Self::Stop => server.stop().unwrap(),
             Self::Freeze => server.signal(Signal::SIGSTOP).unwrap(),
             Self::Thaw => server.signal(Signal::SIGCONT).unwrap(),
-            Self::Start => server.launch().unwrap(),
+            Self::Start => launch(server),
         }
     }
 }
@@ -118,8 +118,8 @@ impl World {
         task.await.unwrap();
     }
 
-    /// What the servers hold when all hold the same, or at the end of the usual deadline.
-    pub(super) async fn settled(&self) -> (bool, Vec<Image>) {
+    /// What the servers hold when all hold the same, or at the end of the usual deadline. `shown` is what counts of it.
+    pub(super) async fn settled(&self, shown: fn(&Image) -> Image) -> (bool, Vec<Image>) {
         let addresses = self.addresses.clone();
         let handle = tokio::runtime::Handle::current();
         let task = tokio::task::spawn_blocking(move || {
@@ -127,7 +127,8 @@ impl World {
             let same = wait::until(|| {
                 let now = handle.block_on(images(&addresses)).unwrap();
                 // Twice the same: nothing is on its way.
-                let is_settled = now.iter().all(|image| *image == now[0]) && now == last;
+                let is_equal = now.iter().all(|image| shown(image) == shown(&now[0]));
+                let is_settled = is_equal && now == last;
                 last = now;
                 is_settled.then_some(())
             });
@@ -143,6 +144,16 @@ impl World {
 
     pub(super) fn logs(&self) -> Vec<String> {
         self.servers.iter().map(|server| server.lock().unwrap().log()).collect()
+    }
+}
+
+/// Starts it, or says what its log ends with.
+fn launch(server: &mut Server) {
+    if server.launch().is_err() {
+        let log = server.log();
+        let lines: Vec<&str> = log.lines().collect();
+        let last = &lines[lines.len().saturating_sub(10)..];
+        panic!("a server does not start again:\n{}", last.join("\n"));
     }
 }
 
