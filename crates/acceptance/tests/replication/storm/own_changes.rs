@@ -36,13 +36,8 @@ impl Writer {
     async fn add_own(&mut self, attribute: &str) -> Option<Held> {
         let places = self.own.places("");
         let superior = self.pick(&places)?.clone();
-        let freed: Vec<String> = self
-            .own
-            .freed
-            .iter()
-            .filter(|rdn| rdn.starts_with(attribute))
-            .cloned()
-            .collect();
+        let mut freed = self.own.freed.clone();
+        freed.retain(|rdn| rdn.starts_with(attribute) && is_wanted(&OwnKind::RenameOwnToFreed, &OwnKind::REUSING));
         let rdn = match self.pick(&freed).cloned() {
             Some(rdn) if self.is_chosen(2) => rdn,
             _ => format!("{attribute}={}", self.new_name("o")),
