@@ -20,6 +20,8 @@ pub(crate) const PACKED: usize = 14;
 pub(crate) const OCTETS: usize = 16;
 
 const MICROS: u64 = 1_000_000;
+/// Six hexadecimal digits.
+const MAX_MODIFICATION: u32 = 0xff_ffff;
 /// 1970-01-01, in days since 0000-03-01 less 400 years.
 const UNIX_DAYS: i64 = 865_565;
 
@@ -74,6 +76,15 @@ impl Csn {
         Self {
             micros: self.micros.saturating_add_signed(back),
             count,
+            ..self
+        }
+    }
+
+    /// The CSN of a further change of the same write, by its number; 0: of the write itself.
+    #[must_use]
+    pub fn following(self, modification: u32) -> Self {
+        Self {
+            modification: modification.min(MAX_MODIFICATION),
             ..self
         }
     }

@@ -519,23 +519,22 @@ impl WriteTransaction<'_> {
     }
 
     fn put_tombstones(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
-        let mut tombstone = record.csn.octets().to_vec();
-        varint::put(&mut tombstone, record.position.sequence);
-        for RecordedEffect { effect, before, .. } in &record.effects {
+        let mut sequence = Vec::new();
+        varint::put(&mut sequence, record.position.sequence);
+        let tombstone = |csn: Csn| [csn.octets().as_slice(), &sequence].concat();
+        for (RecordedEffect { effect, before, .. }, csn) in record.stamped_effects() {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {
                 continue;
             }
             match effect {
-                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone)?,
-                Effect::Add { .. } => {
-                    log.tombstones.delete(&mut self.txn, uuid)?;
-                }
+                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone(csn))?,
+                Effect::Add { .. } => _ = log.tombstones.delete(&mut self.txn, uuid)?,
                 Effect::Modify { .. } | Effect::Rename { .. } => {}
             }
         }
         for uuid in &record.buried {
-            log.tombstones.put(&mut self.txn, uuid, &tombstone)?;
+            log.tombstones.put(&mut self.txn, uuid, &tombstone(record.csn))?;
         }
         Ok(())
     }
