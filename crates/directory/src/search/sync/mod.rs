@@ -267,7 +267,7 @@ impl Sync {
     /// Whether the consumer has a change, and everything of it. The CSN of one that this server got without a cookie
     /// says nothing: it may be that of the entry which it removed.
     fn has(&self, record: &ChangeRecord) -> bool {
-        record.context_csns().next().is_some() && self.knows(record.csn)
+        record.context_csns().next().is_some() && self.knows(record.last_csn())
     }
 
     /// Whether the content is the whole database, but for the filter.

@@ -184,15 +184,15 @@ impl SearchRun {
             cookie => cookie,
         };
         if !is_known {
-            for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
+            for (number, (recorded, csn)) in record.stamped_effects().enumerate().skip(sent) {
                 if is_sent(recorded) {
                     let moment = Moment {
                         recorded,
                         number,
-                        csn: record.csn,
+                        csn,
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
-                        for_delete: for_deletes.clone(),
+                        for_delete: self.own_cookie(record, csn).or_else(|| for_deletes.clone()),
                     };
                     let walked = self.send_effect(&moment, step)?;
                     if !matches!(walked, Walked::Through) {
@@ -229,6 +229,12 @@ impl SearchRun {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)
+    }
+
+    /// The cookie of a delete that is not the first one of its change, and has a CSN of its own.
+    fn own_cookie(&self, record: &ChangeRecord, csn: Csn) -> Option<String> {
+        let sync = self.sync().filter(|sync| csn != record.csn && !sync.is_glued())?;
+        Some(sync.cookie(csn.server_id(), &sync.known, Some(csn)))
     }
 
     /// Sends one effect. The entry itself is sent as a whole, or again; then what is below it.
