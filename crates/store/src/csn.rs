@@ -24,6 +24,8 @@ pub(crate) const PACKED: usize = 14;
 pub(crate) const OCTETS: usize = 16;
 
 const MICROS: u64 = 1_000_000;
+/// Six hexadecimal digits.
+const MAX_COUNT: u32 = 0xff_ffff;
 /// 1970-01-01, in days since 0000-03-01 less 400 years.
 const UNIX_DAYS: i64 = 865_565;
 
@@ -105,6 +107,25 @@ impl Csn {
             count,
             ..self
         }
+    }
+
+    /// The CSN of a further change of the same write, by its number; 0: of the write itself. The server must give no other
+    /// change this CSN.
+    #[must_use]
+    pub fn following(self, number: u32) -> Self {
+        Self {
+            count: self.count.saturating_add(number).min(MAX_COUNT),
+            ..self
+        }
+    }
+
+    /// Whether it may be that of a further change of the write with this CSN, or is that CSN.
+    pub fn is_of_write(self, first: Self) -> bool {
+        let with_its_count = Self {
+            count: self.count,
+            ..first
+        };
+        with_its_count == self && self.count >= first.count
     }
 
     /// Tells apart the changes of one microsecond.

@@ -521,22 +521,21 @@ impl WriteTransaction<'_> {
     }
 
     fn put_tombstones(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
-        let tombstone = tombstone(record.csn, record.position.sequence);
-        for RecordedEffect { effect, before, .. } in &record.effects {
+        let sequence = record.position.sequence;
+        for (RecordedEffect { effect, before, .. }, csn) in record.stamped_effects() {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {
                 continue;
             }
             match effect {
-                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone)?,
-                Effect::Add { .. } => {
-                    log.tombstones.delete(&mut self.txn, uuid)?;
-                }
+                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone(csn, sequence))?,
+                Effect::Add { .. } => _ = log.tombstones.delete(&mut self.txn, uuid)?,
                 Effect::Modify { .. } | Effect::Rename { .. } => {}
             }
         }
         for uuid in &record.buried {
-            log.tombstones.put(&mut self.txn, uuid, &tombstone)?;
+            log.tombstones
+                .put(&mut self.txn, uuid, &tombstone(record.csn, sequence))?;
         }
         Ok(())
     }

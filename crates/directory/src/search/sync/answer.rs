@@ -58,6 +58,9 @@ impl SearchRun {
             return Ok(false);
         };
         let (state, cookie) = match &sync.meeting {
+            Meeting::Send(state, None) if sync.phase == Phase::Send => {
+                (*state, record.entry_csn()?.and_then(|csn| sync.cookie_within(csn)))
+            }
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
             Meeting::Note | Meeting::Compare => {
                 let csn = record.entry_csn()?;

@@ -281,7 +281,7 @@ impl Sync {
         if record.csn.is_revision() {
             return csns.peek().is_some() && csns.all(|csn| self.knows(csn));
         }
-        csns.peek().is_some() && self.knows(record.csn)
+        csns.peek().is_some() && self.knows(record.last_csn())
     }
 
     /// Whether the consumer has the version of an entry, by its CSN. Whether it has a revision, that does not tell.
