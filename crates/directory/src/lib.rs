@@ -67,7 +67,7 @@ pub use cookie::SyncCookie;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};
-pub use place::PLACE as PLACE_ATTRIBUTE;
+pub use place::{ENDS as ENDS_ATTRIBUTE, PLACE as PLACE_ATTRIBUTE};
 pub use reactor::{
     held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},
@@ -88,7 +88,7 @@ pub use request::{
 };
 pub use result::OperationResult;
 pub use sasl::{LayerError, SecurityLayer};
-pub use search::{Progress, SearchRun};
+pub use search::{Progress, SearchRun, log_first_note};
 pub use service::{IndexBuild, OpenOptions, Service};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,

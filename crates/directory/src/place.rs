@@ -7,6 +7,10 @@ use uuid::Uuid;
 /// Attribute with the place of an entry. Only who asks for it by this name gets it.
 pub const PLACE: &str = "ironbarkPlace";
 
+/// Who asks for this attribute, which no entry has, is one of several writing servers: it is told all deletes that are
+/// remembered with a refresh without the log, and whether it has a part. Who asks for places is, too.
+pub const ENDS: &str = "ironbarkEnds";
+
 /// Deepest glue that is looked through.
 const MOST_LEVELS: usize = 1_000;
 

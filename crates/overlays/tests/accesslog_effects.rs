@@ -279,3 +279,12 @@ fn a_consumer_that_was_cut_off_within_a_change_gets_the_rest_of_it() {
         assert_eq!(rest, all[number + 1..], "behind {cookie}");
     }
 }
+
+/// The log has everything of a server that has written for the first time.
+#[test]
+fn a_consumer_that_knows_nothing_of_a_server_goes_on_from_its_first_change() {
+    let mut site = site(&[ACCESSLOG]);
+    let whole = log(&mut site, 0).len();
+    let of_others = "20260102030405.000000Z#000000#005#000000";
+    assert_eq!(followed(&mut site, of_others).len(), whole);
+}

@@ -6,7 +6,9 @@ use ironbark_config::{
     TlsConfig,
     syncrepl::{LogKind, RetryStep, Syncrepl},
 };
-use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
+use ironbark_directory::{
+    AttributeChoice, Configuration, ENDS_ATTRIBUTE, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping,
+};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
@@ -87,7 +89,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         rid: line.rid,
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
-        request: request(line, scope, &taken, multi_provider && is_all),
+        request: request(line, scope, &taken, (multi_provider, multi_provider && is_all)),
         log: log_request(line),
         changelog,
         dir_sync,
@@ -126,15 +128,20 @@ fn content(line: &Syncrepl) -> String {
     format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\"{filter}")
 }
 
-/// The search for the content. `asks_places`: a server of our kind is to tell the places of entries.
-fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], asks_places: bool) -> SyncSearch {
+/// The search for the content. A server of our kind is to tell the ends of entries, and their places. Logs have no places.
+fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], (asks_ends, asks_places): (bool, bool)) -> SyncSearch {
     let (filter, attributes) = if line.follows_changelog() {
         let names = taken.iter().map(ToString::to_string);
         (WITH_SUBENTRIES, names.chain([UNIQUE_ID.to_owned()]).collect())
     } else if line.dir_sync {
         (&*line.filter, dir_sync::asked(&line.attributes))
     } else {
-        (&*line.filter, asked(taken, asks_places && line.log.is_none()))
+        let told = if asks_places && line.log.is_none() {
+            Some(PLACE_ATTRIBUTE)
+        } else {
+            asks_ends.then_some(ENDS_ATTRIBUTE)
+        };
+        (&*line.filter, asked(taken, told))
     };
     SyncSearch {
         base: line.base.pretty().to_owned(),
@@ -177,9 +184,9 @@ fn taken(line: &Syncrepl) -> Vec<Box<str>> {
     taken
 }
 
-/// The attributes of the request. Where others write, a server of our kind tells the places of entries.
-fn asked(chosen: &[Box<str>], asks_places: bool) -> Vec<String> {
-    let places = asks_places.then(|| PLACE_ATTRIBUTE.to_owned());
+/// The attributes of the request, and what a server of our kind is to tell besides.
+fn asked(chosen: &[Box<str>], besides: Option<&str>) -> Vec<String> {
+    let places = besides.map(str::to_owned);
     if chosen.is_empty() {
         return ["*".to_owned(), "+".to_owned()].into_iter().chain(places).collect();
     }

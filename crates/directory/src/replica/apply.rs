@@ -114,10 +114,14 @@ fn apply(
     entry: &ReadEntry,
     (is_covered, aftermath): (bool, &mut Aftermath),
 ) -> Result<ReplicaOutcome, OperationError> {
+    let claim = Claim {
+        csn: entry.csn,
+        uuid: entry.uuid,
+    };
     let to = match &entry.place {
         Some(told) => {
             let to = told.name_here(execution, &entry.dn)?;
-            conflict::without_superior(execution, told, entry.uuid, &to)?.unwrap_or(to)
+            conflict::without_superior(execution, told, claim, &to)?.unwrap_or(to)
         }
         None => entry.dn.clone(),
     };
@@ -141,6 +145,10 @@ fn apply(
         // the teller lacked.
         let deleted = execution.view().tombstone(&entry.uuid)?.map(|(csn, _)| csn);
         conflict::note_deleted(execution, to.pretty(), entry.uuid, (deleted, entry.csn));
+        if change.mapping.merges_values {
+            // Logs tell the delete to everyone; one that is made anew would be in none.
+            return Ok(OutcomeKind::Tombstoned.into());
+        }
         make_own(execution);
         execution.bury(entry.uuid);
         return Ok(OutcomeKind::Tombstoned.into());

@@ -43,6 +43,15 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// Whether one server has made both versions. Then they are in no conflict: whoever had the name first has left it by
+    /// a version that is still to come.
+    pub(super) fn is_of_same_server(&self, other: &Self) -> bool {
+        let server = |claim: &Self| claim.csn.filter(|csn| !csn.is_revision()).map(Csn::server_id);
+        server(self).is_some() && server(self) == server(other)
+    }
+}
+
 impl From<Claim> for ConflictSide {
     fn from(Claim { csn, uuid }: Claim) -> Self {
         Self { uuid, csn }
@@ -174,7 +183,7 @@ pub(super) fn set_aside(
 }
 
 /// The name beside another one that is made of the UUID of an entry.
-fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16]) -> Dn {
+pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16]) -> Dn {
     let leaf = format!("entryUUID={}", uuid_text(uuid));
     let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
     name.parent().unwrap_or_default().child(&leaf)
@@ -182,14 +191,15 @@ fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16]) -> Dn {
 
 /// The name of an entry that comes without its superior, which has lost its own name here, if another entry has the
 /// name that is left to it: the one that is made of its UUID. The provider has both, in different places, and has told
-/// of the other one, or will: that one keeps the name, and none is lost.
+/// of the other one, or will: that one keeps the name, and none is lost. The same goes for an entry that comes late, when
+/// its server has given the name to the other one since.
 ///
 /// # Errors
 /// The storage failed.
 pub(super) fn without_superior(
     execution: &Execution<'_, '_>,
     told: &Told,
-    uuid: [u8; 16],
+    claim: Claim,
     name: &Dn,
 ) -> Result<Option<Dn>, OperationError> {
     let is_here = match told.superior {
@@ -201,8 +211,11 @@ pub(super) fn without_superior(
     };
     let record = write_checks::record_of(execution.view(), holder)?;
     let held = Claim::of(execution, &record)?;
-    let is_in_the_way = !is_here && held.uuid != uuid && told.knew(held.csn) != Some(false);
-    Ok((is_in_the_way && !execution.context.is_suffix(name)).then(|| aside_of(execution, name, uuid)))
+    let is_other = held.uuid != claim.uuid;
+    let is_in_the_way = is_other && !is_here && told.knew(held.csn) != Some(false);
+    let was_there_first = is_other && held.is_of_same_server(&claim) && held > claim;
+    let goes_aside = (is_in_the_way || was_there_first) && !execution.context.is_suffix(name);
+    Ok(goes_aside.then(|| aside_of(execution, name, claim.uuid)))
 }
 
 /// Whether this is the name of an entry that has been moved aside.

@@ -50,7 +50,10 @@ pub(super) fn run(
             conflict::note_deleted(execution, name.pretty(), uuid, (change.csn, held));
         }
     }
-    if change.csn.is_none() && !change.mapping.own_csns {
+    if change.csn.is_none() && change.mapping.merges_values && change.mapping.multi_provider {
+        // Who follows the log would take another server's CSN for one that it knows.
+        apply::make_own(execution);
+    } else if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
     }
     if change.mapping.stamps_places() {

@@ -132,7 +132,11 @@ fn give_way(
         let claim = Claim::of(execution, &record)?;
         (claim, conflict::names_of(execution, &record), view.dn(holder)?)
     };
-    match told.knew(held.csn) {
+    let knew = match told.knew(held.csn) {
+        Some(false) if held.is_of_same_server(&claim) => None,
+        knew => knew,
+    };
+    match knew {
         Some(false) if held > claim => {
             conflict::tell(execution, &name, held, claim, &[]);
             return Ok(false);
@@ -179,9 +183,28 @@ fn displace(
         conflict::tell(execution, &name, held, claim, &[]);
         return Ok(false);
     }
+    if held.is_of_same_server(&claim) && !execution.context.is_suffix(&name) {
+        step_aside(execution, mapping, (holder, held.uuid), claim, told)?;
+        return Ok(true);
+    }
     conflict::tell(execution, &name, claim, held, &attributes);
     conflict::drop_entry(execution, holder, told)?;
     Ok(true)
+}
+
+/// Sets an entry aside whose server has given its name to another entry: it will tell where this one is now.
+fn step_aside(
+    execution: &mut Execution<'_, '_>,
+    mapping: &ReplicaMapping,
+    (id, uuid): (EntryId, [u8; 16]),
+    winner: Claim,
+    mut told: Option<&mut Aftermath>,
+) -> Result<(), OperationError> {
+    conflict::set_aside(execution, mapping, id, winner, told.as_deref_mut())?;
+    if let Some(told) = told {
+        told.moved.push(uuid);
+    }
+    Ok(())
 }
 
 /// Makes glue for each superior that is missing, up to the suffix.
@@ -298,6 +321,21 @@ impl<'a> Moves<'a> {
         Ok(new)
     }
 
+    /// The name for an entry at whose own name another one is, to which its server has given the name since.
+    fn beside(
+        &self,
+        execution: &Execution<'_, '_>,
+        own: Claim,
+        target: &Dn,
+        holder: EntryId,
+    ) -> Result<Option<Dn>, OperationError> {
+        let held = Claim::of(execution, &write_checks::record_of(execution.view(), holder)?)?;
+        let is_later = self.mapping.multi_provider && held.is_of_same_server(&own) && held > own;
+        let aside = conflict::aside_of(execution, target, own.uuid);
+        let is_free = is_later && matches!(Spot::of(execution, &aside)?, Spot::Free);
+        Ok(is_free.then_some(aside))
+    }
+
     /// Moves an entry with what is below it to a name. If an entry has that name, the newer one keeps it.
     fn settle(
         &mut self,
@@ -318,6 +356,12 @@ impl<'a> Moves<'a> {
         if let Spot::Entry(holder) = spot {
             if is_glue {
                 return self.children(execution, id, target, level + 1);
+            }
+            if let Some(aside) = self.beside(execution, own, target, holder)? {
+                if let Some(told) = &mut self.told {
+                    told.moved.push(own.uuid);
+                }
+                return self.settle(execution, id, &aside, level + 1);
             }
             if !displace(execution, self.mapping, (holder, own), self.told.as_mut())? {
                 conflict::drop_entry(execution, id, self.told.as_mut())?;

@@ -39,7 +39,6 @@ mod targets;
 mod tree_sync;
 mod work;
 
-pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
     encode::entry_value,
     external::external_search,
@@ -47,4 +46,8 @@ pub(crate) use self::{
     paged::OpenSearches,
     prepare::prepare,
     selection::Selection,
+};
+pub use self::{
+    run::{Progress, SearchRun},
+    sync::log_first_note,
 };

@@ -5,7 +5,7 @@ use ironbark_directory::{ConflictKind, Incoming, KeptConflict, OutcomeKind, Repl
 use crate::{
     harness::Site,
     peer::{
-        LINES, csn, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
+        LINES, csn, csn_of, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
         tombstone,
     },
 };
@@ -321,10 +321,9 @@ fn deletes_cycles_and_names_that_are_given_away_are_kept() {
 
 /// An entry moves to a name where glue stands, and below both is an entry of the same name. Which of these is newer may
 /// look different elsewhere.
-#[test]
-fn the_end_of_an_entry_that_loses_its_name_by_a_move_is_told_to_all() {
+fn joined(of_first: u16) -> Site {
     let site = site();
-    refresh(&site, shared(&site), &person("cn=a,ou=x,dc=ex", 5, &csn(1, 9)));
+    refresh(&site, shared(&site), &person("cn=a,ou=x,dc=ex", 5, &csn(of_first, 9)));
     let unit = |name: &str, csn: &str| {
         let ou = name.split([',', '=']).nth(1).expect("a name");
         made(name, 6, csn, &[("objectClass", "organizationalUnit"), ("ou", ou)])
@@ -333,9 +332,43 @@ fn the_end_of_an_entry_that_loses_its_name_by_a_move_is_told_to_all() {
     refresh(&site, shared(&site), &person("cn=a,ou=y,dc=ex", 7, &csn(1, 20)));
     let moved = placed(unit("ou=x,dc=ex", &csn(1, 10)), 1, &csn(1, 20));
     assert_eq!(refresh(&site, shared(&site), &moved), OutcomeKind::Renamed);
-    assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "dc=ex", "ou=x,dc=ex"]);
     assert_eq!(entry(&site, "cn=a,ou=x,dc=ex").uuid, [7; 16]);
+    site
+}
+
+#[test]
+fn the_end_of_an_entry_that_loses_its_name_by_a_move_is_told_to_all() {
+    let site = joined(3);
+    assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "dc=ex", "ou=x,dc=ex"]);
     let gone = tombstone(&site, [5; 16]).expect("its end is final");
     assert_eq!(gone.server_id(), 2, "and a change of this server");
     assert!(rows(&site).last().expect("a row").buried.contains(&[5; 16]));
+}
+
+/// Its server has left the name, or knows of both: a later version tells.
+#[test]
+fn an_entry_loses_nothing_to_one_that_the_same_server_has_written() {
+    let site = joined(1);
+    let aside = "entryUUID=05050505-0505-0505-0505-050505050505,ou=x,dc=ex";
+    assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "dc=ex", aside, "ou=x,dc=ex"]);
+    assert_eq!(
+        csn_of(&entry(&site, aside)),
+        parsed(&csn(1, 9)).revised(2).expect("the first")
+    );
+    assert_eq!(tombstone(&site, [5; 16]), None);
+    let late = placed(person("cn=b,dc=ex", 5, &csn(1, 15)), 1, &csn(1, 20));
+    assert_eq!(refresh(&site, shared(&site), &late), OutcomeKind::Renamed);
+    assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "cn=b,dc=ex", "dc=ex", "ou=x,dc=ex"]);
+}
+
+/// The same with a name that the entry which comes late has given away.
+#[test]
+fn an_entry_that_comes_late_does_not_take_its_name_back() {
+    let site = site();
+    refresh(&site, shared(&site), &person("cn=a,dc=ex", 7, &csn(1, 20)));
+    let late = placed(person("cn=a,dc=ex", 5, &csn(1, 9)), 1, &csn(1, 9));
+    assert_eq!(refresh(&site, shared(&site), &late), OutcomeKind::Added);
+    let aside = "entryUUID=05050505-0505-0505-0505-050505050505,dc=ex";
+    assert_eq!(names(&site), ["cn=a,dc=ex", "dc=ex", aside]);
+    assert_eq!(entry(&site, "cn=a,dc=ex").uuid, [7; 16]);
 }

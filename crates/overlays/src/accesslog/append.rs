@@ -4,7 +4,7 @@
 //! So an operation is in the log once, whatever is delivered again. `reqStart` rises from entry to entry.
 
 use ironbark_directory::{
-    OperationError,
+    OperationError, log_first_note,
     overlay::{Errand, Execution},
     stamp::generalized_time,
 };
@@ -232,7 +232,7 @@ impl Append {
         Ok(())
     }
 
-    /// `minCSN` gets the first CSN of each server.
+    /// `minCSN` gets the first CSN of each server. A consumer that has nothing of that server is not behind it.
     fn note_server(&self, execution: &mut Execution<'_, '_>, csn: Csn) -> Result<(), OperationError> {
         let min = min_csn(execution, &self.suffix)?;
         if min.of_server(csn.server_id()).is_some() {
@@ -247,7 +247,7 @@ impl Append {
             dn,
             changes: vec![change],
         })?;
-        Ok(())
+        execution.put_source(&log_first_note(csn.server_id()), csn.text().as_bytes())
     }
 
     fn add_operational(

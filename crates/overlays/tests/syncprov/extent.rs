@@ -2,7 +2,7 @@
 
 use crate::{
     ALL,
-    consumer::{Consumer, Content, Message, found},
+    consumer::{Besides, Consumer, Content, Message, found},
     harness::Site,
     site,
 };
@@ -114,7 +114,7 @@ fn a_consumer_whose_rights_shrink_begins_anew() {
 
 /// There may be very many. They are told in slices, each once.
 #[test]
-fn every_end_that_is_remembered_is_told_where_places_are_told() {
+fn every_end_that_is_remembered_is_told_to_who_asks() {
     const MANY: usize = 150;
     let mut site = site("");
     site.become_("cn=root,dc=ex");
@@ -123,7 +123,13 @@ fn every_end_that_is_remembered_is_told_where_places_are_told() {
         site.must_add(&name, "objectClass: person\nsn: s");
         assert_eq!(site.delete(&name).code, 0);
     }
-    for (mut consumer, told) in [(Consumer::asking_places(), MANY), (Consumer::default(), 0)] {
+    let mut asking_ends = Consumer::default();
+    asking_ends.besides = Some(Besides::Ends);
+    for (mut consumer, told) in [
+        (Consumer::asking_places(), MANY),
+        (asking_ends, MANY),
+        (Consumer::default(), 0),
+    ] {
         let mut other = site.connect();
         consumer.begin(&mut other, REPLICATOR, true);
         assert!(consumer.persists());

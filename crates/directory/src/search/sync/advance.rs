@@ -62,9 +62,9 @@ impl SearchRun {
         let is_begin = sync.phase == Phase::Begin;
         let is_whole = is_any && sync.covers_database();
         let matters = if is_begin {
-            is_whole || sync.asks_places
+            is_whole || sync.asks_ends
         } else {
-            sync.has_everything || sync.asks_places && !sync.is_part
+            sync.has_everything || sync.asks_ends && !sync.is_part
         };
         if !matters {
             return Ok(());

@@ -14,7 +14,7 @@ use crate::{
     Configuration, NamingContext, OperationError,
     cookie::SyncCookie,
     overlay::SyncProvider,
-    place::PLACE,
+    place::{ENDS, PLACE},
     refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
     search::work::Work,
 };
@@ -55,6 +55,10 @@ impl Sync {
             Some(database) if !sync.persists => database.snapshot()?.view().entry_count()? == 0,
             _ => false,
         };
+        let asks_for = |name: &str| {
+            let mut names = request.attributes.iter();
+            names.any(|asked| asked.eq_ignore_ascii_case(name.as_bytes()))
+        };
         let glued = Glued::below(configuration, context, base, scope);
         let cookie = sync.cookie.and_then(SyncCookie::parse).unwrap_or_default();
         Ok(Some(Box::new(Self {
@@ -74,10 +78,8 @@ impl Sync {
             known: cookie.csns,
             has_everything: false,
             is_part: false,
-            asks_places: request
-                .attributes
-                .iter()
-                .any(|name| name.eq_ignore_ascii_case(PLACE.as_bytes())),
+            asks_places: asks_for(PLACE),
+            asks_ends: asks_for(PLACE) || asks_for(ENDS),
             allowance: Work::default(),
             phase: Phase::Begin,
             refresh: Refresh::default(),

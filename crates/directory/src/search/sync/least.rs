@@ -1,6 +1,7 @@
 //! Where a log in a database begins. Its suffix entry says it in `minCSN`: the CSN of each server from which on every
 //! change has its entry. A consumer that has these can be sent the entries behind its cookie in their order, whatever
-//! the database's own log of changes still tells. A consumer that lacks one of them must not continue with the log.
+//! the database's own log of changes still tells. A consumer that lacks one of them must not continue with the log,
+//! unless it is the first change of its server, whose entry is there.
 
 use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, ValueChange, View};
 
@@ -13,6 +14,12 @@ use crate::{
 
 /// The attribute that says it.
 const MIN_CSN: &str = "minCSN";
+
+/// Name of the note in a log with the text of the first CSN of a server, if the log has all changes of that server from
+/// there on, or had them until its `minCSN` was raised.
+pub fn first_note(server: u16) -> String {
+    format!("first {server:03x}")
+}
 
 /// What `minCSN` says about a consumer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,10 +38,13 @@ impl Sync {
         let min = self.min_csn(view)?;
         Ok(if min.is_empty() {
             LogBegin::Unknown
-        } else if min.iter().all(|csn| self.knows(csn)) {
-            LogBegin::Before
         } else {
-            LogBegin::Behind
+            let mut is_there = true;
+            for csn in min.iter().filter(|csn| !self.knows(*csn)) {
+                let first = view.source(&first_note(csn.server_id()))?;
+                is_there &= first.is_some_and(|first| first == csn.text().as_bytes());
+            }
+            if is_there { LogBegin::Before } else { LogBegin::Behind }
         })
     }
 

@@ -38,6 +38,7 @@ use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 
 use self::glued::Glued;
+pub use self::least::first_note as log_first_note;
 pub(super) use self::notify::Notices;
 use super::work::Work;
 use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider};
@@ -73,10 +74,12 @@ pub(crate) struct Sync {
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
     /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the consumer
-    /// asks for places.
+    /// asks for ends.
     is_part: bool,
     /// Whether the consumer asks for the places of entries.
     asks_places: bool,
+    /// Whether it asks for the ends of entries: it is one of several writing servers.
+    asks_ends: bool,
     /// The work that the refresh, and each change after it, may take.
     allowance: Work,
     phase: Phase,
