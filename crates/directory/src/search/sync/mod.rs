@@ -17,6 +17,7 @@ mod answer;
 mod asked;
 mod begin;
 mod below;
+mod extent;
 mod former;
 mod glued;
 mod least;
