@@ -103,7 +103,8 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         sync.continue_members(&mut before)?;
-        (sync.phase, sync.has_everything, sync.is_part) = (Phase::Persist, before.has_everything, before.is_part);
+        (sync.phase, sync.content) = (Phase::Persist, before.content);
+        (sync.has_everything, sync.is_part) = (before.has_everything, before.is_part);
         self.note_allowance();
         self.targets.clear();
         self.begin_persisting();

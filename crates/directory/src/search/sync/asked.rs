@@ -74,6 +74,7 @@ impl Sync {
             known: cookie.csns,
             has_everything: false,
             is_part: false,
+            content: None,
             asks_places: request
                 .attributes
                 .iter()

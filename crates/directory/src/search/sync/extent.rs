@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use ironbark_model::{Dn, filter::compiled::Node};
+use ironbark_model::filter::compiled::Node;
 
-use super::{Phase, Sync};
+use super::{Phase, Sync, session::suffix_of};
 use crate::{
     NamingContext, OperationError,
     access::{Extent, Requester},
     refusal::SyncRefusal,
     search::{run::SearchRun, work::Step},
+    told::SyncContent,
 };
 
 impl SearchRun {
     /// Notes at the begin whether the consumer gets every entry of the database, or of its base, by the rules, and asks
-    /// again in each slice. If of the database, it renames what is below a renamed entry, and is told places. To a
-    /// persistent search it does not matter.
+    /// again in each slice. If of the database, it renames what is below a renamed entry, and is told places. What keeps
+    /// entries from it is noted for cn=Monitor. To a persistent search it does not matter.
     ///
     /// # Errors
     /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.
@@ -34,6 +35,10 @@ impl SearchRun {
         } else {
             sync.has_everything || sync.asks_places && !sync.is_part
         };
+        let mut content = sync.content_asked_for(is_any);
+        if is_begin {
+            sync.content = Some(content);
+        }
         if !matters {
             return Ok(());
         }
@@ -46,15 +51,20 @@ impl SearchRun {
         for context in &contexts {
             let extent = self.extent(context, step)?;
             is_all &= extent.has_every_entry;
-            if is_whole {
+            content = content.under(extent);
+            if is_begin {
                 self.tell_of_partial(extent, context);
             }
         }
         if !is_begin && !is_all {
             return Err(SyncRefusal::StaleCookie.into());
         }
+        if is_begin {
+            self.tell_of_choice(content);
+        }
         if let Some(sync) = self.sync_mut() {
             (sync.has_everything, sync.is_part) = (is_all && is_whole, !is_all);
+            sync.content = Some(content);
         }
         Ok(())
     }
@@ -71,11 +81,9 @@ impl SearchRun {
         Ok(extent)
     }
 
-    /// Says once in a session that a copy of the whole database may lack something.
+    /// Says that the rules may keep something from a consumer that wants everything below its base.
     fn tell_of_partial(&self, extent: Extent, context: &NamingContext) {
-        let Some(sync) = self.sync().filter(|sync| sync.phase == Phase::Begin) else {
-            return;
-        };
+        let Some(sync) = self.sync() else { return };
         let hidden = match extent {
             Extent {
                 has_every_entry: false, ..
@@ -86,11 +94,77 @@ impl SearchRun {
             Extent { .. } => return,
         };
         let (rid, identity) = (sync.consumer.0, self.origin.identity.dn.pretty());
-        let suffix = context.suffixes().first().map_or("", Dn::pretty);
+        let suffix = suffix_of(context);
         tracing::warn!(
             target: "any",
             "access rules may hide {hidden} of {suffix} from the consumer rid={rid:03} of \"{identity}\", \
              which then copies a part"
         );
+    }
+
+    /// Says that a consumer which asks for places, as servers of several writers do, gets none by what it asks for.
+    fn tell_of_choice(&self, content: SyncContent) {
+        let Some(sync) = self.sync().filter(|sync| sync.asks_places) else {
+            return;
+        };
+        let (rid, identity) = (sync.consumer.0, self.origin.identity.dn.pretty());
+        let (base, suffix) = (sync.base.pretty(), suffix_of(&sync.context));
+        match content {
+            SyncContent::Filter => tracing::warn!(
+                target: "any",
+                "the filter of the consumer rid={rid:03} of \"{identity}\" may leave out entries of {suffix}: \
+                 it copies a part, deletes only what is named as deleted, and is not told places"
+            ),
+            SyncContent::Base => tracing::warn!(
+                target: "any",
+                "the consumer rid={rid:03} of \"{identity}\" copies a part of {suffix}, below {base}: \
+                 it is not told places"
+            ),
+            SyncContent::Glued => tracing::warn!(
+                target: "any",
+                "the consumer rid={rid:03} of \"{identity}\" copies {suffix} with databases that are glued below it: \
+                 it is not told places"
+            ),
+            SyncContent::Log | SyncContent::Rules | SyncContent::Values | SyncContent::Whole => {}
+        }
+    }
+}
+
+impl Sync {
+    /// How much of the database the consumer asks for.
+    fn content_asked_for(&self, is_any: bool) -> SyncContent {
+        if self.may_be_log() {
+            SyncContent::Log
+        } else if !is_any {
+            SyncContent::Filter
+        } else if self.covers_database() {
+            SyncContent::Whole
+        } else if self.covers_glued() {
+            SyncContent::Glued
+        } else {
+            SyncContent::Base
+        }
+    }
+}
+
+impl SyncContent {
+    /// What is left of it under the rules.
+    fn under(self, extent: Extent) -> Self {
+        match (self, extent) {
+            (Self::Log, _) => self,
+            (
+                _,
+                Extent {
+                    has_every_entry: false, ..
+                },
+            ) => Self::Rules,
+            (
+                Self::Whole,
+                Extent {
+                    has_every_value: false, ..
+                },
+            ) => Self::Values,
+            _ => self,
+        }
     }
 }

@@ -41,7 +41,7 @@ use roaring::RoaringTreemap;
 use self::glued::Glued;
 pub(super) use self::notify::Notices;
 use super::work::Work;
-use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider};
+use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider, told::SyncContent};
 
 /// The state of a content synchronization.
 #[expect(
@@ -76,6 +76,8 @@ pub(crate) struct Sync {
     /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the consumer
     /// asks for places.
     is_part: bool,
+    /// How much of the database the consumer gets, once it has begun.
+    content: Option<SyncContent>,
     /// Whether the consumer asks for the places of entries.
     asks_places: bool,
     /// The work that the refresh, and each change after it, may take.
@@ -283,6 +285,11 @@ impl Sync {
     /// Whether the content is the whole database, but for the filter.
     fn covers_database(&self) -> bool {
         !self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+    }
+
+    /// Whether the content is a database and all that are glued below it, but for the filter.
+    fn covers_glued(&self) -> bool {
+        self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
     }
 
     /// Whether entries that move together with a superior may be in the content.
