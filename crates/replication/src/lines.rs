@@ -87,7 +87,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         rid: line.rid,
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
-        request: request(line, scope, &taken, multi_provider && is_all),
+        request: request(line, scope, &taken, multi_provider),
         log: log_request(line),
         changelog,
         dir_sync,
