@@ -33,6 +33,7 @@ mod restored;
 mod sessions;
 mod shadow;
 mod strict;
+mod told;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 
