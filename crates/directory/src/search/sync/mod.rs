@@ -73,8 +73,8 @@ pub(crate) struct Sync {
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
-    /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the consumer
-    /// asks for places.
+    /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the
+    /// consumer asks for places.
     is_part: bool,
     /// How much of the database the consumer gets, once it has begun.
     content: Option<SyncContent>,
