@@ -8,7 +8,7 @@ mod cookies;
 mod numbered;
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -83,8 +83,6 @@ pub struct Follower {
     present: Option<RoaringTreemap>,
     /// Entries that the refresh has named or sent although they were deleted here, where others write.
     contradicted: BTreeSet<[u8; 16]>,
-    /// Entries that have lost their superiors in a refresh, with their CSNs, until one has come to its end.
-    orphans: HashMap<[u8; 16], Csn>,
     /// The refresh, if it is the first one of an empty database and is loaded at once.
     load: Option<InitialLoad>,
     /// Whether an empty database may be loaded at once. Not after that came to nothing.
@@ -112,7 +110,6 @@ impl Follower {
             number: 0,
             present: None,
             contradicted: BTreeSet::new(),
-            orphans: HashMap::default(),
             load: None,
             may_load: true,
             tree: None,
@@ -329,7 +326,6 @@ impl Follower {
                         self.delete_absent(present, &vector).await?;
                     }
                     self.delete_again(&vector).await?;
-                    self.stamp_orphans(&vector).await?;
                     let vector = vector.iter().collect();
                     self.queue(Incoming::EndOfRefresh, None, vector).await?;
                     self.settle().await?;
@@ -489,7 +485,6 @@ impl Follower {
         self.has_displaced |= outcome.has_displaced || in_comparison;
         if let Some(present) = &mut self.present {
             self.contradicted.extend(outcome.tombstoned);
-            self.orphans.extend(outcome.orphans);
             for (former, new) in outcome.remade {
                 if present.remove(former) {
                     present.insert(new);
@@ -538,18 +533,6 @@ impl Follower {
             if !covered.is_empty() {
                 self.queue(Incoming::Contradicted(covered), None, Vec::new()).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// Stamps the entries anew that have lost their superiors, if the provider does not have these versions of them:
-    /// others have moved, or are gone as well.
-    async fn stamp_orphans(&mut self, vector: &ContextVector) -> Result<(), Stop> {
-        let orphans = std::mem::take(&mut self.orphans).into_iter();
-        let unknown: Vec<([u8; 16], Csn)> = orphans.filter(|(_, csn)| !vector.covers(*csn)).collect();
-        for orphans in unknown.chunks(MOST_MESSAGES) {
-            self.queue(Incoming::Orphans(orphans.to_vec()), None, Vec::new())
-                .await?;
         }
         Ok(())
     }

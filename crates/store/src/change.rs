@@ -5,6 +5,7 @@
 
 pub(crate) mod codec;
 mod memory;
+mod parts;
 mod requested;
 
 pub use requested::{RequestFacts, RequestedChange, RequestedControl, RequestedKind, RequestedModification};
@@ -21,7 +22,7 @@ pub struct ChangeRecord {
     pub position: Position,
     /// Hash of the record before it if records come from a common log; otherwise zeros.
     pub predecessor: [u8; 16],
-    /// `entryCSN` of the change.
+    /// `entryCSN` of the change; [`ChangeRecord::effect_csn`] tells those of further entries.
     pub csn: Csn,
     /// ID of the server that sent it; 0: it was made here; [`ChangeRecord::UNKNOWN_PEER`]: a server that did not tell
     /// its ID. The context vector takes in the CSN of a change that was made here. A provider's changes come in any

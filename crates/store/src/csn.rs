@@ -5,6 +5,10 @@ use std::fmt;
 use crate::record::packed;
 
 /// A change sequence number. Its order is that of its text, `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`.
+///
+/// The last part is zero in the CSN of every change. In `entryCSN` it may say that the entry is a *revision* of the
+/// version with this CSN: a server has had to give it another place, and nobody has changed it
+/// (docs/internals/replica.md). So a revision is greater than its version, and less than any change behind that.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Csn {
     /// Since 0000-03-01 less 400 years.
@@ -20,6 +24,8 @@ pub(crate) const PACKED: usize = 14;
 pub(crate) const OCTETS: usize = 16;
 
 const MICROS: u64 = 1_000_000;
+/// Six hexadecimal digits.
+const MAX_COUNT: u32 = 0xff_ffff;
 /// 1970-01-01, in days since 0000-03-01 less 400 years.
 const UNIX_DAYS: i64 = 865_565;
 
@@ -38,6 +44,31 @@ impl Csn {
     /// ID of the server that made the change, 0 to 4095.
     pub fn server_id(self) -> u16 {
         self.server
+    }
+
+    /// Whether it is that of a revision.
+    pub fn is_revision(self) -> bool {
+        self.modification != 0
+    }
+
+    /// The CSN of the next revision, made by this server (0 to 4095). Of revisions that several servers make at once, one
+    /// is the greatest. `None`: there were 4,095.
+    #[must_use]
+    pub fn revised(self, server: u16) -> Option<Self> {
+        let number = (self.modification >> 12) + 1;
+        (number <= 0xfff).then_some(Self {
+            modification: number << 12 | u32::from(server & 0xfff),
+            ..self
+        })
+    }
+
+    /// The CSN of the version that it revises, if it is that of a revision.
+    #[must_use]
+    pub fn version(self) -> Self {
+        Self {
+            modification: 0,
+            ..self
+        }
     }
 
     /// Its time, in microseconds since 1970.
@@ -76,6 +107,25 @@ impl Csn {
             count,
             ..self
         }
+    }
+
+    /// The CSN of a further change of the same write, by its number; 0: of the write itself. The server must give no other
+    /// change this CSN.
+    #[must_use]
+    pub fn following(self, number: u32) -> Self {
+        Self {
+            count: self.count.saturating_add(number).min(MAX_COUNT),
+            ..self
+        }
+    }
+
+    /// Whether it may be that of a further change of the write with this CSN, or is that CSN.
+    pub fn is_of_write(self, first: Self) -> bool {
+        let with_its_count = Self {
+            count: self.count,
+            ..first
+        };
+        with_its_count == self && self.count >= first.count
     }
 
     /// Tells apart the changes of one microsecond.
@@ -148,8 +198,10 @@ impl fmt::Display for Csn {
 pub struct ContextVector(Vec<Csn>);
 
 impl ContextVector {
-    /// Takes a CSN in. Returns whether it was the first of its server, or greater than the one before.
+    /// Takes a CSN in; of a revision that of the version. Returns whether it was the first of its server, or greater than
+    /// the one before.
     pub fn merge(&mut self, csn: Csn) -> bool {
+        let csn = csn.version();
         match self.0.binary_search_by_key(&csn.server, |known| known.server) {
             Ok(at) => match self.0.get_mut(at) {
                 Some(known) if *known < csn => {
@@ -170,9 +222,10 @@ impl ContextVector {
         other.iter().fold(false, |changed, csn| self.merge(csn) | changed)
     }
 
-    /// Whether it has this CSN of its server, or a greater one.
+    /// Whether it has this CSN of its server, or a greater one. Of a revision, whether it has that of the version:
+    /// the change that made the revision has a CSN of its own.
     pub fn covers(&self, csn: Csn) -> bool {
-        self.of_server(csn.server).is_some_and(|known| known >= csn)
+        self.of_server(csn.server).is_some_and(|known| known >= csn.version())
     }
 
     /// The greatest CSN of a server.
@@ -245,6 +298,27 @@ mod tests {
         let csns: Vec<Csn> = texts.iter().map(|text| Csn::parse(text.as_bytes()).unwrap()).collect();
         assert!(csns.is_sorted_by(|a, b| a < b));
         assert!(Csn::parse(b"20060101000000Z#000000#00#000000").is_none());
+    }
+
+    #[test]
+    fn a_revision_is_behind_its_version_and_before_every_change() {
+        let version = Csn::parse(TEXT.replace("000001", "000000").as_bytes()).unwrap();
+        let later = Csn::parse(TEXT.replace("0000ab#00f#000001", "0000ac#000#000000").as_bytes()).unwrap();
+        let [by_two, by_three] = [2, 3].map(|server| version.revised(server).unwrap());
+        let again = by_three.revised(2).unwrap();
+        assert!([version, by_two, by_three, again, later].is_sorted_by(|a, b| a < b));
+        assert!(by_two.is_revision() && !version.is_revision());
+        assert_eq!((again.version(), again.server_id()), (version, 15));
+        assert!(again.text().ends_with("#00f#002002"));
+        assert_eq!(
+            (1..0xfff)
+                .try_fold(by_two, |csn, _| csn.revised(2))
+                .and_then(|csn| csn.revised(2)),
+            None
+        );
+        let vector: ContextVector = std::iter::once(by_two).collect();
+        assert_eq!(vector.of_server(15), Some(version));
+        assert!(vector.covers(again) && vector.covers(version) && !vector.covers(later));
     }
 
     #[test]

@@ -4,16 +4,23 @@ use std::collections::BTreeMap;
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, following};
+use crate::{PEOPLE, assert_follows, change, content, following};
 
 const LOG: &str = "cn=accesslog";
+/// Overlays whose effects the log is asked about.
+pub(crate) const MODULES: &str = "moduleload memberof\nmoduleload refint\nmoduleload ppolicy";
 
 /// A slapd.conf with this server ID whose changes are logged in a database that consumers can follow.
 pub(crate) fn logging_config(id: u16, lines: &str) -> String {
+    logging_config_behind(id, "", lines)
+}
+
+/// The same with overlays before overlay accesslog.
+fn logging_config_behind(id: u16, overlays: &str, lines: &str) -> String {
     Server::people_config(
-        &format!("serverID {id}\nmoduleload syncprov\nmoduleload accesslog\nloglevel stats"),
+        &format!("serverID {id}\nmoduleload syncprov\nmoduleload accesslog\n{MODULES}\nloglevel stats"),
         &format!(
-            "overlay syncprov\noverlay accesslog\nlogdb {LOG}\nlogops writes\nlogsuccess TRUE\n{lines}\n\ndatabase mdb\n\
+            "overlay syncprov\n{overlays}\noverlay accesslog\nlogdb {LOG}\nlogops writes\nlogsuccess TRUE\n{lines}\n\ndatabase mdb\n\
              suffix {LOG}\ndirectory {{dir}}\nrootdn cn=Manager,dc=example,dc=com\n\
              index entryCSN,objectClass,reqResult,reqStart,reqDN eq\n\
              overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n\
@@ -44,6 +51,7 @@ pub(crate) fn logged(server: &Server, who: &Credentials<'_>) -> Vec<String> {
         "reqMod: entryCSN:",
         "reqMod: createTimestamp:",
         "reqMod: modifyTimestamp:",
+        "reqMod: pwdChangedTime:",
         "reqOld: entryUUID:",
         "reqOld: entryCSN:",
         "reqOld: createTimestamp:",
@@ -98,6 +106,128 @@ fn the_log_says_what_slapds_says() {
         .client("ldapsearch", &everybody, &["-LLL", "-b", LOG, "1.1"], "")
         .unwrap();
     assert_eq!((found.code(), &*found.stdout), (Some(32), ""));
+}
+
+/// Groups, members, and their ends.
+pub(crate) const GROUPS: &str = "\
+dn: cn=a,ou=people,dc=example,dc=com
+changetype: add
+objectClass: person
+sn: s
+
+dn: cn=b,ou=people,dc=example,dc=com
+changetype: add
+objectClass: person
+sn: s
+
+dn: cn=g,ou=others,dc=example,dc=com
+changetype: add
+objectClass: groupOfNames
+member: cn=a,ou=people,dc=example,dc=com
+
+dn: CN=G, ou=others,dc=example,dc=com
+changetype: modify
+add: member
+member: cn=b,ou=people,dc=example,dc=com
+-
+delete: member
+member: cn=a,ou=people,dc=example,dc=com
+
+dn: cn=b,ou=people,dc=example,dc=com
+changetype: modify
+replace: userPassword
+userPassword: secret
+
+dn: cn=b,ou=people,dc=example,dc=com
+changetype: modrdn
+newrdn: cn=c
+deleteoldrdn: 1
+
+dn: cn=g,ou=others,dc=example,dc=com
+changetype: modify
+add: member
+member: cn=a,ou=people,dc=example,dc=com
+
+";
+
+/// What follows when slapd's refint, which acts a moment later, has nothing more to do.
+pub(crate) const ENDS: &str = "\
+dn: cn=a,ou=people,dc=example,dc=com
+changetype: delete
+
+dn: cn=c,ou=people,dc=example,dc=com
+changetype: modify
+add: description
+description: d
+
+dn: cn=g,ou=others,dc=example,dc=com
+changetype: delete
+
+";
+
+/// Which entry each entry of the log is about, by `reqEntryUUID`.
+fn assert_names_own_entries(server: &Server) {
+    let arguments = [
+        "-LLL",
+        "-o",
+        "ldif-wrap=no",
+        "-b",
+        LOG,
+        "-s",
+        "one",
+        "reqDN",
+        "reqType",
+        "reqEntryUUID",
+    ];
+    let log = server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap();
+    let held = content(server);
+    let uuid = |name: &str| {
+        let entry = held
+            .split("\n\n")
+            .find(|entry| entry.starts_with(&format!("dn: {name}\n")));
+        let line = entry.and_then(|entry| entry.lines().find_map(|line| line.strip_prefix("entryUUID: ")));
+        line.map(str::to_owned)
+    };
+    for entry in log.success().unwrap().stdout.split("\n\n") {
+        let of = |start: &str| entry.lines().find_map(|line| line.strip_prefix(start));
+        if let Some(known) = of("reqDN: ").and_then(uuid) {
+            assert_eq!(of("reqEntryUUID: "), Some(known.as_str()), "{entry}");
+        }
+    }
+}
+
+#[test]
+fn beside_other_overlays_the_log_says_what_slapds_says_in_either_order() {
+    let others = [
+        "overlay memberof\nmemberof-refint TRUE",
+        "overlay refint\nrefint_attributes member",
+        "overlay ppolicy",
+        "overlay memberof\noverlay refint\nrefint_attributes member\noverlay ppolicy",
+    ];
+    for overlays in others {
+        for (before, after) in [(overlays, ""), ("", overlays)] {
+            let old = if overlays.contains("refint_attributes") {
+                ""
+            } else {
+                "logold (objectClass=*)\nlogoldattr cn"
+            };
+            let [ours, slapds] = [Flavor::Ironbark, Flavor::OpenLdap].map(|flavor| {
+                let config = logging_config_behind(1, before, &format!("{old}\n{after}"));
+                let server = Server::start(flavor, &config).unwrap();
+                server.ldapadd(PEOPLE).unwrap().success().unwrap();
+                server.ldapmodify(GROUPS).unwrap().success().unwrap();
+                let is_renamed = || content(&server).contains("member: cn=c,ou=people").then_some(());
+                assert!(
+                    !overlays.contains("refint") || wait::until(is_renamed).is_some(),
+                    "{flavor:?}"
+                );
+                server.ldapmodify(ENDS).unwrap().success().unwrap();
+                assert_names_own_entries(&server);
+                logged(&server, &Credentials::ROOT)
+            });
+            assert_eq!(ours.join("\n"), slapds.join("\n"), "before: {before}\nafter: {after}");
+        }
+    }
 }
 
 #[test]

@@ -4,10 +4,10 @@ use ironbark_testkit::{Credentials, Flavor, Server, Tool, wait};
 
 use crate::{
     PEOPLE,
-    accesslog::{logging, logging_config},
+    accesslog::{ENDS, GROUPS, MODULES, logging, logging_config},
     assert_follows, change, changes, content,
     delta_config::logging_files,
-    following,
+    following, line,
     mesh::{assert_equal, lines_by, start_with},
 };
 
@@ -109,6 +109,103 @@ fn we_follow_our_log() {
 #[test]
 fn we_follow_slapds_log() {
     follow_through_kills(Flavor::OpenLdap);
+}
+
+/// A consumer of the log with these overlays.
+fn consumer(flavor: Flavor, provider: &Server, overlays: &str) -> Server {
+    let config = Server::people_config(MODULES, &format!("{}{overlays}", line(provider, WORDS)));
+    let mut server = Server::prepare(flavor, &config).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+/// Lets consumers follow the log of a provider with memberof, some with the overlay and some without, in both kinds.
+fn follow_with_memberof(flavor: Flavor) {
+    const MEMBEROF: &str = "overlay memberof\nmemberof-refint TRUE";
+    let provider = logging(flavor, MEMBEROF);
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let kinds = [
+        (Flavor::Ironbark, MEMBEROF),
+        (Flavor::OpenLdap, MEMBEROF),
+        (Flavor::Ironbark, ""),
+        (Flavor::OpenLdap, ""),
+    ];
+    let mut consumers = kinds.map(|(flavor, overlays)| consumer(flavor, &provider, overlays));
+    for consumer in &consumers {
+        assert_follows(consumer, &provider);
+    }
+    let in_log = || (searches_in_log(&provider) >= consumers.len()).then_some(());
+    assert!(wait::until(in_log).is_some(), "{}", provider.log());
+    // slapd's memberof spells names as the request does.
+    let groups = GROUPS.replace("CN=G, ", "cn=g,");
+    let (first, second) = groups.split_at(groups.find("dn: cn=g").unwrap());
+    provider.ldapmodify(first).unwrap().success().unwrap();
+    assert_follows(&consumers[0], &provider);
+    consumers[0].kill().unwrap();
+    consumers[2].kill().unwrap();
+    provider.ldapmodify(second).unwrap().success().unwrap();
+    consumers[0].launch().unwrap();
+    consumers[2].launch().unwrap();
+    assert_follows(&consumers[0], &provider);
+    assert_follows(&consumers[1], &provider);
+    provider.ldapmodify(ENDS).unwrap().success().unwrap();
+    let [ours, slapds, plain, slapds_plain] = &consumers;
+    assert_follows(ours, &provider);
+    assert_follows(slapds, &provider);
+    // As with slapd alone: what memberof does is no change of its own, so who lacks the overlay lacks memberOf.
+    assert_follows(plain, slapds_plain);
+    assert!(!provider.log().contains("err=4096"), "{}", provider.log());
+    // One that loses sync comes back to the log behind a refresh.
+    assert_eq!(searches_in_log(&provider), kinds.len() + 2, "two were killed");
+}
+
+#[test]
+fn consumers_of_our_log_with_and_without_memberof_end_as_slapds() {
+    follow_with_memberof(Flavor::Ironbark);
+}
+
+#[test]
+fn consumers_of_slapds_log_with_and_without_memberof_end_as_slapds() {
+    follow_with_memberof(Flavor::OpenLdap);
+}
+
+#[test]
+fn what_automember_does_reaches_consumers_that_lack_it() {
+    // Two definitions for one group: it changes twice in one write.
+    let definition = "overlay automember\nautomember-scope ou=people,dc=example,dc=com\n\
+                      automember-filter (objectClass=person)\nautomember-default-group cn=all,dc=example,dc=com\n";
+    let lines = format!("overlay memberof\n{definition}{definition}automember-grouping-attr seeAlso:dn");
+    let provider = logging(Flavor::Ironbark, &lines);
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let group = "dn: cn=all,dc=example,dc=com\nobjectClass: groupOfNames\nmember: cn=none,dc=example,dc=com\n";
+    provider.ldapadd(group).unwrap().success().unwrap();
+    let mut consumers =
+        [Flavor::Ironbark, Flavor::OpenLdap].map(|flavor| consumer(flavor, &provider, "overlay memberof"));
+    for number in 1..4 {
+        if number == 2 {
+            for consumer in &mut consumers {
+                consumer.kill().unwrap();
+            }
+        }
+        change(&provider, number);
+        if number == 2 {
+            for consumer in &mut consumers {
+                consumer.launch().unwrap();
+            }
+        }
+        for consumer in &consumers {
+            assert_follows(consumer, &provider);
+        }
+    }
+    let held = content(&provider);
+    for attribute in ["member", "seeAlso"] {
+        assert!(
+            held.contains(&format!("{attribute}: cn=a3,ou=people,dc=example,dc=com\n")),
+            "{held}"
+        );
+    }
+    assert!(held.contains("memberOf: cn=all,dc=example,dc=com\n"), "{held}");
+    assert!(!provider.log().contains("err=4096"), "{}", provider.log());
 }
 
 #[test]

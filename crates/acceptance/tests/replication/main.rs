@@ -32,6 +32,7 @@ mod provider;
 mod restored;
 mod sessions;
 mod shadow;
+mod storm;
 mod strict;
 mod told;
 

@@ -207,10 +207,15 @@ impl Holds {
     }
 }
 
+/// Expressions that are written for `*`.
+const ANY_NAME: [&str; 4] = [".*", "^.*", ".*$", "^.*$"];
+
 /// Whether a pattern is about all entries of the requester's database.
 fn is_named(requester: Requester<'_>, pattern: &DnPattern) -> Holds {
-    let DnPattern::Name(name) = pattern else {
-        return Holds::Sometimes;
+    let name = match pattern {
+        DnPattern::Name(name) => name,
+        DnPattern::Regex(regex) if ANY_NAME.contains(&regex.as_str()) => return Holds::Always,
+        DnPattern::Regex(_) => return Holds::Sometimes,
     };
     let suffixes = requester.context.suffixes();
     if name.scope == NameScope::Subtree && suffixes.iter().all(|suffix| suffix.is_within(&name.dn)) {

@@ -216,6 +216,11 @@ impl Directory {
         self.stamps.server_id()
     }
 
+    /// No change gets this CSN of the server's own, or a smaller one, any more.
+    pub(crate) fn draw_up_to(&self, csn: Csn) {
+        self.stamps.follow(csn);
+    }
+
     pub(crate) fn next_stamp(&self) -> Stamp {
         self.stamps.next(&self.clock)
     }

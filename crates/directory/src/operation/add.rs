@@ -166,7 +166,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
         .collect();
     let id = execution.apply_own(ChangeKind::Add, Effect::Add { dn, attributes }, Before::default())?;
     if execution.context.settings.stamps_places() {
-        super::adoption::stamp_adopted(execution, id)?;
+        super::adoption::revise_adopted(execution, id)?;
     }
     Ok(Success {
         post_read: read_entry::post_read(execution, id)?,

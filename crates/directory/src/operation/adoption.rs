@@ -1,6 +1,6 @@
 //! Entries whose closest superior is another one now. Where several servers write, that is a new version of them.
 
-use ironbark_store::{Effect, EntryId, ValueChange};
+use ironbark_store::{Csn, Effect, EntryId, ValueChange};
 
 use super::write_checks;
 use crate::{OperationError, overlay::Execution};
@@ -25,27 +25,44 @@ pub(crate) fn closest_below(execution: &Execution<'_, '_>, id: EntryId) -> Resul
     Ok(found)
 }
 
+/// Makes a revision of the entry: a version that is greater than the one it has, and less than any change that was made
+/// at another server meanwhile.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn revise(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    let held = write_checks::record_of(execution.view(), id)?.entry_csn()?;
+    let revision = held.and_then(|held| held.revised(execution.directory.server_id()));
+    let csn = revision.map_or_else(|| execution.stamp.csn.clone(), Csn::text);
+    set_csn(execution, id, csn)
+}
+
 /// Gives the entry the CSN of this change.
 ///
 /// # Errors
 /// The storage failed.
 pub(crate) fn stamp(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    let csn = execution.stamp.csn.clone();
+    set_csn(execution, id, csn)
+}
+
+fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, csn: String) -> Result<(), OperationError> {
     let dn = execution.view().dn(id)?.pretty().into();
     let changes = vec![ValueChange::Replace {
         attribute: "entryCSN".into(),
-        values: vec![execution.stamp.csn.as_bytes().to_vec()],
+        values: vec![csn.into_bytes()],
     }];
     execution.apply_further(Effect::Modify { dn, changes })?;
     Ok(())
 }
 
-/// Stamps the entries anew that have come below this one, as it took the place of glue.
+/// Makes revisions of the entries that have come below this one, as it took the place of glue.
 ///
 /// # Errors
 /// The storage failed.
-pub(crate) fn stamp_adopted(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+pub(crate) fn revise_adopted(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
     for below in closest_below(execution, id)? {
-        stamp(execution, below)?;
+        revise(execution, below)?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use ironbark_model::{Dn, Entry};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::{second_factor::Presented, write_checks};
+use super::{modify::Audience, second_factor::Presented, write_checks};
 use crate::{
     Configuration, Directory, NamingContext, OperationError, ResponseControl,
     backend::written::{BindEnd, Success},
@@ -277,13 +277,14 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         modifications.extend(last_success(execution, &entry));
     }
     if !modifications.is_empty() {
-        if context.settings.is_shadow() || execution.waits_for_peers()? {
+        let refusal = if context.settings.is_shadow() || execution.waits_for_peers()? {
             // Stamped, the entry would count as newer than what its provider, or a peer, has of it.
             execution.is_silent = true;
+            execution.modify_internally(&entry.dn, &modifications)?
         } else {
-            write_checks::add_stamps(execution, &mut modifications);
-        }
-        if let Some(refusal) = execution.modify_internally(&entry.dn, &modifications)? {
+            execution.modify_stamped(&entry.dn, modifications, Audience::Nobody)?
+        };
+        if let Some(refusal) = refusal {
             let (name, text) = (entry.dn.pretty(), refusal.diagnostic_message);
             tracing::error!(target: "any", "recording a bind of \"{name}\": {:?} {text}", refusal.result_code);
         }

@@ -30,10 +30,12 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Succ
     } else {
         Some(execution.view().dn(id)?)
     };
-    for id in tree {
+    for (number, id) in tree.into_iter().chain([id]).enumerate() {
         remove(execution, id, top.as_ref())?;
+        if number > 0 {
+            execution.keep_own_csn();
+        }
     }
-    remove(execution, id, top.as_ref())?;
     Ok(Success {
         pre_read,
         ..Success::default()

@@ -3,7 +3,7 @@
 
 use ironbark_model::Entry;
 
-use super::write_checks;
+use super::modify::Audience;
 use crate::{
     OperationError,
     overlay::{Execution, SecondFactor, Spending},
@@ -91,9 +91,8 @@ impl Execution<'_, '_> {
             tracing::error!(target: "any", "a second factor of \"{name}\" cannot be marked as used on a replica");
             return Ok(false);
         }
-        let mut modifications = spending.modifications;
-        write_checks::add_stamps(self, &mut modifications);
-        let Some(refusal) = self.modify_internally(&spending.keeper, &modifications)? else {
+        let refusal = self.modify_stamped(&spending.keeper, spending.modifications, Audience::Nobody)?;
+        let Some(refusal) = refusal else {
             return Ok(true);
         };
         let (code, text) = (refusal.result_code, refusal.diagnostic_message);

@@ -71,6 +71,8 @@ pub struct Execution<'w, 'd> {
     /// Results of sets for the requester.
     sets: &'w SetAnswers,
     record: ChangeRecord,
+    /// How many changes of further entries have CSNs of their own.
+    further: u32,
     /// Results that were computed before.
     pub(super) computed: &'w Computed,
     /// Results that are still missing. The operation must be sent back for them, and its present result does not count.
@@ -158,6 +160,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             sets: &work.sets,
             computed,
             wanted: RefCell::default(),
+            further: 0,
             is_silent: false,
             is_unchecked: false,
             has_displaced: false,
@@ -476,6 +479,32 @@ impl<'w, 'd> Execution<'w, 'd> {
         (self.record.csn, self.record.via) = (csn, via);
     }
 
+    /// Gives the next effect a CSN of its own if it is not the first one: it is a change by itself, of another entry or
+    /// of the same one again, and a log of requests tells it as such. [`Self::keep_own_csn`] follows if it was applied.
+    pub(crate) fn draw_own_csn(&mut self) {
+        if self.is_further() {
+            self.stamp.csn = self.record.csn.following(self.further + 1).text();
+        }
+    }
+
+    /// The effect that was just applied has a CSN of its own: the context vector takes it in.
+    pub(crate) fn keep_own_csn(&mut self) {
+        if self.record.effects.len() < 2 || !self.is_further() {
+            return;
+        }
+        self.further += 1;
+        let csn = self.record.csn;
+        let last = csn.following(self.further);
+        self.directory.draw_up_to(last);
+        self.record.cookie.retain(|known| !known.is_of_write(csn));
+        self.record.cookie.push(last);
+    }
+
+    /// Changes that a provider sent have its CSNs.
+    fn is_further(&self) -> bool {
+        self.is_dirty() && !self.is_silent && self.record.via == 0
+    }
+
     /// Keeps the change in this server: no consumer is told of it, and its own CSN does not move the context vector.
     pub fn keep_silent(&mut self) {
         self.is_silent = true;
@@ -538,7 +567,7 @@ impl<'w, 'd> Execution<'w, 'd> {
 }
 
 /// Whether consumers notice the effect by the entry's CSN.
-fn touches_csn(effect: &Effect) -> bool {
+pub(crate) fn touches_csn(effect: &Effect) -> bool {
     match effect {
         Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => changes
             .iter()

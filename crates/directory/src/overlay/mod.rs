@@ -68,7 +68,7 @@ pub use self::{
 };
 pub(crate) use self::{
     detached::ReadRequest,
-    execution::{AccessWork, Before, Heard, Requested},
+    execution::{AccessWork, Before, Heard, Requested, touches_csn},
     outcome::EntryState,
 };
 pub use crate::{

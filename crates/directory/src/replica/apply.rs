@@ -57,7 +57,6 @@ pub(super) fn run(
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
-        (Incoming::Orphans(orphans), _) => delete::stamp_orphans(execution, orphans)?,
         (Incoming::EndOfRefresh, _) => {
             let heard = execution.hear_from(change.mapping.rid)?;
             if heard.is_some() && news.is_empty() {
@@ -234,8 +233,10 @@ impl<'a> Arriving<'a> {
             if nothing == OutcomeKind::Older {
                 self.note_older(execution, &name, held)?;
             }
-            if nothing == OutcomeKind::Same && change.csn.is_some() && change.csn == entry.csn {
-                tell_again(execution, &name, entry)?;
+            // A revision has another CSN than the change that made it.
+            let is_own = change.csn == entry.csn || entry.csn.is_some_and(Csn::is_revision);
+            if let (OutcomeKind::Same, true, Some(csn)) = (nothing, is_own, change.csn) {
+                tell_again(execution, &name, entry, csn)?;
             }
             return Ok(nothing.of(id));
         }
@@ -371,10 +372,10 @@ impl ReadEntry {
 
 /// A provider sends entries as they are now, so the version of this change may have come with the cookie of an earlier
 /// one. Who follows this server and has that one from elsewhere must find the version in the row of its own CSN.
-fn tell_again(execution: &mut Execution<'_, '_>, name: &Dn, entry: &ReadEntry) -> Result<(), OperationError> {
-    let Some(csn) = entry
+fn tell_again(execution: &mut Execution<'_, '_>, name: &Dn, entry: &ReadEntry, csn: Csn) -> Result<(), OperationError> {
+    let Some(held) = entry
         .csn
-        .filter(|csn| !execution.vector().is_ok_and(|vector| vector.covers(*csn)))
+        .filter(|_| !execution.vector().is_ok_and(|vector| vector.covers(csn)))
     else {
         return Ok(());
     };
@@ -382,7 +383,7 @@ fn tell_again(execution: &mut Execution<'_, '_>, name: &Dn, entry: &ReadEntry) -
         dn: name.pretty().into(),
         changes: vec![ValueChange::Replace {
             attribute: "entryCSN".into(),
-            values: vec![csn.text().into_bytes()],
+            values: vec![held.text().into_bytes()],
         }],
     })?;
     Ok(())

@@ -11,10 +11,7 @@ use super::{
 };
 use crate::{
     OperationError,
-    operation::{
-        adoption::{self, closest_below},
-        delete, write_checks,
-    },
+    operation::{delete, write_checks},
     overlay::Execution,
 };
 
@@ -56,45 +53,11 @@ pub(super) fn run(
     if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
     }
-    let mut outcome = OutcomeKind::Deleted.of(id);
     if change.mapping.stamps_places() {
-        if change.in_refresh {
-            outcome.orphans = orphans_of(execution, id)?;
-        } else {
-            aftermath.take_up_below(execution, id)?;
-        }
+        aftermath.take_up_below(execution, id)?;
     }
     delete::remove(execution, id, None)?;
-    Ok(outcome)
-}
-
-/// The entries whose closest superior this one is, with their CSNs. An entry without UUID or CSN cannot be told of.
-fn orphans_of(execution: &Execution<'_, '_>, id: u64) -> Result<Vec<([u8; 16], Csn)>, OperationError> {
-    let mut orphans = Vec::new();
-    for below in closest_below(execution, id)? {
-        let record = write_checks::record_of(execution.view(), below)?;
-        orphans.extend(record.entry_uuid()?.zip(csn_of(execution, &record)?));
-    }
-    Ok(orphans)
-}
-
-/// Stamps the entries anew that still have these CSNs: their places are not those of these versions any more.
-///
-/// # Errors
-/// The storage failed.
-pub(super) fn stamp_orphans(
-    execution: &mut Execution<'_, '_>,
-    orphans: &[([u8; 16], Csn)],
-) -> Result<ReplicaOutcome, OperationError> {
-    apply::make_own(execution);
-    for (uuid, csn) in orphans {
-        if let Some(id) = find(execution, *uuid)?
-            && csn_of(execution, &write_checks::record_of(execution.view(), id)?)? == Some(*csn)
-        {
-            adoption::stamp(execution, id)?;
-        }
-    }
-    Ok(OutcomeKind::Noted.into())
+    Ok(OutcomeKind::Deleted.of(id))
 }
 
 /// Deletes entries anew that were deleted before: whoever has them is to hear of it again.

@@ -22,9 +22,6 @@ pub enum Incoming {
     /// The provider has these entries although it has heard of their deletes. They are deleted with a new CSN, so that
     /// it hears of that again.
     Contradicted(Vec<[u8; 16]>),
-    /// These entries have lost their superiors in the refresh that ends, and the provider does not have these versions
-    /// of them. Those that still have them are stamped anew.
-    Orphans(Vec<([u8; 16], Csn)>),
     /// Nothing but the cookie.
     Nothing,
     /// Nothing but the cookie: a refresh has come to its end, and all of it is here.
@@ -104,7 +101,6 @@ impl Incoming {
             Self::Entry(entry) => entry.octets(),
             Self::Logged(change) => change.octets(),
             Self::Contradicted(uuids) => uuids.len() * 16,
-            Self::Orphans(orphans) => orphans.len() * 32,
             Self::Delete { .. } | Self::Nothing | Self::EndOfRefresh => 0,
         }
     }
@@ -119,9 +115,6 @@ pub struct ReplicaOutcome {
     pub id: Option<EntryId>,
     /// `entryUUID` of an entry that is sent in a refresh although it was deleted here.
     pub tombstoned: Option<[u8; 16]>,
-    /// Entries that have lost their superior by a delete in a refresh where places count, with their CSNs. Its end tells
-    /// whether the provider has these versions: then it has them elsewhere, or no more.
-    pub orphans: Vec<([u8; 16], Csn)>,
     /// Other entries that were made anew, as a name had to become free for them: their former IDs and the new ones.
     pub remade: Vec<(EntryId, EntryId)>,
     /// Whether another entry had to leave its name, and took with it what is below. Some of that may belong to the
@@ -160,7 +153,6 @@ impl From<OutcomeKind> for ReplicaOutcome {
             kind,
             id: None,
             tombstoned: None,
-            orphans: Vec::new(),
             remade: Vec::new(),
             has_displaced: false,
         }

@@ -117,11 +117,9 @@ impl Content {
         Ok(match &change.incoming {
             Incoming::Entry(entry) => Self::Entry(read(configuration, entry, &change.mapping)?),
             Incoming::Logged(logged) => Self::Logged(logged::read(configuration, logged, &change.mapping)?),
-            Incoming::Delete { .. }
-            | Incoming::Contradicted(_)
-            | Incoming::Orphans(_)
-            | Incoming::Nothing
-            | Incoming::EndOfRefresh => Self::Other,
+            Incoming::Delete { .. } | Incoming::Contradicted(_) | Incoming::Nothing | Incoming::EndOfRefresh => {
+                Self::Other
+            }
         })
     }
 
@@ -137,11 +135,7 @@ impl Content {
 fn origin(change: &Replicated) -> RequestContext {
     let operation = match change.incoming {
         Incoming::Delete { .. } | Incoming::Contradicted(_) => Operation::Delete,
-        Incoming::Entry(_)
-        | Incoming::Logged(_)
-        | Incoming::Orphans(_)
-        | Incoming::Nothing
-        | Incoming::EndOfRefresh => Operation::Modify,
+        Incoming::Entry(_) | Incoming::Logged(_) | Incoming::Nothing | Incoming::EndOfRefresh => Operation::Modify,
     };
     RequestContext {
         request: RequestKind::of(operation),
@@ -265,7 +259,7 @@ impl Job {
             })?;
             all = all.and(told);
         }
-        if !aftermath.moved.is_empty() {
+        if aftermath.stamps() {
             let (_, told) = tell(&mut |execution| aftermath.stamp_moved(execution))?;
             all = all.and(told);
         }

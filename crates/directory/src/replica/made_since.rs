@@ -17,7 +17,7 @@ use crate::{OperationError, overlay::Execution};
 pub(super) fn made_since_restored(execution: &mut Execution<'_, '_>) -> Result<Aftermath, OperationError> {
     execution.show_changes()?;
     let view = execution.view();
-    let (mut buried, mut moved) = (BTreeSet::new(), BTreeSet::new());
+    let (mut buried, mut made) = (BTreeSet::new(), BTreeSet::new());
     // The log may begin in this transaction.
     for record in view.changes(view.log_state()?.first.unwrap_or(1))? {
         let record = record?;
@@ -33,16 +33,17 @@ pub(super) fn made_since_restored(execution: &mut Execution<'_, '_>) -> Result<A
             let uuid = recorded.before.entry_uuid;
             match recorded.effect {
                 Effect::Delete { .. } => buried.insert(uuid),
-                Effect::Add { .. } | Effect::Modify { .. } | Effect::Rename { .. } => moved.insert(uuid),
+                Effect::Add { .. } | Effect::Modify { .. } | Effect::Rename { .. } => made.insert(uuid),
             };
         }
     }
     // Glue has no UUID.
-    for uuids in [&mut buried, &mut moved] {
+    for uuids in [&mut buried, &mut made] {
         uuids.remove(&[0; 16]);
     }
     Ok(Aftermath {
         buried: buried.into_iter().collect(),
-        moved: moved.into_iter().collect(),
+        made: made.into_iter().collect(),
+        ..Aftermath::default()
     })
 }

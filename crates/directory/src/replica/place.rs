@@ -1,7 +1,7 @@
 //! The place of an entry among several writing servers: which entry it is below, by UUID, as the provider tells.
 //!
 //! A version of an entry (entryUUID and entryCSN) has one place: the closest entry above it that is not glue, and the
-//! RDNs below that. Whatever changes the place here without being a newer version makes one: the entry is stamped anew.
+//! RDNs below that. Whatever changes the place here without being a newer version makes a revision of it.
 
 use ironbark_model::Dn;
 use ironbark_store::{ContextVector, Csn, EntryId};
@@ -10,7 +10,7 @@ use super::find::find;
 use crate::{
     OperationError,
     operation::{
-        adoption::{closest_below, stamp},
+        adoption::{closest_below, revise, stamp},
         write_checks,
     },
     overlay::Execution,
@@ -63,8 +63,12 @@ impl Told {
 
     /// Whether the provider has had this version of an entry; `None`: it cannot tell.
     pub(super) fn knew(&self, csn: Option<Csn>) -> Option<bool> {
-        let knows = self.knows.as_ref()?;
-        Some(csn.is_none_or(|csn| knows.covers(csn)))
+        let (knows, Some(csn)) = (self.knows.as_ref()?, csn) else {
+            return Some(true);
+        };
+        // It may have the version without this revision.
+        let is_certain = !csn.is_revision() || !knows.covers(csn);
+        is_certain.then(|| knows.covers(csn))
     }
 
     /// Whether an entry is where the provider has it.
@@ -87,17 +91,25 @@ pub(super) struct Aftermath {
     pub(super) buried: Vec<[u8; 16]>,
     /// Entries whose place is not that of their version any more.
     pub(super) moved: Vec<[u8; 16]>,
+    /// Entries that get a new version, whatever others have made of them.
+    pub(super) made: Vec<[u8; 16]>,
 }
 
 impl Aftermath {
     pub(super) fn is_empty(&self) -> bool {
-        self.buried.is_empty() && self.moved.is_empty()
+        self.buried.is_empty() && !self.stamps()
     }
 
     /// Takes up what there is to tell of another part of the same message.
     pub(super) fn append(&mut self, further: Self) {
         self.buried.extend(further.buried);
         self.moved.extend(further.moved);
+        self.made.extend(further.made);
+    }
+
+    /// Whether entries get other CSNs.
+    pub(super) fn stamps(&self) -> bool {
+        !self.moved.is_empty() || !self.made.is_empty()
     }
 
     /// Takes up the entries whose closest superior this one is, or would be.
@@ -109,9 +121,14 @@ impl Aftermath {
         Ok(())
     }
 
-    /// Stamps the entries anew that are still here.
+    /// Gives the entries their revisions and versions that are still here.
     pub(super) fn stamp_moved(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         for uuid in &self.moved {
+            if let Some(id) = find(execution, *uuid)? {
+                revise(execution, id)?;
+            }
+        }
+        for uuid in &self.made {
             if let Some(id) = find(execution, *uuid)? {
                 stamp(execution, id)?;
             }

@@ -116,6 +116,17 @@ fn a_newer_change_is_made_as_it_was_and_values_that_are_there_or_gone_do_not_mat
 }
 
 #[test]
+fn a_modify_that_says_nothing_of_the_csn_leaves_that_of_the_entry() {
+    let mut site = with_person(&csn(1, 10));
+    let change = LoggedOperation::Modify(vec![change_of(RequestedKind::Replace, "description", &["x"])]);
+    let made = make(&site, mapping(&site), Some([5; 16]), &csn(1, 20), change);
+    assert_eq!(made, Ok(OutcomeKind::Modified));
+    assert_eq!(values(&mut site, "description"), "description: x\n");
+    assert_eq!(values(&mut site, "entryCSN"), format!("entryCSN: {}\n", csn(1, 10)));
+    assert!(vector(&site).covers(parsed(&csn(1, 20))));
+}
+
+#[test]
 fn a_late_change_leaves_what_newer_ones_have_set() {
     let mut site = with_person(&csn(1, 10));
     let newer = [

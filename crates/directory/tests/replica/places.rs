@@ -208,34 +208,21 @@ fn a_delete_of_what_was_never_here_is_remembered_and_passed_on_without_a_csn_as_
 
 /// A provider that tells no places names what is gone before it sends what has moved out of it.
 #[test]
-fn whether_an_orphan_of_a_refresh_is_stamped_is_decided_at_its_end() {
+fn what_loses_its_superior_is_revised_and_any_change_of_it_counts_more() {
     let consumer = consumer();
     refresh(&consumer, shared(&consumer), &unit("ou=old,dc=ex", 6, &csn(1, 3)));
-    for (name, uuid) in [("cn=moved,ou=old,dc=ex", 7), ("cn=unknown,ou=old,dc=ex", 8)] {
+    for (name, uuid) in [("cn=moved,ou=old,dc=ex", 7), ("cn=stays,ou=old,dc=ex", 8)] {
         refresh(&consumer, shared(&consumer), &person(name, uuid, &csn(1, 9)));
     }
-    let gone = Replicated {
-        in_refresh: true,
-        ..message(shared(&consumer), Incoming::Delete { uuid: [6; 16] })
-    };
-    let outcome = send(&consumer, gone).expect("applied");
-    let held = parsed(&csn(1, 9));
-    assert_eq!(outcome.orphans, [([7; 16], held), ([8; 16], held)]);
+    delete(&consumer, shared(&consumer), [6; 16], None);
     let moved = person("cn=moved,dc=ex", 7, &csn(1, 20));
-    assert_eq!(
-        refresh(&consumer, shared(&consumer), &moved),
-        OutcomeKind::Renamed,
-        "it is newer"
-    );
-    send(
-        &consumer,
-        message(shared(&consumer), Incoming::Orphans(outcome.orphans)),
-    )
-    .expect("applied");
+    assert_eq!(refresh(&consumer, shared(&consumer), &moved), OutcomeKind::Renamed);
     assert_eq!(csn_of(&entry(&consumer, "cn=moved,dc=ex")), parsed(&csn(1, 20)));
-    assert_eq!(
-        csn_of(&entry(&consumer, "cn=unknown,ou=old,dc=ex")).server_id(),
-        2,
-        "its place is another one now"
-    );
+    let revision = parsed(&csn(1, 9)).revised(2).expect("the first");
+    assert_eq!(csn_of(&entry(&consumer, "cn=stays,ou=old,dc=ex")), revision);
+    let row = rows(&consumer)
+        .into_iter()
+        .find(|row| row.via == 0)
+        .expect("a change of its own");
+    assert_eq!(row.csn.server_id(), 2, "who follows is told");
 }

@@ -10,23 +10,55 @@ use ironbark_directory::{
 };
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{
-    ContextVector, Csn, Effect, Location, ValueChange,
+    ChangeRecord, ContextVector, Csn, Effect, Location, ValueChange,
     change::{Position, TextAttribute},
 };
 
 use super::{announced, render::LoggedOperation};
 
-/// A change of the source, or something that changed nothing.
+/// An operation on the source; or a change of it, or the last part of one, of which the log says nothing.
+///
+/// A change may have several operations. Each becomes an entry with a record of its own: consumers of the log are told
+/// a cookie with each of them, and go on from there.
 #[derive(Clone, Debug)]
 pub(super) struct LogChange {
-    /// Its place in the log of changes of the source; `None`: it is no change.
+    /// The place of the change in the log of changes of the source; `None`: it is no change.
     pub(super) position: Option<Position>,
-    /// CSN of the change, and the server that sent it.
+    /// Whether the change has no further operation.
+    pub(super) is_last: bool,
+    /// CSN of the operation, and the server that sent it.
     pub(super) csn: Option<(Csn, u16)>,
     /// CSNs that the context vector takes in with it.
     pub(super) cookie: Vec<Csn>,
-    /// What the log says of it; may be empty.
-    pub(super) operations: Vec<LoggedOperation>,
+    /// What the log says of it.
+    pub(super) operation: Option<LoggedOperation>,
+}
+
+impl LogChange {
+    /// The operations of a change, in their order.
+    pub(super) fn of(record: &ChangeRecord, operations: Vec<LoggedOperation>) -> Vec<Self> {
+        // Of cn=config each change is told once.
+        let position = Some(record.position).filter(|position| position.sequence != 0);
+        let part = |operation: Option<LoggedOperation>| {
+            let csn = operation.as_ref().and_then(|operation| operation.csn);
+            Self {
+                position,
+                is_last: false,
+                csn: Some((csn.unwrap_or(record.csn), record.via)),
+                cookie: Vec::new(),
+                operation,
+            }
+        };
+        let mut parts: Vec<Self> = operations.into_iter().map(|operation| part(Some(operation))).collect();
+        if parts.is_empty() {
+            parts.push(part(None));
+        }
+        if let Some(last) = parts.last_mut() {
+            last.is_last = true;
+            last.cookie.clone_from(&record.cookie);
+        }
+        parts
+    }
 }
 
 /// What the log lacks of its source and will not get.
@@ -136,7 +168,9 @@ impl Append {
             if number(known.as_deref()) >= Some(position.sequence) {
                 return Ok(());
             }
-            execution.put_source(&name, &position.sequence.to_be_bytes())?;
+            if change.is_last {
+                execution.put_source(&name, &position.sequence.to_be_bytes())?;
+            }
         }
         match change.csn {
             Some((csn, via)) => {
@@ -148,7 +182,7 @@ impl Append {
         if self.is_of_tree {
             announced::forget(execution)?;
         }
-        for operation in &change.operations {
+        if let Some(operation) = &change.operation {
             self.add(execution, change, operation)?;
         }
         execution.take_cookie(change.cookie.clone());

@@ -194,9 +194,10 @@ impl Desk {
         let count = operations.len();
         let change = |operation| LogChange {
             position: None,
+            is_last: true,
             csn: None,
             cookie: Vec::new(),
-            operations: vec![operation],
+            operation: Some(operation),
         };
         let errand = Append {
             suffix: self.log_db.clone(),

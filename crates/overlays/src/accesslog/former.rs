@@ -106,15 +106,15 @@ impl Former {
         (name.into(), attribute.values.clone())
     }
 
-    /// The entry as it was before its last effect, and what of it is logged.
-    fn former(
-        &self,
-        execution: &Execution<'_, '_>,
-        last: &RecordedEffect,
-    ) -> Result<Vec<TextAttribute>, OperationError> {
-        let (dn, changes, is_rename) = match &last.effect {
-            Effect::Modify { dn, changes } => (dn, changes, false),
-            Effect::Rename { new_dn, changes, .. } => (new_dn, changes, true),
+    /// The entry as it was before an effect, and what of it is logged. Overlays may have changed the entry since.
+    fn former(&self, execution: &Execution<'_, '_>, number: usize) -> Result<Vec<TextAttribute>, OperationError> {
+        let effects = execution.record().effects.get(number..).unwrap_or_default();
+        let Some(RecordedEffect { effect, before, .. }) = effects.first() else {
+            return Ok(Vec::new());
+        };
+        let (dn, is_rename) = match effect {
+            Effect::Modify { dn, .. } => (dn, false),
+            Effect::Rename { new_dn, .. } => (new_dn, true),
             Effect::Add { .. } | Effect::Delete { .. } => return Ok(Vec::new()),
         };
         if is_rename && self.always.is_empty() {
@@ -125,16 +125,15 @@ impl Former {
             return Ok(Vec::new());
         };
         let mut entry = execution.entry(id)?;
-        let Gone::Values(gone) = &last.before.gone else {
-            return Ok(Vec::new());
-        };
+        let is_known = before.entry_uuid != [0; 16];
+        let later = effects.iter().skip(1);
+        let of_entry = later.filter(|later| is_known && later.before.entry_uuid == before.entry_uuid);
         let mut touched = Vec::new();
-        for (change, gone) in changes.iter().zip(gone).rev() {
-            let Ok(description) = self.schema.attribute_description(change.attribute().as_bytes()) else {
-                continue;
+        for recorded in effects.first().into_iter().chain(of_entry).rev() {
+            let Some(changed) = self.undo_effect(&mut entry, recorded) else {
+                return Ok(Vec::new());
             };
-            Self::undo(&mut entry, &description, change, gone);
-            touched.push(description);
+            touched = changed;
         }
         if !self.matches(&entry) {
             return Ok(Vec::new());
@@ -144,6 +143,25 @@ impl Former {
             .iter()
             .filter(|held| self.always.contains(&held.description) || touched.contains(&held.description));
         Ok(wanted.map(|held| self.text(held)).collect())
+    }
+
+    /// Undoes an effect. Returns the attributes that it had changed; `None`: the former values are not known.
+    fn undo_effect(&self, entry: &mut Entry, recorded: &RecordedEffect) -> Option<Vec<AttributeDescription>> {
+        let (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }) = &recorded.effect else {
+            return None;
+        };
+        let Gone::Values(gone) = &recorded.before.gone else {
+            return None;
+        };
+        let mut touched = Vec::new();
+        for (change, gone) in changes.iter().zip(gone).rev() {
+            let Ok(description) = self.schema.attribute_description(change.attribute().as_bytes()) else {
+                continue;
+            };
+            Self::undo(entry, &description, change, gone);
+            touched.push(description);
+        }
+        Some(touched)
     }
 
     /// Undoes one change of an attribute.
@@ -172,14 +190,19 @@ impl Former {
 
 impl EffectHooks for Former {
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
-        let dn: Box<str> = applied.effect.dn().into();
-        let Some(last) = execution.record().effects.last().cloned() else {
+        // Overlays that have acted before this one may have added effects.
+        let effects = &execution.record().effects;
+        let Some(number) = effects.iter().rposition(|recorded| recorded.effect == *applied.effect) else {
             return Ok(());
         };
-        let attributes = match last.before.gone {
-            Gone::Entry(attributes) if self.matches(&self.entry(&dn, &attributes)) => attributes,
+        let Some(own) = effects.get(number).filter(|recorded| !recorded.marks.internal) else {
+            return Ok(());
+        };
+        let dn: Box<str> = applied.effect.dn().into();
+        let attributes = match &own.before.gone {
+            Gone::Entry(attributes) if self.matches(&self.entry(&dn, attributes)) => attributes.clone(),
             Gone::Entry(_) => Vec::new(),
-            Gone::Values(_) | Gone::Unknown => self.former(execution, &last)?,
+            Gone::Values(_) | Gone::Unknown => self.former(execution, number)?,
         };
         if !attributes.is_empty() {
             execution.note_former(dn, attributes);

@@ -143,16 +143,11 @@ impl Accesslog {
         bases.any(|base| name.is_within(&base.base))
     }
 
-    fn change(&self, record: &ChangeRecord) -> LogChange {
+    /// The operations of a record that are logged.
+    fn operations(&self, record: &ChangeRecord) -> Vec<LoggedOperation> {
         let mut operations = render::operations(record);
         operations.retain(|operation| self.logs(operation));
-        LogChange {
-            // Of cn=config each change is told once.
-            position: Some(record.position).filter(|position| position.sequence != 0),
-            csn: Some((record.csn, record.via)),
-            cookie: record.cookie.clone(),
-            operations,
-        }
+        operations
     }
 
     /// Writes to the database of the log, and waits for the commit.
@@ -194,7 +189,7 @@ impl Accesslog {
             changes: left
                 .iter()
                 .chain(changes.records)
-                .map(|record| self.change(record))
+                .flat_map(|record| LogChange::of(record, self.operations(record)))
                 .collect(),
         };
         let ended = run(changes.directory, log, Arc::new(errand)).map_err(|error| self.unwritten(&error));
@@ -267,7 +262,7 @@ impl Follower for Accesslog {
     }
 
     fn announce(&self, changes: Changes<'_>) -> io::Result<()> {
-        let is_logged = |record: &ChangeRecord| !self.change(record).operations.is_empty();
+        let is_logged = |record: &ChangeRecord| !self.operations(record).is_empty();
         if !changes.records.iter().any(is_logged) {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! From a change record to what the log says of its operations.
 
 use ironbark_store::{
-    ChangeRecord, Effect, RecordedEffect, ValueChange,
+    ChangeRecord, Csn, Effect, RecordedEffect, ValueChange,
     change::{RequestFacts, RequestedChange, RequestedKind, RequestedModification, TextAttribute},
 };
 use uuid::Uuid;
@@ -19,6 +19,8 @@ pub(super) struct LoggedOperation {
     pub(super) kind: String,
     /// `reqDN`; `None`: the operation has none.
     pub(super) dn: Option<Box<str>>,
+    /// Its CSN; `None`: it changed nothing.
+    pub(super) csn: Option<Csn>,
     /// When it began, in microseconds since 1970.
     pub(super) begun_micros: i64,
     /// When it ended.
@@ -37,42 +39,29 @@ pub(super) struct LoggedOperation {
     pub(super) details: Vec<TextAttribute>,
 }
 
-/// The operations of a record. Effects of overlays, and what stays in this server, are none.
+/// The operations of a record. Effects of overlays, and what stays in this server, are none: slapd's log has no
+/// internal operations of memberof, refint or others either. But a write of the server itself may have no other effect.
 pub(super) fn operations(record: &ChangeRecord) -> Vec<LoggedOperation> {
     let mut operations: Vec<LoggedOperation> = Vec::new();
-    for requested in &record.requested {
-        match requested {
-            RequestedChange::Former { attributes, .. } => {
-                if let Some(last) = operations.last_mut() {
-                    add_former(last, attributes);
-                }
+    let effects: Vec<_> = record.stamped_effects().collect();
+    let of = |number: usize| {
+        let (recorded, csn) = effects.get(number).copied()?;
+        let is_own = number == 0 || !recorded.marks.internal;
+        (is_own && !recorded.marks.silent).then_some(Source { record, recorded, csn })
+    };
+    for (requested, number) in record.requests() {
+        if let RequestedChange::Former { attributes, .. } = requested {
+            if let Some(last) = operations.last_mut() {
+                add_former(last, attributes);
             }
-            RequestedChange::AsApplied(number) => {
-                operations.extend(record.effects.get(*number).and_then(|effect| applied(record, effect)));
-            }
-            RequestedChange::Modify { dn, modifications } => {
-                let details = vec![("reqMod".into(), modified(modifications))];
-                operations.extend(of_effect(record, find(record, dn, is_modify), (dn, details, MODIFY)));
-            }
-            RequestedChange::ModifyDn { dn, .. } => {
-                let effect = find(record, dn, is_rename);
-                operations.extend(of_effect(record, effect, (dn, renamed(requested, effect), MODRDN)));
-            }
-            RequestedChange::Add { dn, attributes } => {
-                let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
-                operations.extend(of_effect(record, find(record, dn, is_add), (dn, details, ADD)));
-            }
-            RequestedChange::Delete { dn } => {
-                operations.extend(of_effect(record, find(record, dn, is_delete), (dn, Vec::new(), DELETE)));
-            }
+            continue;
         }
+        operations.extend(number.and_then(of).map(|source| source.logged(requested)));
     }
     if record.requested.is_empty() {
-        let own = record
-            .effects
-            .iter()
-            .filter(|effect| !effect.marks.internal && !effect.marks.silent);
-        operations.extend(own.filter_map(|effect| applied(record, effect)));
+        let own = (0..record.effects.len()).filter_map(of);
+        let own = own.filter(|source| !source.recorded.marks.internal);
+        operations.extend(own.map(Source::applied));
     }
     operations
 }
@@ -85,48 +74,72 @@ const DELETE: Kind = (Operations::DELETE, "auditDelete", "delete");
 const MODIFY: Kind = (Operations::MODIFY, "auditModify", "modify");
 const MODRDN: Kind = (Operations::MODRDN, "auditModRDN", "modrdn");
 
-fn is_add(effect: &Effect) -> bool {
-    matches!(effect, Effect::Add { .. })
+/// The effect of an operation.
+#[derive(Clone, Copy)]
+struct Source<'r> {
+    record: &'r ChangeRecord,
+    recorded: &'r RecordedEffect,
+    csn: Csn,
 }
 
-fn is_delete(effect: &Effect) -> bool {
-    matches!(effect, Effect::Delete { .. })
-}
-
-fn is_modify(effect: &Effect) -> bool {
-    matches!(effect, Effect::Modify { .. })
-}
-
-fn is_rename(effect: &Effect) -> bool {
-    matches!(effect, Effect::Rename { .. })
-}
-
-/// The effect of a requested change of this entry.
-fn find<'r>(record: &'r ChangeRecord, dn: &str, is_kind: fn(&Effect) -> bool) -> Option<&'r RecordedEffect> {
-    let own = || {
-        let effects = record.effects.iter();
-        effects.filter(move |recorded| !recorded.marks.internal && is_kind(&recorded.effect))
-    };
-    own()
-        .find(|recorded| recorded.effect.dn().eq_ignore_ascii_case(dn))
-        .or_else(|| own().next())
-}
-
-/// An effect as its own request.
-fn applied(record: &ChangeRecord, recorded: &RecordedEffect) -> Option<LoggedOperation> {
-    let (details, kind) = match &recorded.effect {
-        Effect::Add { attributes, .. } => (vec![("reqMod".into(), prefixed(attributes, ":+ "))], ADD),
-        Effect::Delete { .. } => (Vec::new(), DELETE),
-        Effect::Modify { changes, .. } => {
-            let modifications: Vec<_> = changes.iter().map(modification).collect();
-            (vec![("reqMod".into(), modified(&modifications))], MODIFY)
+impl Source<'_> {
+    /// The operation of a request.
+    fn logged(self, requested: &RequestedChange) -> LoggedOperation {
+        match requested {
+            RequestedChange::Modify { dn, modifications } => {
+                let details = vec![("reqMod".into(), modified(modifications))];
+                self.operation(dn, details, MODIFY)
+            }
+            RequestedChange::ModifyDn { dn, .. } => {
+                self.operation(dn, renamed(requested, &self.recorded.effect), MODRDN)
+            }
+            RequestedChange::Add { dn, attributes } => {
+                let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
+                self.operation(dn, details, ADD)
+            }
+            RequestedChange::Delete { dn } => self.operation(dn, Vec::new(), DELETE),
+            RequestedChange::AsApplied(_) | RequestedChange::Former { .. } => self.applied(),
         }
-        Effect::Rename { dn, new_dn, .. } => {
-            let requested = as_requested(dn, new_dn);
-            (renamed(&requested, Some(recorded)), MODRDN)
+    }
+
+    /// The effect as its own request.
+    fn applied(self) -> LoggedOperation {
+        let effect = &self.recorded.effect;
+        let (details, kind) = match effect {
+            Effect::Add { attributes, .. } => (vec![("reqMod".into(), prefixed(attributes, ":+ "))], ADD),
+            Effect::Delete { .. } => (Vec::new(), DELETE),
+            Effect::Modify { changes, .. } => {
+                let modifications: Vec<_> = changes.iter().map(modification).collect();
+                (vec![("reqMod".into(), modified(&modifications))], MODIFY)
+            }
+            Effect::Rename { dn, new_dn, .. } => (renamed(&as_requested(dn, new_dn), effect), MODRDN),
+        };
+        self.operation(effect.dn(), details, kind)
+    }
+
+    fn operation(self, dn: &str, mut details: Vec<TextAttribute>, (operation, class, kind): Kind) -> LoggedOperation {
+        details.retain(|(_, values)| !values.is_empty());
+        if let Some(uuid) = uuid_of(self.recorded) {
+            details.push(("reqEntryUUID".into(), vec![uuid]));
         }
-    };
-    of_effect(record, Some(recorded), (recorded.effect.dn(), details, kind))
+        let record = self.record;
+        let request = record.request.as_ref();
+        LoggedOperation {
+            operation,
+            class,
+            kind: kind.to_owned(),
+            dn: Some(dn.into()),
+            csn: Some(self.csn),
+            begun_micros: record.unix_micros,
+            ended_micros: record.unix_micros,
+            session: request.map_or(0, |request| request.connection),
+            author: record.author.clone(),
+            controls: request.map(controls).unwrap_or_default(),
+            message: String::new(),
+            result: Some(0),
+            details,
+        }
+    }
 }
 
 /// A rename as a request that deletes the old RDN.
@@ -164,35 +177,6 @@ fn modification(change: &ValueChange) -> RequestedModification {
         attribute: change.attribute().into(),
         values: change.values().to_vec(),
     }
-}
-
-fn of_effect(
-    record: &ChangeRecord,
-    effect: Option<&RecordedEffect>,
-    (dn, mut details, (operation, class, kind)): (&str, Vec<TextAttribute>, Kind),
-) -> Option<LoggedOperation> {
-    if effect.is_some_and(|recorded| recorded.marks.silent) {
-        return None;
-    }
-    details.retain(|(_, values)| !values.is_empty());
-    if let Some(uuid) = effect.and_then(uuid_of) {
-        details.push(("reqEntryUUID".into(), vec![uuid]));
-    }
-    let request = record.request.as_ref();
-    Some(LoggedOperation {
-        operation,
-        class,
-        kind: kind.to_owned(),
-        dn: Some(dn.into()),
-        begun_micros: record.unix_micros,
-        ended_micros: record.unix_micros,
-        session: request.map_or(0, |request| request.connection),
-        author: record.author.clone(),
-        controls: request.map(controls).unwrap_or_default(),
-        message: String::new(),
-        result: Some(0),
-        details,
-    })
 }
 
 /// The UUID of an effect's entry, as text.
@@ -254,10 +238,9 @@ fn modified(modifications: &[RequestedModification]) -> Vec<Vec<u8>> {
 }
 
 /// The attributes of a rename: what changes besides the values of RDNs, which follow from the request.
-fn renamed(requested: &RequestedChange, effect: Option<&RecordedEffect>) -> Vec<TextAttribute> {
+fn renamed(requested: &RequestedChange, effect: &Effect) -> Vec<TextAttribute> {
     let mut details: Vec<TextAttribute> = Vec::new();
-    let effect = effect.map(|recorded| &recorded.effect);
-    if let Some(Effect::Rename { changes, .. }) = effect {
+    if let Effect::Rename { changes, .. } = effect {
         let replaced = changes
             .iter()
             .filter(|change| matches!(change, ValueChange::Replace { .. }));
@@ -278,7 +261,7 @@ fn renamed(requested: &RequestedChange, effect: Option<&RecordedEffect>) -> Vec<
             details.push(("reqNewSuperior".into(), vec![superior.as_bytes().to_vec()]));
         }
     }
-    if let Some(Effect::Rename { new_dn, .. }) = effect {
+    if let Effect::Rename { new_dn, .. } = effect {
         details.push(("reqNewDN".into(), vec![new_dn.as_bytes().to_vec()]));
     }
     details

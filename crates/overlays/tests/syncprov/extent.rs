@@ -41,6 +41,7 @@ fn who_reads_every_entry_by_the_rules_is_told_places() {
         "access to * by self write by dn.exact=cn=replicator,dc=ex read",
         "access to * by dn.subtree=dc=ex read",
         "access to dn.subtree=dc=ex by users read",
+        "access to dn.regex=^.*$ by dn.regex=.* read",
         "access to dn.subtree=dc=elsewhere by * none\naccess to * by users read",
         // Some entries are met by one rule, some by the other: both grant it.
         "access to dn.subtree=ou=p,dc=ex by users read\naccess to * by users read",

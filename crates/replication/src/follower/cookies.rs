@@ -57,7 +57,7 @@ impl Follower {
         match &incoming {
             Incoming::Delete { .. } => self.counts.deletes += 1,
             Incoming::Entry(_) | Incoming::Logged(_) => self.counts.entries += 1,
-            Incoming::Contradicted(_) | Incoming::Orphans(_) | Incoming::Nothing | Incoming::EndOfRefresh => {}
+            Incoming::Contradicted(_) | Incoming::Nothing | Incoming::EndOfRefresh => {}
         }
         let step = place.map(LogStep::Cover);
         self.queue_step((incoming, step), None, Vec::new()).await

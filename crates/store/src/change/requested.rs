@@ -68,6 +68,20 @@ pub enum RequestedChange {
     },
 }
 
+impl RequestedChange {
+    /// The entry's name in the request, if it has one.
+    pub(crate) fn dn(&self) -> Option<&str> {
+        match self {
+            Self::AsApplied(_) => None,
+            Self::Add { dn, .. }
+            | Self::Modify { dn, .. }
+            | Self::ModifyDn { dn, .. }
+            | Self::Delete { dn }
+            | Self::Former { dn, .. } => Some(dn),
+        }
+    }
+}
+
 /// One change of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestedModification {

@@ -437,6 +437,8 @@ impl WriteTransaction<'_> {
         logged.last = Some(record.csn);
         if std::mem::take(&mut logged.moves) {
             logged.moved.merge(record.csn);
+            // The entry of a revision was sent with the CSN of the change that made it.
+            record.context_csns().for_each(|csn| _ = logged.moved.merge(csn));
         }
         for csn in record.context_csns() {
             logged.csns.merge(csn);
@@ -519,22 +521,21 @@ impl WriteTransaction<'_> {
     }
 
     fn put_tombstones(&mut self, log: &LogTables, record: &ChangeRecord) -> Result<(), StoreError> {
-        let tombstone = tombstone(record.csn, record.position.sequence);
-        for RecordedEffect { effect, before, .. } in &record.effects {
+        let sequence = record.position.sequence;
+        for (RecordedEffect { effect, before, .. }, csn) in record.stamped_effects() {
             let uuid = &before.entry_uuid;
             if *uuid == [0; 16] {
                 continue;
             }
             match effect {
-                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone)?,
-                Effect::Add { .. } => {
-                    log.tombstones.delete(&mut self.txn, uuid)?;
-                }
+                Effect::Delete { .. } => log.tombstones.put(&mut self.txn, uuid, &tombstone(csn, sequence))?,
+                Effect::Add { .. } => _ = log.tombstones.delete(&mut self.txn, uuid)?,
                 Effect::Modify { .. } | Effect::Rename { .. } => {}
             }
         }
         for uuid in &record.buried {
-            log.tombstones.put(&mut self.txn, uuid, &tombstone)?;
+            log.tombstones
+                .put(&mut self.txn, uuid, &tombstone(record.csn, sequence))?;
         }
         Ok(())
     }

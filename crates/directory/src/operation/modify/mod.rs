@@ -16,7 +16,7 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck},
     backend::written::Success,
-    overlay::{Before, Execution, Outcome, OutcomeChange},
+    overlay::{Before, Execution, Outcome, OutcomeChange, touches_csn},
     refusal::ModifyRefusal,
     request::{
         modification::{self, Authority, Modification, ModificationKind},
@@ -247,10 +247,13 @@ pub(crate) fn run_internal(
         Err(refusal) => return Ok(Some(refusal)),
     };
     execution.note_requested(|execution| of_modifications(execution.schema(), dn.pretty(), modifications));
-    if audience == Audience::Nobody {
-        return execution.apply_further(effect).map(|_| None);
-    }
     execution.apply_further(effect.clone())?;
+    if touches_csn(&effect) {
+        execution.keep_own_csn();
+    }
+    if audience == Audience::Nobody {
+        return Ok(None);
+    }
     let before = Before {
         attributes: &attributes,
         deleted_tree: None,
@@ -339,10 +342,21 @@ impl Execution<'_, '_> {
     pub fn modify_as_server(
         &mut self,
         dn: &Dn,
-        mut modifications: Vec<Modification>,
+        modifications: Vec<Modification>,
     ) -> Result<Option<OperationError>, OperationError> {
+        self.modify_stamped(dn, modifications, Audience::First)
+    }
+
+    /// Changes an entry as [`Self::modify_internally`] does, but as a change by itself: timestamps change.
+    pub(crate) fn modify_stamped(
+        &mut self,
+        dn: &Dn,
+        mut modifications: Vec<Modification>,
+        audience: Audience,
+    ) -> Result<Option<OperationError>, OperationError> {
+        self.draw_own_csn();
         write_checks::add_stamps(self, &mut modifications);
-        run_internal(self, dn, &modifications, Audience::First)
+        run_internal(self, dn, &modifications, audience)
     }
 
     /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the other overlays treat the change as

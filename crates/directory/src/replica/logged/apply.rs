@@ -175,6 +175,12 @@ impl Logged<'_> {
         matches!(&self.read.operation, ReadOperation::Rename(rename) if rename.new_superior.is_some())
     }
 
+    /// Whether the entry gets the CSN of the change also if the change does not say so. A modify that says nothing of
+    /// it, as the refresh of a dynamic entry, has left `entryCSN` at the provider.
+    fn must_stamp(&self) -> bool {
+        self.change.mapping.own_csns || !matches!(self.read.operation, ReadOperation::Modify(_))
+    }
+
     /// The changes of values.
     fn plan(&self, execution: &mut Execution<'_, '_>, modifications: &[Modification]) -> Result<Plan, OperationError> {
         let (configuration, schema) = (execution.configuration, execution.schema());
@@ -210,9 +216,10 @@ impl Logged<'_> {
             wanted = merged.left;
             // The log must tell of the change even if nothing is left of it: others may come that are older still.
             wanted.push(of_csn(execution, *held));
-        } else if !wanted
-            .iter()
-            .any(|modification| modification.description == configuration.well_known.entry_csn)
+        } else if self.must_stamp()
+            && !wanted
+                .iter()
+                .any(|modification| modification.description == configuration.well_known.entry_csn)
         {
             wanted.push(of_csn(execution, self.csn));
         }

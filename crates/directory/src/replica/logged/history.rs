@@ -2,7 +2,7 @@
 
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{
-    ChangeRecord, Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
+    Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
     change::{Gone, RequestedChange, RequestedKind, RequestedModification},
 };
 
@@ -54,17 +54,21 @@ pub(super) fn newer_than(
             if record.position.sequence >= end {
                 break;
             }
-            let own = record.effects.iter().filter(|recorded| !recorded.marks.internal);
-            for recorded in own.filter(|recorded| is_of(recorded, uuid)) {
-                if record.csn == csn {
+            let effects = record.effects.iter().enumerate();
+            let own = effects.filter(|(_, recorded)| !recorded.marks.internal);
+            for (number, recorded) in own.filter(|(_, recorded)| is_of(recorded, uuid)) {
+                let made = record.effect_csn(number);
+                if made == csn {
                     return Ok(None);
                 }
                 // The entry's CSN only grows: what came before this change is older.
                 newer.is_complete |= begins(recorded, csn);
-                if record.csn > csn {
+                if made > csn {
+                    let requested = record.requests().find(|(_, known)| *known == Some(number));
+                    let requested = requested.map(|(requested, _)| requested);
                     newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
-                    newer.is_moved |= moves(&record, recorded);
-                    window.push((record.csn, modifications(schema, &record, recorded)));
+                    newer.is_moved |= moves(requested, recorded);
+                    window.push((made, modifications(schema, requested, recorded)));
                 }
             }
         }
@@ -107,37 +111,35 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
 }
 
 /// Whether it is a rename that names a superior.
-fn moves(record: &ChangeRecord, recorded: &RecordedEffect) -> bool {
+fn moves(requested: Option<&RequestedChange>, recorded: &RecordedEffect) -> bool {
     let Effect::Rename { dn, new_dn, .. } = &recorded.effect else {
         return false;
     };
-    let superiors = record.requested.iter().find_map(|requested| match requested {
-        RequestedChange::ModifyDn { new_superior, .. } => Some(new_superior.is_some()),
-        _ => None,
-    });
-    // Without a request, an entry that has come from a refresh: it has the place of its CSN.
-    superiors.unwrap_or(dn != new_dn)
+    match requested {
+        Some(RequestedChange::ModifyDn { new_superior, .. }) => new_superior.is_some(),
+        // Without a request, an entry that has come from a refresh: it has the place of its CSN.
+        _ => dn != new_dn,
+    }
 }
 
 /// What was asked for, if the log has it: a request that changed nothing here counts as well.
-fn modifications(schema: &Schema, record: &ChangeRecord, recorded: &RecordedEffect) -> Vec<Modification> {
-    let name = recorded.effect.dn();
-    let requested = record.requested.iter().find_map(|requested| match requested {
-        RequestedChange::Modify { dn, modifications } if dn.eq_ignore_ascii_case(name) => Some(
+fn modifications(schema: &Schema, requested: Option<&RequestedChange>, recorded: &RecordedEffect) -> Vec<Modification> {
+    let read = match requested {
+        Some(RequestedChange::Modify { modifications, .. }) => Some(
             modifications
                 .iter()
                 .filter_map(|change| of_request(schema, change))
                 .collect(),
         ),
-        RequestedChange::ModifyDn {
+        Some(RequestedChange::ModifyDn {
             dn,
             new_rdn,
             delete_old_rdn,
             ..
-        } if matches!(recorded.effect, Effect::Rename { .. }) => of_rename(schema, dn, new_rdn, *delete_old_rdn),
+        }) if matches!(recorded.effect, Effect::Rename { .. }) => of_rename(schema, dn, new_rdn, *delete_old_rdn),
         _ => None,
-    });
-    requested.unwrap_or_else(|| of_effect(schema, &recorded.effect))
+    };
+    read.unwrap_or_else(|| of_effect(schema, &recorded.effect))
 }
 
 fn of_request(schema: &Schema, change: &RequestedModification) -> Option<Modification> {

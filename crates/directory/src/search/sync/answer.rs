@@ -58,10 +58,13 @@ impl SearchRun {
             return Ok(false);
         };
         let (state, cookie) = match &sync.meeting {
+            Meeting::Send(state, None) if sync.phase == Phase::Send => {
+                (*state, record.entry_csn()?.and_then(|csn| sync.cookie_within(csn)))
+            }
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
             Meeting::Note | Meeting::Compare => {
                 let csn = record.entry_csn()?;
-                if csn.is_some_and(|csn| sync.knows(csn)) {
+                if csn.is_some_and(|csn| sync.has_version(csn)) {
                     sync.name_present(uuid, id, out);
                     return Ok(false);
                 }

@@ -2,7 +2,7 @@
 
 use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 use ironbark_store::{
-    Effect, RecordedEffect, ValueChange,
+    Csn, Effect, RecordedEffect, ValueChange,
     change::{Gone, TextAttribute},
 };
 
@@ -22,6 +22,18 @@ pub(super) fn former(schema: &Schema, recorded: &RecordedEffect, after: Option<E
         }
         _ => None,
     }
+}
+
+/// The CSN of an entry behind an effect of a change with this CSN: a revision has another one.
+pub(super) fn csn_after(recorded: &RecordedEffect, csn: Csn) -> Csn {
+    let (Effect::Modify { changes, .. } | Effect::Rename { changes, .. }) = &recorded.effect else {
+        return csn;
+    };
+    let mut changes = changes.iter().rev();
+    let found = changes.find(|change| change.attribute().eq_ignore_ascii_case("entryCSN"));
+    found
+        .and_then(|change| Csn::parse(change.values().first()?))
+        .unwrap_or(csn)
 }
 
 fn whole(schema: &Schema, dn: Dn, attributes: &[TextAttribute]) -> Option<Entry> {

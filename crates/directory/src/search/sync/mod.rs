@@ -273,13 +273,23 @@ impl Sync {
 
     /// Whether the consumer has a change.
     fn knows(&self, csn: Csn) -> bool {
-        self.known.of_server(csn.server_id()).is_some_and(|known| known >= csn)
+        self.known.covers(csn)
     }
 
     /// Whether the consumer has a change, and everything of it. The CSN of one that this server got without a cookie
-    /// says nothing: it may be that of the entry which it removed.
+    /// says nothing: it may be that of the entry which it removed. That of a revision says nothing either; the change
+    /// that made it is in the cookie.
     fn has(&self, record: &ChangeRecord) -> bool {
-        record.context_csns().next().is_some() && self.knows(record.csn)
+        let mut csns = record.context_csns().peekable();
+        if record.csn.is_revision() {
+            return csns.peek().is_some() && csns.all(|csn| self.knows(csn));
+        }
+        csns.peek().is_some() && self.knows(record.last_csn())
+    }
+
+    /// Whether the consumer has the version of an entry, by its CSN. Whether it has a revision, that does not tell.
+    fn has_version(&self, csn: Csn) -> bool {
+        !csn.is_revision() && self.knows(csn)
     }
 
     /// Whether the content is the whole database, but for the filter.

@@ -13,7 +13,7 @@ use ironbark_store::{
 
 use super::{
     Meeting, Persisting, Sync,
-    former::former,
+    former::{csn_after, former},
     refresh::{deletion_csn, is_sent},
 };
 use crate::{
@@ -180,16 +180,16 @@ impl SearchRun {
         let is_alone = sync.is_alone(record);
         let gone = sync.cookies_of_gone(own, record, cookie.as_ref().filter(|_| is_alone));
         if !is_known {
-            for (number, recorded) in record.effects.iter().enumerate().skip(sent) {
+            for (number, (recorded, csn)) in record.stamped_effects().enumerate().skip(sent) {
                 if is_sent(recorded) {
                     let moment = Moment {
                         recorded,
                         number,
-                        csn: record.csn,
+                        csn,
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
                         for_departure: match recorded.effect {
-                            Effect::Delete { .. } => gone.deleted.clone(),
+                            Effect::Delete { .. } => self.own_cookie(record, csn).or_else(|| gone.deleted.clone()),
                             _ => gone.departed.clone(),
                         },
                     };
@@ -228,6 +228,12 @@ impl SearchRun {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)
+    }
+
+    /// The cookie of a delete that is not the first one of its change, and has a CSN of its own.
+    fn own_cookie(&self, record: &ChangeRecord, csn: Csn) -> Option<String> {
+        let sync = self.sync().filter(|sync| csn != record.csn && !sync.is_glued())?;
+        Some(sync.cookie(csn.server_id(), &sync.known, Some(csn)))
     }
 
     /// Sends one effect. The entry itself is sent as a whole, or again; then what is below it.
@@ -415,7 +421,7 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         let after = match found {
-            Some(id) => after(&snapshot, id, moment.csn),
+            Some(id) => after(&snapshot, id, csn_after(moment.recorded, moment.csn)),
             None => Ok(None),
         };
         step.scratch.keep_snapshot(snapshot);

@@ -246,7 +246,7 @@ impl Sync {
         gone: &mut HashMap<[u8; 16], Departure>,
     ) -> Result<bool, StoreError> {
         let deleted_at = deletion_csn(record);
-        for recorded in record.effects.iter().filter(|recorded| is_sent(recorded)) {
+        for (recorded, csn) in record.stamped_effects().filter(|(recorded, _)| is_sent(recorded)) {
             let uuid = recorded.before.entry_uuid;
             if uuid == [0; 16] {
                 return Ok(false);
@@ -263,7 +263,8 @@ impl Sync {
                 if !self.refresh.reuses_names && !self.tells_places() {
                     self.refresh.reuses_names = is_name_in_use(view, schema, &recorded.effect)?;
                 }
-                let deletion = deleted_at.filter(|_| matches!(recorded.effect, Effect::Delete { .. }));
+                let is_delete = matches!(recorded.effect, Effect::Delete { .. });
+                let deletion = deleted_at.is_some().then_some(csn).filter(|_| is_delete);
                 self.refresh.note_end(gone, uuid, deletion);
                 continue;
             };

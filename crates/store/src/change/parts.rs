@@ -1,0 +1,176 @@
+//! The changes of several entries in one record, told apart: which effect each request had, and the CSN of each effect.
+//!
+//! A write may change further entries as requests of their own would: each entry of a deleted subtree, a group of
+//! automember. Such changes share time and server of the record's CSN, and their counts rise from its count in the order
+//! of the effects. The record's cookie has the CSN of the last one.
+
+use super::{ChangeRecord, Effect, RecordedEffect, RequestedChange};
+use crate::csn::Csn;
+
+impl ChangeRecord {
+    /// The requests with the numbers of their effects, in the order of execution; `None`: the effect is not known.
+    /// [`RequestedChange::Former`] is a request without an effect here.
+    pub fn requests(&self) -> impl Iterator<Item = (&RequestedChange, Option<usize>)> {
+        let mut next = 0;
+        self.requested.iter().map(move |requested| {
+            let number = self.effect_of(requested, next);
+            next = number.map_or(next, |number| number + 1);
+            (requested, number)
+        })
+    }
+
+    /// The effect of a request. Each request was noted before its effect was applied, so it is not before `next`.
+    fn effect_of(&self, requested: &RequestedChange, next: usize) -> Option<usize> {
+        let is_kind: fn(&Effect) -> bool = match requested {
+            RequestedChange::AsApplied(number) => return (*number < self.effects.len()).then_some(*number),
+            RequestedChange::Former { .. } => return None,
+            RequestedChange::Add { .. } => |effect| matches!(effect, Effect::Add { .. }),
+            RequestedChange::Modify { .. } => |effect| matches!(effect, Effect::Modify { .. }),
+            RequestedChange::ModifyDn { .. } => |effect| matches!(effect, Effect::Rename { .. }),
+            RequestedChange::Delete { .. } => |effect| matches!(effect, Effect::Delete { .. }),
+        };
+        let dn = requested.dn().unwrap_or_default();
+        let numbered = self.effects.iter().enumerate().skip(next);
+        let of_kind = || numbered.clone().filter(|(_, recorded)| is_kind(&recorded.effect));
+        let found = of_kind().find(|(_, recorded)| recorded.effect.dn().eq_ignore_ascii_case(dn));
+        // The request may spell the name in another way than the entry has it. Overlays never do.
+        let own = || of_kind().find(|(_, recorded)| !recorded.marks.internal);
+        let found = found.or_else(own).or_else(|| of_kind().next());
+        let found = found.map(|(number, _)| number);
+        // A replica may make an entry anew instead of renaming it.
+        let is_remade = |recorded: &RecordedEffect| {
+            let RecordedEffect { effect, .. } = recorded;
+            matches!(effect, Effect::Delete { .. }) && effect.dn().eq_ignore_ascii_case(dn)
+        };
+        match requested {
+            RequestedChange::ModifyDn { .. } => found.or_else(|| self.effects.iter().position(is_remade)),
+            _ => found,
+        }
+    }
+
+    /// The effects with their CSNs. Those that follow from others have that of one before them.
+    pub fn stamped_effects(&self) -> impl Iterator<Item = (&RecordedEffect, Csn)> {
+        let last = self.last_csn();
+        let mut further = 0;
+        self.effects.iter().map(move |recorded| {
+            if last == self.csn {
+                return (recorded, last);
+            }
+            let of_entry = recorded.effect.entry_csn().filter(|csn| csn.is_of_write(self.csn));
+            further += u32::from(!recorded.marks.internal);
+            let csn = of_entry.unwrap_or_else(|| self.csn.following(further.saturating_sub(1)));
+            (recorded, csn.min(last))
+        })
+    }
+
+    /// The CSN of the last change that is one by itself.
+    pub fn last_csn(&self) -> Csn {
+        let further = self.cookie.iter().copied().filter(|csn| csn.is_of_write(self.csn));
+        further.fold(self.csn, Csn::max)
+    }
+
+    /// The CSN of one effect.
+    pub fn effect_csn(&self, number: usize) -> Csn {
+        self.stamped_effects().nth(number).map_or(self.csn, |(_, csn)| csn)
+    }
+}
+
+impl Effect {
+    /// The `entryCSN` that it gives to its entry.
+    fn entry_csn(&self) -> Option<Csn> {
+        let is_it = |name: &str| name.eq_ignore_ascii_case("entryCSN");
+        let value = match self {
+            Self::Add { attributes, .. } => attributes.iter().find(|(name, _)| is_it(name))?.1.first(),
+            Self::Modify { changes, .. } | Self::Rename { changes, .. } => {
+                let last = changes.iter().rfind(|change| is_it(change.attribute()))?;
+                last.values().first()
+            }
+            Self::Delete { .. } => None,
+        };
+        Csn::parse(value?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::change::{Marks, ValueChange};
+
+    const CSN: &str = "20260101000000.000001Z#000000#001#000000";
+
+    fn modify(dn: &str, csn: Option<Csn>) -> RecordedEffect {
+        let values = csn.map(|csn| csn.text().into_bytes());
+        let attribute = if csn.is_some() { "entryCSN" } else { "memberOf" };
+        let change = ValueChange::Replace {
+            attribute: attribute.into(),
+            values: values.into_iter().collect(),
+        };
+        let mut recorded = RecordedEffect::from(Effect::Modify {
+            dn: dn.into(),
+            changes: vec![change],
+        });
+        recorded.marks = Marks {
+            internal: csn.is_none(),
+            silent: false,
+        };
+        recorded
+    }
+
+    fn request(dn: &str) -> RequestedChange {
+        RequestedChange::Modify {
+            dn: dn.into(),
+            modifications: Vec::new(),
+        }
+    }
+
+    fn csn(number: u32) -> Csn {
+        Csn::parse(CSN.as_bytes()).unwrap().following(number)
+    }
+
+    #[test]
+    fn each_request_has_its_own_effect_however_it_spells_the_name() {
+        let record = ChangeRecord {
+            effects: vec![
+                modify("cn=a\\,b", Some(csn(0))),
+                modify("cn=c", None),
+                modify("cn=a\\,b", None),
+                modify("cn=g", Some(csn(1))),
+            ],
+            requested: vec![
+                request("cn=a\\2cb"),
+                request("cn=c"),
+                request("CN=A\\,b"),
+                request("cn=g"),
+            ],
+            ..ChangeRecord::default()
+        };
+        let numbers: Vec<_> = record.requests().map(|(_, number)| number).collect();
+        assert_eq!(numbers, [Some(0), Some(1), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn further_changes_have_csns_of_their_own() {
+        let delete = |dn: &str| RecordedEffect::from(Effect::Delete { dn: dn.into() });
+        let record = ChangeRecord {
+            csn: csn(0),
+            effects: vec![
+                delete("cn=a"),
+                modify("cn=m", None),
+                delete("cn=b"),
+                modify("cn=g", Some(csn(2))),
+            ],
+            cookie: vec![csn(2)],
+            ..ChangeRecord::default()
+        };
+        assert_eq!(
+            [0, 2, 3].map(|number| record.effect_csn(number)),
+            [csn(0), csn(1), csn(2)]
+        );
+        // Records of former versions, and those of other servers' changes.
+        let former = ChangeRecord {
+            cookie: Vec::new(),
+            ..record
+        };
+        assert_eq!([0, 2, 3].map(|number| former.effect_csn(number)), [csn(0); 3]);
+    }
+}
