@@ -129,6 +129,23 @@ fn rules_that_hide_are_told_on_both_sides_and_once_in_the_log() {
     assert!(!table.contains("note: "), "{table}");
 }
 
+#[test]
+fn hidden_values_are_told_by_the_provider() {
+    let servers = writers(
+        [Flavor::Ironbark; 2],
+        "access to attrs=description by self write by * none\n",
+        "",
+    );
+    let note = format!("note: {} to ", servers[0].url());
+    let table = status(&servers, &["told (values)", &note]);
+    let note = table.lines().find(|line| line.starts_with(&note)).unwrap();
+    assert!(
+        note.contains("hide values from it: entries that are changed there come back without"),
+        "{table}"
+    );
+    assert_eq!(table.matches("note: ").count(), 1, "{table}");
+}
+
 /// Whether an entry of this name is there.
 fn has(server: &Server, cn: &str) -> bool {
     content(server).contains(&format!("dn: cn={cn},"))
@@ -156,6 +173,8 @@ fn a_filter_among_writers_is_told_and_takes_nothing_from_others() {
     servers[1].ldapadd(&person("back")).unwrap().success().unwrap();
     assert!(wait::until(|| has(&servers[0], "back").then_some(())).is_some());
     assert!(has(&servers[0], "kept") && has(&servers[1], "kept"));
+    let log = servers[0].log();
+    assert_eq!(log.matches("the filter of the consumer").count(), 1, "{log}");
 }
 
 #[test]

@@ -5,23 +5,22 @@ use ironbark_client::SearchEntry;
 use super::{Server, peer};
 
 /// What may follow where places of entries are not told.
-const WITHOUT_PLACES: &str =
-    "moves of subtrees, and names that are used twice at the same time, may leave the servers different";
+const WITHOUT_PLACES: &str = "moves of subtrees, and names that are used twice at the same time, may leave the \
+                              servers different. Let one server make such changes";
 /// What a server does that gets a part.
 const PART: &str = "it deletes only what is named as deleted and keeps the rest, so the servers may end different";
 
 /// The lines about all servers.
 pub(super) fn notes(servers: &[Server]) -> String {
-    let mut notes = String::new();
+    let mut notes = Vec::new();
     for server in servers {
         let Ok(state) = &server.state else { continue };
         let consumers = state.consumers.iter().filter_map(|(_, entry)| of_consumer(entry));
         let sessions = state.sessions.iter().filter_map(of_session);
-        for (who, what) in consumers.chain(sessions) {
-            notes.push_str(&format!("note: {} {who}: {what}\n", server.url));
-        }
+        let all = consumers.chain(sessions);
+        notes.extend(all.map(|(who, what)| format!("note: {} {who}: {what}\n", server.url)));
     }
-    notes
+    notes.concat()
 }
 
 /// Who a consumer here follows, and what it is not told.
@@ -59,8 +58,8 @@ fn of_session(entry: &SearchEntry) -> Option<(String, String)> {
              Let this identity read everything, then start the consumer once with -c rid={rid}"
         ),
         ("rules", _, true) => {
-            "access rules may hide entries from it: what it does not see goes there, and then at all \
-                               servers. Let this identity read everything"
+            "access rules may hide entries from it: what it does not see goes there, and then at all servers. \
+             Let this identity read everything"
                 .to_owned()
         }
         ("rules", _, false) => "access rules may hide entries from it: it copies a part".to_owned(),
@@ -76,8 +75,8 @@ fn of_session(entry: &SearchEntry) -> Option<(String, String)> {
         }
         ("base", _, false) => "it copies a part of the tree".to_owned(),
         ("values", _, true) => {
-            "access rules may hide values from it: entries that are changed there come back without \
-                                them. Let this identity read everything"
+            "access rules may hide values from it: entries that are changed there come back without them. \
+             Let this identity read everything"
                 .to_owned()
         }
         ("values", _, false) => "access rules may hide values from it: it copies a part".to_owned(),
