@@ -32,6 +32,7 @@ mod search;
 mod service;
 pub mod stamp;
 mod statistics;
+mod told;
 mod write;
 
 pub use access::SetExpression;
@@ -94,4 +95,5 @@ pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,
 };
+pub use told::{SyncContent, SyncPlaces};
 pub use write::Replayed;

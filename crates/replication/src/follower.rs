@@ -223,6 +223,11 @@ impl Follower {
         self.has_gap
     }
 
+    /// Whether the provider has said in this search that it may keep entries from this consumer.
+    pub fn has_part(&self) -> bool {
+        self.machine.has_part()
+    }
+
     /// How far the search has come.
     pub fn counts(&self) -> &Counts {
         &self.counts

@@ -17,6 +17,7 @@ mod retry;
 mod session;
 mod status;
 mod strict;
+mod told;
 mod tree;
 
 pub use changelog::Changelog;

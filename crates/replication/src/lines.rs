@@ -89,7 +89,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         rid: line.rid,
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
-        request: request(line, scope, &taken, (multi_provider, multi_provider && is_all)),
+        request: request(line, scope, &taken, multi_provider),
         log: log_request(line),
         changelog,
         dir_sync,
@@ -128,20 +128,21 @@ fn content(line: &Syncrepl) -> String {
     format!("\"{base}\" \"{here}\" \"{chosen}\" \"{excluded}\"{filter}")
 }
 
-/// The search for the content. A server of our kind is to tell the ends of entries, and their places. Logs have no places.
-fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], (asks_ends, asks_places): (bool, bool)) -> SyncSearch {
+/// The search for the content. To one of several writers (`is_shared`) a server of our kind is to tell the places of
+/// entries; to one that follows a log, which has no places, their ends.
+fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], is_shared: bool) -> SyncSearch {
     let (filter, attributes) = if line.follows_changelog() {
         let names = taken.iter().map(ToString::to_string);
         (WITH_SUBENTRIES, names.chain([UNIQUE_ID.to_owned()]).collect())
     } else if line.dir_sync {
         (&*line.filter, dir_sync::asked(&line.attributes))
     } else {
-        let told = if asks_places && line.log.is_none() {
-            Some(PLACE_ATTRIBUTE)
+        let besides = if line.log.is_none() {
+            PLACE_ATTRIBUTE
         } else {
-            asks_ends.then_some(ENDS_ATTRIBUTE)
+            ENDS_ATTRIBUTE
         };
-        (&*line.filter, asked(taken, told))
+        (&*line.filter, asked(taken, is_shared.then_some(besides)))
     };
     SyncSearch {
         base: line.base.pretty().to_owned(),

@@ -254,8 +254,8 @@ impl Machine {
         self.phase == Phase::Persist
     }
 
-    /// Whether the provider, a server of our kind, has said that it may keep entries from this consumer, which is one of
-    /// several writing servers. Then what it does not name may exist, and stays here.
+    /// Whether the provider, a server of our kind, has said that it may keep entries from this consumer, which is one
+    /// of several writing servers. Then what it does not name may exist, and stays here.
     pub fn has_part(&self) -> bool {
         self.has_part
     }

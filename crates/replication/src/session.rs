@@ -6,7 +6,7 @@ mod dir_sync;
 use std::{sync::Arc, time::Duration};
 
 use ironbark_client::{Client, Search, SearchStream};
-use ironbark_directory::{Directory, SyncCookie};
+use ironbark_directory::{Directory, SyncCookie, SyncPlaces};
 use ironbark_ldap_proto::{
     DerefAliases, EncodeControl, Filter,
     controls::{Control, ManageDsaIt, ProxiedAuthorization, SyncRequest},
@@ -19,6 +19,7 @@ use crate::{
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
     strict::{StrictRefresh, StrictRefreshes},
+    told::{self, Told},
 };
 
 /// How often the index of entryUUID is looked for, while it is being built.
@@ -61,6 +62,8 @@ pub(crate) struct Session {
     at_once: u32,
     /// Whether the refresh of this search is completed.
     refreshed: bool,
+    /// What this search has shown of what the provider tells.
+    told: Told,
     /// The provider cannot tell the changes: the content is compared again (`syncdata=changelog`, `type=dirSync`).
     compares_anew: bool,
     strict: StrictRefreshes,
@@ -84,6 +87,7 @@ impl Session {
         Self {
             follower: Follower::new(Arc::clone(&directory), Arc::clone(&line.mapping), machine),
             retries: Retries::new(line.retries.clone()),
+            told: Told::of(&line),
             directory,
             line,
             status,
@@ -205,6 +209,7 @@ impl Session {
     async fn follow(&mut self, client: &Client) -> Result<Again, Failure> {
         let begin = self.follower.begin()?;
         self.refreshed = false;
+        self.told = Told::of(&self.line);
         let (rid, cookie) = (self.line.rid, &begin.cookie);
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (sending cookie={cookie})");
         self.status.update(|status| status.cookie_sent.clone_from(cookie));
@@ -221,6 +226,7 @@ impl Session {
             };
             tracing::debug!(target: "sync", "syncrepl rid={rid:03} {message}");
             self.contact(&message);
+            self.told.see(&message);
             let again = self.follower.take(message).await?;
             self.note_progress();
             if let Some(again) = again {
@@ -320,12 +326,27 @@ impl Session {
         self.status.update(|status| status.diverged = Some(diverged));
     }
 
-    fn note_progress(&self) {
+    fn note_progress(&mut self) {
+        let places = self.places();
         let counts = self.follower.counts();
         self.status.update(|status| {
             status.entries = counts.entries;
             status.deletes = counts.deletes + counts.absent;
+            status.places = places;
+            status.content = told::content(&self.line, places);
         });
+        if self.told.is_news_of_part(places) {
+            let rid = self.line.rid;
+            tracing::warn!(
+                target: "any",
+                "syncrepl rid={rid:03}: the provider may keep entries from this server, by its access rules or the \
+                 filter: only what is named as deleted is deleted here, and the rest stays as it is"
+            );
+        }
+    }
+
+    fn places(&self) -> SyncPlaces {
+        self.told.places(self.follower.has_part(), self.refreshed)
     }
 
     fn refresh_ended(&mut self) {
@@ -342,7 +363,11 @@ impl Session {
             self.line.rid, counts.entries, counts.deletes, counts.absent
         );
         let follows = self.follower.follows();
+        // Entries without places mean something now.
+        let places = self.places();
         self.status.update(|status| {
+            status.places = places;
+            status.content = told::content(&self.line, places);
             status.refreshes += 1;
             status.last_error = None;
             if follows {

@@ -2,9 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ironbark_directory::{SyncContent, SyncPlaces};
 use ironbark_runtime::WallTime;
 
-use crate::Line;
+use crate::{
+    Line,
+    told::{self, Told},
+};
 
 /// What a consumer is doing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +46,10 @@ pub struct Status {
     pub cookie_received: String,
     /// Why the last search failed, until a refresh is completed.
     pub last_error: Option<String>,
+    /// How much of the provider's content comes, by the line and the last search. `None`: that is not known.
+    pub content: Option<SyncContent>,
+    /// Whether the provider tells places of entries, as its last search showed.
+    pub places: SyncPlaces,
     /// Whether the last comparison with the provider found other entries although the vectors are equal; `None`: there
     /// was no comparison.
     pub diverged: Option<bool>,
@@ -63,6 +71,7 @@ pub(crate) struct SharedStatus(Mutex<Status>);
 
 impl SharedStatus {
     pub(crate) fn new(line: &Line) -> Self {
+        let places = Told::of(line).places(false, false);
         let providers: Vec<String> = line.connection.urls.iter().map(ToString::to_string).collect();
         Self(Mutex::new(Status {
             rid: line.rid,
@@ -76,6 +85,8 @@ impl SharedStatus {
             cookie_sent: String::new(),
             cookie_received: String::new(),
             last_error: None,
+            content: told::content(line, places),
+            places,
             diverged: None,
             failures: 0,
             fallbacks: 0,

@@ -51,8 +51,8 @@ impl Csn {
         self.modification != 0
     }
 
-    /// The CSN of the next revision, made by this server (0 to 4095). Of revisions that several servers make at once, one
-    /// is the greatest. `None`: there were 4,095.
+    /// The CSN of the next revision, made by this server (0 to 4095). Of revisions that several servers make at once,
+    /// one is the greatest. `None`: there were 4,095.
     #[must_use]
     pub fn revised(self, server: u16) -> Option<Self> {
         let number = (self.modification >> 12) + 1;
@@ -109,8 +109,8 @@ impl Csn {
         }
     }
 
-    /// The CSN of a further change of the same write, by its number; 0: of the write itself. The server must give no other
-    /// change this CSN.
+    /// The CSN of a further change of the same write, by its number; 0: of the write itself. The server must give no
+    /// other change this CSN.
     #[must_use]
     pub fn following(self, number: u32) -> Self {
         Self {
@@ -198,8 +198,8 @@ impl fmt::Display for Csn {
 pub struct ContextVector(Vec<Csn>);
 
 impl ContextVector {
-    /// Takes a CSN in; of a revision that of the version. Returns whether it was the first of its server, or greater than
-    /// the one before.
+    /// Takes a CSN in; of a revision that of the version. Returns whether it was the first of its server, or greater
+    /// than the one before.
     pub fn merge(&mut self, csn: Csn) -> bool {
         let csn = csn.version();
         match self.0.binary_search_by_key(&csn.server, |known| known.server) {

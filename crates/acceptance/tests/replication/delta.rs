@@ -315,8 +315,9 @@ fn what_slapadd_loads_is_missing_in_the_log_and_leads_to_a_refresh() {
 /// The log is for the rootdn alone.
 const ROOT: &str = "cn=Manager,dc=example,dc=com";
 
-/// Two servers that write, and follow each other's logs. The first one has had the content.
-fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
+/// Two servers that write, and follow each other's logs. The first one has had the content. `more` stands behind their
+/// lines.
+pub(crate) fn writers(flavors: [Flavor; 2], more: &str) -> [Server; 2] {
     let mut id = 0;
     let mut servers = flavors.map(|flavor| {
         id += 1;
@@ -324,7 +325,7 @@ fn writers(flavors: [Flavor; 2]) -> [Server; 2] {
     });
     for number in 0..2 {
         let lines = format!(
-            "{}multiprovider TRUE\n",
+            "{}multiprovider TRUE\n{more}",
             lines_by(ROOT, &servers, vec![1 - number], WORDS)
         );
         start_with(&mut servers[number], &lines);
@@ -351,7 +352,7 @@ fn apart(number: usize) -> String {
 
 /// What two that were cut off from each other have written is there in the end, value by value.
 fn merge(flavors: [Flavor; 2]) {
-    let mut servers = writers(flavors);
+    let mut servers = writers(flavors, "");
     change(&servers[0], 1);
     assert_equal(&servers, "equal");
     change(&servers[1], 2);

@@ -34,6 +34,7 @@ mod sessions;
 mod shadow;
 mod storm;
 mod strict;
+mod told;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

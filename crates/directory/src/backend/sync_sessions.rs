@@ -14,6 +14,7 @@ use ironbark_runtime::WallTime;
 use ironbark_store::StoreError;
 
 use super::{directory::Directory, feed::Feed};
+use crate::told::{SyncContent, SyncPlaces};
 
 /// A consumer that follows a database of this server.
 #[derive(Clone, Debug)]
@@ -30,6 +31,9 @@ pub struct SyncSession {
     pub entries: u64,
     /// Those of them that had been encoded for another consumer.
     pub shared: u64,
+    /// How much of the content it gets, and whether it is told places. `None`: that is not known yet, or it follows a
+    /// tree in memory.
+    pub told: Option<(SyncContent, SyncPlaces)>,
     /// Its place in the log of each database of the content. Empty during the refresh, and for trees in memory, which
     /// have no log.
     pub places: Vec<SyncPlace>,
@@ -92,6 +96,7 @@ struct Figures {
     persists: AtomicBool,
     entries: AtomicU64,
     shared: AtomicU64,
+    told: Mutex<Option<(SyncContent, SyncPlaces)>>,
     places: OnceLock<Vec<Place>>,
 }
 
@@ -109,6 +114,8 @@ pub(crate) struct OwnSession {
     figures: Arc<Figures>,
     /// What the search had sent when the session was last told of it.
     sent: u32,
+    /// What it was last told of the extent: it hardly ever changes.
+    told: Option<(SyncContent, SyncPlaces)>,
     /// Entries that were shared since.
     pub(crate) shared: u64,
 }
@@ -124,6 +131,7 @@ impl SyncSessions {
             persists: AtomicBool::new(false),
             entries: AtomicU64::new(0),
             shared: AtomicU64::new(0),
+            told: Mutex::new(None),
             places: OnceLock::new(),
         });
         self.locked().insert(number, Arc::clone(&figures));
@@ -132,6 +140,7 @@ impl SyncSessions {
             sessions: Arc::clone(self),
             figures,
             sent: 0,
+            told: None,
             shared: 0,
         }
     }
@@ -153,6 +162,14 @@ impl OwnSession {
         figures.shared.store(figures.shared.load(Relaxed) + shared, Relaxed);
         figures.persists.store(persists, Relaxed);
         figures.active_micros.store(now.unix_micros(), Relaxed);
+    }
+
+    /// Tells how much the consumer gets.
+    pub(crate) fn tell_extent(&mut self, told: Option<(SyncContent, SyncPlaces)>) {
+        if self.told != told {
+            self.told = told;
+            *self.figures.told.lock().unwrap_or_else(PoisonError::into_inner) = told;
+        }
     }
 
     /// The refresh is complete, and the search follows these logs.
@@ -185,6 +202,7 @@ impl Figures {
             persists: self.persists.load(Relaxed),
             entries: self.entries.load(Relaxed),
             shared: self.shared.load(Relaxed),
+            told: *self.told.lock().unwrap_or_else(PoisonError::into_inner),
             places: places.collect(),
             oldest_micros: None,
         }

@@ -44,8 +44,8 @@ impl Claim {
 }
 
 impl Claim {
-    /// Whether one server has made both versions. Then they are in no conflict: whoever had the name first has left it by
-    /// a version that is still to come.
+    /// Whether one server has made both versions. Then they are in no conflict: whoever had the name first has left it
+    /// by a version that is still to come.
     pub(super) fn is_of_same_server(&self, other: &Self) -> bool {
         let server = |claim: &Self| claim.csn.filter(|csn| !csn.is_revision()).map(Csn::server_id);
         server(self).is_some() && server(self) == server(other)
@@ -191,8 +191,8 @@ pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16])
 
 /// The name of an entry that comes without its superior, which has lost its own name here, if another entry has the
 /// name that is left to it: the one that is made of its UUID. The provider has both, in different places, and has told
-/// of the other one, or will: that one keeps the name, and none is lost. The same goes for an entry that comes late, when
-/// its server has given the name to the other one since.
+/// of the other one, or will: that one keeps the name, and none is lost. The same goes for an entry that comes late,
+/// when its server has given the name to the other one since.
 ///
 /// # Errors
 /// The storage failed.

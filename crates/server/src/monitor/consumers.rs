@@ -35,6 +35,13 @@ pub(super) fn add(tree: &mut Tree<'_>, context: &NamingContext, consumers: &[Sta
             if let Some(error) = &status.last_error {
                 node.set("ironbarkSyncError", error);
             }
+            // cn=config has no places.
+            if context.database().is_some() {
+                if let Some(content) = status.content {
+                    node.set("ironbarkSyncContent", content.word());
+                }
+                node.set("ironbarkSyncPlaces", status.places.word());
+            }
             node.count("ironbarkSyncRefreshes", status.refreshes);
             node.count("ironbarkSyncEntries", status.entries);
             node.count("ironbarkSyncDeletes", status.deletes);

@@ -25,6 +25,10 @@ pub(super) fn add(tree: &mut Tree<'_>, context: &NamingContext, sessions: &[Sync
             node.count("ironbarkSyncSid", consumer.sid.into());
             node.set("ironbarkSyncBase", &consumer.base);
             node.set("olmSRSyncPhase", if session.persists { "Persist" } else { "Refresh" });
+            if let Some((content, places)) = session.told {
+                node.set("ironbarkSyncContent", content.word());
+                node.set("ironbarkSyncPlaces", places.word());
+            }
             for place in &session.places {
                 node.set("ironbarkSyncPosition", &format!("{} {}", place.position, place.suffix));
             }

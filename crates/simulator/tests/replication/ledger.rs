@@ -113,8 +113,8 @@ impl Ledger {
         self.check(&kept, |_| true, "together");
     }
 
-    /// Fails if an entry is elsewhere than its version was written, or has a version that no client has written although
-    /// nothing has made one necessary: neither it nor what was above it was ever moved or deleted.
+    /// Fails if an entry is elsewhere than its version was written, or has a version that no client has written
+    /// although nothing has made one necessary: neither it nor what was above it was ever moved or deleted.
     pub(crate) fn check_places(&self, held: &Versions) {
         for (uuid, version) in held.iter().filter(|(_, version)| !is_fixed(version)) {
             let Some(written) = self.written.get(uuid) else {

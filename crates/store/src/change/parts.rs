@@ -1,8 +1,8 @@
 //! The changes of several entries in one record, told apart: which effect each request had, and the CSN of each effect.
 //!
 //! A write may change further entries as requests of their own would: each entry of a deleted subtree, a group of
-//! automember. Such changes share time and server of the record's CSN, and their counts rise from its count in the order
-//! of the effects. The record's cookie has the CSN of the last one.
+//! automember. Such changes share time and server of the record's CSN, and their counts rise from its count in the
+//! order of the effects. The record's cookie has the CSN of the last one.
 
 use super::{ChangeRecord, Effect, RecordedEffect, RequestedChange};
 use crate::csn::Csn;

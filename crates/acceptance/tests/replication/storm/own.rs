@@ -77,9 +77,6 @@ impl OwnKind {
         Self::RenameOwnToFreed,
         Self::MoveOwnOutOfDeleted,
     ];
-    /// An entry takes a name that another one has given away. Left out at first: a server may give the entry that had
-    /// the name another one for ever, and lose its rename.
-    pub(super) const REUSING: [Self; 2] = [Self::SwapOwn, Self::RenameOwnToFreed];
 }
 
 impl Own {

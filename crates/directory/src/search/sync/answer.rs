@@ -263,8 +263,8 @@ impl Sync {
             .then(|| self.cookie(own, &ContextVector::default(), None))
     }
 
-    /// Whether the consumer is told that it has a part. Then only what is named with the CSN of its deletion is deleted;
-    /// the rest may only be out of its sight.
+    /// Whether the consumer is told that it has a part. Then only what is named with the CSN of its deletion is
+    /// deleted; the rest may only be out of its sight.
     pub(super) fn tells_part(&self) -> bool {
         self.asks_ends && self.is_part
     }

@@ -78,6 +78,7 @@ impl Sync {
             known: cookie.csns,
             has_everything: false,
             is_part: false,
+            content: None,
             asks_places: asks_for(PLACE),
             asks_ends: asks_for(PLACE) || asks_for(ENDS),
             allowance: Work::default(),

@@ -172,7 +172,8 @@ impl Sync {
         self.refresh.names_present =
             matches!(way, Way::Newer | Way::All) && !self.known.is_empty() && !self.provider.no_present;
         // Where others write, it is not enough that a deleted entry is not named: the consumer may have a change of it
-        // that is not known here, and who follows the consumer must hear of it even if the consumer never had the entry.
+        // that is not known here, and who follows the consumer must hear of it even if the consumer never had the
+        // entry.
         self.refresh.names_ended = matches!(way, Way::Newer | Way::All) && self.asks_ends && self.has_everything;
         self.meeting = match way {
             Way::Newer => Meeting::Compare,

@@ -17,8 +17,10 @@ mod answer;
 mod asked;
 mod begin;
 mod below;
+mod extent;
 mod former;
 mod glued;
+mod gone;
 mod least;
 mod notify;
 mod persist;
@@ -41,7 +43,7 @@ use self::glued::Glued;
 pub use self::least::first_note as log_first_note;
 pub(super) use self::notify::Notices;
 use super::work::Work;
-use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider};
+use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider, told::SyncContent};
 
 /// The state of a content synchronization.
 #[expect(
@@ -73,9 +75,11 @@ pub(crate) struct Sync {
     known: ContextVector,
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
-    /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the consumer
-    /// asks for ends.
+    /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the
+    /// consumer asks for ends.
     is_part: bool,
+    /// How much of the database the consumer gets, once it has begun.
+    content: Option<SyncContent>,
     /// Whether the consumer asks for the places of entries.
     asks_places: bool,
     /// Whether it asks for the ends of entries: it is one of several writing servers.
@@ -295,6 +299,11 @@ impl Sync {
     /// Whether the content is the whole database, but for the filter.
     fn covers_database(&self) -> bool {
         !self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+    }
+
+    /// Whether the content is a database and all that are glued below it, but for the filter.
+    fn covers_glued(&self) -> bool {
+        self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
     }
 
     /// Whether entries that move together with a superior may be in the content.

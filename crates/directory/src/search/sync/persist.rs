@@ -14,7 +14,7 @@ use ironbark_store::{
 use super::{
     Meeting, Persisting, Sync,
     former::{csn_after, former},
-    refresh::{deletion_csn, is_sent},
+    refresh::is_sent,
 };
 use crate::{
     NamingContext, OperationError,
@@ -228,12 +228,6 @@ impl SearchRun {
             self.send_cookie(&cookie, step.out);
         }
         Ok(Walked::Through)
-    }
-
-    /// The cookie of a delete that is not the first one of its change, and has a CSN of its own.
-    fn own_cookie(&self, record: &ChangeRecord, csn: Csn) -> Option<String> {
-        let sync = self.sync().filter(|sync| csn != record.csn && !sync.is_glued())?;
-        Some(sync.cookie(csn.server_id(), &sync.known, Some(csn)))
     }
 
     /// Sends one effect. The entry itself is sent as a whole, or again; then what is below it.
@@ -458,12 +452,6 @@ impl Persisting {
     }
 }
 
-/// What goes with an entry that is gone by a change.
-struct CookiesOfGone {
-    deleted: Option<String>,
-    departed: Option<String>,
-}
-
 /// What comes next.
 enum Next {
     Change(Arc<ChangeRecord>, usize),
@@ -492,32 +480,6 @@ impl Sync {
             below = Some(above);
         }
         Ok(unknown)
-    }
-
-    /// The cookies that go with entries that are gone by a change; `cookie` is that of the change, if one message is
-    /// all that is sent of it. A server that provides what it gets must know the CSN of a delete before the cookie of
-    /// the change comes. Who is told that it has a part tells deletes from departures by that CSN.
-    fn cookies_of_gone(&self, own: u16, record: &ChangeRecord, cookie: Option<&String>) -> CookiesOfGone {
-        let deletion = deletion_csn(record);
-        if self.tells_part() {
-            let known = if cookie.is_some() {
-                record.context_csns().collect()
-            } else {
-                self.known.clone()
-            };
-            return CookiesOfGone {
-                deleted: deletion.map(|csn| self.cookie(own, &known, Some(csn))),
-                departed: cookie.cloned().or_else(|| self.cookie_of_part(own)),
-            };
-        }
-        let deleted = match cookie {
-            None if !self.is_glued() => deletion.map(|csn| self.cookie(own, &self.known, Some(csn))),
-            cookie => cookie.cloned(),
-        };
-        CookiesOfGone {
-            departed: deleted.clone(),
-            deleted,
-        }
     }
 
     /// Whether one message is all that is sent of a change.

@@ -9,6 +9,7 @@ use crate::{
     NamingContext,
     backend::sync_sessions::{OwnSession, Place, SyncConsumer},
     search::{run::SearchRun, tree_sync::TreeSync, work::Step},
+    told::{SyncContent, SyncPlaces},
 };
 
 impl SearchRun {
@@ -42,9 +43,10 @@ impl SearchRun {
 
     /// Tells how far the consumer is, at the end of a slice.
     pub(in crate::search) fn tell_session(&mut self, step: &Step<'_>) {
-        let (persists, sent) = (self.follows(), self.sent);
+        let (persists, sent, told) = (self.follows(), self.sent, self.sync().and_then(Sync::told));
         let Some(session) = self.session_mut() else { return };
         session.tell(persists, sent, step.scratch.directory().clock().now());
+        session.tell_extent(told);
         if let Some(sync) = self.sync_mut() {
             sync.all_persisting().for_each(|persisting| persisting.tell());
         }
@@ -99,6 +101,17 @@ impl Sync {
             base: self.base.pretty(),
         })
     }
+
+    /// How much the consumer is told, once that is known.
+    fn told(&self) -> Option<(SyncContent, SyncPlaces)> {
+        let places = match (self.asks_places, self.has_everything, self.is_part) {
+            (false, _, _) => SyncPlaces::Unasked,
+            (true, true, _) => SyncPlaces::Told,
+            (true, false, true) => SyncPlaces::Part,
+            (true, false, false) => SyncPlaces::None,
+        };
+        self.content.map(|content| (content, places))
+    }
 }
 
 impl Persisting {
@@ -107,6 +120,6 @@ impl Persisting {
     }
 }
 
-fn suffix_of(context: &NamingContext) -> &str {
+pub(super) fn suffix_of(context: &NamingContext) -> &str {
     context.suffixes().first().map_or("", Dn::pretty)
 }

@@ -1,6 +1,8 @@
 //! `ironbark replica status`: the naming contexts of servers, their consumers, and who follows them, from `contextCSN`
 //! and cn=Monitor.
 
+mod notes;
+mod peer;
 mod table;
 
 use std::{
@@ -14,8 +16,7 @@ use ironbark_client::{Client, ConnectSettings, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 use ironbark_store::{ContextVector, Csn};
 
-use self::table::table;
-
+use self::{notes::notes, table::table};
 use crate::shared::replicas::{connect, contexts, read_one};
 
 /// What one server says.
@@ -49,7 +50,7 @@ pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Opti
                 state,
             })
             .collect();
-        let text = table(&servers);
+        let text = table(&servers) + &notes(&servers);
         let Some(pause) = watch else {
             print!("{text}");
             let failed = servers.iter().any(|server| server.state.is_err());

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use ironbark_client::SearchEntry;
 use ironbark_store::{ContextVector, Csn};
 
-use super::{Server, State};
+use super::{
+    Server, State,
+    peer::{self, number},
+};
 
-type Row = [String; 7];
+type Row = [String; 8];
 
 /// What all servers say, as a table.
 pub(super) fn table(servers: &[Server]) -> String {
@@ -18,7 +21,16 @@ pub(super) fn table(servers: &[Server]) -> String {
             newest.entry(suffix.to_ascii_lowercase()).or_default().merge_all(vector);
         }
     }
-    let head = ["SERVER", "DATABASE", "PEER", "PHASE", "POSITION", "LAG", "LAST ERROR"];
+    let head = [
+        "SERVER",
+        "DATABASE",
+        "PEER",
+        "PHASE",
+        "POSITION",
+        "LAG",
+        "PLACES",
+        "LAST ERROR",
+    ];
     let mut rows: Vec<Row> = vec![head.map(str::to_owned)];
     for server in servers {
         match &server.state {
@@ -28,6 +40,7 @@ pub(super) fn table(servers: &[Server]) -> String {
                 dash(),
                 dash(),
                 "unreachable".to_owned(),
+                dash(),
                 dash(),
                 dash(),
                 error.clone(),
@@ -50,6 +63,7 @@ fn of_server(url: &str, state: &State, newest: &BTreeMap<String, ContextVector>,
             last,
             lag(vector, &newest),
             dash(),
+            dash(),
         ]);
     }
     rows.extend(
@@ -61,7 +75,7 @@ fn of_server(url: &str, state: &State, newest: &BTreeMap<String, ContextVector>,
     rows.extend(state.sessions.iter().map(|entry| session(url, entry)));
     if !state.has_monitor {
         let told = "cn=Monitor cannot be read: who follows whom is not shown".to_owned();
-        rows.push([url.to_owned(), dash(), dash(), dash(), dash(), dash(), told]);
+        rows.push([url.to_owned(), dash(), dash(), dash(), dash(), dash(), dash(), told]);
     }
 }
 
@@ -69,17 +83,16 @@ fn of_server(url: &str, state: &State, newest: &BTreeMap<String, ContextVector>,
 fn consumer(url: &str, suffix: &str, entry: &SearchEntry) -> Row {
     let text = |name: &str| entry.text(name).filter(|text| !text.is_empty());
     let phase = text("olmSRConnection").and_then(|_| text("olmSRSyncPhase"));
-    let name = entry.text("cn").unwrap_or_default();
-    let rid = name.rsplit(' ').next().unwrap_or_default();
     [
         url.to_owned(),
         suffix.to_owned(),
-        format!("from {} rid={rid}", text("olmSRProviderURIList").unwrap_or_else(dash)),
+        peer::provider(entry),
         phase.unwrap_or_else(|| "not connected".to_owned()),
         text("olmSRLastCookieRcvd")
             .as_deref()
             .map_or_else(dash, newest_of_cookie),
         dash(),
+        places(entry),
         text("ironbarkSyncError").unwrap_or_else(dash),
     ]
 }
@@ -87,15 +100,11 @@ fn consumer(url: &str, suffix: &str, entry: &SearchEntry) -> Row {
 /// The row of a consumer elsewhere that follows this server.
 fn session(url: &str, entry: &SearchEntry) -> Row {
     let text = |name: &str| entry.text(name).filter(|text| !text.is_empty());
-    let number = |name: &str| text(name).and_then(|text| text.parse::<u64>().ok());
-    let id = |name: &str| number(name).unwrap_or_default();
-    let peer = text("monitorConnectionPeerAddress").unwrap_or_default();
-    let peer = peer.trim_start_matches("IP=").trim_start_matches("PATH=");
     let positions = entry.values("ironbarkSyncPosition").iter();
     let positions: Vec<String> = positions
         .map(|value| String::from_utf8_lossy(value).split(' ').take(1).collect())
         .collect();
-    let lag = match (number("ironbarkSyncBehind"), number("ironbarkSyncLagMs")) {
+    let lag = match (number(entry, "ironbarkSyncBehind"), number(entry, "ironbarkSyncLagMs")) {
         (Some(0), _) => "none".to_owned(),
         (Some(behind), millis) => {
             let millis = millis.unwrap_or_default();
@@ -106,18 +115,24 @@ fn session(url: &str, entry: &SearchEntry) -> Row {
     [
         url.to_owned(),
         text("ironbarkSyncBase").unwrap_or_else(dash),
-        format!(
-            "to {peer} rid={:03} sid={:03x}",
-            id("ironbarkSyncRid"),
-            id("ironbarkSyncSid")
-        ),
+        peer::follower(entry),
         text("olmSRSyncPhase").unwrap_or_else(dash),
         Some(positions.join(" "))
             .filter(|all| !all.is_empty())
             .unwrap_or_else(dash),
         lag,
+        places(entry),
         dash(),
     ]
+}
+
+/// Whether places of entries are told, and what keeps entries or values from the consumer.
+fn places(entry: &SearchEntry) -> String {
+    match peer::told(entry) {
+        None => dash(),
+        Some((content, places)) if content.is_empty() || content == "whole" => places,
+        Some((content, places)) => format!("{places} ({content})"),
+    }
 }
 
 fn dash() -> String {
@@ -155,7 +170,7 @@ fn newest_of_cookie(cookie: &str) -> String {
 
 /// Columns as wide as their widest text; the last one is as it is.
 fn aligned(rows: &[Row]) -> String {
-    let mut widths = [0; 7];
+    let mut widths = [0; 8];
     for row in rows {
         for (width, text) in widths.iter_mut().zip(row) {
             *width = text.chars().count().max(*width);
@@ -180,6 +195,25 @@ mod tests {
             .iter()
             .map(|text| Csn::parse(format!("202001010000{text}#000000").as_bytes()).unwrap());
         csns.collect()
+    }
+
+    #[test]
+    fn what_keeps_entries_from_a_consumer_stands_beside_the_places() {
+        let cell = |attributes: &[(&str, &str)]| {
+            let attributes = attributes.iter();
+            places(&SearchEntry {
+                dn: "cn=x".to_owned(),
+                attributes: attributes
+                    .map(|(name, value)| ((*name).to_owned(), vec![value.as_bytes().to_vec()]))
+                    .collect(),
+                controls: Vec::new(),
+            })
+        };
+        let (content, places) = ("ironbarkSyncContent", "ironbarkSyncPlaces");
+        assert_eq!(cell(&[]), "-");
+        assert_eq!(cell(&[(places, "unknown")]), "unknown");
+        assert_eq!(cell(&[(content, "whole"), (places, "told")]), "told");
+        assert_eq!(cell(&[(content, "rules"), (places, "part")]), "part (rules)");
     }
 
     #[test]

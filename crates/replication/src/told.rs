@@ -1,0 +1,131 @@
+//! How much the provider tells a consumer, as far as the line and the messages of a search show it.
+
+use ironbark_directory::{PLACE_ATTRIBUTE, SyncContent, SyncPlaces};
+use ironbark_ldap_proto::{Scope, controls::EntryState};
+
+use crate::{Line, Message};
+
+/// What a search has shown so far.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// What the line itself says: why places do not matter or are not asked for. `None`: it asks for them.
+    unasked: Option<SyncPlaces>,
+    /// Whether the first entry of the search came with its place. All of them do, or none.
+    has_places: Option<bool>,
+    /// Whether the log has said that the content is a part.
+    is_part_logged: bool,
+}
+
+impl Told {
+    /// Nothing has come yet.
+    pub(crate) fn of(line: &Line) -> Self {
+        let mut asked = line.request.attributes.iter();
+        let asks = asked.any(|name| name.eq_ignore_ascii_case(PLACE_ATTRIBUTE));
+        let unasked = match (asks, line.log.is_some() && line.mapping.multi_provider) {
+            (true, _) => None,
+            (false, true) => Some(SyncPlaces::Delta),
+            (false, false) => Some(SyncPlaces::Unasked),
+        };
+        Self {
+            unasked,
+            has_places: None,
+            is_part_logged: false,
+        }
+    }
+
+    /// Looks at a message of the search.
+    pub(crate) fn see(&mut self, message: &Message) {
+        if self.has_places.is_some() || self.unasked.is_some() {
+            return;
+        }
+        if let Message::Entry {
+            state: EntryState::Add | EntryState::Modify,
+            attributes,
+            ..
+        } = message
+        {
+            let mut names = attributes.iter().map(|(name, _)| name);
+            self.has_places = Some(names.any(|name| name.eq_ignore_ascii_case(PLACE_ATTRIBUTE)));
+        }
+    }
+
+    /// What is known. `has_part`: a cookie has said so. A refresh tells it with its end, so an entry without its place
+    /// means nothing before that (`refreshed`).
+    pub(crate) fn places(&self, has_part: bool, refreshed: bool) -> SyncPlaces {
+        match (self.unasked, self.has_places) {
+            (Some(unasked), _) => unasked,
+            (None, _) if has_part => SyncPlaces::Part,
+            (None, Some(true)) => SyncPlaces::Told,
+            (None, Some(false)) if refreshed => SyncPlaces::None,
+            (None, _) => SyncPlaces::Unknown,
+        }
+    }
+
+    /// Whether the log is to say now that the content is a part: once in a search.
+    pub(crate) fn is_news_of_part(&mut self, places: SyncPlaces) -> bool {
+        let is_part = places == SyncPlaces::Part;
+        is_part && !std::mem::replace(&mut self.is_part_logged, true)
+    }
+}
+
+/// What of the provider's content a consumer gets by its line and by what it was told. `None`: that is not known.
+pub(crate) fn content(line: &Line, places: SyncPlaces) -> Option<SyncContent> {
+    let is_filtered = !line.mapping.filter.is_empty();
+    let is_whole = line.request.scope == Scope::WholeSubtree && line.mapping.local_base.pretty() == line.suffix;
+    match places {
+        _ if is_filtered => Some(SyncContent::Filter),
+        SyncPlaces::Part => Some(SyncContent::Rules),
+        SyncPlaces::Told => Some(SyncContent::Whole),
+        _ if !is_whole => Some(SyncContent::Base),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(names: &[&str]) -> Message {
+        Message::Entry {
+            state: EntryState::Add,
+            uuid: [1; 16],
+            cookie: None,
+            dn: "cn=a".to_owned(),
+            attributes: names.iter().map(|name| (Box::from(*name), Vec::new())).collect(),
+        }
+    }
+
+    fn asking() -> Told {
+        Told {
+            unasked: None,
+            has_places: None,
+            is_part_logged: false,
+        }
+    }
+
+    #[test]
+    fn an_entry_without_its_place_means_something_at_the_end_of_the_refresh() {
+        let mut told = asking();
+        assert_eq!(told.places(false, true), SyncPlaces::Unknown);
+        told.see(&Message::Reference);
+        told.see(&entry(&["cn"]));
+        assert_eq!(told.places(false, false), SyncPlaces::Unknown);
+        assert_eq!(told.places(false, true), SyncPlaces::None);
+        assert_eq!(told.places(true, true), SyncPlaces::Part);
+    }
+
+    #[test]
+    fn an_entry_with_its_place_is_enough() {
+        let mut told = asking();
+        told.see(&entry(&["cn", "IRONBARKPLACE"]));
+        assert_eq!(told.places(false, false), SyncPlaces::Told);
+    }
+
+    #[test]
+    fn a_part_is_news_once_in_a_search() {
+        let mut told = asking();
+        assert!(!told.is_news_of_part(SyncPlaces::Told));
+        assert!(told.is_news_of_part(SyncPlaces::Part));
+        assert!(!told.is_news_of_part(SyncPlaces::Part));
+    }
+}
