@@ -80,7 +80,12 @@ fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumb
 /// Every value of the RDN must be in the entry (RFC 4512 §2.3.1).
 fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
     for (description, value) in name.leaf_assertions(schema) {
-        check_naming_attribute(schema, &description, entry.relax)?;
+        // An entry may have been set aside under its entryUUID. Its other attributes can be changed there.
+        let is_set_aside = matches!(entry.former, Former::Entry(_))
+            && schema.attribute_type(description.attribute_type).is_operational();
+        if !is_set_aside {
+            check_naming_attribute(schema, &description, entry.relax)?;
+        }
         if !entry
             .attributes
             .iter()

@@ -348,7 +348,7 @@ fn the_end_of_an_entry_that_loses_its_name_by_a_move_is_told_to_all() {
 /// Its server has left the name, or knows of both: a later version tells.
 #[test]
 fn an_entry_loses_nothing_to_one_that_the_same_server_has_written() {
-    let site = joined(1);
+    let mut site = joined(1);
     let aside = "entryUUID=05050505-0505-0505-0505-050505050505,ou=x,dc=ex";
     assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "dc=ex", aside, "ou=x,dc=ex"]);
     let revision = csn_of(&entry(&site, aside));
@@ -357,7 +357,12 @@ fn an_entry_loses_nothing_to_one_that_the_same_server_has_written() {
         "{revision}"
     );
     assert_eq!(tombstone(&site, [5; 16]), None);
-    let late = placed(person("cn=b,dc=ex", 5, &csn(1, 15)), 1, &csn(1, 20));
+    assert_eq!(site.modify(aside, "replace: description\nd: meanwhile").code, 0);
+    let late = placed(
+        person("cn=b,dc=ex", 5, "20260102030406.000000Z#000000#001#000000"),
+        1,
+        &csn(1, 20),
+    );
     assert_eq!(refresh(&site, shared(&site), &late), OutcomeKind::Renamed);
     assert_eq!(names(&site), ["cn=a,ou=x,dc=ex", "cn=b,dc=ex", "dc=ex", "ou=x,dc=ex"]);
 }
