@@ -10,6 +10,7 @@ mod peer;
 
 use harness::Site;
 use ironbark_directory::{OutcomeKind, ReplicatedEntry};
+use ironbark_ldap_proto::Scope;
 use peer::{csn, csn_of, entry, made, mapping, parsed, person, refresh, rows};
 
 const A: &str = "cn=a,dc=ex";
@@ -112,4 +113,29 @@ fn the_audit_log_has_replicated_changes() {
         text.contains("newrdn: cn=z\n") && text.contains("add: description\ndescription: new\n"),
         "{text}"
     );
+}
+
+/// An entry comes from a refresh as it is now: with another name, and other values besides.
+#[test]
+fn the_access_log_tells_all_that_a_refresh_has_changed_with_a_name() {
+    let overlay = "overlay syncprov\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\n\ndatabase mdb\n\
+        suffix cn=accesslog\ndirectory DIR\nrootdn cn=root,dc=ex";
+    let mut site = site(overlay);
+    let mut sent = person("cn=z,dc=ex", 2, &csn(1, 20));
+    sent.attributes[1].1.push(b"a".to_vec());
+    sent.attributes.push(("description".into(), vec![b"new".to_vec()]));
+    assert_eq!(refresh(&site, mapping(&site), &sent), OutcomeKind::Renamed);
+    let names = ["reqDN", "reqMod", "reqNewRDN", "reqDeleteOldRDN"];
+    let log = site.search("cn=accesslog", Scope::SingleLevel, "(reqType=modrdn)", &names);
+    let entry = log.first().expect("logged");
+    for line in [
+        "reqDN: cn=a,dc=ex",
+        "reqMod: cn:+ z",
+        "reqMod: description:+ new",
+        "reqNewRDN: cn=z",
+        "reqDeleteOldRDN: FALSE",
+    ] {
+        assert!(entry.lines().any(|held| held == line), "{line}: {entry}");
+    }
+    assert!(!entry.contains("cn:- a"), "the old name is still a value: {entry}");
 }

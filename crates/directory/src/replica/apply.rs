@@ -434,7 +434,8 @@ fn change_entry(
     let is_renamed = current != *to || current.rdn(0) != to.rdn(0);
     let dn: Box<str> = current.pretty().into();
     let (kind, outcome, effect) = if is_renamed {
-        execution.note_requested(|_| renamed(&current, to));
+        // The changes of values say which ones of the old RDN are gone.
+        execution.note_requested(|_| renamed(&current, to, false));
         let new_dn = to.pretty().into();
         let effect = Effect::Rename { dn, new_dn, changes };
         (ChangeKind::ModifyDn, OutcomeKind::Renamed, effect)
@@ -452,13 +453,13 @@ fn change_entry(
 }
 
 /// A rename, as the log of requests has it.
-pub(super) fn renamed(current: &Dn, to: &Dn) -> RequestedChange {
+pub(super) fn renamed(current: &Dn, to: &Dn, delete_old_rdn: bool) -> RequestedChange {
     let superior = to.parent().unwrap_or_default();
     let has_moved = current.parent().unwrap_or_default() != superior;
     RequestedChange::ModifyDn {
         dn: current.pretty().into(),
         new_rdn: to.leaf().unwrap_or_default().pretty().into(),
-        delete_old_rdn: true,
+        delete_old_rdn,
         new_superior: has_moved.then(|| superior.pretty().into()),
     }
 }
@@ -479,7 +480,7 @@ fn rebuild(
         attributes.retain(|(name, _)| &**name != "entryCSN");
         attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
     }
-    execution.note_requested(|_| renamed(&current, to));
+    execution.note_requested(|_| renamed(&current, to, true));
     let new = moves.rebuild(execution, id, (to, attributes), 0)?;
     Ok(OutcomeKind::Renamed.of(new))
 }

@@ -90,9 +90,11 @@ impl Source<'_> {
                 let details = vec![("reqMod".into(), modified(modifications))];
                 self.operation(dn, details, MODIFY)
             }
-            RequestedChange::ModifyDn { dn, .. } => {
-                self.operation(dn, renamed(requested, &self.recorded.effect), MODRDN)
-            }
+            RequestedChange::ModifyDn { dn, .. } => self.operation(
+                dn,
+                renamed(requested, &self.recorded.effect, self.record.via != 0),
+                MODRDN,
+            ),
             RequestedChange::Add { dn, attributes } => {
                 let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
                 self.operation(dn, details, ADD)
@@ -112,7 +114,7 @@ impl Source<'_> {
                 let modifications: Vec<_> = changes.iter().map(modification).collect();
                 (vec![("reqMod".into(), modified(&modifications))], MODIFY)
             }
-            Effect::Rename { dn, new_dn, .. } => (renamed(&as_requested(dn, new_dn), effect), MODRDN),
+            Effect::Rename { dn, new_dn, .. } => (renamed(&as_requested(dn, new_dn), effect, false), MODRDN),
         };
         self.operation(effect.dn(), details, kind)
     }
@@ -237,13 +239,20 @@ fn modified(modifications: &[RequestedModification]) -> Vec<Vec<u8>> {
     lines
 }
 
-/// The attributes of a rename: what changes besides the values of RDNs, which follow from the request.
-fn renamed(requested: &RequestedChange, effect: &Effect) -> Vec<TextAttribute> {
+/// The attributes of a rename: what changes besides the values of RDNs, which follow from the request. A refresh
+/// (`is_of_peer`) may bring other changes with it, and leaves values of the old RDN unless they say otherwise.
+fn renamed(requested: &RequestedChange, effect: &Effect, is_of_peer: bool) -> Vec<TextAttribute> {
     let mut details: Vec<TextAttribute> = Vec::new();
+    let leaves_old = matches!(
+        requested,
+        RequestedChange::ModifyDn {
+            delete_old_rdn: false,
+            ..
+        }
+    );
     if let Effect::Rename { changes, .. } = effect {
-        let replaced = changes
-            .iter()
-            .filter(|change| matches!(change, ValueChange::Replace { .. }));
+        let is_told = |change: &&ValueChange| is_of_peer && leaves_old || matches!(change, ValueChange::Replace { .. });
+        let replaced = changes.iter().filter(is_told);
         let replaced: Vec<_> = replaced.map(modification).collect();
         details.push(("reqMod".into(), modified(&replaced)));
     }

@@ -337,7 +337,7 @@ impl Logged<'_> {
             (false, false) => self.modify(execution, &news),
             (true, _) => {
                 let plan = self.plan(execution, &news)?;
-                let requested = renamed(&current, to);
+                let requested = renamed(&current, to, true);
                 self.place(execution, to, (plan, requested), aftermath)
             }
         }
