@@ -118,15 +118,20 @@ fn apply(
         csn: entry.csn,
         uuid: entry.uuid,
     };
-    let to = match &entry.place {
+    let (to, is_late) = match &entry.place {
         Some(told) => {
             let to = told.name_here(execution, &entry.dn)?;
-            conflict::without_superior(execution, told, claim, &to)?.unwrap_or(to)
+            conflict::without_superior(execution, told, claim, &to)?.unwrap_or((to, false))
         }
-        None => entry.dn.clone(),
+        None => (entry.dn.clone(), false),
     };
     let held = find(execution, entry.uuid)?;
-    let arriving = Arriving { change, entry, to: &to };
+    let arriving = Arriving {
+        change,
+        entry,
+        to: &to,
+        is_late,
+    };
     if let Some(id) = held {
         return arriving.update(execution, id, aftermath);
     }
@@ -162,6 +167,8 @@ struct Arriving<'a> {
     entry: &'a ReadEntry,
     /// Its name here.
     to: &'a Dn,
+    /// Whether its server has given its name away since. Then its place is not made a revision.
+    is_late: bool,
 }
 
 impl<'a> Arriving<'a> {
@@ -187,7 +194,7 @@ impl<'a> Arriving<'a> {
         execution: &mut Execution<'_, '_>,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let Self { change, entry, to } = *self;
+        let Self { change, entry, to, .. } = *self;
         let mut moves = Moves::new(&change.mapping, to, entry.place.is_some());
         if placing::prepare(execution, &mut moves, self.wanted(None), aftermath)? == Way::Lost {
             if entry.place.is_some() {
@@ -216,7 +223,7 @@ impl<'a> Arriving<'a> {
         id: EntryId,
         aftermath: &mut Aftermath,
     ) -> Result<(), OperationError> {
-        if let Some(told) = &self.entry.place
+        if let Some(told) = self.entry.place.as_ref().filter(|_| !self.is_late)
             && !told.is_place_of(execution, id)?
         {
             aftermath.moved.push(self.entry.uuid);
@@ -230,7 +237,7 @@ impl<'a> Arriving<'a> {
         id: EntryId,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let Self { change, entry, to } = *self;
+        let Self { change, entry, to, .. } = *self;
         let name = execution.view().dn(id)?;
         if !change.mapping.holds(&name) {
             let (name, other) = (to.pretty().to_owned(), name.pretty().to_owned());
@@ -257,6 +264,7 @@ impl<'a> Arriving<'a> {
                 change,
                 entry,
                 to: &stays,
+                is_late: false,
             }
             .put(execution, id, aftermath);
         }
@@ -311,7 +319,7 @@ impl<'a> Arriving<'a> {
         id: EntryId,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let Self { change, entry, to } = *self;
+        let Self { change, entry, to, .. } = *self;
         let mut moves = Moves::new(&change.mapping, to, entry.place.is_some());
         let way = placing::prepare(execution, &mut moves, self.wanted(Some(id)), aftermath)?;
         let outcome = match way {
@@ -345,7 +353,7 @@ impl<'a> Arriving<'a> {
         (id, held): (EntryId, Option<Csn>),
         name: &Dn,
     ) -> Result<Option<OutcomeKind>, OperationError> {
-        let Self { change, entry, to } = *self;
+        let Self { change, entry, to, .. } = *self;
         let is_same_name = name == to && name.rdn(0) == to.rdn(0);
         let record = write_checks::record_of(execution.view(), id)?;
         Ok(match (entry.csn, held) {

@@ -178,7 +178,12 @@ pub(super) fn set_aside(
         new_dn: aside.pretty().into(),
         changes: Vec::new(),
     };
-    execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+    if claim.is_of_same_server(&winner) {
+        // Others decide for themselves. slapd, and whoever else has deleted the entry, would take it for a new one.
+        execution.apply_further(effect)?;
+    } else {
+        execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+    }
     Ok(())
 }
 
@@ -192,7 +197,8 @@ pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16])
 /// The name of an entry that comes without its superior, which has lost its own name here, if another entry has the
 /// name that is left to it: the one that is made of its UUID. The provider has both, in different places, and has told
 /// of the other one, or will: that one keeps the name, and none is lost. The same goes for an entry that comes late,
-/// when its server has given the name to the other one since.
+/// when its server has given the name to the other one since (`true`): its
+/// next version is on its way.
 ///
 /// # Errors
 /// The storage failed.
@@ -201,7 +207,7 @@ pub(super) fn without_superior(
     told: &Told,
     claim: Claim,
     name: &Dn,
-) -> Result<Option<Dn>, OperationError> {
+) -> Result<Option<(Dn, bool)>, OperationError> {
     let is_here = match told.superior {
         Some(superior) => find(execution, superior)?.is_some(),
         None => true,
@@ -215,7 +221,7 @@ pub(super) fn without_superior(
     let is_in_the_way = is_other && !is_here && told.knew(held.csn) != Some(false);
     let was_there_first = is_other && held.is_of_same_server(&claim) && held > claim;
     let goes_aside = (is_in_the_way || was_there_first) && !execution.context.is_suffix(name);
-    Ok(goes_aside.then(|| aside_of(execution, name, claim.uuid)))
+    Ok(goes_aside.then(|| (aside_of(execution, name, claim.uuid), was_there_first)))
 }
 
 /// Whether this is the name of an entry that has been moved aside.

@@ -143,7 +143,7 @@ fn give_way(
         }
         Some(false) => {}
         knew if !execution.context.is_suffix(&name) => {
-            if knew.is_none() {
+            if knew.is_none() && !held.is_of_same_server(&claim) {
                 aftermath.moved.push(held.uuid);
             }
             conflict::set_aside(execution, mapping, holder, claim, Some(aftermath))?;
@@ -184,27 +184,12 @@ fn displace(
         return Ok(false);
     }
     if held.is_of_same_server(&claim) && !execution.context.is_suffix(&name) {
-        step_aside(execution, mapping, (holder, held.uuid), claim, told)?;
+        conflict::set_aside(execution, mapping, holder, claim, told)?;
         return Ok(true);
     }
     conflict::tell(execution, &name, claim, held, &attributes);
     conflict::drop_entry(execution, holder, told)?;
     Ok(true)
-}
-
-/// Sets an entry aside whose server has given its name to another entry: it will tell where this one is now.
-fn step_aside(
-    execution: &mut Execution<'_, '_>,
-    mapping: &ReplicaMapping,
-    (id, uuid): (EntryId, [u8; 16]),
-    winner: Claim,
-    mut told: Option<&mut Aftermath>,
-) -> Result<(), OperationError> {
-    conflict::set_aside(execution, mapping, id, winner, told.as_deref_mut())?;
-    if let Some(told) = told {
-        told.moved.push(uuid);
-    }
-    Ok(())
 }
 
 /// Makes glue for each superior that is missing, up to the suffix.
@@ -358,10 +343,13 @@ impl<'a> Moves<'a> {
                 return self.children(execution, id, target, level + 1);
             }
             if let Some(aside) = self.beside(execution, own, target, holder)? {
-                if let Some(told) = &mut self.told {
-                    told.moved.push(own.uuid);
-                }
-                return self.settle(execution, id, &aside, level + 1);
+                let effect = Effect::Rename {
+                    dn: current.pretty().into(),
+                    new_dn: aside.pretty().into(),
+                    changes: Vec::new(),
+                };
+                execution.apply_further(effect)?;
+                return Ok(());
             }
             if !displace(execution, self.mapping, (holder, own), self.told.as_mut())? {
                 conflict::drop_entry(execution, id, self.told.as_mut())?;

@@ -41,7 +41,11 @@ impl Sync {
         } else {
             let mut is_there = true;
             for csn in min.iter().filter(|csn| !self.knows(*csn)) {
-                let first = view.source(&first_note(csn.server_id()))?;
+                // Who has something of that server may lack what came before the log.
+                let first = match self.known.of_server(csn.server_id()) {
+                    None => view.source(&first_note(csn.server_id()))?,
+                    Some(_) => None,
+                };
                 is_there &= first.is_some_and(|first| first == csn.text().as_bytes());
             }
             if is_there { LogBegin::Before } else { LogBegin::Behind }
