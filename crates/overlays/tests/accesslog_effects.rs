@@ -288,3 +288,24 @@ fn a_consumer_that_knows_nothing_of_a_server_goes_on_from_its_first_change() {
     let of_others = "20260102030405.000000Z#000000#005#000000";
     assert_eq!(followed(&mut site, of_others).len(), whole);
 }
+
+/// `minCSN` is still that of the first change when only that one is purged.
+#[test]
+fn a_consumer_that_knows_nothing_of_a_server_is_refused_when_its_first_change_is_purged() {
+    let lines = format!(
+        "overlay syncprov\n{ACCESSLOG}\nlogpurge 00:01 00:00:01\n\ndatabase mdb\nsuffix cn=accesslog\ndirectory DIR\n\
+         rootdn cn=root,dc=ex\noverlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE"
+    );
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
+    let of_others = "20260102030405.000000Z#000000#005#000000";
+    site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    site.clock.advance(std::time::Duration::from_secs(40));
+    site.must_add("ou=s,dc=ex", "objectClass: organizationalUnit");
+    assert_eq!(followed(&mut site, of_others).len(), 2);
+    site.clock.advance(std::time::Duration::from_secs(30));
+    site.must_add("ou=t,dc=ex", "objectClass: organizationalUnit");
+    while log(&mut site, 0).len() > 2 {
+        std::thread::yield_now();
+    }
+    assert_eq!(followed(&mut site, of_others), []);
+}

@@ -41,9 +41,7 @@ impl Claim {
             uuid: uuid.and_then(|uuid| uuid.try_into().ok()).unwrap_or_default(),
         })
     }
-}
 
-impl Claim {
     /// Whether one server has made both versions. Then they are in no conflict: whoever had the name first has left it
     /// by a version that is still to come.
     pub(super) fn is_of_same_server(&self, other: &Self) -> bool {
@@ -178,7 +176,7 @@ pub(super) fn set_aside(
         new_dn: aside.pretty().into(),
         changes: Vec::new(),
     };
-    if claim.is_of_same_server(&winner) {
+    if mapping.multi_provider && claim.is_of_same_server(&winner) {
         // Others decide for themselves. slapd, and whoever else has deleted the entry, would take it for a new one.
         execution.apply_further(effect)?;
     } else {
@@ -197,8 +195,7 @@ pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16])
 /// The name of an entry that comes without its superior, which has lost its own name here, if another entry has the
 /// name that is left to it: the one that is made of its UUID. The provider has both, in different places, and has told
 /// of the other one, or will: that one keeps the name, and none is lost. The same goes for an entry that comes late,
-/// when its server has given the name to the other one since (`true`): its
-/// next version is on its way.
+/// when its server has given the name to the other one since (`true`): its next version is on its way.
 ///
 /// # Errors
 /// The storage failed.

@@ -30,7 +30,7 @@ const BATCH_OCTETS: usize = 256 << 10;
 const BATCHES: usize = 8;
 /// Entries between two lines of the log.
 const PROGRESS: usize = 100_000;
-/// Entries whose end can be told, each of 32 octets in memory.
+/// Entries whose end can be told, each of 40 octets in memory.
 const MOST_ENDED: usize = 1 << 20;
 
 /// A load under way. Dropping it ends it, and nothing is left.

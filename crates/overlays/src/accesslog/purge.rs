@@ -3,10 +3,13 @@
 //! `minCSN` is raised in the transaction that deletes entries, so that no consumer takes the rest for everything that
 //! it lacks.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use ironbark_directory::{
-    OperationError,
+    OperationError, log_first_note,
     overlay::{Errand, Execution},
     stamp::generalized_time,
 };
@@ -65,6 +68,8 @@ impl Errand for Purging {
         };
         let mut min = min_csn(execution, &self.suffix)?;
         let mut old: Vec<EntryId> = Vec::new();
+        // Servers whose first change may be among them.
+        let mut servers = BTreeSet::new();
         {
             let view = execution.view();
             for record in view.entries(top)? {
@@ -84,6 +89,7 @@ impl Errand for Purging {
                 let csn = record.entry_csn()?.filter(|_| is_change);
                 if let Some(csn) = csn.filter(|csn| min.of_server(csn.server_id()).is_some()) {
                     min.merge(csn);
+                    servers.insert(csn.server_id());
                 }
                 old.push(record.id);
             }
@@ -102,6 +108,9 @@ impl Errand for Purging {
                 dn: self.suffix.pretty().into(),
                 changes: vec![change],
             })?;
+        }
+        for server in servers {
+            execution.put_source(&log_first_note(server), &[])?;
         }
         for id in old {
             let dn = execution.view().dn(id)?.pretty().into();
