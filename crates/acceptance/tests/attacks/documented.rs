@@ -28,8 +28,8 @@ fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn every_attack_is_in_the_table() {
     let mut tests = BTreeSet::new();
-    for folder in ["crates/acceptance/tests", "crates/directory/tests"] {
-        tests_in(&repository_root().join(folder), "", &mut tests);
+    for of in ["acceptance", "directory", "overlays", "simulator"] {
+        tests_in(&repository_root().join(format!("crates/{of}/tests")), "", &mut tests);
     }
     let page = fs::read_to_string(repository_root().join("docs/security.md")).unwrap();
     let named: BTreeSet<String> = page
