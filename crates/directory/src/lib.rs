@@ -68,7 +68,10 @@ pub use cookie::SyncCookie;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};
-pub use place::{ENDS as ENDS_ATTRIBUTE, PLACE as PLACE_ATTRIBUTE};
+pub use place::{
+    LOGGED_PLACE as LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION as LOGGED_REVISION_ATTRIBUTE, PLACE as PLACE_ATTRIBUTE,
+    revision_of,
+};
 pub use reactor::{
     held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},

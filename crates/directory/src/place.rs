@@ -1,15 +1,20 @@
 //! The place of an entry, as a provider tells it to a consumer of our kind: names alone do not say what is below what
 //! after superiors have moved (docs/internals/replica.md).
 
-use ironbark_store::{Record, StoreError, View};
+use ironbark_store::{ContextVector, Csn, Record, StoreError, View};
 use uuid::Uuid;
 
-/// Attribute with the place of an entry. Only who asks for it by this name gets it.
+/// Attribute with the place of an entry. Only who asks for it by this name gets it, and is thereby known as one of several
+/// writing servers: it is told all deletes that are remembered with a refresh without the log, and whether it has a part.
 pub const PLACE: &str = "ironbarkPlace";
 
-/// Who asks for this attribute, which no entry has, is one of several writing servers: it is told all deletes that are
-/// remembered with a refresh without the log, and whether it has a part. Who asks for places is, too.
-pub const ENDS: &str = "ironbarkEnds";
+/// Attribute with the place that an add or a rename has given to its entry, in an entry of the access
+/// log.
+pub const LOGGED_PLACE: &str = "ironbarkReqPlace";
+
+/// With that: the CSN by which the place counts, and the name that the entry has there, where no request has given the
+/// place to the entry.
+pub const LOGGED_REVISION: &str = "ironbarkReqRevision";
 
 /// Deepest glue that is looked through.
 const MOST_LEVELS: usize = 1_000;
@@ -28,7 +33,7 @@ pub(crate) fn closest<'v>(view: View<'v>, record: &Record<'_>) -> Result<(usize,
 }
 
 /// The place of an entry as it is told, with what this server has: `DEPTH UUID CSN...`, `-` for what is not there.
-pub(crate) fn text_of(view: View<'_>, record: &Record<'_>) -> Result<String, StoreError> {
+pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVector) -> Result<String, StoreError> {
     let (depth, above) = closest(view, record)?;
     let superior = match above {
         Some(above) => above.entry_uuid()?.map(uuid_text),
@@ -40,11 +45,19 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>) -> Result<String, Sto
         text.push_str(" -");
         return Ok(text);
     }
-    for csn in view.context_vector()?.unwrap_or_default().iter() {
+    for csn in vector.iter() {
         text.push(' ');
         text.push_str(&csn.text());
     }
     Ok(text)
+}
+
+/// The CSN of a revision, and the name that the entry has by it.
+///
+/// `None`: the text is not one of [`LOGGED_REVISION`].
+pub fn revision_of(text: &[u8]) -> Option<(Csn, &str)> {
+    let (csn, name) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+    Some((Csn::parse(csn.as_bytes())?, name))
 }
 
 /// The text of a UUID (RFC 9562 §4).

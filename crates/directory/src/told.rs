@@ -36,9 +36,6 @@ pub enum SyncPlaces {
     None,
     /// The consumer does not ask for them.
     Unasked,
-    /// The consumer does not ask for them, as it follows a log of changes, and is one of several writing servers. Only
-    /// a consumer says so.
-    Delta,
 }
 
 impl SyncContent {
@@ -65,7 +62,6 @@ impl SyncPlaces {
             Self::Part => "part",
             Self::None => "none",
             Self::Unasked => "unasked",
-            Self::Delta => "delta",
         }
     }
 }

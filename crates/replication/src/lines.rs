@@ -6,9 +6,7 @@ use ironbark_config::{
     TlsConfig,
     syncrepl::{LogKind, RetryStep, Syncrepl},
 };
-use ironbark_directory::{
-    AttributeChoice, Configuration, ENDS_ATTRIBUTE, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping,
-};
+use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
@@ -129,7 +127,7 @@ fn content(line: &Syncrepl) -> String {
 }
 
 /// The search for the content. To one of several writers (`is_shared`) a server of our kind is to tell the places of
-/// entries; to one that follows a log, which has no places, their ends.
+/// entries.
 fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], is_shared: bool) -> SyncSearch {
     let (filter, attributes) = if line.follows_changelog() {
         let names = taken.iter().map(ToString::to_string);
@@ -137,12 +135,7 @@ fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], is_shared: bool) -
     } else if line.dir_sync {
         (&*line.filter, dir_sync::asked(&line.attributes))
     } else {
-        let besides = if line.log.is_none() {
-            PLACE_ATTRIBUTE
-        } else {
-            ENDS_ATTRIBUTE
-        };
-        (&*line.filter, asked(taken, is_shared.then_some(besides)))
+        (&*line.filter, asked(taken, is_shared.then_some(PLACE_ATTRIBUTE)))
     };
     SyncSearch {
         base: line.base.pretty().to_owned(),

@@ -1,6 +1,9 @@
 //! Entries of a provider's access log (slapo-accesslog(5)): the change that one tells of.
 
-use ironbark_directory::{LoggedChange, LoggedOperation, ReplicatedEntry};
+use ironbark_directory::{
+    LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE, LoggedChange, LoggedOperation, PLACE_ATTRIBUTE, ReplicatedEntry,
+    revision_of,
+};
 use ironbark_store::{
     Csn,
     change::{RequestedKind, RequestedModification, TextAttribute},
@@ -10,7 +13,7 @@ use uuid::Uuid;
 use crate::Violation;
 
 /// The attributes that a consumer asks for.
-pub(crate) const ATTRIBUTES: [&str; 10] = [
+pub(crate) const ATTRIBUTES: [&str; 13] = [
     "reqDN",
     "reqType",
     "reqMod",
@@ -21,6 +24,9 @@ pub(crate) const ATTRIBUTES: [&str; 10] = [
     "reqResult",
     "objectClass",
     "entryCSN",
+    "reqNewDN",
+    LOGGED_PLACE_ATTRIBUTE,
+    LOGGED_REVISION_ATTRIBUTE,
 ];
 
 /// A change from a log.
@@ -54,9 +60,24 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
     let csn = csn.ok_or_else(|| malformed("entryCSN"))?;
     let uuid = uuid_of(attributes, "reqEntryUUID");
     let modifications = || modifications(values(attributes, "reqMod")).ok_or_else(|| malformed("reqMod"));
+    let place = values(attributes, LOGGED_PLACE_ATTRIBUTE).first().cloned();
+    let revision = values(attributes, LOGGED_REVISION_ATTRIBUTE).first();
+    if let (Some(revision), Some(place)) = (revision, &place) {
+        let (revision, name) = revision_of(revision).ok_or_else(|| malformed(LOGGED_REVISION_ATTRIBUTE))?;
+        let place = place.as_slice().into();
+        let change = LoggedChange {
+            dn: name.into(),
+            uuid,
+            operation: LoggedOperation::Settle { revision, place },
+        };
+        return Ok(Some((Logged::Change(change), csn)));
+    }
     let operation = match kind.as_str() {
         "add" => {
-            let entry = added(dn, modifications()?).ok_or_else(|| malformed("reqMod"))?;
+            let mut entry = added(dn, modifications()?).ok_or_else(|| malformed("reqMod"))?;
+            entry
+                .attributes
+                .extend(place.map(|place| (PLACE_ATTRIBUTE.into(), vec![place])));
             return Ok(Some((Logged::Add(entry), csn)));
         }
         "delete" => LoggedOperation::Delete,
@@ -68,6 +89,9 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
             delete_old_rdn: text(attributes, "reqDeleteOldRDN").is_some_and(|truth| truth == "TRUE"),
             new_superior: text(attributes, "reqNewSuperior").map(Into::into),
             modifications: modifications()?,
+            place: text(attributes, "reqNewDN")
+                .zip(place)
+                .map(|(name, place)| (name.into(), place.into())),
         },
     };
     Ok(Some((Logged::Change(LoggedChange { dn, uuid, operation }), csn)))
@@ -211,6 +235,7 @@ mod tests {
             delete_old_rdn: true,
             new_superior: Some("ou=x".into()),
             modifications: Vec::new(),
+            place: None,
         };
         assert_eq!(changed(text), expected);
         assert!(logged("reqType: modrdn\nreqDN: cn=a").is_err());

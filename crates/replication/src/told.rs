@@ -1,6 +1,6 @@
 //! How much the provider tells a consumer, as far as the line and the messages of a search show it.
 
-use ironbark_directory::{PLACE_ATTRIBUTE, SyncContent, SyncPlaces};
+use ironbark_directory::{LOGGED_PLACE_ATTRIBUTE, PLACE_ATTRIBUTE, SyncContent, SyncPlaces};
 use ironbark_ldap_proto::{Scope, controls::EntryState};
 
 use crate::{Line, Message};
@@ -8,9 +8,10 @@ use crate::{Line, Message};
 /// What a search has shown so far.
 #[derive(Debug)]
 pub(crate) struct Told {
-    /// What the line itself says: why places do not matter or are not asked for. `None`: it asks for them.
-    unasked: Option<SyncPlaces>,
-    /// Whether the first entry of the search came with its place. All of them do, or none.
+    /// Whether the line asks for places.
+    is_asked: bool,
+    /// Whether the first entry of the search came with its place, or the first change of a log that gives one. All of
+    /// them do, or none.
     has_places: Option<bool>,
     /// Whether the log has said that the content is a part.
     is_part_logged: bool,
@@ -21,13 +22,8 @@ impl Told {
     pub(crate) fn of(line: &Line) -> Self {
         let mut asked = line.request.attributes.iter();
         let asks = asked.any(|name| name.eq_ignore_ascii_case(PLACE_ATTRIBUTE));
-        let unasked = match (asks, line.log.is_some() && line.mapping.multi_provider) {
-            (true, _) => None,
-            (false, true) => Some(SyncPlaces::Delta),
-            (false, false) => Some(SyncPlaces::Unasked),
-        };
         Self {
-            unasked,
+            is_asked: asks,
             has_places: None,
             is_part_logged: false,
         }
@@ -35,7 +31,7 @@ impl Told {
 
     /// Looks at a message of the search.
     pub(crate) fn see(&mut self, message: &Message) {
-        if self.has_places.is_some() || self.unasked.is_some() {
+        if self.has_places.is_some() || !self.is_asked {
             return;
         }
         if let Message::Entry {
@@ -44,20 +40,27 @@ impl Told {
             ..
         } = message
         {
-            let mut names = attributes.iter().map(|(name, _)| name);
-            self.has_places = Some(names.any(|name| name.eq_ignore_ascii_case(PLACE_ATTRIBUTE)));
+            let has = |name: &str| attributes.iter().any(|(held, _)| held.eq_ignore_ascii_case(name));
+            let logged = attributes.iter().find(|(held, _)| held.eq_ignore_ascii_case("reqType"));
+            let gives_place = logged.is_none_or(|(_, values)| {
+                let mut kinds = values.iter();
+                kinds.any(|kind| kind.eq_ignore_ascii_case(b"add") || kind.eq_ignore_ascii_case(b"modrdn"))
+            });
+            if gives_place {
+                self.has_places = Some(has(PLACE_ATTRIBUTE) || has(LOGGED_PLACE_ATTRIBUTE));
+            }
         }
     }
 
     /// What is known. `has_part`: a cookie has said so. A refresh tells it with its end, so an entry without its place
     /// means nothing before that (`refreshed`).
     pub(crate) fn places(&self, has_part: bool, refreshed: bool) -> SyncPlaces {
-        match (self.unasked, self.has_places) {
-            (Some(unasked), _) => unasked,
-            (None, _) if has_part => SyncPlaces::Part,
-            (None, Some(true)) => SyncPlaces::Told,
-            (None, Some(false)) if refreshed => SyncPlaces::None,
-            (None, _) => SyncPlaces::Unknown,
+        match (self.is_asked, self.has_places) {
+            (false, _) => SyncPlaces::Unasked,
+            _ if has_part => SyncPlaces::Part,
+            (_, Some(true)) => SyncPlaces::Told,
+            (_, Some(false)) if refreshed => SyncPlaces::None,
+            _ => SyncPlaces::Unknown,
         }
     }
 
@@ -97,7 +100,7 @@ mod tests {
 
     fn asking() -> Told {
         Told {
-            unasked: None,
+            is_asked: true,
             has_places: None,
             is_part_logged: false,
         }

@@ -252,12 +252,6 @@ impl DatabaseConfig {
             || self.overlays.iter().any(OverlayConfig::keeps_changes)
     }
 
-    /// Whether an entry that gets another place without a change of its own is stamped anew, so that the other servers
-    /// that write hear of it. Those that follow a log do not: it has no such changes.
-    pub fn stamps_places(&self) -> bool {
-        self.multi_provider && !self.follows_logs()
-    }
-
     /// Whether clients write here and servers that it follows may have changes that it made itself.
     pub fn may_hear_of_itself(&self) -> bool {
         self.multi_provider && self.syncrepl.iter().any(|line| !line.is_own)

@@ -165,7 +165,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
         .map(|attribute| (schema.description_text(&attribute.description).into(), attribute.values))
         .collect();
     let id = execution.apply_own(ChangeKind::Add, Effect::Add { dn, attributes }, Before::default())?;
-    if execution.context.settings.stamps_places() {
+    if execution.context.settings.multi_provider {
         super::adoption::revise_adopted(execution, id)?;
     }
     Ok(Success {

@@ -3,6 +3,7 @@
 use ironbark_store::{Csn, Effect, EntryId, ValueChange};
 
 use super::write_checks;
+use crate::replica::placed;
 use crate::{OperationError, overlay::Execution};
 
 /// The entries below one, without entries between.
@@ -25,16 +26,34 @@ pub(crate) fn closest_below(execution: &Execution<'_, '_>, id: EntryId) -> Resul
     Ok(found)
 }
 
-/// Makes a revision of the entry: a version that is greater than the one it has, and less than any change that was made
-/// at another server meanwhile.
+/// Makes revisions of entries: each has another place now, and no change of its own that says so. A revision is greater
+/// than the version that the entry has, and less than any change that was made at another server meanwhile.
+///
+/// Where values are merged, the place counts by its own CSN, and `entryCSN` stays: the revision is one of the change that
+/// gave the entry its place, as far as the log knows it.
 ///
 /// # Errors
 /// The storage failed.
-pub(crate) fn revise(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
-    let held = write_checks::record_of(execution.view(), id)?.entry_csn()?;
-    let revision = held.and_then(|held| held.revised(execution.directory.server_id()));
-    let csn = revision.map_or_else(|| execution.stamp.csn.clone(), Csn::text);
-    set_csn(execution, id, csn)
+pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Result<(), OperationError> {
+    let server = execution.directory.server_id();
+    if !execution.context.settings.merges_values() {
+        for id in ids {
+            let held = write_checks::record_of(execution.view(), *id)?.entry_csn()?;
+            match held.and_then(|held| held.revised(server)) {
+                Some(revision) => set_csn(execution, *id, (revision, revision))?,
+                None => stamp(execution, *id)?,
+            }
+        }
+        return Ok(());
+    }
+    for (id, placed) in ids.iter().zip(placed::placed(execution, ids)?) {
+        let held = write_checks::record_of(execution.view(), *id)?.entry_csn()?;
+        match (held, placed.revised(server)) {
+            (Some(held), Some(revision)) => set_csn(execution, *id, (held, revision))?,
+            _ => stamp(execution, *id)?,
+        }
+    }
+    Ok(())
 }
 
 /// Gives the entry the CSN of this change.
@@ -42,18 +61,23 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(
 /// # Errors
 /// The storage failed.
 pub(crate) fn stamp(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
-    let csn = execution.stamp.csn.clone();
-    set_csn(execution, id, csn)
+    execution.draw_own_csn();
+    let csn = Csn::parse(execution.stamp.csn.as_bytes()).unwrap_or_default();
+    set_csn(execution, id, (csn, csn))
 }
 
-fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, csn: String) -> Result<(), OperationError> {
+/// Sets `entryCSN`, and lets the log tell the place of the entry, which counts by `revision`.
+fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, (csn, revision): (Csn, Csn)) -> Result<(), OperationError> {
     let dn = execution.view().dn(id)?.pretty().into();
     let changes = vec![ValueChange::Replace {
         attribute: "entryCSN".into(),
-        values: vec![csn.into_bytes()],
+        values: vec![csn.text().into_bytes()],
     }];
+    let number = execution.record().effects.len();
+    execution.note_next_effect();
     execution.apply_further(Effect::Modify { dn, changes })?;
-    Ok(())
+    execution.keep_own_csn();
+    execution.keep_revision(number, id, revision)
 }
 
 /// Makes revisions of the entries that have come below this one, as it took the place of glue.
@@ -61,8 +85,6 @@ fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, csn: String) -> Resul
 /// # Errors
 /// The storage failed.
 pub(crate) fn revise_adopted(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
-    for below in closest_below(execution, id)? {
-        revise(execution, below)?;
-    }
-    Ok(())
+    let below = closest_below(execution, id)?;
+    revise(execution, &below)
 }

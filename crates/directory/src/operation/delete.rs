@@ -144,12 +144,22 @@ fn subordinates(
 
 /// Removes one entry; `tree` is the top of the deleted subtree. Glue takes the place of an entry with subordinates.
 pub(crate) fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
+    execution.note_next_effect();
+    apply(execution, id, tree)
+}
+
+/// Removes an entry that has lost its name to another one. A log of requests does not tell it with the change of that
+/// one: it is told by a change of its own, if at all.
+pub(crate) fn give_up(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    apply(execution, id, None)
+}
+
+fn apply(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, watched) = {
         let view = execution.view();
         let record = write_checks::record_of(view, id)?;
         (view.dn(id)?, watched_attributes(execution, &record)?)
     };
-    execution.note_next_effect();
     let effect = Effect::Delete {
         dn: name.pretty().into(),
     };

@@ -26,6 +26,8 @@ use crate::{
         queue::Served,
         written::{Executed, Wanted},
     },
+    operation::write_checks,
+    place::{self, LOGGED_PLACE, LOGGED_REVISION, uuid_text},
     refusal::{Failure, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
@@ -344,17 +346,32 @@ impl<'w, 'd> Execution<'w, 'd> {
         let id = self.transaction.apply_effect(&effect);
         let context = self.context;
         let mut overlays = context.overlays().effects.iter().peekable();
-        if overlays.peek().is_none() {
-            self.take_in(effect, Marks::default());
-            let id = id?;
-            self.check_entry_size(kind, id)?;
-            return Ok(id);
-        }
-        self.take_in(effect.clone(), Marks::default());
+        let is_placed = matches!(effect, Effect::Add { .. } | Effect::Rename { .. });
+        let shown = overlays.peek().is_some().then(|| effect.clone());
+        self.take_in(effect, Marks::default());
         let id = id?;
         self.check_entry_size(kind, id)?;
+        if is_placed {
+            self.keep_place(self.record.effects.len() - 1, id)?;
+        }
+        let Some(effect) = shown else { return Ok(id) };
         for overlay in overlays {
             overlay.in_transaction(self, before.of(&effect))?;
+        }
+        Ok(id)
+    }
+
+    /// The same for an effect that follows from the change of another entry, and of which no consumer is told.
+    pub(crate) fn apply_implied(
+        &mut self,
+        kind: ChangeKind,
+        effect: Effect,
+        before: Before<'_>,
+    ) -> Result<EntryId, OperationError> {
+        let number = self.record.effects.len();
+        let id = self.apply_own(kind, effect, before)?;
+        if let Some(recorded) = self.record.effects.get_mut(number) {
+            recorded.marks.internal = true;
         }
         Ok(id)
     }
@@ -421,7 +438,45 @@ impl<'w, 'd> Execution<'w, 'd> {
         if self.context.is_followed()
             && let Some(recorded) = effects.find(|recorded| recorded.effect == *effect)
         {
-            recorded.before.kept = attributes;
+            recorded.before.kept.extend(attributes);
+        }
+    }
+
+    /// Keeps the place that an effect, by its number, has given to its entry, if logs tell places: where several servers
+    /// write.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn keep_place(&mut self, number: usize, id: EntryId) -> Result<(), OperationError> {
+        if !(self.context.is_followed() && self.context.settings.multi_provider) {
+            return Ok(());
+        }
+        let place = {
+            let record = write_checks::record_of(self.view(), id)?;
+            place::text_of(self.view(), &record, &self.vector()?)?
+        };
+        self.keep_with(number, (LOGGED_PLACE.into(), vec![place.into_bytes()]));
+        Ok(())
+    }
+
+    /// The same for a revision of this CSN.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn keep_revision(&mut self, number: usize, id: EntryId, csn: Csn) -> Result<(), OperationError> {
+        self.keep_place(number, id)?;
+        if self.context.is_followed() {
+            let name = self.view().dn(id)?;
+            let text = format!("{} {}", csn.text(), name.pretty());
+            self.keep_with(number, (LOGGED_REVISION.into(), vec![text.into_bytes()]));
+        }
+        Ok(())
+    }
+
+    fn keep_with(&mut self, number: usize, attribute: TextAttribute) {
+        if let Some(recorded) = self.record.effects.get_mut(number) {
+            recorded.before.kept.retain(|(name, _)| *name != attribute.0);
+            recorded.before.kept.push(attribute);
         }
     }
 
@@ -489,7 +544,7 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// The effect that was just applied has a CSN of its own: the context vector takes it in.
     pub(crate) fn keep_own_csn(&mut self) {
-        if self.record.effects.len() < 2 || !self.is_further() {
+        if self.record.effects.len() + self.record.buried.len() < 2 || !self.is_further() {
             return;
         }
         self.further += 1;
@@ -502,7 +557,8 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Changes that a provider sent have its CSNs.
     fn is_further(&self) -> bool {
-        self.is_dirty() && !self.is_silent && self.record.via == 0
+        let has_changes = self.is_dirty() || !self.record.buried.is_empty();
+        has_changes && !self.is_silent && self.record.via == 0
     }
 
     /// Keeps the change in this server: no consumer is told of it, and its own CSN does not move the context vector.
@@ -531,14 +587,29 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(())
     }
 
-    /// Gives a UUID that no entry has here a tombstone.
+    /// Gives a UUID that no entry has here a tombstone. A log tells of it as of a delete.
     pub(crate) fn bury(&mut self, entry_uuid: [u8; 16]) {
+        self.note_requested(|execution| {
+            // Nobody has an entry of this name: who goes by names deletes none.
+            let leaf = format!("entryUUID={}", uuid_text(entry_uuid));
+            let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
+            let suffix = execution.context.suffixes().first().cloned().unwrap_or_default();
+            let dn = suffix.child(&leaf).pretty().into();
+            RequestedChange::Delete { dn }
+        });
         self.record.buried.push(entry_uuid);
+        self.keep_own_csn();
     }
 
     /// Lets the context vector take in these CSNs with the change.
     pub fn take_cookie(&mut self, csns: Vec<Csn>) {
+        let further = if self.further > 0 {
+            self.record.cookie.pop()
+        } else {
+            None
+        };
         self.record.cookie = csns;
+        self.record.cookie.extend(further);
     }
 
     /// Ends the operation: its record becomes part of the transaction, and is returned for the commit.

@@ -30,6 +30,9 @@ refusals! {
         /// A change of a provider's log is about an entry that is not here: a refresh must follow.
         Gap { name: String } => SYNC_REFRESH_REQUIRED,
             format!("\"{name}\": the log tells of a change of this entry, which is not here");
+        /// A provider's log tells no valid place of an entry.
+        InvalidPlace { name: String } => UNWILLING_TO_PERFORM,
+            format!("\"{name}\": the log tells no valid place of this entry");
         /// Its entryUUID is not that of the message.
         WrongUuid { name: String } => UNWILLING_TO_PERFORM,
             format!("\"{name}\": entryUUID is not that of the message");

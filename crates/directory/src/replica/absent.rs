@@ -175,7 +175,7 @@ impl Absent {
         }
         write_checks::record_of(execution.view(), victim.id)?;
         let mut orphans = Aftermath::default();
-        if self.mapping.stamps_places() {
+        if self.mapping.multi_provider {
             orphans.take_up_below(execution, victim.id)?;
         }
         delete::remove(execution, victim.id, None)?;

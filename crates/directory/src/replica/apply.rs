@@ -63,7 +63,7 @@ pub(super) fn run(
                 // Without a record nothing would be committed.
                 news = vector.iter().collect();
             }
-            if heard == Some(Heard::All) && change.mapping.stamps_places() {
+            if heard == Some(Heard::All) && change.mapping.multi_provider && !change.mapping.merges_values {
                 aftermath.append(made_since_restored(execution)?);
             }
             OutcomeKind::Noted.into()
@@ -121,10 +121,14 @@ fn apply(
     let (to, is_late) = match &entry.place {
         Some(told) => {
             let to = told.name_here(execution, &entry.dn)?;
-            conflict::without_superior(execution, told, claim, &to)?.unwrap_or((to, false))
+            conflict::without_superior(execution, &change.mapping, (told, claim), &to)?.unwrap_or((to, false))
         }
         None => (entry.dn.clone(), false),
     };
+    if change.mapping.merges_values && is_covered {
+        // A log tells what was done once. The entry may be elsewhere by now.
+        return Ok(OutcomeKind::Covered.into());
+    }
     let held = find(execution, entry.uuid)?;
     let arriving = Arriving {
         change,
@@ -255,7 +259,9 @@ impl<'a> Arriving<'a> {
             }
             return Ok(nothing.of(id));
         }
-        if entry.place.is_some() && to != &name && to.is_within(&name) && entry.is_superior_here(execution)? {
+        if let Some(told) = &entry.place
+            && told.is_cycle(execution, &name, to)?
+        {
             // Each of two entries has moved below the other one. Neither can; the entry keeps its superior.
             let leaf = to.leaf().unwrap_or_default();
             let stays = name.parent().unwrap_or_default().child(&leaf);
@@ -326,7 +332,7 @@ impl<'a> Arriving<'a> {
             Way::Lost if entry.place.is_some() => {
                 aftermath.take_up_below(execution, id)?;
                 aftermath.buried.push(entry.uuid);
-                crate::operation::delete::remove(execution, id, None)?;
+                crate::operation::delete::give_up(execution, id)?;
                 OutcomeKind::Lost.into()
             }
             Way::Lost => {
@@ -373,16 +379,6 @@ impl<'a> Arriving<'a> {
                 is_same.then_some(OutcomeKind::Same)
             }
         })
-    }
-}
-
-impl ReadEntry {
-    /// Whether the superior that the provider has told is here.
-    fn is_superior_here(&self, execution: &Execution<'_, '_>) -> Result<bool, OperationError> {
-        match self.place.as_ref().and_then(|told| told.superior) {
-            Some(superior) => Ok(find(execution, superior)?.is_some()),
-            None => Ok(false),
-        }
     }
 }
 

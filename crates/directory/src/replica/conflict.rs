@@ -43,10 +43,11 @@ impl Claim {
     }
 
     /// Whether one server has made both versions. Then they are in no conflict: whoever had the name first has left it
-    /// by a version that is still to come.
-    pub(super) fn is_of_same_server(&self, other: &Self) -> bool {
+    /// by a version that is still to come. Where values are merged, the last change of an entry does not say who has
+    /// given it its name, and nothing is still to come: a log is in order.
+    pub(super) fn is_of_same_server(&self, other: &Self, mapping: &ReplicaMapping) -> bool {
         let server = |claim: &Self| claim.csn.filter(|csn| !csn.is_revision()).map(Csn::server_id);
-        server(self).is_some() && server(self) == server(other)
+        !mapping.merges_values && server(self).is_some() && server(self) == server(other)
     }
 }
 
@@ -176,9 +177,10 @@ pub(super) fn set_aside(
         new_dn: aside.pretty().into(),
         changes: Vec::new(),
     };
-    if mapping.multi_provider && claim.is_of_same_server(&winner) {
-        // Others decide for themselves. slapd, and whoever else has deleted the entry, would take it for a new one.
-        execution.apply_further(effect)?;
+    if mapping.merges_values || mapping.multi_provider && claim.is_of_same_server(&winner, mapping) {
+        // Others decide for themselves, or are told by a revision. slapd, and whoever else has deleted the entry, would
+        // take it for a new one.
+        execution.apply_implied(ChangeKind::ModifyDn, effect, Before::default())?;
     } else {
         execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
     }
@@ -201,8 +203,8 @@ pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16])
 /// The storage failed.
 pub(super) fn without_superior(
     execution: &Execution<'_, '_>,
-    told: &Told,
-    claim: Claim,
+    mapping: &ReplicaMapping,
+    (told, claim): (&Told, Claim),
     name: &Dn,
 ) -> Result<Option<(Dn, bool)>, OperationError> {
     let is_here = match told.superior {
@@ -216,7 +218,7 @@ pub(super) fn without_superior(
     let held = Claim::of(execution, &record)?;
     let is_other = held.uuid != claim.uuid;
     let is_in_the_way = is_other && !is_here && told.knew(held.csn) != Some(false);
-    let was_there_first = is_other && held.is_of_same_server(&claim) && held > claim;
+    let was_there_first = is_other && held.is_of_same_server(&claim, mapping) && held > claim;
     let goes_aside = (is_in_the_way || was_there_first) && !execution.context.is_suffix(name);
     Ok(goes_aside.then(|| (aside_of(execution, name, claim.uuid), was_there_first)))
 }
@@ -256,7 +258,7 @@ pub(super) fn drop_entry(
         told.take_up_below(execution, id)?;
         let record = write_checks::record_of(execution.view(), id)?;
         told.buried.extend(record.entry_uuid()?);
-        return delete::remove(execution, id, None);
+        return delete::give_up(execution, id);
     }
     // A tombstone is for a UUID.
     execution.apply_further(Effect::Modify {
@@ -266,7 +268,7 @@ pub(super) fn drop_entry(
             values: Vec::new(),
         }],
     })?;
-    delete::remove(execution, id, None)
+    delete::give_up(execution, id)
 }
 
 /// Tells of two entries of one name. The row of the change has the content of the loser; the log has only names.

@@ -56,7 +56,7 @@ pub(super) fn run(
     } else if change.csn.is_none() && !change.mapping.own_csns {
         stamp(execution, change, id)?;
     }
-    if change.mapping.stamps_places() {
+    if change.mapping.multi_provider {
         aftermath.take_up_below(execution, id)?;
     }
     delete::remove(execution, id, None)?;

@@ -55,12 +55,6 @@ pub struct AttributeChoice {
 }
 
 impl ReplicaMapping {
-    /// Whether an entry that gets another place without a change of its own is stamped anew, so that others hear of it.
-    /// A log has no such changes.
-    pub(super) fn stamps_places(&self) -> bool {
-        self.multi_provider && !self.merges_values
-    }
-
     /// The name here of a name at the provider. `None`: it is outside of base and scope.
     pub(super) fn local_name(&self, remote: &Dn) -> Option<Dn> {
         let local = remote.rebase(&self.remote_base, &self.local_base)?;

@@ -61,6 +61,14 @@ impl Told {
         Ok(name.rebase(&there, &here).unwrap_or_else(|| name.clone()))
     }
 
+    /// Whether an entry with this name would move below itself: each of two entries has moved below the other one.
+    pub(super) fn is_cycle(&self, execution: &Execution<'_, '_>, name: &Dn, to: &Dn) -> Result<bool, OperationError> {
+        let Some(superior) = self.superior.filter(|_| to != name && to.is_within(name)) else {
+            return Ok(false);
+        };
+        Ok(find(execution, superior)?.is_some())
+    }
+
     /// Whether the provider has had this version of an entry; `None`: it cannot tell.
     pub(super) fn knew(&self, csn: Option<Csn>) -> Option<bool> {
         let (knows, Some(csn)) = (self.knows.as_ref()?, csn) else {
@@ -123,11 +131,13 @@ impl Aftermath {
 
     /// Gives the entries their revisions and versions that are still here.
     pub(super) fn stamp_moved(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        let mut moved = Vec::with_capacity(self.moved.len());
         for uuid in &self.moved {
-            if let Some(id) = find(execution, *uuid)? {
-                revise(execution, id)?;
-            }
+            moved.extend(find(execution, *uuid)?);
         }
+        moved.sort_unstable();
+        moved.dedup();
+        revise(execution, &moved)?;
         for uuid in &self.made {
             if let Some(id) = find(execution, *uuid)? {
                 stamp(execution, id)?;

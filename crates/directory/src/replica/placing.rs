@@ -1,12 +1,13 @@
 //! The place of an entry: superiors that are missing become glue, and who is in the way gives way.
 
 use ironbark_model::Dn;
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, RecordAttribute, change::TextAttribute};
+use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, RecordAttribute, change::TextAttribute};
 
 use super::{
     conflict::{self, Claim},
     mapping::ReplicaMapping,
     place::{Aftermath, Told},
+    placed,
 };
 use crate::{
     OperationError,
@@ -66,7 +67,12 @@ pub(super) fn prepare(
     if let Spot::Entry(holder) = Spot::of(execution, name)?
         && own != Some(holder)
         && !match place {
-            Some(told) => give_way(execution, mapping, (told, claim), holder, aftermath)?,
+            Some(told) => {
+                // The name may be made of this change and a newer one.
+                let csn = claim.csn.max(named(execution, mapping, own)?);
+                let claim = Claim { csn, ..claim };
+                give_way(execution, mapping, (told, claim), holder, aftermath)?
+            }
             None => displace(execution, mapping, (holder, claim), None)?,
         }
     {
@@ -115,6 +121,17 @@ impl Spot {
     }
 }
 
+/// Where values are merged, the last change of an entry does not say when it got its name: the CSN of the change that
+/// did. `None`: `entryCSN` counts.
+fn named(
+    execution: &mut Execution<'_, '_>,
+    mapping: &ReplicaMapping,
+    id: Option<EntryId>,
+) -> Result<Option<Csn>, OperationError> {
+    let id = id.filter(|_| mapping.merges_values);
+    id.map(|id| placed::named(execution, id)).transpose()
+}
+
 /// Takes the name from its holder, where providers tell places; `false`: the holder keeps it.
 ///
 /// A provider that has had this version of the holder has it elsewhere now, or no more: it will tell. Until then the
@@ -132,8 +149,12 @@ fn give_way(
         let claim = Claim::of(execution, &record)?;
         (claim, conflict::names_of(execution, &record), view.dn(holder)?)
     };
+    let held = Claim {
+        csn: named(execution, mapping, Some(holder))?.or(held.csn),
+        ..held
+    };
     let knew = match told.knew(held.csn) {
-        Some(false) if held.is_of_same_server(&claim) => None,
+        Some(false) if held.is_of_same_server(&claim, mapping) => None,
         knew => knew,
     };
     match knew {
@@ -143,7 +164,9 @@ fn give_way(
         }
         Some(false) => {}
         knew if !execution.context.is_suffix(&name) => {
-            if knew.is_none() && !held.is_of_same_server(&claim) {
+            // A log has told before where the provider has it.
+            let is_untold = knew.is_none() || mapping.merges_values;
+            if is_untold && !held.is_of_same_server(&claim, mapping) {
                 aftermath.moved.push(held.uuid);
             }
             conflict::set_aside(execution, mapping, holder, claim, Some(aftermath))?;
@@ -154,7 +177,7 @@ fn give_way(
     conflict::tell(execution, &name, claim, held, &attributes);
     aftermath.take_up_below(execution, holder)?;
     aftermath.buried.push(held.uuid);
-    delete::remove(execution, holder, None)?;
+    delete::give_up(execution, holder)?;
     Ok(true)
 }
 
@@ -183,7 +206,7 @@ fn displace(
         conflict::tell(execution, &name, held, claim, &[]);
         return Ok(false);
     }
-    if held.is_of_same_server(&claim) && !execution.context.is_suffix(&name) {
+    if held.is_of_same_server(&claim, mapping) && !execution.context.is_suffix(&name) {
         conflict::set_aside(execution, mapping, holder, claim, told)?;
         return Ok(true);
     }
@@ -290,6 +313,7 @@ impl<'a> Moves<'a> {
         level: usize,
     ) -> Result<EntryId, OperationError> {
         let current = execution.view().dn(id)?;
+        let number = execution.record().effects.len();
         execution.apply_further(Effect::Delete {
             dn: current.pretty().into(),
         })?;
@@ -299,6 +323,7 @@ impl<'a> Moves<'a> {
             attributes,
         })?;
         self.remade.push((id, new));
+        execution.keep_place(number, new)?;
         // It is glue now, if something is below it.
         if id != new && execution.view().record(id)?.is_some() {
             self.children(execution, id, target, level)?;
@@ -315,7 +340,7 @@ impl<'a> Moves<'a> {
         holder: EntryId,
     ) -> Result<Option<Dn>, OperationError> {
         let held = Claim::of(execution, &write_checks::record_of(execution.view(), holder)?)?;
-        let is_later = self.mapping.multi_provider && held.is_of_same_server(&own) && held > own;
+        let is_later = self.mapping.multi_provider && held.is_of_same_server(&own, self.mapping) && held > own;
         let aside = conflict::aside_of(execution, target, own.uuid);
         let is_free = is_later && matches!(Spot::of(execution, &aside)?, Spot::Free);
         Ok(is_free.then_some(aside))
@@ -379,7 +404,12 @@ impl<'a> Moves<'a> {
             new_dn: target.pretty().into(),
             changes: Vec::new(),
         };
-        execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+        if self.mapping.merges_values {
+            // It gets a revision.
+            execution.apply_implied(ChangeKind::ModifyDn, effect, Before::default())?;
+        } else {
+            execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+        }
         Ok(())
     }
 }

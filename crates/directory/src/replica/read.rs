@@ -138,9 +138,9 @@ fn is_place(name: &str) -> bool {
     name.eq_ignore_ascii_case(PLACE)
 }
 
-/// The place of the entry. Only where others write, names alone do not tell enough. A log has no places.
+/// The place of the entry. Only where others write, names alone do not tell enough.
 fn place(entry: &ReplicatedEntry, mapping: &ReplicaMapping) -> Option<Told> {
-    let mut attributes = entry.attributes.iter().filter(|_| mapping.stamps_places());
+    let mut attributes = entry.attributes.iter().filter(|_| mapping.multi_provider);
     let (_, values) = attributes.find(|(name, _)| is_place(name))?;
     Told::parse(values.first()?)
 }

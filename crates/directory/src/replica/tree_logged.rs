@@ -75,6 +75,11 @@ fn of_operation(configuration: &Configuration, dn: Dn, operation: ReadOperation)
             let (modifications, stamps) = Stamps::taken_from(configuration, modifications);
             (TreeChange::Modify { dn, modifications }, stamps)
         }
+        // No configuration has revisions.
+        ReadOperation::Settle(..) => {
+            let modifications = Vec::new();
+            (TreeChange::Modify { dn, modifications }, Stamps::default())
+        }
         ReadOperation::Rename(rename) => {
             let (_, stamps) = Stamps::taken_from(configuration, rename.modifications);
             let change = TreeChange::ModifyDn {

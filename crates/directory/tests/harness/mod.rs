@@ -33,6 +33,9 @@ use ironbark_store::LogLimits;
 /// 2026-01-02T03:04:05Z.
 const NOW_MICROS: i64 = 1_767_323_045_000_000;
 
+/// Folders of databases.
+const FOLDERS: [&str; 2] = ["db", "log"];
+
 /// A running directory and one session, which begins as the rootdn.
 pub struct Site {
     pub clock: ManualClock,
@@ -198,21 +201,22 @@ impl Site {
         Self::open_seeded(&registry(), "", lines, (factories, u64::from(id)))
     }
 
-    /// What [`Site::open_parsed`] takes: one database with these lines, in no folder yet.
+    /// What [`Site::open_parsed`] takes: a database with these lines, and others that begin in them, in no folder yet.
     pub fn parsed(registry: &Registry, lines: &str) -> Configuration {
         let folder = tempfile::tempdir().expect("a temporary folder");
         configuration(registry, folder.path(), "", lines)
     }
 
-    /// Opens the first database of a configuration in this folder, with this `serverID`. UUIDs come from the seed.
+    /// Opens the databases of a configuration in this folder, with this `serverID`. UUIDs come from the seed.
     pub fn open_parsed(
         mut configuration: Configuration,
         (folder, clock): (tempfile::TempDir, ManualClock),
         (id, seed): (u16, u64),
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
-        let database = configuration.databases.first_mut().expect("a database");
-        database.directory = folder.path().join("db");
+        for (database, name) in configuration.databases.iter_mut().zip(FOLDERS) {
+            database.directory = folder.path().join(name);
+        }
         let factories = Factories {
             overlays: Arc::new(overlays),
             server_id: Arc::new(move |_, _| Ok(id)),
@@ -221,28 +225,37 @@ impl Site {
         Self::open_in((folder, clock), configuration, (factories, seed))
     }
 
-    /// A folder for one database, and the time at which all sites begin.
+    /// A folder for the databases, and the time at which all sites begin.
     pub fn folder_and_clock() -> (tempfile::TempDir, ManualClock) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::create_dir(folder.path().join("db")).expect("a folder");
+        for name in FOLDERS {
+            std::fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
         (folder, ManualClock::new(WallTime::from_unix_micros(NOW_MICROS)))
     }
 
-    /// A copy of the first database in a folder, as [`Site::open_parsed`] takes it.
+    /// A copy of the databases in a folder, as [`Site::open_parsed`] takes it. Later ones are copied first: they may
+    /// follow the first one, and find out what they lack.
     pub fn copy(&self) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::create_dir(folder.path().join("db")).expect("a folder");
+        let folder = Self::folder_and_clock().0;
         let configuration = self.directory.configuration();
-        let context = configuration.contexts.first().expect("a naming context");
-        let database = context.database().expect("a store");
-        database.copy_to(&folder.path().join("db"), false).expect("copied");
+        let databases = configuration.contexts.iter().filter_map(|context| context.database());
+        let placed: Vec<_> = databases.zip(FOLDERS).collect();
+        for (database, name) in placed.into_iter().rev() {
+            database.copy_to(&folder.path().join(name), false).expect("copied");
+        }
         folder
     }
 
     /// Deletes all rows of the first database's log of changes.
     pub fn forget_log(&self) {
+        self.forget_log_of(0);
+    }
+
+    /// Deletes all rows of the log of changes of a database, by its number.
+    pub fn forget_log_of(&self, number: usize) {
         let configuration = self.directory.configuration();
-        let context = configuration.contexts.first().expect("a naming context");
+        let context = configuration.contexts.get(number).expect("a naming context");
         let database = context.database().expect("a store");
         let everything = LogLimits {
             bytes: 0,

@@ -184,6 +184,7 @@ fn without_a_uuid_the_name_says_which_entry_it_is_and_a_late_delete_spares_a_new
         delete_old_rdn: true,
         new_superior: None,
         modifications: Vec::new(),
+        place: None,
     };
     assert_eq!(
         make(&site, merged(&site), None, &csn(1, 50), rename),
@@ -238,6 +239,7 @@ fn told(record: &ChangeRecord) -> Vec<Incoming> {
                     delete_old_rdn: *delete_old_rdn,
                     new_superior: new_superior.clone(),
                     modifications: modifications.collect(),
+                    place: None,
                 },
             ))
         }

@@ -1,5 +1,6 @@
 //! From a change record to what the log says of its operations.
 
+use ironbark_directory::{LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE};
 use ironbark_store::{
     ChangeRecord, Csn, Effect, RecordedEffect, ValueChange,
     change::{RequestFacts, RequestedChange, RequestedKind, RequestedModification, TextAttribute},
@@ -43,17 +44,27 @@ pub(super) struct LoggedOperation {
 /// internal operations of memberof, refint or others either. But a write of the server itself may have no other effect.
 pub(super) fn operations(record: &ChangeRecord) -> Vec<LoggedOperation> {
     let mut operations: Vec<LoggedOperation> = Vec::new();
+    let mut burials = record.stamped_burials();
     let effects: Vec<_> = record.stamped_effects().collect();
     let of = |number: usize| {
         let (recorded, csn) = effects.get(number).copied()?;
         let is_own = number == 0 || !recorded.marks.internal;
-        (is_own && !recorded.marks.silent).then_some(Source { record, recorded, csn })
+        (is_own && !recorded.marks.silent).then_some(Source {
+            record,
+            recorded,
+            number,
+            csn,
+        })
     };
     for (requested, number) in record.requests() {
         if let RequestedChange::Former { attributes, .. } = requested {
             if let Some(last) = operations.last_mut() {
                 add_former(last, attributes);
             }
+            continue;
+        }
+        if let (RequestedChange::Delete { dn }, None) = (requested, number) {
+            operations.extend(burials.next().map(|burial| buried(record, dn, burial)));
             continue;
         }
         operations.extend(number.and_then(of).map(|source| source.logged(requested)));
@@ -74,11 +85,42 @@ const DELETE: Kind = (Operations::DELETE, "auditDelete", "delete");
 const MODIFY: Kind = (Operations::MODIFY, "auditModify", "modify");
 const MODRDN: Kind = (Operations::MODRDN, "auditModRDN", "modrdn");
 
+/// A delete of an entry that was not here, or not any more.
+fn buried(record: &ChangeRecord, dn: &str, (uuid, csn): ([u8; 16], Csn)) -> LoggedOperation {
+    let uuid = Uuid::from_bytes(uuid).to_string().into_bytes();
+    operation((record, csn), dn, vec![("reqEntryUUID".into(), vec![uuid])], DELETE)
+}
+
+fn operation(
+    (record, csn): (&ChangeRecord, Csn),
+    dn: &str,
+    details: Vec<TextAttribute>,
+    (operation, class, kind): Kind,
+) -> LoggedOperation {
+    let request = record.request.as_ref();
+    LoggedOperation {
+        operation,
+        class,
+        kind: kind.to_owned(),
+        dn: Some(dn.into()),
+        csn: Some(csn),
+        begun_micros: record.unix_micros,
+        ended_micros: record.unix_micros,
+        session: request.map_or(0, |request| request.connection),
+        author: record.author.clone(),
+        controls: request.map(controls).unwrap_or_default(),
+        message: String::new(),
+        result: Some(0),
+        details,
+    }
+}
+
 /// The effect of an operation.
 #[derive(Clone, Copy)]
 struct Source<'r> {
     record: &'r ChangeRecord,
     recorded: &'r RecordedEffect,
+    number: usize,
     csn: Csn,
 }
 
@@ -90,11 +132,13 @@ impl Source<'_> {
                 let details = vec![("reqMod".into(), modified(modifications))];
                 self.operation(dn, details, MODIFY)
             }
-            RequestedChange::ModifyDn { dn, .. } => self.operation(
-                dn,
-                renamed(requested, &self.recorded.effect, self.record.via != 0),
-                MODRDN,
-            ),
+            RequestedChange::ModifyDn { dn, .. } => {
+                let mut details = renamed(requested, &self.recorded.effect, self.record.via != 0);
+                if let Some(name) = self.record.made_anew(self.number) {
+                    details.push(("reqNewDN".into(), vec![name.as_bytes().to_vec()]));
+                }
+                self.operation(dn, details, MODRDN)
+            }
             RequestedChange::Add { dn, attributes } => {
                 let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
                 self.operation(dn, details, ADD)
@@ -119,28 +163,15 @@ impl Source<'_> {
         self.operation(effect.dn(), details, kind)
     }
 
-    fn operation(self, dn: &str, mut details: Vec<TextAttribute>, (operation, class, kind): Kind) -> LoggedOperation {
+    fn operation(self, dn: &str, mut details: Vec<TextAttribute>, kind: Kind) -> LoggedOperation {
         details.retain(|(_, values)| !values.is_empty());
         if let Some(uuid) = uuid_of(self.recorded) {
             details.push(("reqEntryUUID".into(), vec![uuid]));
         }
-        let record = self.record;
-        let request = record.request.as_ref();
-        LoggedOperation {
-            operation,
-            class,
-            kind: kind.to_owned(),
-            dn: Some(dn.into()),
-            csn: Some(self.csn),
-            begun_micros: record.unix_micros,
-            ended_micros: record.unix_micros,
-            session: request.map_or(0, |request| request.connection),
-            author: record.author.clone(),
-            controls: request.map(controls).unwrap_or_default(),
-            message: String::new(),
-            result: Some(0),
-            details,
-        }
+        let is_place = |name: &str| [LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE].contains(&name);
+        let kept = self.recorded.before.kept.iter();
+        details.extend(kept.filter(|(name, _)| is_place(name)).cloned());
+        operation((self.record, self.csn), dn, details, kind)
     }
 }
 

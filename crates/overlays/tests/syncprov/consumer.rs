@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_directory::{ENDS_ATTRIBUTE, PLACE_ATTRIBUTE};
+use ironbark_directory::PLACE_ATTRIBUTE;
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest, SearchResultEntry, SyncInfo,
@@ -51,8 +51,6 @@ pub(crate) enum Besides {
     Subentries,
     /// The places of entries.
     Places,
-    /// The ends of entries.
-    Ends,
 }
 
 #[derive(Default)]
@@ -104,7 +102,6 @@ impl Consumer {
         self.number += 1;
         let place = match self.besides {
             Some(Besides::Places) => Some(PLACE_ATTRIBUTE.as_bytes()),
-            Some(Besides::Ends) => Some(ENDS_ATTRIBUTE.as_bytes()),
             _ => None,
         };
         let names: Vec<&[u8]> = [&b"*"[..], b"+"].into_iter().chain(place).collect();
@@ -147,7 +144,7 @@ impl Consumer {
         match self.besides {
             Some(Besides::SortedIfPossible) => controls.push(&sort),
             Some(Besides::Subentries) => controls.push(&subentries),
-            Some(Besides::Places | Besides::Ends) | None => {}
+            Some(Besides::Places) | None => {}
         }
         encode_request(
             &mut pdu,

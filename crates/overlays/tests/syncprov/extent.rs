@@ -120,10 +120,8 @@ fn every_end_that_is_remembered_is_told_to_who_asks_and_reads_everything() {
     const HIDING: &str = "access to dn.base=cn=a,ou=p,dc=ex by * none\naccess to * by users read";
     for (rules, besides, told) in [
         ("", Some(Besides::Places), MANY),
-        ("", Some(Besides::Ends), MANY),
         ("", None, 0),
         (HIDING, Some(Besides::Places), 0),
-        (HIDING, Some(Besides::Ends), 0),
     ] {
         let mut site = site(rules);
         site.become_("cn=root,dc=ex");

@@ -103,6 +103,7 @@ impl ChangeEntry {
                 delete_old_rdn: self.deletes_old_rdn(),
                 new_superior: self.new_superior().map(Into::into),
                 modifications: self.modifications(within)?,
+                place: None,
             },
             other => {
                 return Ok(Meaning::Unclear(format!(
@@ -384,6 +385,7 @@ mod tests {
             delete_old_rdn: true,
             new_superior: None,
             modifications: Vec::new(),
+            place: None,
         };
         assert_eq!(change.operation, expected);
         assert_eq!(moved("cn=a,cn=org", Some("cn=y,cn=org")), Ok(Meaning::Elsewhere));

@@ -59,7 +59,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(nodes: &[Node], ends: Ends, content: Content, is_shared: bool) -> Self {
-        let Node { site, id, .. } = &nodes[ends.consumer];
+        let Node { site, id, kind, .. } = &nodes[ends.consumer];
         let dn = |text: &str| Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN");
         let whole = content.filter == "(objectClass=*)";
         let mapping = ReplicaMapping {
@@ -81,7 +81,7 @@ impl Link {
             needs_csn: is_shared,
             multi_provider: is_shared,
             is_sole: !is_shared,
-            merges_values: false,
+            merges_values: kind.by_log,
             own_csns: false,
             author: dn("cn=root,dc=ex"),
         };
@@ -89,6 +89,7 @@ impl Link {
         let mut client = provider.site.connect();
         client.become_(Replicator::NAME);
         let machine = Machine::new(ends.rid, is_shared.then_some(*id), true);
+        let machine = if kind.by_log { machine.with_log() } else { machine };
         Self {
             ends,
             content,
@@ -135,7 +136,12 @@ impl Link {
                 return delivered;
             };
             if crate::is_traced() {
-                eprintln!("{} -> {}: {message}", self.ends.provider, self.ends.consumer);
+                eprintln!(
+                    "{} -> {}: {message}{}",
+                    self.ends.provider,
+                    self.ends.consumer,
+                    logged(&message)
+                );
             }
             match runtime.block_on(self.follower.take(message)) {
                 Ok(None) => {}
@@ -182,8 +188,19 @@ impl Link {
     }
 
     fn begin(&mut self) {
-        let Begin { persists, cookie, .. } = self.follower.begin().expect("a database");
-        let names: Vec<&[u8]> = if self.content.attributes.is_empty() {
+        let Begin {
+            persists,
+            cookie,
+            in_log,
+        } = self.follower.begin().expect("a database");
+        let (base, filter) = if in_log {
+            ("cn=log", "(&(objectClass=auditWriteObject)(reqResult=0))")
+        } else {
+            (self.content.base, self.content.filter)
+        };
+        let names: Vec<&[u8]> = if in_log {
+            vec![b"*", b"+"]
+        } else if self.content.attributes.is_empty() {
             let place = self
                 .follower
                 .mapping()
@@ -196,19 +213,19 @@ impl Link {
             all.map(str::as_bytes).collect()
         };
         let request = SearchRequest {
-            base: self.content.base.as_bytes(),
+            base: base.as_bytes(),
             scope: self.content.scope,
             deref_aliases: DerefAliases::Never,
             size_limit: 0,
             time_limit: 0,
             types_only: false,
-            filter: Filter::parse(self.content.filter.as_bytes(), 10).unwrap(),
+            filter: Filter::parse(filter.as_bytes(), 10).unwrap(),
             attributes: names[..].into(),
         };
         let sync = Control::critical(SyncRequest {
             persists,
             cookie: Some(cookie.as_bytes()),
-            reload_hint: true,
+            reload_hint: !in_log,
         });
         let manage = Control::critical(ManageDsaIt);
         let controls: [&dyn EncodeControl; 2] = [&sync, &manage];
@@ -258,4 +275,27 @@ impl Link {
             self.queue.push_back(message);
         }
     }
+}
+
+/// What an entry of a log tells.
+fn logged(message: &Message) -> String {
+    const TOLD: [&str; 8] = [
+        "reqType",
+        "reqDN",
+        "reqNewDN",
+        "reqNewSuperior",
+        "reqEntryUUID",
+        "reqMod",
+        "ironbarkReqPlace",
+        "ironbarkReqRevision",
+    ];
+    let mut text = String::new();
+    if let Message::Entry { attributes, .. } = message {
+        for (name, values) in attributes.iter().filter(|(name, _)| TOLD.contains(&&**name)) {
+            for value in values {
+                text = format!("{text}\n    {name}: {}", String::from_utf8_lossy(value));
+            }
+        }
+    }
+    text
 }

@@ -17,6 +17,7 @@ mod changes;
 mod harness;
 mod ledger;
 mod link;
+mod logs;
 mod node;
 mod world;
 mod writers;

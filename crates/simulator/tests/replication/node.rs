@@ -14,6 +14,12 @@ use tempfile::TempDir;
 use crate::{harness::Site, link::Content};
 
 const LINES: &str = "changelog-size 100000000\nenvflags nosync\noverlay syncprov\n";
+/// What a server has besides whose log others follow.
+const LOGGING: &str = "overlay accesslog\nlogdb cn=log\nlogops writes\nlogsuccess TRUE\n";
+/// The database of that log. A server keeps as much of it as of its own log of changes.
+const LOG: &str = "database mdb\nsuffix cn=log\nrootdn cn=root,dc=ex\ndirectory DIR/log\nchangelog-size 100000000\n\
+                   envflags nosync\noverlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE\n\
+                   access to * by dn.exact=cn=replicator,dc=ex read\n";
 /// Attributes that say something of the entry's place, or of the server.
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
 
@@ -52,40 +58,56 @@ impl Replicator {
     }
 }
 
-/// What all servers with so many providers have in common; none: nobody else writes. Making it is most of what a short
-/// run costs.
-fn configuration(providers: usize, replicator: Replicator) -> Configuration {
-    static PARSED: [[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 3] =
-        [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 3];
-    let line = |rid| format!("syncrepl rid={rid} provider=ldap://127.0.0.1:{rid} searchbase=dc=ex\n");
+/// What all servers of a kind have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kind {
+    /// How many others it follows; none: nobody else writes.
+    pub(crate) providers: usize,
+    pub(crate) replicator: Replicator,
+    /// Whether servers follow each other's access logs.
+    pub(crate) by_log: bool,
+}
+
+/// The configuration of a kind. Making it is most of what a short run costs.
+fn configuration(kind: Kind) -> Configuration {
+    static PARSED: [[[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 3]; 2] =
+        [const { [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 3] }; 2];
+    let Kind {
+        providers,
+        replicator,
+        by_log,
+    } = kind;
+    let log = if by_log {
+        " syncdata=accesslog logbase=cn=log"
+    } else {
+        ""
+    };
+    let line = |rid| format!("syncrepl rid={rid} provider=ldap://127.0.0.1:{rid} searchbase=dc=ex{log}\n");
     let shared = if providers > 0 { SHARED } else { "" };
     let lines: String = (1..=providers).map(line).collect();
+    let (logging, log) = if by_log { (LOGGING, LOG) } else { ("", "") };
     let parse = || {
         Site::parsed(
             &ironbark_overlays::registry(),
-            &format!("{LINES}{}{shared}{lines}", replicator.lines()),
+            &format!("{LINES}{logging}{}{shared}{lines}{log}", replicator.lines()),
         )
     };
-    PARSED[replicator as usize][providers].get_or_init(parse).clone()
+    PARSED[usize::from(by_log)][replicator as usize][providers]
+        .get_or_init(parse)
+        .clone()
 }
 
 /// Starts a server that was started so often before.
-fn open((providers, replicator): (usize, Replicator), place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
+fn open(kind: Kind, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
     let seed = u64::from(id) + starts * 1_000;
-    Site::open_parsed(
-        configuration(providers, replicator),
-        place,
-        (id, seed),
-        ironbark_overlays::make,
-    )
+    Site::open_parsed(configuration(kind), place, (id, seed), ironbark_overlays::make)
 }
 
 /// A server.
 pub(crate) struct Node {
     pub(crate) site: Site,
     pub(crate) id: u16,
-    providers: usize,
-    pub(crate) replicator: Replicator,
+    pub(crate) kind: Kind,
     /// How often it was started.
     starts: u64,
     /// A copy of its database.
@@ -93,16 +115,21 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// An empty server with this ID. One that takes writes beside others follows so many of them.
-    pub(crate) fn new(id: u16, providers: usize, replicator: Replicator) -> Self {
+    /// An empty server with this ID.
+    pub(crate) fn new(id: u16, kind: Kind) -> Self {
         Self {
-            site: open((providers, replicator), Site::folder_and_clock(), (id, 0)),
+            site: open(kind, Site::folder_and_clock(), (id, 0)),
             id,
-            providers,
-            replicator,
+            kind,
             starts: 0,
             saved: None,
         }
+    }
+
+    /// Trims the log of changes that consumers look at to nothing. With an access log that is the one of its database:
+    /// its entries stay, and the log of the content, which says what late changes may change.
+    pub(crate) fn forget_log(&self) {
+        self.site.forget_log_of(usize::from(self.kind.by_log));
     }
 
     /// Its process ends, and another one begins with what is committed.
@@ -136,7 +163,7 @@ impl Node {
     fn open(&mut self, folder: TempDir) {
         self.starts += 1;
         let place = (folder, self.site.clock.clone());
-        self.site = open((self.providers, self.replicator), place, (self.id, self.starts));
+        self.site = open(self.kind, place, (self.id, self.starts));
     }
 
     pub(crate) fn context(&self) -> Arc<NamingContext> {

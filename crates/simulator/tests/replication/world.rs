@@ -9,7 +9,7 @@ use crate::{
     Event, WHOLE, changes,
     ledger::{self, Ledger},
     link::{Content, Ends, Link},
-    node::{Node, Replicator},
+    node::{Kind, Node, Replicator},
 };
 
 /// Rounds in which all messages are delivered, until nothing more may come.
@@ -30,16 +30,29 @@ pub(crate) struct World {
 impl World {
     /// So many nodes; clients write at the first one.
     pub(crate) fn new(count: usize) -> Self {
-        let nodes = (1..).take(count).map(|id| Node::new(id, 0, Replicator::ByRule));
+        let kind = Kind {
+            providers: 0,
+            replicator: Replicator::ByRule,
+            by_log: false,
+        };
+        let nodes = (1..).take(count).map(|id| Node::new(id, kind));
         Self::of(nodes.collect(), false)
     }
 
     /// Nodes that all take writes, and follow each other so: consumer and provider.
-    pub(crate) fn shared(count: usize, links: &[(usize, usize)], replicator: Replicator) -> Self {
+    pub(crate) fn shared(count: usize, links: &[(usize, usize)], (replicator, by_log): (Replicator, bool)) -> Self {
         let providers = |node| links.iter().filter(|(consumer, _)| *consumer == node).count();
-        let nodes = (1..)
-            .zip(0..count)
-            .map(|(id, node)| Node::new(id, providers(node), replicator));
+        let nodes = (1..).zip(0..count).map(|(id, node)| {
+            let providers = providers(node);
+            Node::new(
+                id,
+                Kind {
+                    providers,
+                    replicator,
+                    by_log,
+                },
+            )
+        });
         let mut world = Self::of(nodes.collect(), true);
         for (consumer, provider) in links {
             world.link(*consumer, *provider, WHOLE);
@@ -109,7 +122,7 @@ impl World {
                 Event::Save(node) => self.nodes[*node].save(),
                 Event::Restore(node) => self.begin_anew(*node, Node::restore),
                 Event::RestoreAsAnother(node) => self.begin_anew(*node, Node::restore_as_another),
-                Event::Forget(node) => self.nodes[*node].site.forget_log(),
+                Event::Forget(node) => self.nodes[*node].forget_log(),
                 Event::Clock(node, millis) => {
                     let clock = &self.nodes[*node].site.clock;
                     let now = clock.clock().now().unix_micros();

@@ -7,8 +7,8 @@ use crate::{Event, changes, config, event, node::Replicator, world::World};
 /// Who follows whom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Topology {
-    nodes: usize,
-    links: &'static [(usize, usize)],
+    pub(crate) nodes: usize,
+    pub(crate) links: &'static [(usize, usize)],
 }
 
 /// Two that follow each other.
@@ -50,11 +50,14 @@ pub(crate) fn run_apart(topology: Topology, events: &[Event]) {
 }
 
 fn run_as(replicator: Replicator, topology: Topology, events: &[Event]) {
-    run_in(World::shared(topology.nodes, topology.links, replicator), events);
+    run_in(
+        World::shared(topology.nodes, topology.links, (replicator, false)),
+        events,
+    );
 }
 
 fn run_apart_as(replicator: Replicator, topology: Topology, events: &[Event]) {
-    let mut world = World::shared(topology.nodes, topology.links, replicator);
+    let mut world = World::shared(topology.nodes, topology.links, (replicator, false));
     world.keep_ledger();
     run_in(world, events);
 }
@@ -68,7 +71,7 @@ fn run_in(mut world: World, events: &[Event]) {
 
 /// The same where a rule hides entries from those who replicate: they do not end equal, but nothing may be lost.
 fn run_partly(topology: Topology, events: &[Event]) {
-    let mut world = World::shared(topology.nodes, topology.links, Replicator::Partly);
+    let mut world = World::shared(topology.nodes, topology.links, (Replicator::Partly, false));
     world.keep_ledger();
     world.run(events);
     world.heal();
@@ -88,7 +91,7 @@ fn with_backups(topology: Topology, restore: fn(usize) -> Event) -> impl Strateg
     })
 }
 
-fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
+pub(crate) fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
     let Topology { nodes, links } = topology;
     // The others may have nothing yet.
     let first = changes::change().prop_map(|change| Event::Change(0, change));

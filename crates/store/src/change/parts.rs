@@ -32,20 +32,50 @@ impl ChangeRecord {
         let dn = requested.dn().unwrap_or_default();
         let numbered = self.effects.iter().enumerate().skip(next);
         let of_kind = || numbered.clone().filter(|(_, recorded)| is_kind(&recorded.effect));
-        let found = of_kind().find(|(_, recorded)| recorded.effect.dn().eq_ignore_ascii_case(dn));
+        let of_name = || of_kind().filter(|(_, recorded)| recorded.effect.dn().eq_ignore_ascii_case(dn));
+        let is_own = |(_, recorded): &(usize, &RecordedEffect)| !recorded.marks.internal;
         // The request may spell the name in another way than the entry has it. Overlays never do.
-        let own = || of_kind().find(|(_, recorded)| !recorded.marks.internal);
-        let found = found.or_else(own).or_else(|| of_kind().next());
+        let found = of_name().find(is_own).or_else(|| of_name().next());
         let found = found.map(|(number, _)| number);
-        // A replica may make an entry anew instead of renaming it.
-        let is_remade = |recorded: &RecordedEffect| {
-            let RecordedEffect { effect, .. } = recorded;
-            matches!(effect, Effect::Delete { .. }) && effect.dn().eq_ignore_ascii_case(dn)
-        };
-        match requested {
-            RequestedChange::ModifyDn { .. } => found.or_else(|| self.effects.iter().position(is_remade)),
+        let found = match requested {
+            RequestedChange::ModifyDn { .. } => found.or_else(|| self.remade()),
             _ => found,
+        };
+        let other = || of_kind().find(is_own).or_else(|| of_kind().next());
+        found.or_else(|| other().map(|(number, _)| number))
+    }
+
+    /// The first entry that a replica has made anew instead of renaming it: the number of the effect that removed it.
+    fn remade(&self) -> Option<usize> {
+        (0..self.effects.len()).find(|number| self.made_anew(*number).is_some())
+    }
+
+    /// The name under which an entry was made anew that this effect has removed. A replica does so where a rename cannot
+    /// be: the new name is below the entry.
+    pub fn made_anew(&self, number: usize) -> Option<&str> {
+        let removed = self.effects.get(number)?;
+        if !matches!(removed.effect, Effect::Delete { .. }) || removed.before.entry_uuid == [0; 16] {
+            return None;
         }
+        let mut later = self.effects.iter().skip(number + 1);
+        let added = later.find(|later| {
+            matches!(later.effect, Effect::Add { .. }) && later.before.entry_uuid == removed.before.entry_uuid
+        });
+        added.map(|added| added.effect.dn())
+    }
+
+    /// Whether an effect adds an entry that was there before the change, see [`Self::made_anew`].
+    pub fn adds_anew(&self, number: usize) -> bool {
+        let Some(added) = self.effects.get(number) else {
+            return false;
+        };
+        let earlier = self.effects.iter().take(number);
+        let is_same = |removed: &RecordedEffect| {
+            matches!(removed.effect, Effect::Delete { .. }) && removed.before.entry_uuid == added.before.entry_uuid
+        };
+        matches!(added.effect, Effect::Add { .. })
+            && added.before.entry_uuid != [0; 16]
+            && earlier.into_iter().any(is_same)
     }
 
     /// The effects with their CSNs. Those that follow from others have that of one before them.
@@ -72,6 +102,16 @@ impl ChangeRecord {
     /// The CSN of one effect.
     pub fn effect_csn(&self, number: usize) -> Csn {
         self.stamped_effects().nth(number).map_or(self.csn, |(_, csn)| csn)
+    }
+
+    /// The entries that got a tombstone without an effect, with the CSNs of these changes.
+    pub fn stamped_burials(&self) -> impl Iterator<Item = ([u8; 16], Csn)> {
+        let last = self.last_csn();
+        let own = self.effects.iter().filter(|recorded| !recorded.marks.internal).count();
+        self.buried.iter().enumerate().map(move |(number, uuid)| {
+            let further = u32::try_from(own + number).unwrap_or(u32::MAX);
+            (*uuid, self.csn.following(further).min(last))
+        })
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
         find::find,
         incoming::{OutcomeKind, ReplicaOutcome, Replicated},
         log_place::LogStep,
-        place::Aftermath,
+        place::{Aftermath, Told},
         placing::{self, Moves, Wanted, Way},
     },
     request::{
@@ -65,11 +65,20 @@ pub(in crate::replica) fn run(
         }
         (record.entry_uuid()?.unwrap_or_default(), csn_of(execution, &record)?)
     };
+    // A revision is as old as the change that it revises.
+    let csn = match &logged.operation {
+        ReadOperation::Settle(revision, _) => *revision,
+        _ => csn,
+    };
+    let is_settled = matches!(logged.operation, ReadOperation::Settle(..));
     let age = match held {
-        Some(held) if held == csn => return Ok(OutcomeKind::Same.of(id)),
+        // A single provider is right.
+        _ if is_settled && !change.mapping.multi_provider => Age::Newer,
+        Some(held) if held == csn && !is_settled => return Ok(OutcomeKind::Same.of(id)),
         // The entry of a single provider has all changes up to its own CSN.
         Some(held) if held > csn && !change.mapping.multi_provider => return Ok(OutcomeKind::Older.of(id)),
-        Some(held) if held > csn => {
+        // `entryCSN` does not say by which change the entry has its place.
+        Some(held) if held > csn || is_settled => {
             execution.show_changes()?;
             match newer_than(execution.view(), execution.schema(), uuid, csn)? {
                 Some(newer) => Age::Older(held, newer),
@@ -93,6 +102,7 @@ pub(in crate::replica) fn run(
         ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
         ReadOperation::Rename(rename) => applied.rename(execution, rename, aftermath),
         ReadOperation::Revise(modifications) => applied.revise(execution, modifications, aftermath),
+        ReadOperation::Settle(revision, told) => applied.settle(execution, (*revision, told), aftermath),
     }
 }
 
@@ -145,6 +155,37 @@ enum Age {
     Newer,
     /// The entry has this CSN, and these changes after it.
     Older(Csn, Newer),
+}
+
+/// The place that a change gives to its entry.
+struct Placed<'a> {
+    to: &'a Dn,
+    /// The place at the provider, if it must be the same here.
+    told: Option<&'a Told>,
+    /// The place as far as it says what the provider knows: whether another entry may keep the name.
+    claims: Option<&'a Told>,
+    /// What was asked for; `None`: the effect says it.
+    requested: Option<RequestedChange>,
+    /// The CSN, if it is a revision.
+    revision: Option<Csn>,
+}
+
+impl Placed<'_> {
+    /// Notes the request of the next effect.
+    fn note(&self, execution: &mut Execution<'_, '_>) {
+        match &self.requested {
+            Some(requested) => execution.note_requested(|_| requested.clone()),
+            None => execution.note_next_effect(),
+        }
+    }
+
+    /// Keeps with an effect, by its number, that it is a revision.
+    fn keep(&self, execution: &mut Execution<'_, '_>, number: usize, id: EntryId) -> Result<(), OperationError> {
+        match self.revision {
+            Some(revision) => execution.keep_revision(number, id, revision),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A change of an entry that is here.
@@ -246,29 +287,95 @@ impl Logged<'_> {
         };
         let current = execution.view().dn(self.id)?;
         let superior = rename.new_superior.clone().filter(|_| !is_moved);
+        // A rename that names no superior says nothing of the place.
+        let place = rename.place.as_ref().filter(|_| superior.is_some());
+        let superior = match place {
+            Some((name, told)) => self.name_here(execution, name, Some(told))?.parent(),
+            None => superior.or_else(|| current.parent()),
+        };
+        let told = place.map(|(_, told)| told);
         let leaf = current.leaf().filter(|_| is_renamed);
-        let to = superior
-            .or_else(|| current.parent())
-            .unwrap_or_default()
-            .child(leaf.as_ref().unwrap_or(&rename.new_rdn));
-        self.place(execution, &to, (plan, self.requested(rename)), aftermath)
+        let leaf = leaf.as_ref().unwrap_or(&rename.new_rdn);
+        let to = superior.unwrap_or_default().child(leaf);
+        let placed = Placed {
+            to: &to,
+            told,
+            claims: rename.place.as_ref().map(|(_, told)| told),
+            requested: Some(self.requested(rename)),
+            revision: None,
+        };
+        self.place(execution, placed, plan, aftermath)
+    }
+
+    /// The name here for an entry that has this one at the provider. Of two entries that have moved below each other
+    /// neither can: the entry keeps its superior.
+    fn name_here(&self, execution: &Execution<'_, '_>, name: &Dn, told: Option<&Told>) -> Result<Dn, OperationError> {
+        let Some(told) = told else {
+            return Ok(name.clone());
+        };
+        let to = told.name_here(execution, name)?;
+        let current = execution.view().dn(self.id)?;
+        Ok(if told.is_cycle(execution, &current, &to)? {
+            let leaf = to.leaf().unwrap_or_default();
+            current.parent().unwrap_or_default().child(&leaf)
+        } else {
+            to
+        })
+    }
+
+    /// The entry has another place without a change of its own.
+    fn settle(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        (revision, told): (Csn, &Told),
+        aftermath: &mut Aftermath,
+    ) -> Result<ReplicaOutcome, OperationError> {
+        let is_renamed = match &self.age {
+            Age::Newer => false,
+            Age::Older(_, newer) if newer.is_moved => return Ok(OutcomeKind::Older.of(self.id)),
+            Age::Older(_, newer) => newer.is_renamed,
+        };
+        let told = Some(told).filter(|_| self.change.mapping.multi_provider);
+        let current = execution.view().dn(self.id)?;
+        let mut to = self.name_here(execution, &self.read.dn, told)?;
+        // Only the name of an entry that is set aside comes with the place.
+        let is_aside = conflict::is_aside(&to, self.uuid) || conflict::is_aside(&current, self.uuid);
+        if let Some(leaf) = current.leaf().filter(|_| told.is_some() && (is_renamed || !is_aside)) {
+            to = to.parent().unwrap_or_default().child(&leaf);
+        }
+        let record = write_checks::record_of(execution.view(), self.id)?;
+        let csn = csn_of(execution, &record)?.unwrap_or(revision);
+        let plan = plan_replicated(
+            execution.schema(),
+            &record,
+            &[of_csn(execution, csn)],
+            &execution.context.overlays().watched,
+        )?;
+        let placed = Placed {
+            to: &to,
+            told,
+            claims: told,
+            requested: None,
+            revision: Some(revision),
+        };
+        self.place(execution, placed, plan, aftermath)
     }
 
     /// Gives the entry a name and new values.
     fn place(
         &self,
         execution: &mut Execution<'_, '_>,
-        to: &Dn,
-        (plan, requested): (Plan, RequestedChange),
+        placed: Placed<'_>,
+        plan: Plan,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let current = execution.view().dn(self.id)?;
+        let Placed { to, told, claims, .. } = placed;
         let mapping = &self.change.mapping;
-        let mut moves = Moves::new(mapping, to, false);
+        let mut moves = Moves::new(mapping, to, claims.is_some());
         let wanted = Wanted {
             mapping,
             name: to,
-            place: None,
+            place: claims,
             claim: Claim {
                 csn: Some(self.csn),
                 uuid: self.uuid,
@@ -278,20 +385,25 @@ impl Logged<'_> {
         let way = placing::prepare(execution, &mut moves, wanted, aftermath)?;
         let outcome = match way {
             Way::Lost => {
-                conflict::drop_entry(execution, self.id, None)?;
+                let told = claims.is_some().then_some(&mut *aftermath);
+                conflict::drop_entry(execution, self.id, told)?;
                 OutcomeKind::Lost.into()
             }
             Way::Rebuild => {
-                execution.note_requested(|_| requested);
+                placed.note(execution);
+                let current = execution.view().dn(self.id)?;
+                let number = execution.record().effects.len();
                 change_values(execution, &current, plan)?;
                 let attributes = placing::stored_attributes(execution, self.id)?;
                 let id = moves.rebuild(execution, self.id, (to, attributes), 0)?;
+                placed.keep(execution, number, id)?;
                 OutcomeKind::Renamed.of(id)
             }
             Way::Add | Way::Stay | Way::Rename => {
                 // Who gave way may have been above it.
                 let current = execution.view().dn(self.id)?;
-                execution.note_requested(|_| requested);
+                placed.note(execution);
+                let number = execution.record().effects.len();
                 let effect = Effect::Rename {
                     dn: current.pretty().into(),
                     new_dn: to.pretty().into(),
@@ -302,9 +414,16 @@ impl Logged<'_> {
                     deleted_tree: None,
                 };
                 execution.apply_own(ChangeKind::ModifyDn, effect, before)?;
+                placed.keep(execution, number, self.id)?;
                 OutcomeKind::Renamed.of(self.id)
             }
         };
+        if let (Some(told), Some(id)) = (told, outcome.id)
+            && !told.is_place_of(execution, id)?
+        {
+            aftermath.moved.push(self.uuid);
+        }
+        aftermath.append(moves.told.unwrap_or_default());
         Ok(ReplicaOutcome {
             remade: moves.remade,
             ..outcome
@@ -337,8 +456,14 @@ impl Logged<'_> {
             (false, false) => self.modify(execution, &news),
             (true, _) => {
                 let plan = self.plan(execution, &news)?;
-                let requested = renamed(&current, to, true);
-                self.place(execution, to, (plan, requested), aftermath)
+                let placed = Placed {
+                    to,
+                    told: None,
+                    claims: None,
+                    requested: Some(renamed(&current, to, true)),
+                    revision: None,
+                };
+                self.place(execution, placed, plan, aftermath)
             }
         }
     }

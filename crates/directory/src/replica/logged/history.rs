@@ -2,17 +2,21 @@
 
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{
-    Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
+    ChangeRecord, Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
     change::{Gone, RequestedChange, RequestedKind, RequestedModification},
 };
 
 use super::read::of_requested;
-use crate::{operation::modify_dn, place::uuid_text, request::modification::Modification};
+use crate::{
+    operation::modify_dn,
+    place::{self, LOGGED_REVISION, uuid_text},
+    request::modification::Modification,
+};
 
 /// Changes that are read at a time, from the end of the log backwards.
 const WINDOW: u64 = 256;
 /// Changes that are read at most for one that comes late: the writer waits meanwhile.
-const MOST_CHANGES: u64 = 1 << 18;
+pub(in crate::replica) const MOST_CHANGES: u64 = 1 << 18;
 
 /// The newer changes of an entry.
 #[derive(Default)]
@@ -56,18 +60,30 @@ pub(super) fn newer_than(
             }
             let effects = record.effects.iter().enumerate();
             let own = effects.filter(|(_, recorded)| !recorded.marks.internal);
-            for (number, recorded) in own.filter(|(_, recorded)| is_of(recorded, uuid)) {
+            for (number, recorded) in own.filter(|(_, recorded)| uuid_of(recorded) == Some(uuid)) {
+                if record.adds_anew(number) {
+                    continue;
+                }
                 let made = record.effect_csn(number);
                 if made == csn {
                     return Ok(None);
                 }
+                if let Some(revision) = revision_of(recorded) {
+                    // It gives name and place alone, and is as old as its version.
+                    newer.is_complete |= begins(recorded, csn);
+                    newer.is_renamed |= revision > csn && is_aside(recorded, uuid);
+                    newer.is_moved |= revision > csn;
+                    continue;
+                }
                 // The entry's CSN only grows: what came before this change is older.
                 newer.is_complete |= begins(recorded, csn);
                 if made > csn {
-                    let requested = record.requests().find(|(_, known)| *known == Some(number));
-                    let requested = requested.map(|(requested, _)| requested);
-                    newer.is_renamed |= matches!(recorded.effect, Effect::Rename { .. });
-                    newer.is_moved |= moves(requested, recorded);
+                    let requested = request_of(&record, number);
+                    // A rename that nobody has asked for follows from another change.
+                    if let Some(RequestedChange::ModifyDn { new_superior, .. }) = requested {
+                        newer.is_renamed = true;
+                        newer.is_moved |= new_superior.is_some();
+                    }
                     window.push((made, modifications(schema, requested, recorded)));
                 }
             }
@@ -81,15 +97,20 @@ pub(super) fn newer_than(
     Ok(Some(newer))
 }
 
-fn is_of(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
+/// The entry of an effect.
+pub(in crate::replica) fn uuid_of(recorded: &RecordedEffect) -> Option<[u8; 16]> {
     if let Effect::Add { attributes, .. } = &recorded.effect {
-        let held = attributes
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"));
-        let value = held.and_then(|(_, values)| values.first());
-        return value.is_some_and(|value| value.eq_ignore_ascii_case(uuid_text(uuid).as_bytes()));
+        let mut held = attributes.iter();
+        let (_, values) = held.find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"))?;
+        return place::uuid_of(values.first()?);
     }
-    recorded.before.entry_uuid == uuid
+    Some(recorded.before.entry_uuid)
+}
+
+/// The request behind an effect, by its number.
+pub(in crate::replica) fn request_of(record: &ChangeRecord, number: usize) -> Option<&RequestedChange> {
+    let found = record.requests().find(|(_, known)| *known == Some(number));
+    found.map(|(requested, _)| requested)
 }
 
 /// Whether the entry was older than `csn` before this change, or was not there.
@@ -110,16 +131,26 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
     former.any(|value| Csn::parse(value).is_some_and(|former| former < csn))
 }
 
-/// Whether it is a rename that names a superior.
-fn moves(requested: Option<&RequestedChange>, recorded: &RecordedEffect) -> bool {
-    let Effect::Rename { dn, new_dn, .. } = &recorded.effect else {
-        return false;
+/// Whether it has left the entry with the name of one that was set aside.
+fn is_aside(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
+    let name = match &recorded.effect {
+        Effect::Rename { new_dn, .. } => new_dn,
+        other => other.dn(),
     };
-    match requested {
-        Some(RequestedChange::ModifyDn { new_superior, .. }) => new_superior.is_some(),
-        // Without a request, an entry that has come from a refresh: it has the place of its CSN.
-        _ => dn != new_dn,
-    }
+    let leaf = format!("entryUUID={}", uuid_text(uuid));
+    name.get(..leaf.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(&leaf))
+}
+
+/// The CSN of the revision that it is.
+pub(in crate::replica) fn revision_of(recorded: &RecordedEffect) -> Option<Csn> {
+    let (_, values) = recorded
+        .before
+        .kept
+        .iter()
+        .find(|(name, _)| **name == *LOGGED_REVISION)?;
+    let (csn, _) = place::revision_of(values.first()?)?;
+    Some(csn)
 }
 
 /// What was asked for, if the log has it: a request that changed nothing here counts as well.
@@ -136,7 +167,7 @@ fn modifications(schema: &Schema, requested: Option<&RequestedChange>, recorded:
             new_rdn,
             delete_old_rdn,
             ..
-        }) if matches!(recorded.effect, Effect::Rename { .. }) => of_rename(schema, dn, new_rdn, *delete_old_rdn),
+        }) => of_rename(schema, dn, new_rdn, *delete_old_rdn),
         _ => None,
     };
     read.unwrap_or_else(|| of_effect(schema, &recorded.effect))

@@ -2,12 +2,12 @@
 //! not what the entry is now. They are found by UUID, or by name if the log does not tell it.
 
 mod apply;
-mod history;
+pub(super) mod history;
 mod merge;
 mod read;
 mod structural;
 
-use ironbark_store::change::RequestedModification;
+use ironbark_store::{Csn, change::RequestedModification};
 
 pub(super) use self::{
     apply::run,
@@ -17,7 +17,8 @@ pub(super) use self::{
 /// A change from a provider's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoggedChange {
-    /// The entry's name at the provider before the change; after it with [`LoggedOperation::Revise`].
+    /// The entry's name at the provider before the change; after it with [`LoggedOperation::Revise`] and
+    /// [`LoggedOperation::Settle`].
     pub dn: Box<str>,
     /// Its `entryUUID`, if the log tells it.
     pub uuid: Option<[u8; 16]>,
@@ -42,6 +43,16 @@ pub enum LoggedOperation {
         new_superior: Option<Box<str>>,
         /// Changes of attributes besides the values of RDNs: timestamps.
         modifications: Vec<RequestedModification>,
+        /// The name and the place that it gave to the entry, as a provider of our kind tells it; see
+        /// [`PLACE_ATTRIBUTE`](crate::PLACE_ATTRIBUTE).
+        place: Option<(Box<str>, Box<[u8]>)>,
+    },
+    /// The entry has the name of the change now, and this place, without a change of its own: a revision.
+    Settle {
+        /// The CSN of the revision.
+        revision: Csn,
+        /// Its place.
+        place: Box<[u8]>,
     },
     /// The entry has the name of the change now, whatever its name was before, and these attributes have changed. The
     /// values of the RDN are among them. What is so already is not changed again.
@@ -59,13 +70,18 @@ impl LoggedChange {
         };
         let changes = match &self.operation {
             LoggedOperation::Delete => 0,
+            LoggedOperation::Settle { place, .. } => place.len(),
             LoggedOperation::Modify(modifications) | LoggedOperation::Revise(modifications) => of_all(modifications),
             LoggedOperation::ModifyDn {
                 new_rdn,
                 new_superior,
                 modifications,
+                place,
                 ..
-            } => new_rdn.len() + new_superior.as_ref().map_or(0, |name| name.len()) + of_all(modifications),
+            } => {
+                let names = new_rdn.len() + new_superior.as_ref().map_or(0, |name| name.len());
+                names + place.as_ref().map_or(0, |(name, place)| name.len() + place.len()) + of_all(modifications)
+            }
         };
         self.dn.len() + changes
     }

@@ -1,7 +1,10 @@
 //! Reading a logged change: names and values as they are here.
 
 use ironbark_model::{AttributeDescription, Dn, Schema};
-use ironbark_store::change::{RequestedKind, RequestedModification};
+use ironbark_store::{
+    Csn,
+    change::{RequestedKind, RequestedModification},
+};
 
 use super::{LoggedChange, LoggedOperation};
 use crate::{
@@ -9,7 +12,10 @@ use crate::{
     backend::complete,
     operation::modify_dn,
     refusal::ReplicaRefusal,
-    replica::mapping::{Asked, ReplicaMapping},
+    replica::{
+        mapping::{Asked, ReplicaMapping},
+        place::Told,
+    },
     request::modification::{Authority, Modification, ModificationKind, normal_form},
 };
 
@@ -26,6 +32,7 @@ pub(in crate::replica) enum ReadOperation {
     Modify(Vec<Modification>),
     Rename(Box<ReadRename>),
     Revise(Vec<Modification>),
+    Settle(Csn, Told),
 }
 
 pub(in crate::replica) struct ReadRename {
@@ -34,12 +41,14 @@ pub(in crate::replica) struct ReadRename {
     pub(in crate::replica) new_superior: Option<Dn>,
     /// Those that the new RDN requires come first.
     pub(in crate::replica) modifications: Vec<Modification>,
+    /// Where the provider has the entry then, if it tells that.
+    pub(in crate::replica) place: Option<(Dn, Told)>,
 }
 
 /// Reads a logged change.
 ///
 /// # Errors
-/// `invalidDNSyntax`, `undefinedAttributeType`; `unwillingToPerform`: the entry is out of scope.
+/// `invalidDNSyntax`, `undefinedAttributeType`; `unwillingToPerform`: the entry is out of scope, or its place is none.
 pub(in crate::replica) fn read(
     configuration: &Configuration,
     change: &LoggedChange,
@@ -60,11 +69,18 @@ pub(in crate::replica) fn read(
         LoggedOperation::Delete => ReadOperation::Delete,
         LoggedOperation::Modify(modifications) => ReadOperation::Modify(reader.modifications(modifications)?),
         LoggedOperation::Revise(modifications) => ReadOperation::Revise(reader.modifications(modifications)?),
+        LoggedOperation::Settle { revision, place } => {
+            let told = Told::parse(place).ok_or_else(|| ReplicaRefusal::InvalidPlace {
+                name: change.dn.to_string(),
+            })?;
+            ReadOperation::Settle(*revision, told)
+        }
         LoggedOperation::ModifyDn {
             new_rdn,
             delete_old_rdn,
             new_superior,
             modifications,
+            place,
         } => {
             let new_rdn = name(schema, new_rdn)?;
             let local = |superior: &str| {
@@ -78,11 +94,15 @@ pub(in crate::replica) fn read(
             let mut all = modify_dn::modifications_of(schema, &dn, &new_rdn, *delete_old_rdn)?;
             all.retain(|change| reader.takes(&change.description));
             all.extend(reader.modifications(modifications)?);
+            let placed = place
+                .as_ref()
+                .and_then(|(text, place)| Some((mapping.local_name(&name(schema, text).ok()?)?, Told::parse(place)?)));
             ReadOperation::Rename(Box::new(ReadRename {
                 new_rdn,
                 delete_old_rdn: *delete_old_rdn,
                 new_superior,
                 modifications: all,
+                place: placed.filter(|_| mapping.multi_provider),
             }))
         }
     };

@@ -76,7 +76,11 @@ impl SearchRun {
             return Ok(false);
         }
         let place = if sync.tells_places() {
-            Some(place::text_of(view, record)?)
+            Some(place::text_of(
+                view,
+                record,
+                &view.context_vector()?.unwrap_or_default(),
+            )?)
         } else {
             None
         };
@@ -97,7 +101,7 @@ impl SearchRun {
         };
         // A deletion goes alone, with its CSN; the others together.
         if next == 0 {
-            if sync.names_gone_first() && !sync.asks_ends {
+            if sync.names_gone_first() && !sync.asks_places {
                 sync.hide_deletions();
             }
             let order = |(_, departure): &([u8; 16], Departure)| (departure.deletion, departure.turn);
@@ -266,7 +270,7 @@ impl Sync {
     /// Whether the consumer is told that it has a part. Then only what is named with the CSN of its deletion is
     /// deleted; the rest may only be out of its sight.
     pub(super) fn tells_part(&self) -> bool {
-        self.asks_ends && self.is_part
+        self.asks_places && self.is_part
     }
 
     /// The cookie of an entry within a refresh. A log is sent in the order in which it was written, so its consumer has

@@ -14,7 +14,7 @@ use crate::{
     Configuration, NamingContext, OperationError,
     cookie::SyncCookie,
     overlay::SyncProvider,
-    place::{ENDS, PLACE},
+    place::{LOGGED_PLACE, PLACE},
     refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
     search::work::Work,
 };
@@ -80,7 +80,7 @@ impl Sync {
             is_part: false,
             content: None,
             asks_places: asks_for(PLACE),
-            asks_ends: asks_for(PLACE) || asks_for(ENDS),
+            asks_logged_places: asks_for(LOGGED_PLACE),
             allowance: Work::default(),
             phase: Phase::Begin,
             refresh: Refresh::default(),

@@ -174,7 +174,7 @@ impl Sync {
         // Where others write, it is not enough that a deleted entry is not named: the consumer may have a change of it
         // that is not known here, and who follows the consumer must hear of it even if the consumer never had the
         // entry.
-        self.refresh.names_ended = matches!(way, Way::Newer | Way::All) && self.asks_ends && self.has_everything;
+        self.refresh.names_ended = matches!(way, Way::Newer | Way::All) && self.asks_places && self.has_everything;
         self.meeting = match way {
             Way::Newer => Meeting::Compare,
             _ => Meeting::Send(EntryState::Add, None),

@@ -31,9 +31,9 @@ impl SearchRun {
         let is_begin = sync.phase == Phase::Begin;
         let is_whole = is_any && sync.covers_database();
         let matters = if is_begin {
-            is_whole || sync.asks_ends
+            is_whole || sync.asks_places
         } else {
-            sync.has_everything || sync.asks_ends && !sync.is_part
+            sync.has_everything || sync.asks_places && !sync.is_part
         };
         let mut content = sync.content_asked_for(is_any);
         if is_begin {

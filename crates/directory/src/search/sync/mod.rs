@@ -76,14 +76,14 @@ pub(crate) struct Sync {
     /// Whether the consumer has every entry of the database.
     has_everything: bool,
     /// Whether the rules or its filter may keep entries of its base from the consumer. Not found out unless the
-    /// consumer asks for ends.
+    /// consumer asks for places.
     is_part: bool,
     /// How much of the database the consumer gets, once it has begun.
     content: Option<SyncContent>,
-    /// Whether the consumer asks for the places of entries.
+    /// Whether the consumer asks for the places of entries: it is one of several writing servers.
     asks_places: bool,
-    /// Whether it asks for the ends of entries: it is one of several writing servers.
-    asks_ends: bool,
+    /// The same in a log.
+    asks_logged_places: bool,
     /// The work that the refresh, and each change after it, may take.
     allowance: Work,
     phase: Phase,

@@ -38,7 +38,6 @@ fn of_consumer(entry: &SearchEntry) -> Option<(String, String)> {
             "the provider does not tell places of entries, as slapd, or it has databases glued together: \
              {WITHOUT_PLACES}"
         ),
-        ("delta", _) => format!("it follows a log of changes, which does not tell places of entries: {WITHOUT_PLACES}"),
         _ => return None,
     };
     Some((peer::provider(entry), what))
@@ -83,8 +82,8 @@ fn of_session(entry: &SearchEntry) -> Option<(String, String)> {
         ("glued", _, true) => {
             format!("databases are glued together here, so it is not told places of entries: {WITHOUT_PLACES}")
         }
-        ("log", _, true) => {
-            format!("it follows a log of changes, which does not tell places of entries: {WITHOUT_PLACES}")
+        ("log", "unasked", true) => {
+            format!("it follows the log, and does not ask for places of entries, as slapd: {WITHOUT_PLACES}")
         }
         ("whole", "unasked", true) => {
             format!("it does not ask for places of entries, as slapd: {WITHOUT_PLACES}")
@@ -162,7 +161,6 @@ mod tests {
             ("filter", "part", "its filter"),
             ("base", "none", "a part of the tree"),
             ("", "none", "the provider does not tell places"),
-            ("", "delta", "a log of changes"),
         ] {
             let (_, what) = consumer(content, places).unwrap();
             assert!(what.contains(told), "{content} {places}: {what}");
