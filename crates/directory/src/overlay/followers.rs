@@ -4,7 +4,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{
-    ChangeRecord, RecordedEffect,
+    ChangeRecord, ContextVector, RecordedEffect,
     change::{RequestedChange, TextAttribute},
 };
 
@@ -112,4 +112,7 @@ pub struct Changes<'a> {
     pub suffix: &'a str,
     /// The changes.
     pub records: &'a [ChangeRecord],
+    /// The context vector of the database when the follower began to follow it: what has come since is a change that it
+    /// gets. `None`: the database has no log of changes.
+    pub begun: Option<&'a ContextVector>,
 }

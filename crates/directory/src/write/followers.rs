@@ -224,6 +224,7 @@ impl Link {
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
         let last = view.log_state()?.last;
+        let begun = view.context_vector()?.unwrap_or_default();
         let (mut places, mut kept) = (Vec::new(), Vec::new());
         for (follower, name) in followers.iter().zip(&names) {
             let known = view.follower(name)?;
@@ -260,6 +261,7 @@ impl Link {
             back,
             is_apart,
             ends: Arc::clone(&ends),
+            begun,
         };
         let run = move || {
             // The receiver notices when this is dropped.
@@ -437,6 +439,7 @@ pub(crate) fn tell(directory: &Arc<Directory>, context: &NamingContext, records:
         directory,
         suffix: suffix_of(context),
         records,
+        begun: None,
     };
     for follower in prompt(context) {
         if let Err(error) = follower.take(changes) {
@@ -451,6 +454,7 @@ pub(crate) fn announce(directory: &Arc<Directory>, context: &NamingContext, reco
         directory,
         suffix: suffix_of(context),
         records,
+        begun: None,
     };
     for follower in prompt(context) {
         if let Err(error) = follower.announce(changes) {
@@ -465,6 +469,7 @@ pub(super) fn open(directory: &Arc<Directory>, context: &NamingContext, former: 
         directory,
         suffix: suffix_of(context),
         records: &[],
+        begun: None,
     };
     for follower in context.overlays().followers_beside(former) {
         if let Err(error) = follower.open(changes) {

@@ -166,6 +166,12 @@ impl Accesslog {
             .map(|database| database.snapshot()?.view().context_vector())
             .transpose()
             .map_err(io::Error::other)?;
+        // The database may have changed before the thread of the follower began, and these changes will be in the log.
+        let vector = changes
+            .begun
+            .filter(|_| turn == Turn::Begins)
+            .cloned()
+            .or(vector.flatten());
         let is_of_tree = of_tree.is_some();
         let left = match source.filter(|_| is_of_tree && turn == Turn::Begins) {
             Some(source) => self.announced(&configuration, source)?,
@@ -184,7 +190,7 @@ impl Accesslog {
         let errand = Append {
             suffix: self.log_db.clone(),
             is_of_tree,
-            vector: of_tree.or(vector.flatten()).unwrap_or_default(),
+            vector: of_tree.or(vector).unwrap_or_default(),
             lost,
             changes: left
                 .iter()

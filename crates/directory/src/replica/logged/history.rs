@@ -69,14 +69,14 @@ pub(super) fn newer_than(
                     return Ok(None);
                 }
                 if let Some(revision) = revision_of(recorded) {
-                    // It gives name and place alone, and is as old as its version.
-                    newer.is_complete |= begins(recorded, csn);
+                    // It gives name and place alone. Other revisions of the same change may be less or greater.
+                    newer.is_complete |= begins(recorded, csn.version());
                     newer.is_renamed |= revision > csn && is_aside(recorded, uuid);
                     newer.is_moved |= revision > csn;
                     continue;
                 }
                 // The entry's CSN only grows: what came before this change is older.
-                newer.is_complete |= begins(recorded, csn);
+                newer.is_complete |= begins(recorded, csn.version());
                 if made > csn {
                     let requested = request_of(&record, number);
                     // A rename that nobody has asked for follows from another change.

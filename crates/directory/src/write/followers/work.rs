@@ -6,7 +6,7 @@ use std::sync::{
     mpsc::{Receiver, RecvTimeoutError, Sender},
 };
 
-use ironbark_store::{ChangeRecord, Database, StoreError};
+use ironbark_store::{ChangeRecord, ContextVector, Database, StoreError};
 
 use super::{BATCH, GATHERED, Group, Lag, Place, Places, RETRY, lock, suffix_of};
 use crate::{
@@ -28,6 +28,8 @@ pub(super) struct Work {
     pub(super) is_apart: bool,
     /// It is to end before the next change.
     pub(super) ends: Arc<AtomicBool>,
+    /// The context vector when the followers began.
+    pub(super) begun: ContextVector,
 }
 
 impl Work {
@@ -210,6 +212,7 @@ impl Work {
             directory: &self.directory,
             suffix: suffix_of(&self.context),
             records,
+            begun: Some(&self.begun),
         }
     }
 
