@@ -1,11 +1,14 @@
 //! The place of an entry, as a provider tells it to a consumer of our kind: names alone do not say what is below what
 //! after superiors have moved (docs/internals/replica.md).
 
-use ironbark_store::{ContextVector, Csn, Record, StoreError, View};
+use ironbark_store::{
+    ChangeRecord, ContextVector, Csn, Effect, Record, RecordedEffect, StoreError, View, change::RequestedChange,
+};
 use uuid::Uuid;
 
-/// Attribute with the place of an entry. Only who asks for it by this name gets it, and is thereby known as one of several
-/// writing servers: it is told all deletes that are remembered with a refresh without the log, and whether it has a part.
+/// Attribute with the place of an entry. Only who asks for it by this name gets it, and is thereby known as one of
+/// several writing servers: it is told all deletes that are remembered with a refresh without the log, and whether it
+/// has a part.
 pub const PLACE: &str = "ironbarkPlace";
 
 /// Attribute with the place that an add or a rename has given to its entry, in an entry of the access
@@ -58,6 +61,37 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVecto
 pub fn revision_of(text: &[u8]) -> Option<(Csn, &str)> {
     let (csn, name) = std::str::from_utf8(text).ok()?.split_once(' ')?;
     Some((Csn::parse(csn.as_bytes())?, name))
+}
+
+/// The CSN of the revision that an effect is.
+pub(crate) fn revision_in(recorded: &RecordedEffect) -> Option<Csn> {
+    let mut kept = recorded.before.kept.iter();
+    let (_, values) = kept.find(|(name, _)| **name == *LOGGED_REVISION)?;
+    let (csn, _) = revision_of(values.first()?)?;
+    Some(csn)
+}
+
+/// The entry of an effect.
+pub(crate) fn entry_in(recorded: &RecordedEffect) -> Option<[u8; 16]> {
+    if let Effect::Add { attributes, .. } = &recorded.effect {
+        let mut held = attributes.iter();
+        let (_, values) = held.find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"))?;
+        return uuid_of(values.first()?);
+    }
+    Some(recorded.before.entry_uuid)
+}
+
+/// The request behind an effect, by its number.
+pub(crate) fn request_of(record: &ChangeRecord, number: usize) -> Option<&RequestedChange> {
+    let found = record.requests().find(|(_, known)| *known == Some(number));
+    found.map(|(requested, _)| requested)
+}
+
+/// Whether this is the name of an entry that has been set aside: it is made of its UUID.
+pub(crate) fn is_aside(name: &str, uuid: [u8; 16]) -> bool {
+    let leaf = format!("entryUUID={}", uuid_text(uuid));
+    let (start, rest) = name.split_at_checked(leaf.len()).unwrap_or_default();
+    start.eq_ignore_ascii_case(&leaf) && (rest.is_empty() || rest.starts_with(','))
 }
 
 /// The text of a UUID (RFC 9562 §4).

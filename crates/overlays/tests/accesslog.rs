@@ -409,3 +409,48 @@ fn with_a_lag_changes_are_answered_first_and_gathered() {
         .filter_map(|entry| entry.lines().find_map(|line| line.strip_prefix("reqDN: ")));
     assert_eq!(names.collect::<Vec<_>>(), added);
 }
+
+/// Where several servers write, consumers must know below which entry an entry was put, whatever names these have.
+#[test]
+fn places_are_logged_with_adds_and_renames_where_several_servers_write() {
+    for (writers, is_told) in [("", false), ("multiprovider on", true)] {
+        let lines = lines("logops writes").replacen("\n\n", &format!("\n{writers}\n\n"), 1);
+        let lines = format!("changelog-size 1000000\n{lines}");
+        let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
+        site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        site.must_add("ou=u,dc=ex", "objectClass: organizationalUnit");
+        site.must_add("cn=x,dc=ex", "objectClass: person\nsn: s");
+        assert_eq!(site.modify("cn=x,dc=ex", "replace: sn\nsn: t").code, 0);
+        assert_eq!(site.rename("cn=x,dc=ex", "cn=y", Some("ou=u,dc=ex")).code, 0);
+        let uuid = |entry: String| entry.trim().rsplit(' ').next().expect("a value").to_owned();
+        let top = uuid(site.read("dc=ex", &["entryUUID"]).expect("there"));
+        let unit = uuid(site.read("ou=u,dc=ex", &["entryUUID"]).expect("there"));
+        let entries = site.search(
+            "cn=accesslog",
+            Scope::SingleLevel,
+            "(objectClass=*)",
+            &["ironbarkReqPlace"],
+        );
+        let places: Vec<String> = entries
+            .iter()
+            .map(|entry| {
+                let place = entry.lines().find_map(|line| line.strip_prefix("ironbarkReqPlace: "));
+                // What the server had then comes behind it.
+                let words = place.map(|place| place.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" "));
+                words.unwrap_or_default()
+            })
+            .collect();
+        let of = |superior: &str| {
+            if is_told {
+                format!("1 {superior}")
+            } else {
+                String::new()
+            }
+        };
+        assert_eq!(
+            places,
+            [of("-"), of(&top), of(&top), String::new(), of(&unit)],
+            "{writers}"
+        );
+    }
+}

@@ -242,6 +242,42 @@ mod tests {
     }
 
     #[test]
+    fn a_place_comes_with_its_name_and_a_revision_is_nothing_else() {
+        let rename = "reqType: modrdn\nreqDN: cn=a\nreqNewRDN: cn=b\nreqDeleteOldRDN: TRUE\nreqNewDN: cn=b,ou=x\n\
+                      ironbarkReqPlace: 1 -";
+        let LoggedOperation::ModifyDn { place, .. } = changed(rename) else {
+            panic!("a rename")
+        };
+        assert_eq!(place, Some(("cn=b,ou=x".into(), b"1 -"[..].into())));
+        let settled = |revision: &str| {
+            logged(&format!(
+                "reqType: modify\nreqDN: cn=a\nreqMod: entryCSN:= {CSN}\nironbarkReqPlace: 2 -\n\
+                 ironbarkReqRevision: {revision}"
+            ))
+        };
+        let Ok(Some((Logged::Change(change), _))) = settled(&format!("{CSN} cn=c, ou=y")) else {
+            panic!("a revision")
+        };
+        let expected = LoggedOperation::Settle {
+            revision: Csn::parse(CSN.as_bytes()).unwrap(),
+            place: b"2 -"[..].into(),
+        };
+        assert_eq!((&*change.dn, change.operation), ("cn=c, ou=y", expected));
+        for nonsense in ["", "cn=c", CSN] {
+            assert!(settled(nonsense).is_err(), "{nonsense}");
+        }
+        let add = "reqType: add\nreqDN: cn=a\nreqMod: entryUUID:+ 00000000-0000-0000-0000-0000000000ff\n\
+                   ironbarkReqPlace: 1 -";
+        let Ok(Some((Logged::Add(entry), _))) = logged(add) else {
+            panic!("an add")
+        };
+        assert_eq!(
+            entry.attributes.last(),
+            Some(&("ironbarkPlace".into(), vec![b"1 -".to_vec()]))
+        );
+    }
+
+    #[test]
     fn what_is_no_change_is_passed_over_and_nonsense_is_refused() {
         for text in [
             "reqType: bind\nreqDN: cn=a",

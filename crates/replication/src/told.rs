@@ -98,6 +98,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn adds_and_renames_of_a_log_show_whether_places_are_told() {
+        let logged = |kind: &str, place: Option<&str>| {
+            let mut message = entry(&["reqDN"]);
+            if let Message::Entry { attributes, .. } = &mut message {
+                attributes.push(("reqType".into(), vec![kind.as_bytes().to_vec()]));
+                attributes.extend(place.map(|name| (Box::from(name), Vec::new())));
+            }
+            message
+        };
+        let mut told = asking();
+        told.see(&logged("modify", None));
+        told.see(&logged("delete", None));
+        assert_eq!(told.places(false, true), SyncPlaces::Unknown);
+        told.see(&logged("modrdn", Some("ironbarkReqPlace")));
+        assert_eq!(told.places(false, true), SyncPlaces::Told);
+        let mut told = asking();
+        told.see(&logged("add", None));
+        assert_eq!(told.places(false, true), SyncPlaces::None, "slapd");
+    }
+
     fn asking() -> Told {
         Told {
             is_asked: true,

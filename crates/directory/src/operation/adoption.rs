@@ -2,8 +2,7 @@
 
 use ironbark_store::{Csn, Effect, EntryId, ValueChange};
 
-use super::write_checks;
-use crate::replica::placed;
+use super::{placed, write_checks};
 use crate::{OperationError, overlay::Execution};
 
 /// The entries below one, without entries between.
@@ -29,8 +28,8 @@ pub(crate) fn closest_below(execution: &Execution<'_, '_>, id: EntryId) -> Resul
 /// Makes revisions of entries: each has another place now, and no change of its own that says so. A revision is greater
 /// than the version that the entry has, and less than any change that was made at another server meanwhile.
 ///
-/// Where values are merged, the place counts by its own CSN, and `entryCSN` stays: the revision is one of the change that
-/// gave the entry its place, as far as the log knows it.
+/// Where values are merged, the place counts by its own CSN, and `entryCSN` stays: the revision is one of the change
+/// that gave the entry its place, as far as the log knows it.
 ///
 /// # Errors
 /// The storage failed.

@@ -23,6 +23,7 @@ mod overlay_comparison;
 mod overlay_operation;
 mod own_change;
 pub(crate) mod password_modify;
+pub(crate) mod placed;
 mod read_entry;
 mod replica_digest;
 pub(crate) mod sasl_bind;

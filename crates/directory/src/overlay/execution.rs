@@ -3,6 +3,8 @@
 //! Everything is validated before the first effect is applied. After a later refusal ([`Execution::is_dirty`]), the
 //! writer executes the earlier writes of the group again.
 
+mod kept;
+
 use std::cell::RefCell;
 
 use ironbark_config::access::Privileges;
@@ -11,7 +13,7 @@ use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema}
 use ironbark_store::{
     ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, Record, RecordedEffect, ValueChange, View,
     WriteTransaction,
-    change::{Marks, RequestedChange, TextAttribute},
+    change::{Marks, RequestedChange},
 };
 
 use super::{Applied, Entries, password_checks::Computed, record, warnings::Warnings};
@@ -26,8 +28,6 @@ use crate::{
         queue::Served,
         written::{Executed, Wanted},
     },
-    operation::write_checks,
-    place::{self, LOGGED_PLACE, LOGGED_REVISION, uuid_text},
     refusal::{Failure, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
@@ -432,54 +432,6 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.note_requested(|_| RequestedChange::Former { dn, attributes });
     }
 
-    /// Keeps attributes of the entry of an effect, as they are now, in the record: a follower gets them with it.
-    pub fn keep_for_follower(&mut self, effect: &Effect, attributes: Vec<TextAttribute>) {
-        let mut effects = self.record.effects.iter_mut().rev();
-        if self.context.is_followed()
-            && let Some(recorded) = effects.find(|recorded| recorded.effect == *effect)
-        {
-            recorded.before.kept.extend(attributes);
-        }
-    }
-
-    /// Keeps the place that an effect, by its number, has given to its entry, if logs tell places: where several servers
-    /// write.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub(crate) fn keep_place(&mut self, number: usize, id: EntryId) -> Result<(), OperationError> {
-        if !(self.context.is_followed() && self.context.settings.multi_provider) {
-            return Ok(());
-        }
-        let place = {
-            let record = write_checks::record_of(self.view(), id)?;
-            place::text_of(self.view(), &record, &self.vector()?)?
-        };
-        self.keep_with(number, (LOGGED_PLACE.into(), vec![place.into_bytes()]));
-        Ok(())
-    }
-
-    /// The same for a revision of this CSN.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub(crate) fn keep_revision(&mut self, number: usize, id: EntryId, csn: Csn) -> Result<(), OperationError> {
-        self.keep_place(number, id)?;
-        if self.context.is_followed() {
-            let name = self.view().dn(id)?;
-            let text = format!("{} {}", csn.text(), name.pretty());
-            self.keep_with(number, (LOGGED_REVISION.into(), vec![text.into_bytes()]));
-        }
-        Ok(())
-    }
-
-    fn keep_with(&mut self, number: usize, attribute: TextAttribute) {
-        if let Some(recorded) = self.record.effects.get_mut(number) {
-            recorded.before.kept.retain(|(name, _)| *name != attribute.0);
-            recorded.before.kept.push(attribute);
-        }
-    }
-
     /// Notes that the requested change is the next effect.
     pub(crate) fn note_next_effect(&mut self) {
         self.note_requested(|execution| RequestedChange::AsApplied(execution.record.effects.len()));
@@ -585,20 +537,6 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.record.notes.retain(|(other, _)| **other != *name);
         self.record.notes.push((name.into(), notes.to_vec()));
         Ok(())
-    }
-
-    /// Gives a UUID that no entry has here a tombstone. A log tells of it as of a delete.
-    pub(crate) fn bury(&mut self, entry_uuid: [u8; 16]) {
-        self.note_requested(|execution| {
-            // Nobody has an entry of this name: who goes by names deletes none.
-            let leaf = format!("entryUUID={}", uuid_text(entry_uuid));
-            let leaf = Dn::parse(execution.schema(), leaf.as_bytes()).unwrap_or_default();
-            let suffix = execution.context.suffixes().first().cloned().unwrap_or_default();
-            let dn = suffix.child(&leaf).pretty().into();
-            RequestedChange::Delete { dn }
-        });
-        self.record.buried.push(entry_uuid);
-        self.keep_own_csn();
     }
 
     /// Lets the context vector take in these CSNs with the change.

@@ -20,6 +20,7 @@ use crate::{
     OperationError,
     operation::write_checks,
     overlay::{Before, Execution, Heard},
+    place,
     refusal::ReplicaRefusal,
 };
 
@@ -366,7 +367,7 @@ impl<'a> Arriving<'a> {
             (Some(new), Some(held)) if new == held => {
                 let is_certain = match entry.place {
                     // The provider expects a newer version: that is why it has put the entry aside.
-                    Some(_) => conflict::is_aside(to, entry.uuid),
+                    Some(_) => place::is_aside(to.pretty(), entry.uuid),
                     None => is_place_certain(execution, change, &record)?,
                 };
                 (is_same_name || is_certain).then_some(OutcomeKind::Same)

@@ -223,13 +223,6 @@ pub(super) fn without_superior(
     Ok(goes_aside.then(|| (aside_of(execution, name, claim.uuid), was_there_first)))
 }
 
-/// Whether this is the name of an entry that has been moved aside.
-pub(super) fn is_aside(name: &Dn, uuid: [u8; 16]) -> bool {
-    let leaf = format!("entryUUID={}", uuid_text(uuid));
-    name.leaf()
-        .is_some_and(|held| held.pretty().eq_ignore_ascii_case(&leaf))
-}
-
 /// Tells of a move that was not carried out: `loser` was to move below `winner`, which is below it.
 pub(super) fn tell_cycle(execution: &mut Execution<'_, '_>, (name, to): (&Dn, &Dn), winner: Claim, loser: Claim) {
     note_with(execution, ConflictKind::Cycle, (name.pretty(), Some(to)), winner, loser);

@@ -18,7 +18,6 @@ mod logged;
 mod made_since;
 mod mapping;
 mod place;
-pub(crate) mod placed;
 mod placing;
 mod read;
 mod tree;

@@ -7,11 +7,10 @@ use super::{
     conflict::{self, Claim},
     mapping::ReplicaMapping,
     place::{Aftermath, Told},
-    placed,
 };
 use crate::{
     OperationError,
-    operation::{delete, write_checks},
+    operation::{delete, placed, write_checks},
     overlay::{Before, Execution},
     refusal::ReplicaRefusal,
 };

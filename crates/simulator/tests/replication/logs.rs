@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use crate::{
-    Event, config,
+    Event,
+    changes::Change::{self, Add, Delete, Modify, Move, MoveBelow},
+    config,
     node::Replicator,
     world::World,
     writers::{CHAIN, MESH, PAIR, RING, Topology, events},
@@ -19,8 +21,7 @@ fn run(topology: Topology, events: &[Event]) {
 
 /// All begin with the same, and find the logs whole.
 fn quiet(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
-    let rounds = (0..topology.nodes).flat_map(move |_| (0..topology.links.len()).map(Event::Look));
-    let rounds: Vec<Event> = rounds.collect();
+    let rounds = looks(topology);
     events(topology).prop_map(move |events| {
         let kept = events.into_iter().filter(|event| !matches!(event, Event::Forget(_)));
         rounds.iter().cloned().chain(kept).collect()
@@ -49,4 +50,113 @@ proptest! {
     fn a_chain_of_writers_that_follow_logs_ends_equal(events in quiet(CHAIN)) {
         run(CHAIN, &events);
     }
+}
+
+/// Rounds in which all begin with the same.
+fn looks(topology: Topology) -> Vec<Event> {
+    let rounds = (0..topology.nodes).flat_map(|_| (0..topology.links.len()).map(Event::Look));
+    rounds.collect()
+}
+
+fn change(node: usize, change: Change) -> Event {
+    Event::Change(node, change)
+}
+
+/// An entry comes below one that was moved and is gone. Each server puts it somewhere; the greatest revision counts,
+/// though `entryCSN` is less than it is.
+#[test]
+fn of_several_revisions_of_one_place_the_greatest_counts() {
+    let mut events = vec![change(0, Add(0, 0, 0))];
+    events.extend(looks(RING));
+    events.extend([
+        change(1, Add(4, 0, 0)),
+        change(0, Move(0, 0, 0)),
+        change(0, Delete(0)),
+        change(0, Add(0, 0, 0)),
+        Event::Restart(0),
+    ]);
+    run(RING, &events);
+}
+
+/// The add of an entry comes back to its server, where the entry has got another place since.
+#[test]
+fn an_add_that_comes_again_moves_nothing() {
+    let mut events = looks(RING);
+    events.extend([
+        change(2, Add(2, 0, 0)),
+        Event::Deliver(2, 1),
+        change(0, Add(0, 0, 0)),
+        change(0, Add(0, 1, 0)),
+        Event::Deliver(0, 3),
+        Event::Restart(1),
+        change(0, MoveBelow(2, 2)),
+        Event::Deliver(1, 3),
+        change(2, Add(5, 0, 0)),
+        change(0, Delete(2)),
+    ]);
+    run(RING, &events);
+}
+
+/// An entry gets the name of the one above it, which has lost it: it is made anew there,
+/// and to others that is a rename.
+#[test]
+fn what_takes_the_name_of_its_superior_is_logged_as_renamed() {
+    let mut events = looks(RING);
+    events.push(change(0, Add(0, 3, 0)));
+    events.extend(looks(RING));
+    events.extend([
+        change(2, Move(0, 3, 0)),
+        change(0, Add(0, 0, 0)),
+        Event::Deliver(0, 1),
+        change(1, Add(4, 1, 0)),
+        change(2, Move(0, 0, 4)),
+        change(0, Add(0, 2, 0)),
+        change(0, Add(0, 2, 0)),
+        change(1, Move(1, 3, 0)),
+    ]);
+    run(RING, &events);
+}
+
+/// The last change of the holder of a name is known to the provider, and the one that gave it the name is not.
+#[test]
+fn a_name_counts_by_the_change_that_gave_it() {
+    let mut events = looks(RING);
+    events.push(change(0, Add(0, 3, 0)));
+    events.extend(looks(RING));
+    events.extend([
+        change(2, Move(0, 3, 0)),
+        change(0, Add(0, 0, 0)),
+        Event::Deliver(0, 1),
+        change(1, Modify(0, 0, 0)),
+        change(1, MoveBelow(2, 0)),
+        change(0, MoveBelow(1, 0)),
+        change(1, Add(3, 0, 0)),
+        change(1, Move(0, 3, 0)),
+    ]);
+    run(RING, &events);
+}
+
+/// A revision is carried out by making the entry anew, which is no add.
+#[test]
+fn an_entry_that_is_made_anew_keeps_the_place_of_its_revision() {
+    let mut events = looks(CHAIN);
+    events.extend([
+        change(1, Add(0, 3, 0)),
+        change(0, Modify(0, 0, 0)),
+        change(0, Add(0, 0, 0)),
+        change(1, Modify(0, 0, 0)),
+        Event::Deliver(1, 1),
+        Event::Look(0),
+        change(0, Move(5, 0, 0)),
+        change(1, Move(2, 0, 3)),
+        Event::Look(2),
+        change(0, Move(6, 0, 5)),
+        change(0, Add(0, 0, 0)),
+        change(2, Modify(0, 0, 0)),
+        change(2, Add(0, 0, 0)),
+        change(2, Delete(3)),
+        change(0, Add(6, 0, 0)),
+        change(2, Move(1, 0, 3)),
+    ]);
+    run(CHAIN, &events);
 }

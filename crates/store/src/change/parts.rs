@@ -50,8 +50,8 @@ impl ChangeRecord {
         (0..self.effects.len()).find(|number| self.made_anew(*number).is_some())
     }
 
-    /// The name under which an entry was made anew that this effect has removed. A replica does so where a rename cannot
-    /// be: the new name is below the entry.
+    /// The name under which an entry was made anew that this effect has removed. A replica does so where a rename
+    /// cannot be: the new name is below the entry.
     pub fn made_anew(&self, number: usize) -> Option<&str> {
         let removed = self.effects.get(number)?;
         if !matches!(removed.effect, Effect::Delete { .. }) || removed.before.entry_uuid == [0; 16] {
@@ -186,6 +186,53 @@ mod tests {
         };
         let numbers: Vec<_> = record.requests().map(|(_, number)| number).collect();
         assert_eq!(numbers, [Some(0), Some(1), Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn an_entry_that_was_made_anew_is_a_rename_and_no_delete_and_add() {
+        let effect = |effect: Effect, uuid: u8| {
+            let mut recorded = RecordedEffect::from(effect);
+            recorded.before.entry_uuid = [uuid; 16];
+            recorded
+        };
+        let delete = |dn: &str, uuid| effect(Effect::Delete { dn: dn.into() }, uuid);
+        let add = |dn: &str, uuid| {
+            let (dn, attributes) = (dn.into(), Vec::new());
+            effect(Effect::Add { dn, attributes }, uuid)
+        };
+        let record = ChangeRecord {
+            // Another entry gave way, and went.
+            effects: vec![
+                delete("cn=b", 1),
+                delete("cn=x,cn=b", 2),
+                add("cn=b", 2),
+                add("cn=c", 3),
+            ],
+            requested: vec![RequestedChange::ModifyDn {
+                dn: "cn=x,cn=a".into(),
+                new_rdn: "cn=b".into(),
+                delete_old_rdn: true,
+                new_superior: Some("".into()),
+            }],
+            ..ChangeRecord::default()
+        };
+        assert_eq!(record.requests().next().unwrap().1, Some(1));
+        let anew: Vec<_> = (0..4).map(|number| record.made_anew(number)).collect();
+        assert_eq!(anew, [None, Some("cn=b"), None, None]);
+        let adds: Vec<_> = (0..4).map(|number| record.adds_anew(number)).collect();
+        assert_eq!(adds, [false, false, true, false]);
+    }
+
+    #[test]
+    fn tombstones_without_an_effect_have_csns_of_their_own_too() {
+        let record = ChangeRecord {
+            csn: csn(0),
+            buried: vec![[1; 16], [2; 16], [3; 16]],
+            cookie: vec![csn(2)],
+            ..ChangeRecord::default()
+        };
+        let burials: Vec<_> = record.stamped_burials().collect();
+        assert_eq!(burials, [([1; 16], csn(0)), ([2; 16], csn(1)), ([3; 16], csn(2))]);
     }
 
     #[test]

@@ -23,11 +23,8 @@ use world::folder;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Plain,
-    /// By their access logs, with the changes for which that is documented to end equal.
+    /// By their access logs.
     Delta,
-    /// The same with all changes, if `IRONBARK_STORM_BEYOND` is set: names used twice at once, and moves of a subtree
-    /// beside adds below it, may end unequal.
-    DeltaBeyond,
 }
 
 /// Runs a storm; the findings.
@@ -86,7 +83,5 @@ async fn three_in_a_storm_end_equal_and_lose_nothing() {
 
 #[tokio::test]
 async fn three_that_follow_logs_in_a_storm_end_equal_and_lose_nothing() {
-    let is_beyond = std::env::var_os("IRONBARK_STORM_BEYOND").is_some();
-    let mode = if is_beyond { Mode::DeltaBeyond } else { Mode::Delta };
-    storms(mode, 1).await;
+    storms(Mode::Delta, 1).await;
 }

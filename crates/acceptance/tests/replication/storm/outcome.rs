@@ -5,25 +5,16 @@ use std::process::Command;
 use ironbark_testkit::{Flavor::Ironbark, difference};
 
 use super::{
-    Mode,
     course::Storm,
     held::{Image, SUFFIX},
     judge::Judge,
-    shared,
     world::folder,
 };
 
 impl Storm {
-    /// What has to be equal. A change that a server makes itself when it is told of an entry that was deleted is in no
-    /// access log, so others do not hear of its CSN (`IRONBARK_STORM_WITH=all` counts it nevertheless).
-    fn counts(&self) -> fn(&Image) -> Image {
-        let is_whole = self.shared.mode == Mode::Plain || shared::is_wanted(&"Vector", &["Vector"]);
-        if is_whole { Image::clone } else { Image::without_vector }
-    }
-
     /// What is wrong at the end.
     pub(super) async fn findings(&self) -> (Vec<String>, Vec<Image>) {
-        let (is_equal, images) = self.world.settled(self.counts()).await;
+        let (is_equal, images) = self.world.settled(Image::clone).await;
         let ledger = self.shared.ledger.lock().unwrap();
         let mut findings = ledger.faults.clone();
         if !is_equal {

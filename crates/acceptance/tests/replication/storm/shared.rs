@@ -5,7 +5,6 @@ use std::fmt::Debug;
 use ironbark_client::proto::{ModifyOperation, Scope};
 
 use super::{
-    Mode,
     client::{Outcome, Writer},
     held::{SUFFIX, find_with, rdn_of, superior_of},
     ledger::{Changes, Request},
@@ -45,15 +44,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What documentation promises with delta synchronization.
-    const DELTA: [Self; 6] = [
-        Self::AddLeaf,
-        Self::ModifyLeaf,
-        Self::RenameLeaf,
-        Self::DeleteLeaf,
-        Self::MoveLeaf,
-        Self::Group,
-    ];
     const ALL: [Self; 20] = [
         Self::AddUnit,
         Self::ModifyUnit,
@@ -77,13 +67,10 @@ impl Kind {
         Self::Group,
     ];
 
-    /// Those of a mode.
-    pub(super) fn of(mode: Mode) -> Vec<Self> {
-        let kinds = match mode {
-            Mode::Delta => Self::DELTA.to_vec(),
-            Mode::Plain | Mode::DeltaBeyond => Self::ALL.to_vec(),
-        };
-        kinds.into_iter().filter(|kind| is_wanted(kind, &[])).collect()
+    /// Those that are made.
+    pub(super) fn all() -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|kind| is_wanted(kind, &[])).collect()
     }
 }
 
@@ -105,7 +92,7 @@ impl Writer {
         let client = self.client().await?;
         let found = find_with(&client, SUFFIX, Scope::WholeSubtree, "(objectClass=*)", &["1.1"]).await;
         let names: Vec<String> = self.reached(found)?.into_iter().map(|held| held.dn).collect();
-        let kinds = Kind::of(self.shared.mode);
+        let kinds = Kind::all();
         let kind = *self.pick(&kinds)?;
         let start =
             |letters: &str| -> Vec<String> { names.iter().filter(|dn| dn.starts_with(letters)).cloned().collect() };

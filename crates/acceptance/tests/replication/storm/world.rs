@@ -161,7 +161,7 @@ fn prepare(mode: Mode, id: usize) -> Server {
     let index = "index entryUUID,entryCSN eq\noverlay syncprov\n";
     let (module, lines) = match mode {
         Mode::Plain => ("", format!("{index}#consumers")),
-        Mode::Delta | Mode::DeltaBeyond => (
+        Mode::Delta => (
             "moduleload accesslog\n",
             format!(
                 "{index}overlay accesslog\nlogdb cn=accesslog\nlogops writes\nlogsuccess TRUE\n#consumers\n\n\

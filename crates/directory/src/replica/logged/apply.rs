@@ -19,6 +19,7 @@ use crate::{
         write_checks,
     },
     overlay::{Before, Execution},
+    place,
     refusal::ReplicaRefusal,
     replica::{
         apply::{csn_of, own_csn, renamed},
@@ -304,7 +305,7 @@ impl Logged<'_> {
             requested: Some(self.requested(rename)),
             revision: None,
         };
-        self.place(execution, placed, plan, aftermath)
+        self.place(execution, &placed, plan, aftermath)
     }
 
     /// The name here for an entry that has this one at the provider. Of two entries that have moved below each other
@@ -339,7 +340,7 @@ impl Logged<'_> {
         let current = execution.view().dn(self.id)?;
         let mut to = self.name_here(execution, &self.read.dn, told)?;
         // Only the name of an entry that is set aside comes with the place.
-        let is_aside = conflict::is_aside(&to, self.uuid) || conflict::is_aside(&current, self.uuid);
+        let is_aside = place::is_aside(to.pretty(), self.uuid) || place::is_aside(current.pretty(), self.uuid);
         if let Some(leaf) = current.leaf().filter(|_| told.is_some() && (is_renamed || !is_aside)) {
             to = to.parent().unwrap_or_default().child(&leaf);
         }
@@ -358,18 +359,18 @@ impl Logged<'_> {
             requested: None,
             revision: Some(revision),
         };
-        self.place(execution, placed, plan, aftermath)
+        self.place(execution, &placed, plan, aftermath)
     }
 
     /// Gives the entry a name and new values.
     fn place(
         &self,
         execution: &mut Execution<'_, '_>,
-        placed: Placed<'_>,
+        placed: &Placed<'_>,
         plan: Plan,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let Placed { to, told, claims, .. } = placed;
+        let &Placed { to, told, claims, .. } = placed;
         let mapping = &self.change.mapping;
         let mut moves = Moves::new(mapping, to, claims.is_some());
         let wanted = Wanted {
@@ -463,7 +464,7 @@ impl Logged<'_> {
                     requested: Some(renamed(&current, to, true)),
                     revision: None,
                 };
-                self.place(execution, placed, plan, aftermath)
+                self.place(execution, &placed, plan, aftermath)
             }
         }
     }

@@ -2,21 +2,19 @@
 
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{
-    ChangeRecord, Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
+    Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
     change::{Gone, RequestedChange, RequestedKind, RequestedModification},
 };
 
 use super::read::of_requested;
 use crate::{
-    operation::modify_dn,
-    place::{self, LOGGED_REVISION, uuid_text},
+    operation::{modify_dn, placed::MOST_CHANGES},
+    place,
     request::modification::Modification,
 };
 
 /// Changes that are read at a time, from the end of the log backwards.
 const WINDOW: u64 = 256;
-/// Changes that are read at most for one that comes late: the writer waits meanwhile.
-pub(in crate::replica) const MOST_CHANGES: u64 = 1 << 18;
 
 /// The newer changes of an entry.
 #[derive(Default)]
@@ -60,7 +58,7 @@ pub(super) fn newer_than(
             }
             let effects = record.effects.iter().enumerate();
             let own = effects.filter(|(_, recorded)| !recorded.marks.internal);
-            for (number, recorded) in own.filter(|(_, recorded)| uuid_of(recorded) == Some(uuid)) {
+            for (number, recorded) in own.filter(|(_, recorded)| place::entry_in(recorded) == Some(uuid)) {
                 if record.adds_anew(number) {
                     continue;
                 }
@@ -68,17 +66,17 @@ pub(super) fn newer_than(
                 if made == csn {
                     return Ok(None);
                 }
-                if let Some(revision) = revision_of(recorded) {
+                if let Some(revision) = place::revision_in(recorded) {
                     // It gives name and place alone. Other revisions of the same change may be less or greater.
                     newer.is_complete |= begins(recorded, csn.version());
-                    newer.is_renamed |= revision > csn && is_aside(recorded, uuid);
+                    newer.is_renamed |= revision > csn && is_set_aside(recorded, uuid);
                     newer.is_moved |= revision > csn;
                     continue;
                 }
                 // The entry's CSN only grows: what came before this change is older.
                 newer.is_complete |= begins(recorded, csn.version());
                 if made > csn {
-                    let requested = request_of(&record, number);
+                    let requested = place::request_of(&record, number);
                     // A rename that nobody has asked for follows from another change.
                     if let Some(RequestedChange::ModifyDn { new_superior, .. }) = requested {
                         newer.is_renamed = true;
@@ -95,22 +93,6 @@ pub(super) fn newer_than(
     found.sort_by_key(|(csn, _)| *csn);
     newer.modifications = found.into_iter().flat_map(|(_, modifications)| modifications).collect();
     Ok(Some(newer))
-}
-
-/// The entry of an effect.
-pub(in crate::replica) fn uuid_of(recorded: &RecordedEffect) -> Option<[u8; 16]> {
-    if let Effect::Add { attributes, .. } = &recorded.effect {
-        let mut held = attributes.iter();
-        let (_, values) = held.find(|(name, _)| name.eq_ignore_ascii_case("entryUUID"))?;
-        return place::uuid_of(values.first()?);
-    }
-    Some(recorded.before.entry_uuid)
-}
-
-/// The request behind an effect, by its number.
-pub(in crate::replica) fn request_of(record: &ChangeRecord, number: usize) -> Option<&RequestedChange> {
-    let found = record.requests().find(|(_, known)| *known == Some(number));
-    found.map(|(requested, _)| requested)
 }
 
 /// Whether the entry was older than `csn` before this change, or was not there.
@@ -132,25 +114,12 @@ fn begins(recorded: &RecordedEffect, csn: Csn) -> bool {
 }
 
 /// Whether it has left the entry with the name of one that was set aside.
-fn is_aside(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
+fn is_set_aside(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
     let name = match &recorded.effect {
         Effect::Rename { new_dn, .. } => new_dn,
         other => other.dn(),
     };
-    let leaf = format!("entryUUID={}", uuid_text(uuid));
-    name.get(..leaf.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(&leaf))
-}
-
-/// The CSN of the revision that it is.
-pub(in crate::replica) fn revision_of(recorded: &RecordedEffect) -> Option<Csn> {
-    let (_, values) = recorded
-        .before
-        .kept
-        .iter()
-        .find(|(name, _)| **name == *LOGGED_REVISION)?;
-    let (csn, _) = place::revision_of(values.first()?)?;
-    Some(csn)
+    place::is_aside(name, uuid)
 }
 
 /// What was asked for, if the log has it: a request that changed nothing here counts as well.

@@ -2,7 +2,7 @@
 //! not what the entry is now. They are found by UUID, or by name if the log does not tell it.
 
 mod apply;
-pub(super) mod history;
+mod history;
 mod merge;
 mod read;
 mod structural;

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use ironbark_model::Dn;
 use ironbark_store::{Csn, Effect, EntryId, change::RequestedChange};
 
-use super::{
-    conflict::is_aside,
-    logged::history::{self, MOST_CHANGES},
-};
-use crate::{OperationError, operation::write_checks, overlay::Execution};
+use super::write_checks;
+use crate::{OperationError, overlay::Execution, place};
+
+/// Changes of the log that are read at most, from its end: the writer waits meanwhile.
+pub(crate) const MOST_CHANGES: u64 = 1 << 18;
 
 /// Less than the CSN of any change.
 const BEFORE_ALL: &[u8] = b"00010101000000.000000Z#000000#000#000000";
@@ -27,7 +27,7 @@ struct Known {
 /// # Errors
 /// The storage failed.
 pub(crate) fn placed(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Result<Vec<Csn>, OperationError> {
-    find(execution, ids, is_aside)
+    find(execution, ids, |name, uuid| place::is_aside(name.pretty(), uuid))
 }
 
 /// The same for the name of one entry: its RDN or its superior, whichever it got last.
@@ -76,15 +76,15 @@ fn read(execution: &Execution<'_, '_>, known: &mut HashMap<[u8; 16], Known>) -> 
     for record in view.changes(begin)? {
         let record = record?;
         for (number, recorded) in record.effects.iter().enumerate() {
-            let Some(known) = history::uuid_of(recorded).and_then(|uuid| known.get_mut(&uuid)) else {
+            let Some(known) = place::entry_in(recorded).and_then(|uuid| known.get_mut(&uuid)) else {
                 continue;
             };
-            let placed = match (history::revision_of(recorded), &recorded.effect) {
+            let placed = match (place::revision_in(recorded), &recorded.effect) {
                 _ if recorded.marks.internal || record.adds_anew(number) => None,
                 (Some(revision), _) => Some(revision),
                 (None, Effect::Add { .. }) => Some(record.effect_csn(number)),
                 // A rename that nobody has asked for follows from another change.
-                (None, _) => match history::request_of(&record, number) {
+                (None, _) => match place::request_of(&record, number) {
                     Some(RequestedChange::ModifyDn { new_superior, .. })
                         if known.with_rdn || new_superior.is_some() =>
                     {
