@@ -7,7 +7,7 @@ use super::{client::Writer, held::Held, ledger::Request, own::OwnKind, shared::i
 impl Writer {
     /// One change, or a few that belong together.
     pub(super) async fn write_own(&mut self) -> Option<()> {
-        let kinds = OwnKind::ALL.iter().copied().filter(|kind| is_wanted(kind, &[]));
+        let kinds = OwnKind::ALL.iter().copied().filter(|kind| is_wanted(kind));
         let kind = *self.pick(&kinds.collect::<Vec<_>>())?;
         let done = match kind {
             OwnKind::AddOwn => self.add_own("cn").await,
@@ -34,7 +34,7 @@ impl Writer {
         let places = self.own.places("");
         let superior = self.pick(&places)?.clone();
         let mut freed = self.own.freed.clone();
-        freed.retain(|rdn| rdn.starts_with(attribute) && is_wanted(&OwnKind::RenameOwnToFreed, &[]));
+        freed.retain(|rdn| rdn.starts_with(attribute) && is_wanted(&OwnKind::RenameOwnToFreed));
         let rdn = match self.pick(&freed).cloned() {
             Some(rdn) if self.is_chosen(2) => rdn,
             _ => format!("{attribute}={}", self.new_name("o")),

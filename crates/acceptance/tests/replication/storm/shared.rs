@@ -70,20 +70,19 @@ impl Kind {
     /// Those that are made.
     pub(super) fn all() -> Vec<Self> {
         let all = Self::ALL.into_iter();
-        all.filter(|kind| is_wanted(kind, &[])).collect()
+        all.filter(|kind| is_wanted(kind)).collect()
     }
 }
 
-/// Whether a kind of change is made. Those of `failing` are left out, unless `IRONBARK_STORM_WITH` has them, or is
-/// `all`. `IRONBARK_STORM_WITHOUT` leaves out others, `IRONBARK_STORM_ONLY` all others, for the search for a cause.
-pub(super) fn is_wanted<T: Debug + PartialEq>(kind: &T, failing: &[T]) -> bool {
-    let is_in = |variable: &str, or_all: bool| {
+/// Whether a kind of change is made. `IRONBARK_STORM_WITHOUT` leaves out kinds, `IRONBARK_STORM_ONLY` all others, for the
+/// search for a cause.
+pub(super) fn is_wanted<T: Debug>(kind: &T) -> bool {
+    let is_in = |variable: &str| {
         let listed = std::env::var(variable).unwrap_or_default();
-        (or_all && listed == "all") || listed.split(',').any(|name| name == format!("{kind:?}"))
+        listed.split(',').any(|name| name == format!("{kind:?}"))
     };
-    let is_only = std::env::var_os("IRONBARK_STORM_ONLY").is_none() || is_in("IRONBARK_STORM_ONLY", true);
-    let is_left_out = failing.contains(kind) && !is_in("IRONBARK_STORM_WITH", true);
-    is_only && !is_left_out && !is_in("IRONBARK_STORM_WITHOUT", false)
+    let is_only = std::env::var_os("IRONBARK_STORM_ONLY").is_none() || is_in("IRONBARK_STORM_ONLY");
+    is_only && !is_in("IRONBARK_STORM_WITHOUT")
 }
 
 impl Writer {
