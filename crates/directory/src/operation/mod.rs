@@ -16,6 +16,7 @@ pub(crate) mod entry_rules;
 pub(crate) mod extended;
 mod external;
 pub(crate) mod in_memory;
+pub(crate) mod log_back;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod null;

@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 
 use ironbark_model::Dn;
-use ironbark_store::{Csn, Effect, EntryId, change::RequestedChange};
+use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, change::RequestedChange};
 
-use super::write_checks;
+use super::{log_back::read_back, write_checks};
 use crate::{OperationError, overlay::Execution, place};
-
-/// Changes of the log that are read at most, from its end: the writer waits meanwhile.
-pub(crate) const MOST_CHANGES: u64 = 1 << 18;
 
 /// Less than the CSN of any change.
 const BEFORE_ALL: &[u8] = b"00010101000000.000000Z#000000#000#000000";
@@ -19,6 +16,8 @@ struct Known {
     /// Whether it counts how the entry got its RDN, too.
     with_rdn: bool,
     placed: Csn,
+    /// Nothing before that can be of it.
+    is_added: bool,
 }
 
 /// For each entry the CSN of the change, or the revision, that gave it its superior; of one that was set aside, its
@@ -55,6 +54,7 @@ fn find(
             Known {
                 with_rdn: with_rdn(&view.dn(*id)?, uuid),
                 placed: Csn::parse(BEFORE_ALL).unwrap_or_default(),
+                is_added: false,
             },
         );
     }
@@ -67,34 +67,34 @@ fn find(
 }
 
 fn read(execution: &Execution<'_, '_>, known: &mut HashMap<[u8; 16], Known>) -> Result<(), OperationError> {
-    let view = execution.view();
-    let state = view.log_state()?;
-    let begin = state
-        .first
-        .unwrap_or_default()
-        .max(state.last.saturating_sub(MOST_CHANGES));
-    for record in view.changes(begin)? {
-        let record = record?;
+    let take = |known: &mut HashMap<[u8; 16], Known>, record: &ChangeRecord| {
         for (number, recorded) in record.effects.iter().enumerate() {
-            let Some(known) = place::entry_in(recorded).and_then(|uuid| known.get_mut(&uuid)) else {
-                continue;
-            };
-            let placed = match (place::revision_in(recorded), &recorded.effect) {
-                _ if recorded.marks.internal || record.adds_anew(number) => None,
-                (Some(revision), _) => Some(revision),
-                (None, Effect::Add { .. }) => Some(record.effect_csn(number)),
-                // A rename that nobody has asked for follows from another change.
-                (None, _) => match place::request_of(&record, number) {
-                    Some(RequestedChange::ModifyDn { new_superior, .. })
-                        if known.with_rdn || new_superior.is_some() =>
-                    {
-                        Some(record.effect_csn(number))
-                    }
-                    _ => None,
-                },
-            };
-            known.placed = known.placed.max(placed.unwrap_or_default());
+            let found = place::entry_in(recorded).and_then(|uuid| known.get_mut(&uuid));
+            if let Some(known) = found.filter(|_| !recorded.marks.internal && !record.adds_anew(number)) {
+                known.take(record, number);
+            }
         }
+    };
+    let is_enough = |known: &HashMap<[u8; 16], Known>| known.values().all(|known| known.is_added);
+    Ok(read_back(execution.view(), known, take, is_enough)?)
+}
+
+impl Known {
+    /// Takes up an effect of the entry, by its number.
+    fn take(&mut self, record: &ChangeRecord, number: usize) {
+        let Some(recorded) = record.effects.get(number) else {
+            return;
+        };
+        let is_add = matches!(recorded.effect, Effect::Add { .. });
+        self.is_added |= is_add;
+        // A rename that nobody has asked for follows from another change.
+        let is_placed = is_add
+            || match place::request_of(record, number) {
+                Some(RequestedChange::ModifyDn { new_superior, .. }) => self.with_rdn || new_superior.is_some(),
+                _ => false,
+            };
+        let by_request = || is_placed.then(|| record.effect_csn(number));
+        let placed = place::revision_in(recorded).or_else(by_request);
+        self.placed = self.placed.max(placed.unwrap_or_default());
     }
-    Ok(())
 }

@@ -135,6 +135,7 @@ impl Source<'_> {
             RequestedChange::ModifyDn { dn, .. } => {
                 let mut details = renamed(requested, &self.recorded.effect, self.record.via != 0);
                 if let Some(name) = self.record.made_anew(self.number) {
+                    details.insert(0, ("reqMod".into(), self.stamped_before()));
                     details.push(("reqNewDN".into(), vec![name.as_bytes().to_vec()]));
                 }
                 self.operation(dn, details, MODRDN)
@@ -146,6 +147,20 @@ impl Source<'_> {
             RequestedChange::Delete { dn } => self.operation(dn, Vec::new(), DELETE),
             RequestedChange::AsApplied(_) | RequestedChange::Former { .. } => self.applied(),
         }
+    }
+
+    /// What was changed of an entry besides the values of RDNs, before it was made anew.
+    fn stamped_before(self) -> Vec<Vec<u8>> {
+        let uuid = self.recorded.before.entry_uuid;
+        let earlier = self.record.effects.iter().take(self.number);
+        let changes = earlier.filter_map(|recorded| match &recorded.effect {
+            Effect::Modify { changes, .. } if recorded.before.entry_uuid == uuid => Some(changes),
+            _ => None,
+        });
+        let replaced = changes
+            .flatten()
+            .filter(|change| matches!(change, ValueChange::Replace { .. }));
+        modified(&replaced.map(modification).collect::<Vec<_>>())
     }
 
     /// The effect as its own request.

@@ -74,8 +74,8 @@ impl Kind {
     }
 }
 
-/// Whether a kind of change is made. `IRONBARK_STORM_WITHOUT` leaves out kinds, `IRONBARK_STORM_ONLY` all others, for the
-/// search for a cause.
+/// Whether a kind of change is made. `IRONBARK_STORM_WITHOUT` leaves out kinds, `IRONBARK_STORM_ONLY` all others, for
+/// the search for a cause.
 pub(super) fn is_wanted<T: Debug>(kind: &T) -> bool {
     let is_in = |variable: &str| {
         let listed = std::env::var(variable).unwrap_or_default();

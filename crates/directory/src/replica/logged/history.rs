@@ -2,19 +2,16 @@
 
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{
-    Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
+    ChangeRecord, Csn, Effect, RecordedEffect, StoreError, ValueChange, View,
     change::{Gone, RequestedChange, RequestedKind, RequestedModification},
 };
 
 use super::read::of_requested;
 use crate::{
-    operation::{modify_dn, placed::MOST_CHANGES},
+    operation::{log_back::read_back, modify_dn},
     place,
     request::modification::Modification,
 };
-
-/// Changes that are read at a time, from the end of the log backwards.
-const WINDOW: u64 = 256;
 
 /// The newer changes of an entry.
 #[derive(Default)]
@@ -40,59 +37,71 @@ pub(super) fn newer_than(
     uuid: [u8; 16],
     csn: Csn,
 ) -> Result<Option<Newer>, StoreError> {
-    let state = view.log_state()?;
-    let mut found: Vec<(Csn, Vec<Modification>)> = Vec::new();
-    let mut newer = Newer::default();
-    let begin = state
-        .first
-        .unwrap_or_default()
-        .max(state.last.saturating_sub(MOST_CHANGES));
-    // The transaction itself has changes behind the last one that is counted.
-    let (mut end, mut start) = (u64::MAX, state.last.saturating_sub(WINDOW).max(begin));
-    while end > begin && !newer.is_complete {
-        let mut window = Vec::new();
-        for record in view.changes(start)? {
-            let record = record?;
-            if record.position.sequence >= end {
-                break;
-            }
-            let effects = record.effects.iter().enumerate();
-            let own = effects.filter(|(_, recorded)| !recorded.marks.internal);
-            for (number, recorded) in own.filter(|(_, recorded)| place::entry_in(recorded) == Some(uuid)) {
-                if record.adds_anew(number) {
-                    continue;
-                }
-                let made = record.effect_csn(number);
-                if made == csn {
-                    return Ok(None);
-                }
-                if let Some(revision) = place::revision_in(recorded) {
-                    // It gives name and place alone. Other revisions of the same change may be less or greater.
-                    newer.is_complete |= begins(recorded, csn.version());
-                    newer.is_renamed |= revision > csn && is_set_aside(recorded, uuid);
-                    newer.is_moved |= revision > csn;
-                    continue;
-                }
-                // The entry's CSN only grows: what came before this change is older.
-                newer.is_complete |= begins(recorded, csn.version());
-                if made > csn {
-                    let requested = place::request_of(&record, number);
-                    // A rename that nobody has asked for follows from another change.
-                    if let Some(RequestedChange::ModifyDn { new_superior, .. }) = requested {
-                        newer.is_renamed = true;
-                        newer.is_moved |= new_superior.is_some();
-                    }
-                    window.push((made, modifications(schema, requested, recorded)));
-                }
-            }
-        }
-        window.append(&mut found);
-        found = window;
-        (end, start) = (start, start.saturating_sub(WINDOW).max(begin));
+    let mut search = Search {
+        schema,
+        uuid,
+        csn,
+        newer: Newer::default(),
+        found: Vec::new(),
+        was_made: false,
+    };
+    read_back(view, &mut search, Search::take, |search| {
+        search.newer.is_complete || search.was_made
+    })?;
+    let Search {
+        mut newer,
+        mut found,
+        was_made,
+        ..
+    } = search;
+    if was_made {
+        return Ok(None);
     }
     found.sort_by_key(|(csn, _)| *csn);
     newer.modifications = found.into_iter().flat_map(|(_, modifications)| modifications).collect();
     Ok(Some(newer))
+}
+
+/// The search for newer changes.
+struct Search<'s> {
+    schema: &'s Schema,
+    uuid: [u8; 16],
+    csn: Csn,
+    newer: Newer,
+    found: Vec<(Csn, Vec<Modification>)>,
+    /// Whether the change itself was found.
+    was_made: bool,
+}
+
+impl Search<'_> {
+    fn take(&mut self, record: &ChangeRecord) {
+        for (number, recorded) in record.effects.iter().enumerate() {
+            let is_its = place::entry_in(recorded) == Some(self.uuid) && !recorded.marks.internal;
+            if is_its && !record.adds_anew(number) {
+                self.take_effect(record, number, recorded);
+            }
+        }
+    }
+
+    fn take_effect(&mut self, record: &ChangeRecord, number: usize, recorded: &RecordedEffect) {
+        let (made, csn) = (record.effect_csn(number), self.csn);
+        self.was_made |= made == csn;
+        // The entry's CSN only grows: what came before this change is older.
+        self.newer.is_complete |= begins(recorded, csn.version());
+        if let Some(revision) = place::revision_in(recorded) {
+            // It gives name and place alone. Other revisions of the same change may be less or greater.
+            self.newer.is_renamed |= revision > csn && is_set_aside(recorded, self.uuid);
+            self.newer.is_moved |= revision > csn;
+        } else if made > csn {
+            let requested = place::request_of(record, number);
+            // A rename that nobody has asked for follows from another change.
+            if let Some(RequestedChange::ModifyDn { new_superior, .. }) = requested {
+                self.newer.is_renamed = true;
+                self.newer.is_moved |= new_superior.is_some();
+            }
+            self.found.push((made, modifications(self.schema, requested, recorded)));
+        }
+    }
 }
 
 /// Whether the entry was older than `csn` before this change, or was not there.
