@@ -240,6 +240,36 @@ fn an_entry_comes_after_its_superior_though_that_one_moved_later() {
     }
 }
 
+/// The consumer has the upper unit below the lower one still: it would take the move of that one for a cycle.
+#[test]
+fn an_entry_comes_after_all_its_superiors_to_who_is_told_places() {
+    let mut site = site("");
+    let mut consumer = Consumer::asking_places();
+    site.become_("cn=root,dc=ex");
+    for name in [
+        "ou=lower,dc=ex",
+        "ou=upper,ou=lower,dc=ex",
+        "ou=between,ou=upper,ou=lower,dc=ex",
+    ] {
+        site.must_add(name, "objectClass: organizationalUnit");
+    }
+    consumer.begin(&mut site, ALL, false);
+    consumer.messages.clear();
+    site.become_("cn=root,dc=ex");
+    site.rename("ou=upper,ou=lower,dc=ex", "ou=upper", Some("dc=ex"));
+    site.rename("ou=lower,dc=ex", "ou=lower", Some("ou=between,ou=upper,dc=ex"));
+    consumer.begin(&mut site, ALL, false);
+    let names: Vec<&str> = consumer
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Entry(_, name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["ou=upper,dc=ex", "ou=lower,ou=between,ou=upper,dc=ex"]);
+}
+
 #[test]
 fn what_does_not_belong_to_the_content_costs_a_cookie_at_most() {
     let mut site = site("");

@@ -293,15 +293,14 @@ impl Sync {
         }
         let may_have_moved = self.refresh.has_moves || !self.refresh.is_from_log;
         if self.has_everything {
-            // A superior that is not sent itself has another name by now if one above it has moved. A consumer
-            // without a cookie may have entries of a refresh that did not end.
-            let needs_all = may_have_moved && !self.tells_places();
+            // A superior that is not sent itself has another name by now if one above it has moved, and that one may
+            // have been below this entry. A consumer without a cookie may have entries of a refresh that did not end.
             let (_, mut closest) = place::closest(view, record)?;
             while let Some(above) = closest {
                 if self.comes_after(above.id, record.id) {
                     return Ok(true);
                 }
-                if !needs_all {
+                if !may_have_moved {
                     break;
                 }
                 (_, closest) = place::closest(view, &above)?;
