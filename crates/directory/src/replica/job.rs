@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::{
     apply,
     incoming::{Incoming, ReplicaOutcome, Replicated},
-    logged::{self, ReadLogged},
+    logged::{self, ReadLogged, ReadOperation},
     place::Aftermath,
     read::{ReadEntry, read},
 };
@@ -130,6 +130,17 @@ impl Content {
             Self::Logged(_) | Self::Other => None,
         }
     }
+
+    /// The CSN by which a place counts that no request has given.
+    fn revision(&self) -> Option<Csn> {
+        match self {
+            Self::Logged(ReadLogged {
+                operation: ReadOperation::Settle(revision, _),
+                ..
+            }) => Some(revision.version()),
+            _ => None,
+        }
+    }
 }
 
 fn origin(change: &Replicated) -> RequestContext {
@@ -152,7 +163,8 @@ impl Job {
             .iter()
             .copied()
             .chain(self.change.csn)
-            .chain(content.csn());
+            .chain(content.csn())
+            .chain(content.revision());
         if csns.all(|csn: Csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(())
         } else {

@@ -460,3 +460,23 @@ fn a_late_change_that_a_newer_one_contradicts_is_kept_as_a_conflict() {
         (ConflictKind::Delete, Some(parsed(&csn(3, 60))))
     );
 }
+
+#[test]
+fn a_revision_far_ahead_of_the_clock_is_refused_and_moves_nothing() {
+    let mut site = with_person(&csn(1, 10));
+    let settle = |revision: &str| LoggedOperation::Settle {
+        revision: parsed(revision),
+        place: b"1 -"[..].into(),
+    };
+    let ahead = csn(1, 20).replacen("2026", "2027", 1);
+    let refused = make(&site, merged(&site), Some([5; 16]), &csn(3, 20), settle(&ahead));
+    assert_eq!(refused, Err(ResultCode::UNWILLING_TO_PERFORM));
+    let nonsense = LoggedOperation::Settle {
+        revision: parsed(&csn(1, 20)),
+        place: b"below"[..].into(),
+    };
+    let refused = make(&site, merged(&site), Some([5; 16]), &csn(3, 20), nonsense);
+    assert_eq!(refused, Err(ResultCode::UNWILLING_TO_PERFORM));
+    assert!(!vector(&site).covers(parsed(&csn(3, 20))));
+    assert_eq!(values(&mut site, "entryCSN"), format!("entryCSN: {}\n", csn(1, 10)));
+}
