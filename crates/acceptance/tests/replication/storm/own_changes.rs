@@ -7,7 +7,7 @@ use super::{client::Writer, held::Held, ledger::Request, own::OwnKind, shared::i
 impl Writer {
     /// One change, or a few that belong together.
     pub(super) async fn write_own(&mut self) -> Option<()> {
-        let kinds = OwnKind::ALL.iter().copied().filter(|kind| is_wanted(kind));
+        let kinds = OwnKind::ALL.iter().copied().filter(is_wanted);
         let kind = *self.pick(&kinds.collect::<Vec<_>>())?;
         let done = match kind {
             OwnKind::AddOwn => self.add_own("cn").await,

@@ -70,7 +70,7 @@ impl Kind {
     /// Those that are made.
     pub(super) fn all() -> Vec<Self> {
         let all = Self::ALL.into_iter();
-        all.filter(|kind| is_wanted(kind)).collect()
+        all.filter(is_wanted).collect()
     }
 }
 
