@@ -143,6 +143,7 @@ mod tests {
         }
         assert_eq!(session("whole", "unasked", "0"), None, "a copy");
         assert_eq!(session("log", "unasked", "0"), None, "a copy that follows a log");
+        assert_eq!(session("log", "told", "2"), None);
         assert_eq!(session("glued", "unasked", "0"), None);
         // A server that does not show it.
         assert_eq!(of_session(&entry(&[("ironbarkSyncRid", "7")])), None);
@@ -182,7 +183,7 @@ mod tests {
             ("values", "told", "2", "come back without them"),
             ("values", "unasked", "0", "hide values"),
             ("glued", "none", "2", "glued together"),
-            ("log", "unasked", "2", "a log of changes"),
+            ("log", "unasked", "2", "it follows the log"),
             ("whole", "unasked", "2", "as slapd"),
         ] {
             let (_, what) = session(content, places, sid).unwrap();
