@@ -11,8 +11,7 @@ use uuid::Uuid;
 /// has a part.
 pub const PLACE: &str = "ironbarkPlace";
 
-/// Attribute with the place that an add or a rename has given to its entry, in an entry of the access
-/// log.
+/// Attribute of the access log with the place that an add or a rename has given to its entry.
 pub const LOGGED_PLACE: &str = "ironbarkReqPlace";
 
 /// With that: the CSN by which the place counts, and the name that the entry has there, where no request has given the

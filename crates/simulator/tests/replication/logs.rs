@@ -58,6 +58,12 @@ fn looks(topology: Topology) -> Vec<Event> {
     rounds.collect()
 }
 
+/// All begin with the same, and have this change of the first one then.
+fn all_have(topology: Topology, first: Change) -> Vec<Event> {
+    let looks = looks(topology);
+    [&looks[..], &[change(0, first)], &looks].concat()
+}
+
 fn change(node: usize, change: Change) -> Event {
     Event::Change(node, change)
 }
@@ -101,9 +107,7 @@ fn an_add_that_comes_again_moves_nothing() {
 /// and to others that is a rename.
 #[test]
 fn what_takes_the_name_of_its_superior_is_logged_as_renamed() {
-    let mut events = looks(RING);
-    events.push(change(0, Add(0, 3, 0)));
-    events.extend(looks(RING));
+    let mut events = all_have(RING, Add(0, 3, 0));
     events.extend([
         change(2, Move(0, 3, 0)),
         change(0, Add(0, 0, 0)),
@@ -120,9 +124,7 @@ fn what_takes_the_name_of_its_superior_is_logged_as_renamed() {
 /// The last change of the holder of a name is known to the provider, and the one that gave it the name is not.
 #[test]
 fn a_name_counts_by_the_change_that_gave_it() {
-    let mut events = looks(RING);
-    events.push(change(0, Add(0, 3, 0)));
-    events.extend(looks(RING));
+    let mut events = all_have(RING, Add(0, 3, 0));
     events.extend([
         change(2, Move(0, 3, 0)),
         change(0, Add(0, 0, 0)),

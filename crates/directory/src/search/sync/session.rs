@@ -105,7 +105,7 @@ impl Sync {
     /// How much the consumer is told, once that is known.
     fn told(&self) -> Option<(SyncContent, SyncPlaces)> {
         let places = match (self.asks_places, self.has_everything, self.is_part) {
-            _ if self.asks_logged_places => SyncPlaces::Told,
+            _ if self.asks_logged_places && self.content == Some(SyncContent::Log) => SyncPlaces::Told,
             (false, _, _) => SyncPlaces::Unasked,
             (true, true, _) => SyncPlaces::Told,
             (true, false, true) => SyncPlaces::Part,
