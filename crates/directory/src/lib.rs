@@ -19,6 +19,7 @@ pub mod overlay;
 pub mod password;
 mod place;
 mod reactor;
+mod recent;
 mod reconfigure;
 mod refusal;
 mod replica;
@@ -69,14 +70,15 @@ pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
 pub use outcome::completion::{Completion, Submitted};
 pub use place::{
-    LOGGED_PLACE as LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION as LOGGED_REVISION_ATTRIBUTE, PLACE as PLACE_ATTRIBUTE,
-    revision_of,
+    LOGGED_BASE as LOGGED_BASE_ATTRIBUTE, LOGGED_PLACE as LOGGED_PLACE_ATTRIBUTE,
+    LOGGED_REVISION as LOGGED_REVISION_ATTRIBUTE, PLACE as PLACE_ATTRIBUTE, revision_of,
 };
 pub use reactor::{
     held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},
     worker::{Batch, Started, Worker},
 };
+pub use recent::RECENT as RECENT_ATTRIBUTE;
 pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, Renewal, RootDseFactory, ServerIdFactory, TreeFactory,
 };
@@ -92,7 +94,7 @@ pub use request::{
 };
 pub use result::OperationResult;
 pub use sasl::{LayerError, SecurityLayer};
-pub use search::{Progress, SearchRun, log_first_note};
+pub use search::{LOGGED_UNORDERED_ATTRIBUTE, Progress, SearchRun, log_first_note};
 pub use service::{IndexBuild, OpenOptions, Service};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,

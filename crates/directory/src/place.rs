@@ -18,6 +18,10 @@ pub const LOGGED_PLACE: &str = "ironbarkReqPlace";
 /// place to the entry.
 pub const LOGGED_REVISION: &str = "ironbarkReqRevision";
 
+/// Attribute of the access log with an add: the entry came as a whole, with all changes that its provider had. The CSN
+/// of its real add, if that was told (else `-`), and the provider's context vector.
+pub const LOGGED_BASE: &str = "ironbarkReqBase";
+
 /// Deepest glue that is looked through.
 const MOST_LEVELS: usize = 1_000;
 
@@ -62,12 +66,58 @@ pub fn revision_of(text: &[u8]) -> Option<(Csn, &str)> {
     Some((Csn::parse(csn.as_bytes())?, name))
 }
 
-/// The CSN of the revision that an effect is.
-pub(crate) fn revision_in(recorded: &RecordedEffect) -> Option<Csn> {
+/// The CSN of the revision that an effect is, and the name that the entry has by it.
+pub(crate) fn revision_with_name(recorded: &RecordedEffect) -> Option<(Csn, &str)> {
     let mut kept = recorded.before.kept.iter();
     let (_, values) = kept.find(|(name, _)| **name == *LOGGED_REVISION)?;
-    let (csn, _) = revision_of(values.first()?)?;
-    Some(csn)
+    revision_of(values.first()?)
+}
+
+/// The CSN of the revision that an effect is.
+pub(crate) fn revision_in(recorded: &RecordedEffect) -> Option<Csn> {
+    Some(revision_with_name(recorded)?.0)
+}
+
+/// An entry that came as a whole: what its provider had of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Base {
+    /// The CSN of its add, if it was told.
+    pub(crate) added: Option<Csn>,
+    /// All of its changes up to these CSNs are in it.
+    pub(crate) vector: ContextVector,
+}
+
+impl Base {
+    /// The text of [`LOGGED_BASE`].
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.added.map_or_else(|| "-".to_owned(), Csn::text);
+        for csn in self.vector.iter() {
+            text.push(' ');
+            text.push_str(&csn.text());
+        }
+        text
+    }
+
+    /// Reads it. `None`: it has another form.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let mut words = std::str::from_utf8(text).ok()?.split(' ');
+        let added = match words.next()? {
+            "-" => None,
+            csn => Some(Csn::parse(csn.as_bytes())?),
+        };
+        let csns: Option<Vec<Csn>> = words.map(|word| Csn::parse(word.as_bytes())).collect();
+        Some(Self {
+            added,
+            vector: csns?.into_iter().collect(),
+        })
+    }
+}
+
+/// The base that an effect has added.
+pub(crate) fn base_in(recorded: &RecordedEffect) -> Option<Base> {
+    let mut kept = recorded.before.kept.iter();
+    let (_, values) = kept.find(|(name, _)| **name == *LOGGED_BASE)?;
+    Base::parse(values.first()?)
 }
 
 /// The entry of an effect.

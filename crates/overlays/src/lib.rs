@@ -3,7 +3,7 @@
 //! Invariants: an overlay never sees a connection; its changes are effects in the change record of the operation that
 //! it follows.
 
-mod accesslog;
+pub mod accesslog;
 mod addpartial;
 mod after;
 mod allop;

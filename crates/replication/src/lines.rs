@@ -6,7 +6,9 @@ use ironbark_config::{
     TlsConfig,
     syncrepl::{LogKind, RetryStep, Syncrepl},
 };
-use ironbark_directory::{AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, ReplicaMapping};
+use ironbark_directory::{
+    AttributeChoice, Configuration, NamingContext, PLACE_ATTRIBUTE, RECENT_ATTRIBUTE, ReplicaMapping,
+};
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
@@ -127,7 +129,7 @@ fn content(line: &Syncrepl) -> String {
 }
 
 /// The search for the content. To one of several writers (`is_shared`) a server of our kind is to tell the places of
-/// entries.
+/// entries, and what has changed of them if values are merged.
 fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], is_shared: bool) -> SyncSearch {
     let (filter, attributes) = if line.follows_changelog() {
         let names = taken.iter().map(ToString::to_string);
@@ -135,7 +137,12 @@ fn request(line: &Syncrepl, scope: Scope, taken: &[Box<str>], is_shared: bool) -
     } else if line.dir_sync {
         (&*line.filter, dir_sync::asked(&line.attributes))
     } else {
-        (&*line.filter, asked(taken, is_shared.then_some(PLACE_ATTRIBUTE)))
+        let besides: &[&str] = match (is_shared, &line.log) {
+            (false, _) => &[],
+            (true, None) => &[PLACE_ATTRIBUTE],
+            (true, Some(_)) => &[PLACE_ATTRIBUTE, RECENT_ATTRIBUTE],
+        };
+        (&*line.filter, asked(taken, besides))
     };
     SyncSearch {
         base: line.base.pretty().to_owned(),
@@ -179,12 +186,12 @@ fn taken(line: &Syncrepl) -> Vec<Box<str>> {
 }
 
 /// The attributes of the request, and what a server of our kind is to tell besides.
-fn asked(chosen: &[Box<str>], besides: Option<&str>) -> Vec<String> {
-    let places = besides.map(str::to_owned);
+fn asked(chosen: &[Box<str>], besides: &[&str]) -> Vec<String> {
+    let besides = besides.iter().copied().map(str::to_owned);
     if chosen.is_empty() {
-        return ["*".to_owned(), "+".to_owned()].into_iter().chain(places).collect();
+        return ["*".to_owned(), "+".to_owned()].into_iter().chain(besides).collect();
     }
-    let mut asked: Vec<String> = chosen.iter().map(ToString::to_string).chain(places).collect();
+    let mut asked: Vec<String> = chosen.iter().map(ToString::to_string).chain(besides).collect();
     let has = |name: &str| chosen.iter().any(|known| known.eq_ignore_ascii_case(name));
     asked.extend(ALWAYS.iter().filter(|name| !has(name)).map(ToString::to_string));
     asked

@@ -1,8 +1,8 @@
 //! Entries of a provider's access log (slapo-accesslog(5)): the change that one tells of.
 
 use ironbark_directory::{
-    LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE, LoggedChange, LoggedOperation, PLACE_ATTRIBUTE, ReplicatedEntry,
-    revision_of,
+    LOGGED_BASE_ATTRIBUTE, LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE, LoggedChange, LoggedOperation,
+    PLACE_ATTRIBUTE, ReplicatedEntry, revision_of,
 };
 use ironbark_store::{
     Csn,
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::Violation;
 
 /// The attributes that a consumer asks for.
-pub(crate) const ATTRIBUTES: [&str; 13] = [
+pub(crate) const ATTRIBUTES: [&str; 14] = [
     "reqDN",
     "reqType",
     "reqMod",
@@ -27,6 +27,7 @@ pub(crate) const ATTRIBUTES: [&str; 13] = [
     "reqNewDN",
     LOGGED_PLACE_ATTRIBUTE,
     LOGGED_REVISION_ATTRIBUTE,
+    LOGGED_BASE_ATTRIBUTE,
 ];
 
 /// A change from a log.
@@ -69,6 +70,7 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
             dn: name.into(),
             uuid,
             operation: LoggedOperation::Settle { revision, place },
+            base: None,
         };
         return Ok(Some((Logged::Change(change), csn)));
     }
@@ -78,6 +80,10 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
             entry
                 .attributes
                 .extend(place.map(|place| (PLACE_ATTRIBUTE.into(), vec![place])));
+            let base = values(attributes, LOGGED_BASE_ATTRIBUTE);
+            if !base.is_empty() {
+                entry.attributes.push((LOGGED_BASE_ATTRIBUTE.into(), base.to_vec()));
+            }
             return Ok(Some((Logged::Add(entry), csn)));
         }
         "delete" => LoggedOperation::Delete,
@@ -94,7 +100,13 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
                 .map(|(name, place)| (name.into(), place.into())),
         },
     };
-    Ok(Some((Logged::Change(LoggedChange { dn, uuid, operation }), csn)))
+    let change = LoggedChange {
+        dn,
+        uuid,
+        operation,
+        base: values(attributes, LOGGED_BASE_ATTRIBUTE).first().cloned(),
+    };
+    Ok(Some((Logged::Change(change), csn)))
 }
 
 fn values<'a>(attributes: &'a [TextAttribute], name: &str) -> &'a [Vec<u8>] {

@@ -110,6 +110,13 @@ pub struct RecordedEffect {
     pub before: Before,
 }
 
+impl RecordedEffect {
+    /// Whether consumers are told of it: overlays of theirs make the internal ones, and they make their own glue.
+    pub fn is_told(&self) -> bool {
+        !self.marks.internal && !self.marks.silent && !self.effect.is_glue()
+    }
+}
+
 /// Which consumers an effect is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Marks {

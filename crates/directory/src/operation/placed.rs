@@ -87,6 +87,13 @@ impl Known {
         };
         let is_add = matches!(recorded.effect, Effect::Add { .. });
         self.is_added |= is_add;
+        if let Some(base) = place::base_in(recorded) {
+            // It came with the place that others have given to it.
+            if is_add {
+                self.placed = self.placed.max(base.added.unwrap_or_default());
+            }
+            return;
+        }
         // A rename that nobody has asked for follows from another change.
         let is_placed = is_add
             || match place::request_of(record, number) {

@@ -9,3 +9,11 @@ pub struct SyncProvider {
     /// Where the log no longer tells what has changed, a client that does not want everything again is told so.
     pub reload_hint: bool,
 }
+
+impl SyncProvider {
+    /// Whether the database is provided as a log (slapo-accesslog(5)): it has the settings that the log of delta
+    /// synchronization needs.
+    pub(crate) fn is_of_log(self) -> bool {
+        self.reload_hint && self.no_present
+    }
+}

@@ -33,6 +33,9 @@ refusals! {
         /// A provider's log tells no valid place of an entry.
         InvalidPlace { name: String } => UNWILLING_TO_PERFORM,
             format!("\"{name}\": the log tells no valid place of this entry");
+        /// The recent changes of an entry cannot be read.
+        InvalidRecent { name: String } => UNWILLING_TO_PERFORM,
+            format!("\"{name}\": the recent changes of this entry cannot be read");
         /// Its entryUUID is not that of the message.
         WrongUuid { name: String } => UNWILLING_TO_PERFORM,
             format!("\"{name}\": entryUUID is not that of the message");

@@ -10,7 +10,7 @@ use super::{
     find::find,
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, Replicated},
     job::Content,
-    logged,
+    logged::{self, Standing},
     made_since::made_since_restored,
     place::Aftermath,
     placing::{self, Moves, Wanted, Way},
@@ -46,13 +46,17 @@ pub(super) fn run(
         .copied()
         .filter(|csn| !vector.covers(*csn))
         .collect();
-    let is_covered = change.csn.is_some_and(|csn| vector.covers(csn));
+    let is_covered = match content.whole() {
+        // It is not one change, but all that its provider had.
+        Some(whole) => change.csn.is_some() && whole.iter().all(|csn| vector.covers(csn)),
+        None => change.csn.is_some_and(|csn| vector.covers(csn)),
+    };
     if let Some(csn) = content.csn().or(change.csn) {
         execution.attribute_to(csn, via_of(change.via));
     }
     let outcome = match (&change.incoming, content) {
         (_, Content::Logged(_)) if is_covered => OutcomeKind::Covered.into(),
-        (_, Content::Logged(logged)) => logged::run(execution, change, logged, aftermath)?,
+        (_, Content::Logged(logged)) => logged::run(execution, change, (logged, Standing::Unknown), aftermath)?,
         (_, Content::Entry(entry)) => apply(execution, change, entry, (is_covered, aftermath))?,
         // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
@@ -136,8 +140,12 @@ fn apply(
         entry,
         to: &to,
         is_late,
+        counts_by_content: false,
     };
     if let Some(id) = held {
+        if let Some(recent) = &entry.recent {
+            return arriving.merge(execution, (id, recent), aftermath);
+        }
         return arriving.update(execution, id, aftermath);
     }
     if is_covered {
@@ -167,13 +175,15 @@ fn apply(
 }
 
 /// An entry on its way to its place.
-struct Arriving<'a> {
-    change: &'a Replicated,
-    entry: &'a ReadEntry,
+pub(super) struct Arriving<'a> {
+    pub(super) change: &'a Replicated,
+    pub(super) entry: &'a ReadEntry,
     /// Its name here.
-    to: &'a Dn,
+    pub(super) to: &'a Dn,
     /// Whether its server has given its name away since. Then its place is not made a revision.
-    is_late: bool,
+    pub(super) is_late: bool,
+    /// Whether what is here is compared with it, and not the CSNs.
+    pub(super) counts_by_content: bool,
 }
 
 impl<'a> Arriving<'a> {
@@ -216,7 +226,11 @@ impl<'a> Arriving<'a> {
             dn: to.pretty().into(),
             attributes,
         };
+        let number = execution.record().effects.len();
         let id = execution.apply_own(ChangeKind::Add, effect, Before::default())?;
+        if let Some(recent) = &entry.recent {
+            execution.keep_base_of(number, entry.uuid, &recent.base());
+        }
         self.check_place(execution, id, aftermath)?;
         Ok(OutcomeKind::Added.of(id))
     }
@@ -236,7 +250,7 @@ impl<'a> Arriving<'a> {
         Ok(())
     }
 
-    fn update(
+    pub(super) fn update(
         &self,
         execution: &mut Execution<'_, '_>,
         id: EntryId,
@@ -272,6 +286,7 @@ impl<'a> Arriving<'a> {
                 entry,
                 to: &stays,
                 is_late: false,
+                counts_by_content: self.counts_by_content,
             }
             .put(execution, id, aftermath);
         }
@@ -364,6 +379,11 @@ impl<'a> Arriving<'a> {
         let is_same_name = name == to && name.rdn(0) == to.rdn(0);
         let record = write_checks::record_of(execution.view(), id)?;
         Ok(match (entry.csn, held) {
+            _ if self.counts_by_content || entry.csn.is_none() => {
+                let provided = Provided::of(execution, &change.mapping, entry);
+                let is_same = is_same_name && provided.changes(entry, &record)?.is_empty();
+                is_same.then_some(OutcomeKind::Same)
+            }
             (Some(new), Some(held)) if new == held => {
                 let is_certain = match entry.place {
                     // The provider expects a newer version: that is why it has put the entry aside.
@@ -373,12 +393,7 @@ impl<'a> Arriving<'a> {
                 (is_same_name || is_certain).then_some(OutcomeKind::Same)
             }
             (Some(new), Some(held)) if new < held => Some(OutcomeKind::Older),
-            (Some(_), _) => None,
-            (None, _) => {
-                let provided = Provided::of(execution, &change.mapping, entry);
-                let is_same = is_same_name && provided.changes(entry, &record)?.is_empty();
-                is_same.then_some(OutcomeKind::Same)
-            }
+            _ => None,
         })
     }
 }

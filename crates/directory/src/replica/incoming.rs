@@ -1,10 +1,10 @@
 //! What comes from a provider, and what became of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ironbark_store::{Csn, EntryId, change::TextAttribute};
 
-use super::{log_place::LogStep, logged::LoggedChange, mapping::ReplicaMapping};
+use super::{log_place::LogStep, logged::LoggedChange, mapping::ReplicaMapping, own::OwnChanges};
 use crate::request::stop::Sequence;
 
 /// What a provider has sent.
@@ -64,11 +64,18 @@ pub struct Replicated {
 /// The messages of one search at a provider. None of them is executed after one that was refused: its cookie would
 /// cover what was not applied.
 #[derive(Clone, Debug)]
-pub struct ReplicaSession(Sequence);
+pub struct ReplicaSession {
+    order: Sequence,
+    /// Changes of this server that the provider lacked, as far as they were looked for.
+    own: Arc<Mutex<OwnChanges>>,
+}
 
 impl Default for ReplicaSession {
     fn default() -> Self {
-        Self(Sequence::kept())
+        Self {
+            order: Sequence::kept(),
+            own: Arc::default(),
+        }
     }
 }
 
@@ -76,13 +83,30 @@ impl Replicated {
     /// The message was refused.
     pub(super) fn refuse(&self) {
         let (session, number) = &self.session;
-        session.0.refuse(*number);
+        session.order.refuse(*number);
+    }
+
+    /// Changes of this server that the provider lacked, as far as the session has looked for them.
+    pub(super) fn own_changes(&self) -> MutexGuard<'_, OwnChanges> {
+        let (session, _) = &self.session;
+        session.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A change of the same session that was told with an entry.
+    pub(super) fn told_with_it(&self, csn: Csn) -> Self {
+        Self {
+            incoming: Incoming::Nothing,
+            csn: Some(csn),
+            cookie: Vec::new(),
+            step: None,
+            ..self.clone()
+        }
     }
 
     /// Whether a message before it was refused.
     pub(super) fn comes_after_refusal(&self) -> bool {
         let (session, number) = &self.session;
-        session.0.has_ended_before(*number)
+        session.order.has_ended_before(*number)
     }
 }
 

@@ -51,7 +51,8 @@ enum Step {
 impl Directory {
     /// Begins to load a database at once with what the provider of this consumer sends. `None`: the database has had
     /// entries, keeps no log, has its entries in files, is part of a cluster (whose log has each change), or has
-    /// overlays that act on each entry; or the consumer does not take everything as it is.
+    /// overlays that act on each entry; or the consumer does not take everything as it is, or is one of several writers
+    /// that merge values, and must log the recent changes of each entry.
     pub fn begin_initial_load(
         self: &Arc<Self>,
         context: &Arc<NamingContext>,
@@ -63,7 +64,8 @@ impl Directory {
         let takes_all = matches!(mapping.scope, Scope::Subtree)
             && context.is_suffix(&mapping.local_base)
             && takes_every_entry(&mapping.filter)
-            && !mapping.schema_checking;
+            && !mapping.schema_checking
+            && !(mapping.merges_values && mapping.multi_provider);
         let is_plain = context.backend.files().is_none()
             && context.settings.keeps_changes()
             && context.settings.cluster.is_none()

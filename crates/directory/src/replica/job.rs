@@ -4,15 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ironbark_ldap_proto::Operation;
 use ironbark_model::Schema;
-use ironbark_store::{Csn, WriteTransaction};
+use ironbark_store::{ContextVector, Csn, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{
     apply,
+    find::{find, find_in},
     incoming::{Incoming, ReplicaOutcome, Replicated},
-    logged::{self, ReadLogged, ReadOperation},
+    logged::{self, ReadLogged, Standing},
+    parts::Parts,
     place::Aftermath,
-    read::{ReadEntry, read},
+    read::{ReadEntry, ReadRecent, read},
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
@@ -21,13 +23,12 @@ use crate::{
         queue::{Outcome, Served, WriteTask, WriterHandle},
         written::{Executed, Refusal, Success},
     },
-    overlay::{Execution, Requested, password_checks::Computed},
+    overlay::{Requested, password_checks::Computed},
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::{
         context::{RequestContext, RequestKind},
         controls::WriteControls,
     },
-    write::job::execute_one,
 };
 
 /// Octets that a message counts for in the queue, besides its names and values.
@@ -134,10 +135,24 @@ impl Content {
     /// The CSN by which a place counts that no request has given.
     fn revision(&self) -> Option<Csn> {
         match self {
-            Self::Logged(ReadLogged {
-                operation: ReadOperation::Settle(revision, _),
-                ..
-            }) => Some(revision.version()),
+            Self::Logged(logged) => Some(logged.revision()?.version()),
+            _ => None,
+        }
+    }
+
+    /// What the provider had of an entry that comes as a whole, or of what was taken over with one.
+    pub(super) fn whole(&self) -> Option<&ContextVector> {
+        match self {
+            Self::Entry(entry) => Some(&entry.recent.as_ref()?.vector),
+            Self::Logged(logged) => Some(&logged.base.as_ref()?.vector),
+            Self::Other => None,
+        }
+    }
+
+    /// An entry with its recent changes.
+    fn recent(&self) -> Option<(&ReadEntry, &ReadRecent)> {
+        match self {
+            Self::Entry(entry) => Some((entry, entry.recent.as_ref()?)),
             _ => None,
         }
     }
@@ -157,6 +172,7 @@ fn origin(change: &Replicated) -> RequestContext {
 impl Job {
     /// Takes notice of all CSNs of the message.
     fn observe(&self, content: &Content) -> Result<(), WriteRefusal> {
+        let recent = content.recent().into_iter().flat_map(|(_, recent)| &recent.changes);
         let mut csns = self
             .change
             .cookie
@@ -164,7 +180,8 @@ impl Job {
             .copied()
             .chain(self.change.csn)
             .chain(content.csn())
-            .chain(content.revision());
+            .chain(content.revision())
+            .chain(recent.map(|(csn, _)| *csn));
         if csns.all(|csn: Csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(())
         } else {
@@ -243,38 +260,67 @@ impl Job {
             controls: WriteControls::default(),
             computed: &computed,
         };
+        let mut parts = Parts::new(&self.directory, served, requested, transaction);
         let mut aftermath = Aftermath::default();
-        let ended = execute_one(&self.directory, served, requested, transaction, |execution| {
+        let told = content.recent();
+        let was_here = match told {
+            Some(told) => make_recent(&mut parts, &self.change, told, Standing::Unknown, &mut aftermath)?,
+            None => false,
+        };
+        let outcome = parts.make(|execution| {
             let mapping = &self.change.mapping;
             execution.is_unchecked = mapping.own_csns && !mapping.schema_checking;
-            let mut outcome = apply::run(execution, &self.change, content, &mut aftermath)?;
-            outcome.has_displaced = execution.has_displaced;
-            let conflicts = std::mem::take(&mut execution.conflicts);
-            *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, conflicts));
-            Ok(Success::default())
+            apply::run(execution, &self.change, content, &mut aftermath).map(Some)
         })?;
-        if aftermath.is_empty() {
-            return Ok(ended);
+        if let Some(told) = told.filter(|_| !was_here) {
+            make_recent(&mut parts, &self.change, told, Standing::Contained, &mut aftermath)?;
         }
-        let mut tell = |act: &mut dyn FnMut(&mut Execution<'_, '_>) -> Result<(), OperationError>| {
-            let told = execute_one(&self.directory, served, requested, transaction, |execution| {
-                act(execution).map(|()| Success::default())
-            });
-            // The message itself must be undone.
-            told.map_err(|refusal| Refusal { dirty: true, ..refusal })
-        };
-        let (success, mut all) = ended;
         for uuid in &aftermath.buried {
-            let (_, told) = tell(&mut |execution| {
+            parts.make(|execution| {
                 execution.bury(*uuid);
                 Ok(())
             })?;
-            all = all.and(told);
         }
         if aftermath.stamps() {
-            let (_, told) = tell(&mut |execution| aftermath.stamp_moved(execution))?;
-            all = all.and(told);
+            parts.make(|execution| aftermath.stamp_moved(execution))?;
         }
-        Ok((success, all))
+        let outcome = outcome.ok_or_else(|| OperationError::from(Failure::Unexpected))?;
+        let (outcome, conflicts, made) = parts.end(outcome);
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, conflicts));
+        Ok((Success::default(), made))
     }
+}
+
+/// Makes the recent changes of an entry as those of a log, if the entry is here, and `aftermath` gets what this server
+/// has to tell then. Returns whether it is.
+///
+/// # Errors
+/// As of [`Parts::make`].
+fn make_recent(
+    parts: &mut Parts<'_, '_, '_>,
+    change: &Replicated,
+    (entry, recent): (&ReadEntry, &ReadRecent),
+    standing: Standing,
+    aftermath: &mut Aftermath,
+) -> Result<bool, Refusal> {
+    if find_in(parts.transaction().view(), entry.uuid)?.is_none() {
+        return Ok(false);
+    }
+    let vector = parts.transaction().vector().map_err(OperationError::from)?;
+    for (csn, logged) in &recent.changes {
+        if standing == Standing::Unknown && vector.covers(*csn) {
+            continue;
+        }
+        let told = change.told_with_it(*csn);
+        let outcome = parts.make(|execution| {
+            // One of the changes before it may have cost the entry its name.
+            if find(execution, entry.uuid)?.is_none() {
+                return Ok(None);
+            }
+            execution.attribute_to(*csn, apply::via_of(change.via));
+            logged::run(execution, &told, (logged, standing), aftermath).map(Some)
+        })?;
+        parts.note(outcome);
+    }
+    Ok(true)
 }

@@ -17,11 +17,15 @@ mod log_place;
 mod logged;
 mod made_since;
 mod mapping;
+mod own;
+mod parts;
 mod place;
 mod placing;
 mod read;
+mod recent;
 mod tree;
 mod tree_logged;
+mod whole;
 
 pub use self::{
     absent::{Absent, AbsentSlice},

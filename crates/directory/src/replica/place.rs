@@ -104,10 +104,6 @@ pub(super) struct Aftermath {
 }
 
 impl Aftermath {
-    pub(super) fn is_empty(&self) -> bool {
-        self.buried.is_empty() && !self.stamps()
-    }
-
     /// Takes up what there is to tell of another part of the same message.
     pub(super) fn append(&mut self, further: Self) {
         self.buried.extend(further.buried);

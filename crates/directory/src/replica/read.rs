@@ -6,18 +6,21 @@ use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, Schema,
     schema::entry_check::{CheckedAttribute, structural_class_of},
 };
-use ironbark_store::Csn;
+use ironbark_store::{ContextVector, Csn};
 
 use super::{
     incoming::ReplicatedEntry,
+    logged::{self, LoggedChange, ReadLogged},
     mapping::{Asked, ReplicaMapping},
     place::Told,
+    recent::Recent,
 };
 use crate::{
     Configuration, OperationError,
     backend::complete,
     operation::entry_rules,
-    place::{PLACE, uuid_text},
+    place::{Base, LOGGED_BASE, PLACE, uuid_text},
+    recent::RECENT,
     refusal::ReplicaRefusal,
     request::modification::normal_form,
 };
@@ -30,11 +33,49 @@ pub(super) struct ReadEntry {
     pub(super) csn: Option<Csn>,
     /// Its place, if the provider tells it.
     pub(super) place: Option<Told>,
+    /// Its recent changes, if the provider tells them, and values are merged.
+    pub(super) recent: Option<ReadRecent>,
     /// In the provider's order, none twice.
     pub(super) attributes: Vec<ReadAttribute>,
 }
 
+/// The recent changes of an entry, with names and values as they are here.
+pub(super) struct ReadRecent {
+    /// What the provider has of the entry.
+    pub(super) vector: ContextVector,
+    /// The CSN of the entry's add, if that is one of the changes.
+    pub(super) added: Option<Csn>,
+    /// The others, with their CSNs, in the provider's order.
+    pub(super) changes: Vec<(Csn, ReadLogged)>,
+}
+
+impl ReadRecent {
+    /// What is known of an entry of this base.
+    pub(super) fn of(base: &Base) -> Self {
+        Self {
+            vector: base.vector.clone(),
+            added: base.added,
+            changes: Vec::new(),
+        }
+    }
+
+    /// What is in the entry, for the record of its add.
+    pub(super) fn base(&self) -> Base {
+        Base {
+            added: self.added,
+            vector: self.vector.clone(),
+        }
+    }
+
+    /// Whether the provider has had a change of the entry.
+    pub(super) fn has(&self, csn: Csn) -> bool {
+        let mut told = self.changes.iter().map(|(told, _)| *told).chain(self.added);
+        self.vector.covers(csn) || told.any(|told| told == csn)
+    }
+}
+
 /// An attribute that the consumer has asked for. It has values, none twice.
+#[derive(Clone)]
 pub(super) struct ReadAttribute {
     pub(super) description: AttributeDescription,
     pub(super) values: Vec<Vec<u8>>,
@@ -100,11 +141,13 @@ pub(super) fn read(
     if mapping.own_csns {
         attributes.extend(structural_class(configuration, &attributes));
     }
+    let recent = recent(configuration, entry, mapping)?;
     let read = ReadEntry {
         dn,
         uuid: entry.uuid,
         csn,
         place: place(entry, mapping),
+        recent,
         attributes,
     };
     if mapping.schema_checking {
@@ -134,15 +177,54 @@ pub(super) fn structural_name<'a>(schema: &Schema, classes: impl IntoIterator<It
     Some(schema.object_class(number).name().as_bytes().to_vec())
 }
 
-fn is_place(name: &str) -> bool {
-    name.eq_ignore_ascii_case(PLACE)
+/// Whether an attribute says something of the entry at its provider.
+fn is_of_provider(name: &str) -> bool {
+    [PLACE, RECENT, LOGGED_BASE]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// The values of an attribute that says something of the entry at its provider.
+fn told<'a>(entry: &'a ReplicatedEntry, mapping: &ReplicaMapping, attribute: &str) -> Option<&'a [Vec<u8>]> {
+    let mut attributes = entry.attributes.iter().filter(|_| mapping.multi_provider);
+    let (_, values) = attributes.find(|(name, _)| name.eq_ignore_ascii_case(attribute))?;
+    Some(values)
 }
 
 /// The place of the entry. Only where others write, names alone do not tell enough.
 fn place(entry: &ReplicatedEntry, mapping: &ReplicaMapping) -> Option<Told> {
-    let mut attributes = entry.attributes.iter().filter(|_| mapping.multi_provider);
-    let (_, values) = attributes.find(|(name, _)| is_place(name))?;
-    Told::parse(values.first()?)
+    Told::parse(told(entry, mapping, PLACE)?.first()?)
+}
+
+/// The recent changes of the entry. One that says nothing here, as its names are unknown, is left out: the entry as a
+/// whole counts. Those of an entry that came to the provider as a whole follow in its log.
+fn recent(
+    configuration: &Configuration,
+    entry: &ReplicatedEntry,
+    mapping: &ReplicaMapping,
+) -> Result<Option<ReadRecent>, OperationError> {
+    if !mapping.merges_values {
+        return Ok(None);
+    }
+    let invalid = || {
+        let name = entry.dn.to_string();
+        OperationError::from(ReplicaRefusal::InvalidRecent { name })
+    };
+    if let Some(values) = told(entry, mapping, LOGGED_BASE) {
+        let base = values.first().and_then(|value| Base::parse(value));
+        return Ok(Some(ReadRecent::of(&base.ok_or_else(invalid)?)));
+    }
+    let Some(values) = told(entry, mapping, RECENT) else {
+        return Ok(None);
+    };
+    let Recent { vector, added, changes } = Recent::parse(values).ok_or_else(invalid)?;
+    let is_its = |(_, change): &(Csn, LoggedChange)| change.uuid == Some(entry.uuid);
+    let read = |(csn, change): (Csn, LoggedChange)| Some((csn, logged::read(configuration, &change, mapping).ok()?));
+    Ok(Some(ReadRecent {
+        vector,
+        added,
+        changes: changes.into_iter().filter(is_its).filter_map(read).collect(),
+    }))
 }
 
 /// The attributes that are the provider's, without those that are computed here.
@@ -156,7 +238,7 @@ fn attributes(
     let asked = Asked::of(schema, &mapping.attributes);
     let mut read: Vec<ReadAttribute> = Vec::with_capacity(entry.attributes.len());
     let mut places: HashMap<AttributeDescription, (usize, HashSet<Vec<u8>>)> = HashMap::new();
-    for (attribute, values) in entry.attributes.iter().filter(|(name, _)| !is_place(name)) {
+    for (attribute, values) in entry.attributes.iter().filter(|(name, _)| !is_of_provider(name)) {
         let unknown = |reason: String| ReplicaRefusal::UnknownAttribute {
             name: (*entry.dn).into(),
             attribute: (**attribute).into(),

@@ -21,6 +21,7 @@ use crate::{
     access::{Readable, Source, VisibleEntry},
     backend::tree_attributes::TreeAttributes,
     place::PLACE,
+    recent::RECENT,
 };
 
 /// The tools for encoding an entry.
@@ -70,12 +71,13 @@ pub(super) fn entry(
         arranging,
     };
     body.write(entry, &run.selection, &mut writer)?;
-    if let Some(place) = run
-        .sync()
-        .and_then(Sync::sending)
-        .and_then(|sending| sending.place.as_deref())
-    {
-        writer.attribute(PLACE.as_bytes(), [place.as_bytes()]);
+    if let Some(sending) = run.sync().and_then(Sync::sending) {
+        if let Some(place) = &sending.place {
+            writer.attribute(PLACE.as_bytes(), [place.as_bytes()]);
+        }
+        if !sending.recent.is_empty() {
+            writer.attribute(RECENT.as_bytes(), sending.recent.iter().map(Vec::as_slice));
+        }
     }
     if extras.is_none() {
         writer.finish(&[]);

@@ -49,5 +49,5 @@ pub(crate) use self::{
 };
 pub use self::{
     run::{Progress, SearchRun},
-    sync::log_first_note,
+    sync::{UNORDERED as LOGGED_UNORDERED_ATTRIBUTE, log_first_note},
 };

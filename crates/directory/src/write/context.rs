@@ -5,7 +5,7 @@
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};
 
-use crate::backend::queue::Served;
+use crate::{backend::queue::Served, overlay::SyncProvider};
 
 /// Moves the CSNs of the suffix entry into the vector, if the database has a vector or should have one. This never
 /// lowers the vector.
@@ -21,7 +21,7 @@ pub(super) fn take_in(served: &Served, database: &Database, own: u16) -> Result<
         return begin_from_entries(served, database);
     };
     // LDIF may have lost the CSN of this server, or have entries that are newer. All changes of its own are there.
-    let of_entries = greatest(database)?;
+    let of_entries = greatest(served, database)?;
     of_entries.of_server(own).map(|csn| held.merge(csn));
     let mut transaction = database.write()?;
     transaction.apply_effect(&Effect::Modify {
@@ -50,7 +50,7 @@ fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreE
     if has_begun {
         return Ok(());
     }
-    let vector = greatest(database)?;
+    let vector = greatest(served, database)?;
     if vector.is_empty() {
         return Ok(());
     }
@@ -59,12 +59,20 @@ fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreE
     transaction.commit()
 }
 
-/// The greatest CSN of each server in the entries.
-fn greatest(database: &Database) -> Result<ContextVector, StoreError> {
+/// The greatest CSN of each server in the entries. The suffix entry of a log was made here, by no change of its source.
+fn greatest(served: &Served, database: &Database) -> Result<ContextVector, StoreError> {
+    let is_log = served
+        .context
+        .overlays()
+        .provider
+        .as_deref()
+        .copied()
+        .is_some_and(SyncProvider::is_of_log);
     let snapshot = database.snapshot()?;
     let mut vector = ContextVector::default();
     for record in snapshot.view().entries(0)? {
-        if let Some(csn) = record?.entry_csn()? {
+        let record = record?;
+        if let Some(csn) = record.entry_csn()?.filter(|_| !is_log || record.parent() != 0) {
             vector.merge(csn);
         }
     }

@@ -61,6 +61,7 @@ fn make(site: &Site, asked: ReplicaMapping, uuid: Option<[u8; 16]>, csn: &str, o
         dn: "cn=a,dc=ex".into(),
         uuid,
         operation,
+        base: None,
     };
     let change = Replicated {
         csn: Some(parsed(csn)),
@@ -207,6 +208,7 @@ fn told(record: &ChangeRecord) -> Vec<Incoming> {
             dn: dn.into(),
             uuid,
             operation,
+            base: None,
         })
     };
     let requested = record.requested.iter().filter_map(|requested| match requested {
@@ -399,6 +401,7 @@ fn a_change_that_comes_again_before_its_cookie_is_made_once() {
                 increment,
                 change_of(RequestedKind::Replace, "entryCSN", &[&stamp]),
             ]),
+            base: None,
         };
         let change = Replicated {
             csn: Some(parsed(&stamp)),

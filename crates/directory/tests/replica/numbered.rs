@@ -60,6 +60,7 @@ fn logged(uuid: u8, operation: LoggedOperation) -> Incoming {
         dn: "cn=a,dc=ex".into(),
         uuid: Some([uuid; 16]),
         operation,
+        base: None,
     })
 }
 

@@ -55,6 +55,7 @@ fn revision(name: &str, uuid: u8, changes: &[(RequestedKind, &str, &[&str])]) ->
         dn: name.into(),
         uuid: Some([uuid; 16]),
         operation: LoggedOperation::Revise(changes.iter().map(change).collect()),
+        base: None,
     })
 }
 

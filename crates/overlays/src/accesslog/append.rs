@@ -4,7 +4,7 @@
 //! So an operation is in the log once, whatever is delivered again. `reqStart` rises from entry to entry.
 
 use ironbark_directory::{
-    OperationError, log_first_note,
+    LOGGED_UNORDERED_ATTRIBUTE, OperationError, log_first_note,
     overlay::{Errand, Execution},
     stamp::generalized_time,
 };
@@ -39,8 +39,16 @@ impl LogChange {
     pub(super) fn of(record: &ChangeRecord, operations: Vec<LoggedOperation>) -> Vec<Self> {
         // Of cn=config each change is told once.
         let position = Some(record.position).filter(|position| position.sequence != 0);
-        let part = |operation: Option<LoggedOperation>| {
+        let vector: ContextVector = record.context_csns().collect();
+        let part = |mut operation: Option<LoggedOperation>| {
             let csn = operation.as_ref().and_then(|operation| operation.csn);
+            // A refresh brings changes in no order, and its end says that they are complete.
+            if let Some(operation) = operation
+                .as_mut()
+                .filter(|_| csn.is_some_and(|csn| !vector.covers(csn)))
+            {
+                operation.details.push(text(LOGGED_UNORDERED_ATTRIBUTE, "TRUE"));
+            }
             Self {
                 position,
                 is_last: false,

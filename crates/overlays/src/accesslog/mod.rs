@@ -36,6 +36,7 @@ use ironbark_store::{
     change::{RequestedChange, TextAttribute},
 };
 
+pub use self::purge::Purging;
 use self::{
     announced::Announcement,
     append::{Append, LogChange, Lost},

@@ -25,7 +25,7 @@ const BATCH: usize = 1_000;
 const CHANGES: [&[u8]; 4] = [b"add", b"delete", b"modify", b"modrdn"];
 
 /// One transaction of deletes.
-pub(super) struct Purging {
+pub struct Purging {
     suffix: Dn,
     age_s: u64,
     batch: usize,
@@ -33,7 +33,8 @@ pub(super) struct Purging {
 }
 
 impl Purging {
-    pub(super) fn new(suffix: Dn, age_s: u64, batch: Option<u32>) -> Self {
+    /// Deletes what is older than `age_s` seconds in the log of this suffix, `batch` entries at most.
+    pub fn new(suffix: Dn, age_s: u64, batch: Option<u32>) -> Self {
         let batch = batch.and_then(|batch| usize::try_from(batch).ok());
         Self {
             suffix,
@@ -44,7 +45,7 @@ impl Purging {
     }
 
     /// Whether nothing old is left.
-    pub(super) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.is_complete.load(Ordering::Relaxed)
     }
 }

@@ -1,8 +1,8 @@
 //! From a change record to what the log says of its operations.
 
-use ironbark_directory::{LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE};
+use ironbark_directory::{LOGGED_BASE_ATTRIBUTE, LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE};
 use ironbark_store::{
-    ChangeRecord, Csn, Effect, RecordedEffect, ValueChange,
+    ChangeRecord, Csn, Effect, RecordedEffect,
     change::{RequestFacts, RequestedChange, RequestedKind, RequestedModification, TextAttribute},
 };
 use uuid::Uuid;
@@ -132,14 +132,7 @@ impl Source<'_> {
                 let details = vec![("reqMod".into(), modified(modifications))];
                 self.operation(dn, details, MODIFY)
             }
-            RequestedChange::ModifyDn { dn, .. } => {
-                let mut details = renamed(requested, &self.recorded.effect, self.record.via != 0);
-                if let Some(name) = self.record.made_anew(self.number) {
-                    details.insert(0, ("reqMod".into(), self.stamped_before()));
-                    details.push(("reqNewDN".into(), vec![name.as_bytes().to_vec()]));
-                }
-                self.operation(dn, details, MODRDN)
-            }
+            RequestedChange::ModifyDn { dn, .. } => self.operation(dn, self.renamed(requested), MODRDN),
             RequestedChange::Add { dn, attributes } => {
                 let details = vec![("reqMod".into(), prefixed(attributes, ":+ "))];
                 self.operation(dn, details, ADD)
@@ -149,33 +142,38 @@ impl Source<'_> {
         }
     }
 
-    /// What was changed of an entry besides the values of RDNs, before it was made anew.
-    fn stamped_before(self) -> Vec<Vec<u8>> {
-        let uuid = self.recorded.before.entry_uuid;
-        let earlier = self.record.effects.iter().take(self.number);
-        let changes = earlier.filter_map(|recorded| match &recorded.effect {
-            Effect::Modify { changes, .. } if recorded.before.entry_uuid == uuid => Some(changes),
-            _ => None,
-        });
-        let replaced = changes
-            .flatten()
-            .filter(|change| matches!(change, ValueChange::Replace { .. }));
-        modified(&replaced.map(modification).collect::<Vec<_>>())
-    }
-
     /// The effect as its own request.
     fn applied(self) -> LoggedOperation {
-        let effect = &self.recorded.effect;
-        let (details, kind) = match effect {
-            Effect::Add { attributes, .. } => (vec![("reqMod".into(), prefixed(attributes, ":+ "))], ADD),
-            Effect::Delete { .. } => (Vec::new(), DELETE),
-            Effect::Modify { changes, .. } => {
-                let modifications: Vec<_> = changes.iter().map(modification).collect();
-                (vec![("reqMod".into(), modified(&modifications))], MODIFY)
-            }
-            Effect::Rename { dn, new_dn, .. } => (renamed(&as_requested(dn, new_dn), effect, false), MODRDN),
+        self.logged(&self.recorded.effect.as_request())
+    }
+
+    /// The attributes of a rename.
+    fn renamed(self, requested: &RequestedChange) -> Vec<TextAttribute> {
+        let RequestedChange::ModifyDn {
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+            ..
+        } = requested
+        else {
+            return Vec::new();
         };
-        self.operation(effect.dn(), details, kind)
+        let changed = self.record.changed_with_rename(self.number, !delete_old_rdn);
+        let truth: &[u8] = if *delete_old_rdn { b"TRUE" } else { b"FALSE" };
+        let mut details: Vec<TextAttribute> = vec![
+            ("reqMod".into(), modified(&changed)),
+            ("reqNewRDN".into(), vec![new_rdn.as_bytes().to_vec()]),
+            ("reqDeleteOldRDN".into(), vec![truth.to_vec()]),
+        ];
+        if let Some(superior) = new_superior {
+            details.push(("reqNewSuperior".into(), vec![superior.as_bytes().to_vec()]));
+        }
+        let name = match &self.recorded.effect {
+            Effect::Rename { new_dn, .. } => Some(&**new_dn),
+            _ => self.record.made_anew(self.number),
+        };
+        details.extend(name.map(|name| ("reqNewDN".into(), vec![name.as_bytes().to_vec()])));
+        details
     }
 
     fn operation(self, dn: &str, mut details: Vec<TextAttribute>, kind: Kind) -> LoggedOperation {
@@ -183,47 +181,11 @@ impl Source<'_> {
         if let Some(uuid) = uuid_of(self.recorded) {
             details.push(("reqEntryUUID".into(), vec![uuid]));
         }
-        let is_place = |name: &str| [LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE].contains(&name);
+        let is_place =
+            |name: &str| [LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE, LOGGED_BASE_ATTRIBUTE].contains(&name);
         let kept = self.recorded.before.kept.iter();
         details.extend(kept.filter(|(name, _)| is_place(name)).cloned());
         operation((self.record, self.csn), dn, details, kind)
-    }
-}
-
-/// A rename as a request that deletes the old RDN.
-fn as_requested(dn: &str, new_dn: &str) -> RequestedChange {
-    let (rdn, superior) = split(new_dn);
-    let (_, former) = split(dn);
-    RequestedChange::ModifyDn {
-        dn: dn.into(),
-        new_rdn: rdn.into(),
-        delete_old_rdn: true,
-        new_superior: (superior != former).then(|| superior.into()),
-    }
-}
-
-/// The first RDN, and the rest.
-fn split(dn: &str) -> (&str, &str) {
-    let mut is_escaped = false;
-    for (at, byte) in dn.bytes().enumerate() {
-        if byte == b',' && !is_escaped {
-            return (dn.get(..at).unwrap_or(dn), dn.get(at + 1..).unwrap_or_default());
-        }
-        is_escaped = byte == b'\\' && !is_escaped;
-    }
-    (dn, "")
-}
-
-fn modification(change: &ValueChange) -> RequestedModification {
-    let kind = match change {
-        ValueChange::Add { .. } => RequestedKind::Add,
-        ValueChange::Delete { .. } => RequestedKind::Delete,
-        ValueChange::Replace { .. } => RequestedKind::Replace,
-    };
-    RequestedModification {
-        kind,
-        attribute: change.attribute().into(),
-        values: change.values().to_vec(),
     }
 }
 
@@ -283,43 +245,6 @@ fn modified(modifications: &[RequestedModification]) -> Vec<Vec<u8>> {
         before = Some(change);
     }
     lines
-}
-
-/// The attributes of a rename: what changes besides the values of RDNs, which follow from the request. A refresh
-/// (`is_of_peer`) may bring other changes with it, and leaves values of the old RDN unless they say otherwise.
-fn renamed(requested: &RequestedChange, effect: &Effect, is_of_peer: bool) -> Vec<TextAttribute> {
-    let mut details: Vec<TextAttribute> = Vec::new();
-    let leaves_old = matches!(
-        requested,
-        RequestedChange::ModifyDn {
-            delete_old_rdn: false,
-            ..
-        }
-    );
-    if let Effect::Rename { changes, .. } = effect {
-        let is_told = |change: &&ValueChange| is_of_peer && leaves_old || matches!(change, ValueChange::Replace { .. });
-        let replaced = changes.iter().filter(is_told);
-        let replaced: Vec<_> = replaced.map(modification).collect();
-        details.push(("reqMod".into(), modified(&replaced)));
-    }
-    if let RequestedChange::ModifyDn {
-        new_rdn,
-        delete_old_rdn,
-        new_superior,
-        ..
-    } = requested
-    {
-        let truth: &[u8] = if *delete_old_rdn { b"TRUE" } else { b"FALSE" };
-        details.push(("reqNewRDN".into(), vec![new_rdn.as_bytes().to_vec()]));
-        details.push(("reqDeleteOldRDN".into(), vec![truth.to_vec()]));
-        if let Some(superior) = new_superior {
-            details.push(("reqNewSuperior".into(), vec![superior.as_bytes().to_vec()]));
-        }
-    }
-    if let Effect::Rename { new_dn, .. } = effect {
-        details.push(("reqNewDN".into(), vec![new_dn.as_bytes().to_vec()]));
-    }
-    details
 }
 
 /// Adds `reqOld`, before the UUID.

@@ -124,6 +124,7 @@ impl ChangeEntry {
             dn: dn.into(),
             uuid: Some(self.uuid()?),
             operation,
+            base: None,
         };
         Ok(Meaning::Make(Box::new(Logged::Change(change))))
     }

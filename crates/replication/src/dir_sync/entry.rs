@@ -103,6 +103,7 @@ pub(crate) fn read(
             dn,
             uuid: Some(uuid),
             operation: LoggedOperation::Revise(changes),
+            base: None,
         })
     })
 }

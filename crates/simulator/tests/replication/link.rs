@@ -4,8 +4,8 @@ use std::{collections::VecDeque, sync::Arc, task::Waker};
 
 use ironbark_client::{LdapResult, SearchItem};
 use ironbark_directory::{
-    AttributeChoice, Incoming, PLACE_ATTRIBUTE, Progress, ReplicaMapping, ReplicaSession, Replicated, SearchRun,
-    Started,
+    AttributeChoice, Incoming, PLACE_ATTRIBUTE, Progress, RECENT_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated,
+    SearchRun, Started,
 };
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, ResponseMessage, Scope, SearchRequest,
@@ -201,12 +201,10 @@ impl Link {
         let names: Vec<&[u8]> = if in_log {
             vec![b"*", b"+"]
         } else if self.content.attributes.is_empty() {
-            let place = self
-                .follower
-                .mapping()
-                .multi_provider
-                .then_some(PLACE_ATTRIBUTE.as_bytes());
-            [&b"*"[..], b"+"].into_iter().chain(place).collect()
+            let mapping = self.follower.mapping();
+            let place = mapping.multi_provider.then_some(PLACE_ATTRIBUTE.as_bytes());
+            let recent = mapping.merges_values.then_some(RECENT_ATTRIBUTE.as_bytes());
+            [&b"*"[..], b"+"].into_iter().chain(place).chain(recent).collect()
         } else {
             let always = ["objectClass", "structuralObjectClass", "entryUUID", "entryCSN"];
             let all = self.content.attributes.iter().copied().chain(always);
@@ -279,7 +277,7 @@ impl Link {
 
 /// What an entry of a log tells.
 fn logged(message: &Message) -> String {
-    const TOLD: [&str; 8] = [
+    const TOLD: [&str; 9] = [
         "reqType",
         "reqDN",
         "reqNewDN",
@@ -288,6 +286,7 @@ fn logged(message: &Message) -> String {
         "reqMod",
         "ironbarkReqPlace",
         "ironbarkReqRevision",
+        "ironbarkReqBase",
     ];
     let mut text = String::new();
     if let Message::Entry { attributes, .. } = message {

@@ -13,6 +13,7 @@
 
 mod chains;
 mod changes;
+mod fallback;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
 mod ledger;
@@ -50,6 +51,8 @@ pub(crate) enum Event {
     RestoreAsAnother(usize),
     /// The log of a node is trimmed to nothing.
     Forget(usize),
+    /// The access log of a node is emptied.
+    Purge(usize),
     /// The clock of a node moves by milliseconds.
     Clock(usize, i64),
     /// A link is brought up to date, and its content is compared.

@@ -7,9 +7,11 @@ use std::{
 
 use ironbark_config::Configuration;
 use ironbark_directory::NamingContext;
+use ironbark_overlays::accesslog::Purging;
 use ironbark_runtime::ManualClock;
 use ironbark_store::ContextVector;
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 use crate::{harness::Site, link::Content};
 
@@ -130,6 +132,18 @@ impl Node {
     /// its entries stay, and the log of the content, which says what late changes may change.
     pub(crate) fn forget_log(&self) {
         self.site.forget_log_of(usize::from(self.kind.by_log));
+    }
+
+    /// Empties the access log: who has not read all of it needs a refresh.
+    pub(crate) fn purge_log(&self, runtime: &Runtime) {
+        let directory = &self.site.directory;
+        let configuration = directory.configuration();
+        let Some(context) = configuration.contexts.get(1).filter(|_| self.kind.by_log) else {
+            return;
+        };
+        let purging = Purging::new(context.suffixes()[0].clone(), 0, Some(u32::MAX));
+        let ended = directory.run_errand(context, Arc::new(purging)).expect("room");
+        runtime.block_on(ended).expect("an end").expect("purged");
     }
 
     /// Its process ends, and another one begins with what is committed.

@@ -123,6 +123,7 @@ impl World {
                 Event::Restore(node) => self.begin_anew(*node, Node::restore),
                 Event::RestoreAsAnother(node) => self.begin_anew(*node, Node::restore_as_another),
                 Event::Forget(node) => self.nodes[*node].forget_log(),
+                Event::Purge(node) => self.nodes[*node].purge_log(&self.runtime),
                 Event::Clock(node, millis) => {
                     let clock = &self.nodes[*node].site.clock;
                     let now = clock.clock().now().unix_micros();

@@ -4,7 +4,7 @@
 //! automember. Such changes share time and server of the record's CSN, and their counts rise from its count in the
 //! order of the effects. The record's cookie has the CSN of the last one.
 
-use super::{ChangeRecord, Effect, RecordedEffect, RequestedChange};
+use super::{ChangeRecord, Effect, RecordedEffect, RequestedChange, RequestedModification, ValueChange};
 use crate::csn::Csn;
 
 impl ChangeRecord {
@@ -76,6 +76,29 @@ impl ChangeRecord {
         matches!(added.effect, Effect::Add { .. })
             && added.before.entry_uuid != [0; 16]
             && earlier.into_iter().any(is_same)
+    }
+
+    /// What a rename, the effect of this number, has changed besides the values of RDNs, which follow from its request.
+    /// A refresh may bring other changes with it, and leaves values of the old RDN (`leaves_old`) unless they say
+    /// otherwise.
+    pub fn changed_with_rename(&self, number: usize, leaves_old: bool) -> Vec<RequestedModification> {
+        let is_replace = |change: &&ValueChange| matches!(change, ValueChange::Replace { .. });
+        let Some(recorded) = self.effects.get(number) else {
+            return Vec::new();
+        };
+        if let Effect::Rename { changes, .. } = &recorded.effect {
+            let is_all = self.via != 0 && leaves_old;
+            let told = changes.iter().filter(|change| is_all || is_replace(change));
+            return told.map(Into::into).collect();
+        }
+        // Before an entry is made anew, it is changed where it is.
+        let is_its = |earlier: &&RecordedEffect| earlier.before.entry_uuid == recorded.before.entry_uuid;
+        let earlier = self.effects.iter().take(number).filter(is_its);
+        let changes = earlier.filter_map(|earlier| match &earlier.effect {
+            Effect::Modify { changes, .. } => Some(changes),
+            _ => None,
+        });
+        changes.flatten().filter(is_replace).map(Into::into).collect()
     }
 
     /// The effects with their CSNs. Those that follow from others have that of one before them.

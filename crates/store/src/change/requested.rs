@@ -1,6 +1,6 @@
 //! A request as its client made it, for followers that log it.
 
-use super::TextAttribute;
+use super::{Effect, TextAttribute, ValueChange};
 
 /// Where a request came from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -91,6 +91,60 @@ pub struct RequestedModification {
     pub attribute: Box<str>,
     /// Values.
     pub values: Vec<Vec<u8>>,
+}
+
+impl From<&ValueChange> for RequestedModification {
+    fn from(change: &ValueChange) -> Self {
+        let kind = match change {
+            ValueChange::Add { .. } => RequestedKind::Add,
+            ValueChange::Delete { .. } => RequestedKind::Delete,
+            ValueChange::Replace { .. } => RequestedKind::Replace,
+        };
+        Self {
+            kind,
+            attribute: change.attribute().into(),
+            values: change.values().to_vec(),
+        }
+    }
+}
+
+impl Effect {
+    /// The effect as a request of its own. A rename deletes the values of the old RDN.
+    pub fn as_request(&self) -> RequestedChange {
+        match self {
+            Self::Add { dn, attributes } => RequestedChange::Add {
+                dn: dn.clone(),
+                attributes: attributes.clone(),
+            },
+            Self::Modify { dn, changes } => RequestedChange::Modify {
+                dn: dn.clone(),
+                modifications: changes.iter().map(Into::into).collect(),
+            },
+            Self::Rename { dn, new_dn, .. } => {
+                let (rdn, superior) = split(new_dn);
+                let (_, former) = split(dn);
+                RequestedChange::ModifyDn {
+                    dn: dn.clone(),
+                    new_rdn: rdn.into(),
+                    delete_old_rdn: true,
+                    new_superior: (superior != former).then(|| superior.into()),
+                }
+            }
+            Self::Delete { dn } => RequestedChange::Delete { dn: dn.clone() },
+        }
+    }
+}
+
+/// The first RDN of a name, and the rest.
+fn split(dn: &str) -> (&str, &str) {
+    let mut is_escaped = false;
+    for (at, byte) in dn.bytes().enumerate() {
+        if byte == b',' && !is_escaped {
+            return (dn.get(..at).unwrap_or(dn), dn.get(at + 1..).unwrap_or_default());
+        }
+        is_escaped = byte == b'\\' && !is_escaped;
+    }
+    (dn, "")
 }
 
 /// What a [`RequestedModification`] does.

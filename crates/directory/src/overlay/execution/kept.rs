@@ -9,7 +9,7 @@ use ironbark_store::{
 use super::Execution;
 use crate::{
     OperationError,
-    place::{self, LOGGED_PLACE, LOGGED_REVISION, uuid_text},
+    place::{self, Base, LOGGED_BASE, LOGGED_PLACE, LOGGED_REVISION, uuid_text},
     refusal::Failure,
 };
 
@@ -53,6 +53,16 @@ impl Execution<'_, '_> {
             self.keep_with(number, (LOGGED_REVISION.into(), vec![text.into_bytes()]));
         }
         Ok(())
+    }
+
+    /// Keeps with the effects on an entry, from number `first` on, that they came with the entry as a whole.
+    pub(crate) fn keep_base_of(&mut self, first: usize, uuid: [u8; 16], base: &Base) {
+        let effects = self.record.effects.iter().enumerate().skip(first);
+        let own = effects.filter(|(_, recorded)| place::entry_in(recorded) == Some(uuid));
+        let numbers: Vec<usize> = own.map(|(number, _)| number).collect();
+        for number in numbers.into_iter().filter(|_| self.context.is_followed()) {
+            self.keep_with(number, (LOGGED_BASE.into(), vec![base.text().into_bytes()]));
+        }
     }
 
     fn keep_with(&mut self, number: usize, attribute: TextAttribute) {

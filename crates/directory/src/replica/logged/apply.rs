@@ -6,8 +6,8 @@ use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, Record, StoreError, change::RequestedChange};
 
 use super::{
-    history::{Newer, newer_than},
-    merge::merge,
+    age::{Age, Standing},
+    merge::{Merged, merge},
     read::{ReadLogged, ReadOperation, ReadRename},
     structural,
 };
@@ -44,7 +44,7 @@ use crate::{
 pub(in crate::replica) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
-    logged: &ReadLogged,
+    (logged, standing): (&ReadLogged, Standing),
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let csn = match change.csn {
@@ -67,26 +67,14 @@ pub(in crate::replica) fn run(
         (record.entry_uuid()?.unwrap_or_default(), csn_of(execution, &record)?)
     };
     // A revision is as old as the change that it revises.
+    let told = csn;
     let csn = match &logged.operation {
         ReadOperation::Settle(revision, _) => *revision,
         _ => csn,
     };
-    let is_settled = matches!(logged.operation, ReadOperation::Settle(..));
-    let age = match held {
-        // A single provider is right.
-        _ if is_settled && !change.mapping.multi_provider => Age::Newer,
-        Some(held) if held == csn && !is_settled => return Ok(OutcomeKind::Same.of(id)),
-        // The entry of a single provider has all changes up to its own CSN.
-        Some(held) if held > csn && !change.mapping.multi_provider => return Ok(OutcomeKind::Older.of(id)),
-        // `entryCSN` does not say by which change the entry has its place.
-        Some(held) if held > csn || is_settled => {
-            execution.show_changes()?;
-            match newer_than(execution.view(), execution.schema(), uuid, csn)? {
-                Some(newer) => Age::Older(held, newer),
-                None => return Ok(OutcomeKind::Same.of(id)),
-            }
-        }
-        _ => Age::Newer,
+    let age = match Age::of(execution, change, (logged, standing), (uuid, held), (csn, told))? {
+        Ok(age) => age,
+        Err(nothing) => return Ok(nothing.of(id)),
     };
     let applied = Logged {
         change,
@@ -96,7 +84,8 @@ pub(in crate::replica) fn run(
         uuid,
         age,
     };
-    match &logged.operation {
+    let before = execution.record().effects.len();
+    let outcome = match &logged.operation {
         // A name may have been used again since.
         ReadOperation::Delete if logged.uuid.is_none() && held > Some(csn) => Ok(OutcomeKind::Older.of(id)),
         ReadOperation::Delete => delete::run(execution, change, uuid, aftermath),
@@ -104,7 +93,11 @@ pub(in crate::replica) fn run(
         ReadOperation::Rename(rename) => applied.rename(execution, rename, aftermath),
         ReadOperation::Revise(modifications) => applied.revise(execution, modifications, aftermath),
         ReadOperation::Settle(revision, told) => applied.settle(execution, (*revision, told), aftermath),
+    }?;
+    if let Some(base) = &logged.base {
+        execution.keep_base_of(before, uuid, base);
     }
+    Ok(outcome)
 }
 
 impl ReadLogged {
@@ -149,13 +142,6 @@ impl ReadLogged {
         let name = self.dn.pretty().to_owned();
         Err(ReplicaRefusal::Gap { name }.into())
     }
-}
-
-/// How the change stands to the entry.
-enum Age {
-    Newer,
-    /// The entry has this CSN, and these changes after it.
-    Older(Csn, Newer),
 }
 
 /// The place that a change gives to its entry.
@@ -240,9 +226,14 @@ impl Logged<'_> {
             let known = &configuration.well_known;
             let stamps = [&known.entry_csn, &known.modifiers_name, &known.modify_timestamp];
             wanted.retain(|modification| !stamps.contains(&&modification.description));
-            let merged = merge(schema, &wanted, &newer.modifications);
+            let merged = if newer.is_contained {
+                Merged::default()
+            } else {
+                merge(schema, &wanted, &newer.modifications)
+            };
             let is_rename_lost = matches!(self.read.operation, ReadOperation::Rename(_)) && newer.is_renamed;
-            if merged.is_lossy || is_rename_lost || newer.is_moved && self.moves() {
+            let is_lost = merged.is_lossy || is_rename_lost || newer.is_moved && self.moves();
+            if is_lost && !newer.is_contained {
                 let side = |csn| Claim {
                     csn: Some(csn),
                     uuid: self.uuid,
@@ -258,6 +249,12 @@ impl Logged<'_> {
             wanted = merged.left;
             // The log must tell of the change even if nothing is left of it: others may come that are older still.
             wanted.push(of_csn(execution, *held));
+        } else if let Age::Whole(csn, own) = &self.age {
+            let known = &configuration.well_known.entry_csn;
+            wanted.retain(|modification| {
+                modification.description != *known && !own.attributes.contains(&modification.description)
+            });
+            wanted.push(of_csn(execution, *csn));
         } else if self.must_stamp()
             && !wanted
                 .iter()
@@ -285,6 +282,7 @@ impl Logged<'_> {
         let (is_renamed, is_moved) = match &self.age {
             Age::Newer => (false, false),
             Age::Older(_, newer) => (newer.is_renamed, newer.is_moved),
+            Age::Whole(_, own) => (own.is_renamed, own.is_moved),
         };
         let current = execution.view().dn(self.id)?;
         let superior = rename.new_superior.clone().filter(|_| !is_moved);
@@ -331,14 +329,20 @@ impl Logged<'_> {
         (revision, told): (Csn, &Told),
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
-        let is_renamed = match &self.age {
-            Age::Newer => false,
-            Age::Older(_, newer) if newer.is_moved => return Ok(OutcomeKind::Older.of(self.id)),
-            Age::Older(_, newer) => newer.is_renamed,
+        let (is_renamed, is_contained) = match &self.age {
+            Age::Newer | Age::Whole(..) => (false, false),
+            Age::Older(_, newer) if newer.is_moved && !newer.is_contained => {
+                return Ok(OutcomeKind::Older.of(self.id));
+            }
+            Age::Older(_, newer) => (newer.is_renamed, newer.is_contained),
         };
-        let told = Some(told).filter(|_| self.change.mapping.multi_provider);
+        let told = Some(told).filter(|_| self.change.mapping.multi_provider && !is_contained);
         let current = execution.view().dn(self.id)?;
-        let mut to = self.name_here(execution, &self.read.dn, told)?;
+        let mut to = if is_contained {
+            current.clone()
+        } else {
+            self.name_here(execution, &self.read.dn, told)?
+        };
         // Only the name of an entry that is set aside comes with the place.
         let is_aside = place::is_aside(to.pretty(), self.uuid) || place::is_aside(current.pretty(), self.uuid);
         if let Some(leaf) = current.leaf().filter(|_| told.is_some() && (is_renamed || !is_aside)) {

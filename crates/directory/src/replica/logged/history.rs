@@ -15,6 +15,7 @@ use crate::{
 
 /// The newer changes of an entry.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of the changes")]
 pub(super) struct Newer {
     /// In the order of their CSNs.
     pub(super) modifications: Vec<Modification>,
@@ -24,10 +25,26 @@ pub(super) struct Newer {
     pub(super) is_moved: bool,
     /// Whether the log tells all of them.
     pub(super) is_complete: bool,
+    /// Whether the entry came as a whole with the change in it.
+    pub(super) is_contained: bool,
+}
+
+impl Newer {
+    /// What is newer than a change that came with the entry as a whole.
+    pub(super) fn containing() -> Self {
+        Self {
+            is_renamed: true,
+            is_moved: true,
+            is_complete: true,
+            is_contained: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// The changes of the entry of this UUID that are newer than the one of `csn`, which comes late; `None`: that one was
-/// made before. The view must show the changes of its transaction.
+/// made before. A revision counts by another CSN than that of the change that made it (`told`). The view must show the
+/// changes of its transaction.
 ///
 /// # Errors
 /// The storage failed.
@@ -35,12 +52,13 @@ pub(super) fn newer_than(
     view: View<'_>,
     schema: &Schema,
     uuid: [u8; 16],
-    csn: Csn,
+    (csn, told): (Csn, Csn),
 ) -> Result<Option<Newer>, StoreError> {
     let mut search = Search {
         schema,
         uuid,
         csn,
+        told,
         newer: Newer::default(),
         found: Vec::new(),
         was_made: false,
@@ -67,6 +85,7 @@ struct Search<'s> {
     schema: &'s Schema,
     uuid: [u8; 16],
     csn: Csn,
+    told: Csn,
     newer: Newer,
     found: Vec<(Csn, Vec<Modification>)>,
     /// Whether the change itself was found.
@@ -85,6 +104,17 @@ impl Search<'_> {
 
     fn take_effect(&mut self, record: &ChangeRecord, number: usize, recorded: &RecordedEffect) {
         let (made, csn) = (record.effect_csn(number), self.csn);
+        if let Some(base) = place::base_in(recorded) {
+            // What is newer in an entry that came as a whole, its recent changes tell.
+            if !matches!(recorded.effect, Effect::Add { .. }) {
+                return;
+            }
+            if base.vector.covers(self.told) {
+                self.newer = Newer::containing();
+            }
+            self.newer.is_complete = true;
+            return;
+        }
         self.was_made |= made == csn;
         // The entry's CSN only grows: what came before this change is older.
         self.newer.is_complete |= begins(recorded, csn.version());
@@ -132,7 +162,11 @@ fn is_set_aside(recorded: &RecordedEffect, uuid: [u8; 16]) -> bool {
 }
 
 /// What was asked for, if the log has it: a request that changed nothing here counts as well.
-fn modifications(schema: &Schema, requested: Option<&RequestedChange>, recorded: &RecordedEffect) -> Vec<Modification> {
+pub(in crate::replica) fn modifications(
+    schema: &Schema,
+    requested: Option<&RequestedChange>,
+    recorded: &RecordedEffect,
+) -> Vec<Modification> {
     let read = match requested {
         Some(RequestedChange::Modify { modifications, .. }) => Some(
             modifications

@@ -1,6 +1,7 @@
 //! Changes as a provider's log has them (delta synchronization: accesslog of slapd and of this server): what was done,
 //! not what the entry is now. They are found by UUID, or by name if the log does not tell it.
 
+mod age;
 mod apply;
 mod history;
 mod merge;
@@ -10,7 +11,9 @@ mod structural;
 use ironbark_store::{Csn, change::RequestedModification};
 
 pub(super) use self::{
+    age::Standing,
     apply::run,
+    history::modifications,
     read::{ReadLogged, ReadOperation, read},
 };
 
@@ -24,6 +27,9 @@ pub struct LoggedChange {
     pub uuid: Option<[u8; 16]>,
     /// What was done.
     pub operation: LoggedOperation,
+    /// What the provider's provider had of the entry, if it is what was taken over when the entry came as a whole
+    /// ([`LOGGED_BASE_ATTRIBUTE`](crate::LOGGED_BASE_ATTRIBUTE)).
+    pub base: Option<Vec<u8>>,
 }
 
 /// What was done with an entry that was there. An add is [`Incoming::Entry`](super::Incoming::Entry).

@@ -11,6 +11,7 @@ use crate::{
     Configuration, OperationError,
     backend::complete,
     operation::modify_dn,
+    place::Base,
     refusal::ReplicaRefusal,
     replica::{
         mapping::{Asked, ReplicaMapping},
@@ -25,6 +26,18 @@ pub(in crate::replica) struct ReadLogged {
     pub(in crate::replica) dn: Dn,
     pub(in crate::replica) uuid: Option<[u8; 16]>,
     pub(in crate::replica) operation: ReadOperation,
+    /// What was in the entry, if this was taken over when the entry came as a whole.
+    pub(in crate::replica) base: Option<Base>,
+}
+
+impl ReadLogged {
+    /// The CSN by which a place counts that no request has given.
+    pub(in crate::replica) fn revision(&self) -> Option<Csn> {
+        match self.operation {
+            ReadOperation::Settle(revision, _) => Some(revision),
+            _ => None,
+        }
+    }
 }
 
 pub(in crate::replica) enum ReadOperation {
@@ -110,7 +123,20 @@ pub(in crate::replica) fn read(
         dn,
         uuid: change.uuid,
         operation,
+        base: base(change, mapping)?,
     })
+}
+
+/// What was in the entry, if the change was taken over with it as a whole, and that matters here.
+fn base(change: &LoggedChange, mapping: &ReplicaMapping) -> Result<Option<Base>, ReplicaRefusal> {
+    let merges = mapping.merges_values && mapping.multi_provider;
+    let Some(text) = change.base.as_ref().filter(|_| merges) else {
+        return Ok(None);
+    };
+    let invalid = || ReplicaRefusal::InvalidRecent {
+        name: change.dn.to_string(),
+    };
+    Base::parse(text).map(Some).ok_or_else(invalid)
 }
 
 fn name(schema: &Schema, text: &str) -> Result<Dn, ReplicaRefusal> {

@@ -53,42 +53,45 @@ impl SearchRun {
             }
             return Ok(false);
         }
+        if let Some(recent) = &mut sync.recent {
+            // What was changed since they were read.
+            recent.read(view, usize::MAX)?;
+        }
         let Some(uuid) = record.entry_uuid()? else {
             tracing::warn!(target: "sync", "entry {} has no entryUUID and is not synchronized", record.id);
             return Ok(false);
         };
         let (state, cookie) = match &sync.meeting {
-            Meeting::Send(state, None) if sync.phase == Phase::Send => {
-                (*state, record.entry_csn()?.and_then(|csn| sync.cookie_within(csn)))
-            }
+            Meeting::Send(state, None) if sync.phase == Phase::Send => (*state, sync.cookie_within(view, record)?),
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
             Meeting::Note | Meeting::Compare => {
                 let csn = record.entry_csn()?;
-                if csn.is_some_and(|csn| sync.has_version(csn)) {
+                let has_news = sync.recent.as_ref().is_some_and(|recent| recent.has_news_of(&uuid));
+                if csn.is_some_and(|csn| sync.has_version(csn)) && !has_news {
                     sync.name_present(uuid, id, out);
                     return Ok(false);
                 }
-                (EntryState::Add, csn.and_then(|csn| sync.cookie_within(csn)))
+                (EntryState::Add, sync.cookie_within(view, record)?)
             }
         };
         if sync.waits_for_superior(view, record)? {
             sync.refresh.deferred.insert(record.id);
             return Ok(false);
         }
-        let place = if sync.tells_places() {
-            Some(place::text_of(
-                view,
-                record,
-                &view.context_vector()?.unwrap_or_default(),
-            )?)
-        } else {
-            None
-        };
+        let (mut place, mut recent) = (None, Vec::new());
+        if sync.tells_places() {
+            let vector = view.context_vector()?.unwrap_or_default();
+            place = Some(place::text_of(view, record, &vector)?);
+            if let Some(told) = &sync.recent {
+                recent = told.values(view, &vector, &uuid)?;
+            }
+        }
         sync.sending = Some(Sending {
             state,
             uuid,
             cookie,
             place,
+            recent,
         });
         Ok(true)
     }
@@ -182,6 +185,7 @@ impl SearchRun {
         }
         sync.name_rest(id, step.out);
         let refresh = std::mem::take(&mut sync.refresh);
+        sync.recent = None;
         let cookie = refresh.has_changes.then(|| sync.cookie(own, &refresh.vector, None));
         if !sync.persists {
             sync.done = Some((cookie, !refresh.names_present));
@@ -243,6 +247,7 @@ impl SearchRun {
             uuid,
             cookie,
             place: None,
+            recent: Vec::new(),
         };
         encode::departed(self, entry, &sending, out);
     }
@@ -274,10 +279,13 @@ impl Sync {
     }
 
     /// The cookie of an entry within a refresh. A log is sent in the order in which it was written, so its consumer has
-    /// every change up to each entry.
-    fn cookie_within(&self, csn: Csn) -> Option<String> {
-        let own = self.sends_log?;
-        Some(self.cookie(own, &std::iter::once(csn).collect(), None))
+    /// every change up to each entry, unless that came with a refresh.
+    fn cookie_within(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<String>, StoreError> {
+        let Some(own) = self.sends_log.filter(|_| !Self::is_unordered(view, record)) else {
+            return Ok(None);
+        };
+        let csn = record.entry_csn()?;
+        Ok(csn.map(|csn| self.cookie(own, &std::iter::once(csn).collect(), None)))
     }
 
     /// Whether places are told: the consumer asks for them, and has everything.

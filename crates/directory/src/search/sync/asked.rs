@@ -15,6 +15,7 @@ use crate::{
     cookie::SyncCookie,
     overlay::SyncProvider,
     place::{LOGGED_PLACE, PLACE},
+    recent::RECENT,
     refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
     search::work::Work,
 };
@@ -81,6 +82,8 @@ impl Sync {
             content: None,
             asks_places: asks_for(PLACE),
             asks_logged_places: asks_for(LOGGED_PLACE),
+            asks_recent: asks_for(RECENT),
+            recent: None,
             allowance: Work::default(),
             phase: Phase::Begin,
             refresh: Refresh::default(),

@@ -93,6 +93,10 @@ impl Sync {
             return Err(SyncRefusal::NoVectorYet.into());
         }
         if known.is_empty() {
+            // Who has nothing yet may follow a log from its first entry on.
+            if !self.reload_hint && self.log_begin(view)? == LogBegin::Behind {
+                return Err(SyncRefusal::StaleCookie.into());
+            }
             let has_nothing = is_empty && uncovered.is_none();
             return Ok(if has_nothing { Way::Nothing } else { Way::All });
         }

@@ -3,7 +3,7 @@
 //! the database's own log of changes still tells. A consumer that lacks one of them must not continue with the log,
 //! unless it is the first change of its server, whose entry is there.
 
-use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, ValueChange, View};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Location, Record, ValueChange, View};
 
 use super::{Phase, Sync};
 use crate::{
@@ -14,6 +14,10 @@ use crate::{
 
 /// The attribute that says it.
 const MIN_CSN: &str = "minCSN";
+
+/// Attribute of an entry of a log whose change came with a refresh. Such changes are in no order: the log has them, and
+/// not all before them.
+pub const UNORDERED: &str = "ironbarkReqUnordered";
 
 /// Name of the note in a log with the text of the first CSN of a server, if the log has all changes of that server from
 /// there on, or had them until its `minCSN` was raised.
@@ -72,8 +76,14 @@ impl Sync {
         Ok(min)
     }
 
+    /// Whether an entry of the log tells of a change whose server has made others before it that come later.
+    pub(super) fn is_unordered(view: View<'_>, record: &Record<'_>) -> bool {
+        let description = view.schema().attribute_description(UNORDERED.as_bytes());
+        description.is_ok_and(|description| record.values(&description).is_some())
+    }
+
     pub(super) fn may_be_log(&self) -> bool {
-        self.provider.reload_hint && self.provider.no_present
+        self.provider.is_of_log()
     }
 
     /// Lets a consumer that stays go on behind a change of the log only if the log has everything before it: a place

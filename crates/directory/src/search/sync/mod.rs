@@ -24,6 +24,7 @@ mod gone;
 mod least;
 mod notify;
 mod persist;
+mod recent;
 mod refresh;
 mod session;
 mod shared;
@@ -39,9 +40,9 @@ use ironbark_model::{Dn, number_map::NumberMap};
 use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
 use roaring::RoaringTreemap;
 
-use self::glued::Glued;
-pub use self::least::first_note as log_first_note;
+pub use self::least::{UNORDERED, first_note as log_first_note};
 pub(super) use self::notify::Notices;
+use self::{glued::Glued, recent::Recent};
 use super::work::Work;
 use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider, told::SyncContent};
 
@@ -84,6 +85,9 @@ pub(crate) struct Sync {
     asks_places: bool,
     /// The same in a log.
     asks_logged_places: bool,
+    /// Whether it asks for recent changes of entries, and those of them that the refresh tells.
+    asks_recent: bool,
+    recent: Option<Recent>,
     /// The work that the refresh, and each change after it, may take.
     allowance: Work,
     phase: Phase,
@@ -196,6 +200,8 @@ pub(super) struct Sending {
     pub(super) cookie: Option<String>,
     /// Its place, if places are told.
     pub(super) place: Option<String>,
+    /// Its recent changes, as they are told.
+    pub(super) recent: Vec<Vec<u8>>,
 }
 
 /// A consumer that stays.

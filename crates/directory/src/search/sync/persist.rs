@@ -14,7 +14,6 @@ use ironbark_store::{
 use super::{
     Meeting, Persisting, Sync,
     former::{csn_after, former},
-    refresh::is_sent,
 };
 use crate::{
     NamingContext, OperationError,
@@ -181,7 +180,7 @@ impl SearchRun {
         let gone = sync.cookies_of_gone(own, record, cookie.as_ref().filter(|_| is_alone));
         if !is_known {
             for (number, (recorded, csn)) in record.stamped_effects().enumerate().skip(sent) {
-                if is_sent(recorded) {
+                if recorded.is_told() {
                     let moment = Moment {
                         recorded,
                         number,
@@ -484,7 +483,7 @@ impl Sync {
 
     /// Whether one message is all that is sent of a change.
     fn is_alone(&self, record: &ChangeRecord) -> bool {
-        let mut sent = record.effects.iter().filter(|recorded| is_sent(recorded));
+        let mut sent = record.effects.iter().filter(|recorded| recorded.is_told());
         let is_move = |recorded: &RecordedEffect| matches!(recorded.effect, Effect::Rename { .. });
         let first = sent.next();
         if !record.buried.is_empty() {

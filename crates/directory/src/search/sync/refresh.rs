@@ -11,15 +11,16 @@ use ironbark_model::{Dn, Schema};
 use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, Location, RecordedEffect, StoreError, View, change::Gone};
 use roaring::RoaringTreemap;
 
-use super::{Departure, Meeting, Phase, Refresh, Sync, Turn};
+use super::{Departure, Meeting, Phase, Refresh, Sync, Turn, recent::Recent};
 use crate::{
     OperationError,
-    refusal::SearchRefusal,
+    refusal::{SearchRefusal, SyncRefusal},
     search::{
         run::{SearchRun, Walked},
         target::{Target, Walk},
         work::Step,
     },
+    told::SyncContent,
 };
 
 /// Changes that are read in one slice.
@@ -99,6 +100,9 @@ impl SearchRun {
 
     /// Sends entries: those that were found in the log, or all of the content.
     pub(super) fn send(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        if !self.has_read_recent(step)? {
+            return Ok(Walked::SliceEnd);
+        }
         let walked = self.walk_content(step)?;
         if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
             let again = std::mem::take(&mut sync.refresh.deferred);
@@ -200,9 +204,41 @@ impl SearchRun {
         }
         Ok(Some(target))
     }
+
+    /// Reads recent changes, if they are told. `false`: there are more.
+    pub(super) fn has_read_recent(&mut self, step: &mut Step<'_>) -> Result<bool, OperationError> {
+        let Some(sync) = self.sync_mut().filter(|sync| sync.tells_recent()) else {
+            return Ok(true);
+        };
+        let context = Arc::clone(&sync.context);
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Err(SyncRefusal::NoProvider.into());
+        };
+        let read = sync.read_recent(snapshot.view());
+        step.scratch.keep_snapshot(snapshot);
+        step.slice.has_advanced = true;
+        Ok(read?)
+    }
 }
 
 impl Sync {
+    /// Whether recent changes are told. A database whose values are not merged has no requests in its log.
+    fn tells_recent(&self) -> bool {
+        self.phase == Phase::Send
+            && self.asks_recent
+            && self.tells_places()
+            && self.content == Some(SyncContent::Whole)
+            && self.context.settings.merges_values()
+    }
+
+    fn read_recent(&mut self, view: View<'_>) -> Result<bool, StoreError> {
+        let recent = match &mut self.recent {
+            Some(recent) => recent,
+            none => none.insert(Recent::begin(view, &self.known)?),
+        };
+        recent.read(view, CHANGES)
+    }
+
     /// Whether entries that are gone are named before others are sent.
     ///
     /// slapd lets its context vector take in the CSN of such a delete and ignores older changes that come after it. So
@@ -246,7 +282,7 @@ impl Sync {
         gone: &mut HashMap<[u8; 16], Departure>,
     ) -> Result<bool, StoreError> {
         let deleted_at = deletion_csn(record);
-        for (recorded, csn) in record.stamped_effects().filter(|(recorded, _)| is_sent(recorded)) {
+        for (recorded, csn) in record.stamped_effects().filter(|(recorded, _)| recorded.is_told()) {
             let uuid = recorded.before.entry_uuid;
             if uuid == [0; 16] {
                 return Ok(false);
@@ -312,11 +348,6 @@ impl Refresh {
         };
         gone.insert(uuid, departure);
     }
-}
-
-/// Whether consumers are told of an effect: overlays of theirs make the internal ones, and they make their own glue.
-pub(super) fn is_sent(recorded: &RecordedEffect) -> bool {
-    !recorded.marks.internal && !recorded.marks.silent && !recorded.effect.is_glue()
 }
 
 /// The CSN of the deletions in a change. A delete that came without one has that of the entry which it removed: a

@@ -50,6 +50,7 @@ impl SearchRun {
             uuid: moment.recorded.before.entry_uuid,
             cookie: moment.cookie.clone(),
             place: None,
+            recent: Vec::new(),
         };
         let control = state_control(&control);
         let controls: [&dyn EncodeControl; 1] = [&control];

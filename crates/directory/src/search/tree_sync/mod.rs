@@ -218,6 +218,7 @@ impl TreeSync {
             uuid,
             cookie: None,
             place: None,
+            recent: Vec::new(),
         });
         state.is_some()
     }
