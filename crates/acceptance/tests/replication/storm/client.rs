@@ -108,6 +108,11 @@ impl Writer {
         self.random.below(one_of) == 0
     }
 
+    /// Whether a rename takes the old RDN out of the entry.
+    pub(super) fn deletes_old_rdn(&mut self) -> bool {
+        self.is_chosen(2) || !self.shared.mode.keeps_old_rdns()
+    }
+
     /// A name that nobody has used: letter, number of the client, own number.
     pub(super) fn new_name(&mut self, letter: &str) -> String {
         self.names += 1;

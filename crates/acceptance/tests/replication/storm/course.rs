@@ -34,7 +34,7 @@ pub(super) struct Storm {
 impl Storm {
     pub(super) async fn begin(mode: Mode, seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let has_short_log = mode == Mode::Plain && (0..20).map(|_| random.below(3)).last() != Some(0);
+        let has_short_log = mode != Mode::Delta && (0..20).map(|_| random.below(3)).last() != Some(0);
         let world = World::start(mode, has_short_log);
         let shared = Shared {
             mode,
@@ -125,13 +125,12 @@ impl Storm {
     }
 
     /// Lets clients of running servers begin to write.
-    fn set_off(&mut self, only: Option<usize>) -> usize {
+    fn set_off(&mut self, is_meant: impl Fn(usize) -> bool) -> usize {
         let mut begun = 0;
         for number in 0..WRITERS {
             let server = number % self.states.len();
-            let is_meant = only.is_none_or(|only| only == server);
             if self.states[server] == State::Running
-                && is_meant
+                && is_meant(server)
                 && let Some(writer) = self.idle[number].take()
             {
                 self.tasks[number] = Some(tokio::spawn(writer.burst(BURST)));
@@ -162,22 +161,15 @@ impl Storm {
     /// All clients write, and something happens meanwhile.
     pub(super) async fn round(&mut self) {
         self.shared.progress.send_replace(0);
-        let begun = self.set_off(None);
+        let server = self.next_victim();
+        let event = self.event_at(server);
+        let mode = self.shared.mode;
+        // A change that slapd has made when it is killed, and not yet acknowledged, may never be told to others.
+        let waits = event.is_some_and(Event::is_kill) && mode.forgets_what_it_makes_at_a_kill(server);
+        let begun = self.set_off(|other| !(waits && other == server));
         let moment = self.random.below(BURST * begun + 1);
         let mut progress = self.shared.progress.subscribe();
         progress.wait_for(|done| *done >= moment).await.unwrap();
-        let server = self.random.below(self.states.len());
-        let event = match (self.states[server], self.random.below(7)) {
-            (State::Running, 0 | 1) => Some(Event::KillAndStart),
-            (State::Running, 2) => Some(Event::StopAndStart),
-            (State::Running, 3) => Some(Event::Kill),
-            (State::Running, 4) => Some(Event::Stop),
-            (State::Running, 5) => Some(Event::Freeze),
-            (State::Frozen, 0) => Some(Event::Kill),
-            (State::Frozen, 1..5) => Some(Event::Thaw),
-            (State::Away, 0..4) => Some(Event::Start),
-            _ => None,
-        };
         if let Some(event) = event {
             self.happen(server, event).await;
         }
@@ -185,6 +177,39 @@ impl Storm {
         if !self.states.contains(&State::Running) {
             self.all_run().await;
         }
+    }
+
+    fn next_victim(&mut self) -> usize {
+        let server = self.random.below(self.states.len());
+        if !self.shared.mode.is_one_away_at_most() {
+            return server;
+        }
+        let away = self.states.iter().position(|state| *state != State::Running);
+        away.unwrap_or(server)
+    }
+
+    fn event_at(&mut self, server: usize) -> Option<Event> {
+        Some(match (self.states[server], self.random.below(7)) {
+            (State::Running, 0 | 1) => Event::KillAndStart,
+            (State::Running, 2) => Event::StopAndStart,
+            (State::Running, 3) => Event::Kill,
+            (State::Running, 4) => Event::Stop,
+            (State::Running, 5) => Event::Freeze,
+            (State::Frozen, 0) => Event::Kill,
+            (State::Frozen, 1..5) => Event::Thaw,
+            (State::Away, 0..4) => Event::Start,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn all_are_running(&self) -> bool {
+        self.states.iter().all(|state| *state == State::Running)
+    }
+
+    /// Nobody writes, and all servers become equal. Otherwise how they differ.
+    pub(super) async fn calm(&mut self) -> Option<String> {
+        let (is_equal, images) = self.world.settled(Image::clone).await;
+        (!is_equal).then(|| unequal(&images))
     }
 
     /// Each server is alone for a while, and takes writes.
@@ -197,7 +222,7 @@ impl Storm {
         for step in 0..self.states.len() {
             let server = (begin + step) % self.states.len();
             self.happen(server, Event::Start).await;
-            self.set_off(Some(server));
+            self.set_off(|only| only == server);
             self.gather().await;
             let end = [Event::Kill, Event::Stop][self.random.below(2)];
             self.happen(server, end).await;

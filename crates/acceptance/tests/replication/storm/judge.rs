@@ -38,7 +38,7 @@ impl Judge<'_> {
                 let newest = versions.iter().max_by_key(|written| written.held.csn()).unwrap();
                 match held.get(&uuid) {
                     Some(_) if self.ledger.deleted.contains(&uuid) => {}
-                    Some(held) if self.mode == Mode::Plain => self.version(server, image, held, newest),
+                    Some(held) if self.mode != Mode::Delta => self.version(server, image, held, newest),
                     Some(held) => self.merged(server, image, held, &versions),
                     None => self.missing(server, &uuid, newest, &versions),
                 }

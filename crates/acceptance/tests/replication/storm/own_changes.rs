@@ -2,13 +2,13 @@
 
 use ironbark_client::proto::ModifyOperation;
 
-use super::{client::Writer, held::Held, ledger::Request, own::OwnKind, shared::is_wanted};
+use super::{client::Writer, held::Held, ledger::Request, own::OwnKind};
 
 impl Writer {
     /// One change, or a few that belong together.
     pub(super) async fn write_own(&mut self) -> Option<()> {
-        let kinds = OwnKind::ALL.iter().copied().filter(is_wanted);
-        let kind = *self.pick(&kinds.collect::<Vec<_>>())?;
+        let kinds = self.shared.mode.own_kinds();
+        let kind = *self.pick(&kinds)?;
         let done = match kind {
             OwnKind::AddOwn => self.add_own("cn").await,
             OwnKind::AddOwnUnit => self.add_own("ou").await,
@@ -34,7 +34,8 @@ impl Writer {
         let places = self.own.places("");
         let superior = self.pick(&places)?.clone();
         let mut freed = self.own.freed.clone();
-        freed.retain(|rdn| rdn.starts_with(attribute) && is_wanted(&OwnKind::RenameOwnToFreed));
+        let is_used_again = self.shared.mode.own_kinds().contains(&OwnKind::RenameOwnToFreed);
+        freed.retain(|rdn| rdn.starts_with(attribute) && is_used_again);
         let rdn = match self.pick(&freed).cloned() {
             Some(rdn) if self.is_chosen(2) => rdn,
             _ => format!("{attribute}={}", self.new_name("o")),
@@ -83,7 +84,7 @@ impl Writer {
         let request = Request::Move {
             dn,
             rdn: rdn.to_owned(),
-            delete_old: self.is_chosen(2),
+            delete_old: self.deletes_old_rdn(),
             superior: place,
         };
         self.own.freed.retain(|freed| freed != rdn);

@@ -1,7 +1,5 @@
 //! Changes of entries that other clients change, move, rename and delete as well, at other servers.
 
-use std::fmt::Debug;
-
 use ironbark_client::proto::{ModifyOperation, Scope};
 
 use super::{
@@ -44,7 +42,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::AddUnit,
         Self::ModifyUnit,
         Self::DeleteUnit,
@@ -66,23 +64,6 @@ impl Kind {
         Self::MoveLeaf,
         Self::Group,
     ];
-
-    /// Those that are made.
-    pub(super) fn all() -> Vec<Self> {
-        let all = Self::ALL.into_iter();
-        all.filter(is_wanted).collect()
-    }
-}
-
-/// Whether a kind of change is made. `IRONBARK_STORM_WITHOUT` leaves out kinds, `IRONBARK_STORM_ONLY` all others, for
-/// the search for a cause.
-pub(super) fn is_wanted<T: Debug>(kind: &T) -> bool {
-    let is_in = |variable: &str| {
-        let listed = std::env::var(variable).unwrap_or_default();
-        listed.split(',').any(|name| name == format!("{kind:?}"))
-    };
-    let is_only = std::env::var_os("IRONBARK_STORM_ONLY").is_none() || is_in("IRONBARK_STORM_ONLY");
-    is_only && !is_in("IRONBARK_STORM_WITHOUT")
 }
 
 impl Writer {
@@ -91,7 +72,7 @@ impl Writer {
         let client = self.client().await?;
         let found = find_with(&client, SUFFIX, Scope::WholeSubtree, "(objectClass=*)", &["1.1"]).await;
         let names: Vec<String> = self.reached(found)?.into_iter().map(|held| held.dn).collect();
-        let kinds = Kind::all();
+        let kinds = self.shared.mode.kinds(self.server);
         let kind = *self.pick(&kinds)?;
         let start =
             |letters: &str| -> Vec<String> { names.iter().filter(|dn| dn.starts_with(letters)).cloned().collect() };
@@ -127,6 +108,9 @@ impl Writer {
     }
 
     fn unit_name(&mut self) -> String {
+        if !self.shared.mode.has_shared_names() {
+            return format!("ou={}", self.new_name("n"));
+        }
         format!("ou=n{}", self.random.below(NAMES))
     }
 
@@ -140,7 +124,7 @@ impl Writer {
         let request = Request::Move {
             dn: dn.to_owned(),
             rdn: rdn.to_owned(),
-            delete_old: self.is_chosen(2),
+            delete_old: self.deletes_old_rdn(),
             superior: superior.map(str::to_owned),
         };
         self.tell(request).await

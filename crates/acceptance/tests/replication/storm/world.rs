@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ironbark_testkit::{Flavor::Ironbark, Server, wait};
+use ironbark_testkit::{
+    Flavor::{Ironbark, OpenLdap},
+    Server, wait,
+};
 use nix::sys::signal::Signal;
 
 use super::{
@@ -40,6 +43,10 @@ pub(super) enum Event {
 }
 
 impl Event {
+    pub(super) const fn is_kill(self) -> bool {
+        matches!(self, Self::Kill | Self::KillAndStart)
+    }
+
     /// The state after it.
     pub(super) const fn leads_to(self) -> State {
         match self {
@@ -79,14 +86,19 @@ impl World {
     pub(super) fn start(mode: Mode, has_short_log: bool) -> Self {
         let mut servers: Vec<Server> = (1..=SERVERS).map(|id| prepare(mode, id)).collect();
         for number in 0..SERVERS {
-            let words = if mode == Mode::Plain {
-                "type=refreshAndPersist"
-            } else {
+            let words = if mode == Mode::Delta {
                 BY_LOG
+            } else {
+                "type=refreshAndPersist"
             };
-            let log = if has_short_log { "changelog-size 20000\n" } else { "" };
+            let log = match (mode.flavor(number), has_short_log) {
+                (Ironbark, true) => "changelog-size 20000\n",
+                (Ironbark, false) => "",
+                (OpenLdap, true) => "syncprov-checkpoint 1 1\nsyncprov-sessionlog 20\n",
+                (OpenLdap, false) => "syncprov-checkpoint 1 1\nsyncprov-sessionlog 10000\n",
+            };
             let lines = lines_of(&servers, all_others(SERVERS)(number), words);
-            start_with(&mut servers[number], &format!("{lines}multiprovider on\n{log}"));
+            start_with(&mut servers[number], &format!("{log}{lines}multiprovider on\n"));
         }
         servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
         let addresses = servers
@@ -109,6 +121,10 @@ impl World {
         let servers = self.servers.clone();
         let task = tokio::task::spawn_blocking(move || {
             for (number, server) in servers.iter().enumerate() {
+                // slapd does not log it.
+                if server.lock().unwrap().flavor() == OpenLdap {
+                    continue;
+                }
                 for provider in all_others(SERVERS)(number) {
                     let line = format!("rid={provider:03} refresh completed");
                     server.lock().unwrap().wait_for_log(&line).unwrap();
@@ -160,7 +176,7 @@ fn launch(server: &mut Server) {
 fn prepare(mode: Mode, id: usize) -> Server {
     let index = "index entryUUID,entryCSN eq\noverlay syncprov\n";
     let (module, lines) = match mode {
-        Mode::Plain => ("", format!("{index}#consumers")),
+        Mode::Plain | Mode::BesideSlapd(_) => ("", format!("{index}#consumers")),
         Mode::Delta => (
             "moduleload accesslog\n",
             format!(
@@ -174,10 +190,12 @@ fn prepare(mode: Mode, id: usize) -> Server {
         ),
     };
     let config = Server::people_config(&format!("serverID {id}\nmoduleload syncprov\n{module}"), &lines);
-    Server::prepare(Ironbark, &config).unwrap().debug_level("sync")
+    Server::prepare(mode.flavor(id - 1), &config)
+        .unwrap()
+        .debug_level("sync")
 }
 
 /// Where what is known of a failed storm is kept.
 pub(super) fn folder(mode: Mode, seed: u64) -> PathBuf {
-    std::env::temp_dir().join(format!("storm-{mode:?}-{seed}"))
+    std::env::temp_dir().join(format!("storm-{}-{seed}", mode.name()))
 }
