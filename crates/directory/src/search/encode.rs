@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
     EncodeControl, MessageId, SearchEntryWriter,
     controls::{Control, SyncState},
 };
-use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
+use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Dn, Schema};
 use ironbark_store::{AnswerCache, Derived, DerivedAttribute, Purpose, Record, RecordAttribute, Wanted};
 use smallvec::SmallVec;
 
@@ -106,6 +106,11 @@ pub(super) fn entry(
 pub(super) fn departed(run: &SearchRun, entry: &VisibleEntry<'_>, sending: &Sending, out: &mut Vec<u8>) {
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
     SearchEntryWriter::begin(out, id, entry.dn().as_bytes()).finish(&[&state_control(sending)]);
+}
+
+/// Appends an entry that has left the content of a synchronization by its UUID, under the name of another one.
+pub(super) fn departed_as(id: MessageId, name: &Dn, sending: &Sending, out: &mut Vec<u8>) {
+    SearchEntryWriter::begin(out, id, name.pretty().as_bytes()).finish(&[&state_control(sending)]);
 }
 
 /// The Sync State control of an entry.

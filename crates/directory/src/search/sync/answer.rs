@@ -61,6 +61,15 @@ impl SearchRun {
             tracing::warn!(target: "sync", "entry {} has no entryUUID and is not synchronized", record.id);
             return Ok(false);
         };
+        // slapd adds again what it has deleted meanwhile.
+        if sync.phase == Phase::Send
+            && sync.has_everything
+            && sync.is_followed_by_slapd()
+            && sync.refresh.is_from_log
+            && record.entry_csn()?.is_some_and(|csn| sync.has_version(csn))
+        {
+            return Ok(false);
+        }
         let (state, cookie) = match &sync.meeting {
             Meeting::Send(state, None) if sync.phase == Phase::Send => (*state, sync.cookie_within(view, record)?),
             Meeting::Send(state, cookie) => (*state, cookie.clone()),
@@ -110,19 +119,20 @@ impl SearchRun {
             let order = |(_, departure): &([u8; 16], Departure)| (departure.deletion, departure.turn);
             sync.refresh.gone.sort_unstable_by_key(order);
         }
+        let covered = sync.covered_by_refresh();
         let rest = sync.refresh.gone.get(next..).unwrap_or_default();
         let mut named = 0;
         while named < NAMED_AT_ONCE
             && let Some((uuid, departure)) = rest.get(named)
         {
-            if let Some(csn) = departure.deletion {
-                let cookie = sync.cookie(own, &sync.known, Some(csn));
+            if let Some(csn) = departure.told() {
+                let cookie = sync.cookie(own, &covered, Some(csn));
                 named += 1;
                 encode_gone(step.out, id, Some(&cookie), &[*uuid]);
                 continue;
             }
             let together = rest.iter().skip(named).take(MOST_UUIDS);
-            let together = together.take_while(|(_, departure)| departure.deletion.is_none());
+            let together = together.take_while(|(_, departure)| departure.told().is_none());
             let uuids: Vec<[u8; 16]> = together.map(|(uuid, _)| *uuid).collect();
             named += uuids.len();
             encode_gone(step.out, id, sync.cookie_of_part(own).as_deref(), &uuids);
@@ -288,6 +298,21 @@ impl Sync {
         Ok(csn.map(|csn| self.cookie(own, &std::iter::once(csn).collect(), None)))
     }
 
+    /// The CSNs that go with a delete in a refresh. slapd keeps an entry whose version they do not cover. It may have
+    /// got from others what is newer than its cookie, and it takes nothing else from them.
+    fn covered_by_refresh(&self) -> ContextVector {
+        let mut covered = self.known.clone();
+        if self.is_followed_by_slapd() {
+            self.refresh.vector.iter().for_each(|csn| _ = covered.merge(csn));
+        }
+        covered
+    }
+
+    /// Whether the consumer takes writes itself and is no server of this kind: slapd.
+    pub(super) fn is_followed_by_slapd(&self) -> bool {
+        self.consumer.1 != 0 && !self.asks_places && self.sends_log.is_none() && !self.may_be_log()
+    }
+
     /// Whether places are told: the consumer asks for them, and has everything.
     pub(super) fn tells_places(&self) -> bool {
         self.asks_places && self.has_everything
@@ -338,11 +363,17 @@ impl Sync {
         comes && above > id || refresh.deferred.contains(above)
     }
 
-    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them.
+    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them. One of the same
+    /// server that the consumer has stands in for them: slapd would take the first CSN of its cookie, and not tell that
+    /// server of the delete.
     fn hide_deletions(&mut self) {
         let Refresh { gone, oldest, .. } = &mut self.refresh;
-        for (_, Departure { deletion, .. }) in gone {
-            *deletion = deletion.filter(|csn| oldest.get(&csn.server_id()).is_none_or(|oldest| csn < oldest));
+        for (_, departure) in gone {
+            let Some(csn) = departure.deletion else { continue };
+            if oldest.get(&csn.server_id()).is_some_and(|oldest| csn >= *oldest) {
+                departure.deletion = None;
+                departure.instead = self.known.of_server(csn.server_id());
+            }
         }
     }
 

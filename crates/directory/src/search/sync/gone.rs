@@ -1,9 +1,10 @@
 //! The cookies of entries that are gone: deleted, or out of the content.
 
-use ironbark_store::{ChangeRecord, Csn};
+use ironbark_ldap_proto::controls::EntryState;
+use ironbark_store::{ChangeRecord, ContextVector, Csn};
 
-use super::{Sync, refresh::deletion_csn};
-use crate::search::run::SearchRun;
+use super::{Sending, Sync, refresh::deletion_csn};
+use crate::search::{encode, run::SearchRun};
 
 /// What goes with an entry that is gone by a change.
 pub(super) struct CookiesOfGone {
@@ -12,10 +13,52 @@ pub(super) struct CookiesOfGone {
 }
 
 impl SearchRun {
-    /// The cookie of a delete that is not the first one of its change, and has a CSN of its own.
-    pub(super) fn own_cookie(&self, record: &ChangeRecord, csn: Csn) -> Option<String> {
-        let sync = self.sync().filter(|sync| csn != record.csn && !sync.is_glued())?;
+    /// The cookie of a delete that is not the first one of its change, and has a CSN of its own. Without a cookie of
+    /// the change itself, slapd is told CSNs that cover its version of the entry, or it would keep it; and a CSN of the
+    /// server that has deleted the entry, which it does not tell. One that it does not have would claim what comes
+    /// before it.
+    pub(super) fn own_cookie(&self, record: &ChangeRecord, csn: Csn, is_alone: bool) -> Option<String> {
+        let sync = self.sync().filter(|sync| !sync.is_glued())?;
+        let told: ContextVector = record.context_csns().collect();
+        if sync.is_followed_by_slapd() && (!is_alone || told.is_empty()) {
+            let sent = sync.persisting.iter().flat_map(|persisting| persisting.sent.iter());
+            let all = sync.known.iter().chain(sent).chain(told.iter()).chain([csn]);
+            let known = sync.known.of_server(csn.server_id());
+            let deletion = if told.covers(csn) { Some(csn) } else { known };
+            return Some(sync.cookie(csn.server_id(), &all.collect(), deletion));
+        }
+        if csn == record.csn {
+            return None;
+        }
         Some(sync.cookie(csn.server_id(), &sync.known, Some(csn)))
+    }
+}
+
+impl SearchRun {
+    /// Tells slapd that an entry is gone that was deleted before, and came again. slapd passes over a set of UUIDs if
+    /// its version of the entry is of a server whose CSN is not in the cookie of the set. It deletes by an entry with
+    /// the state "delete" in any case, whatever its name is. `false`: the consumer is another one, or the CSN of the
+    /// delete would claim changes that it was not sent.
+    pub(super) fn send_burial(&self, record: &ChangeRecord, (uuid, csn): ([u8; 16], Csn), out: &mut Vec<u8>) -> bool {
+        let Some(sync) = self
+            .sync()
+            .filter(|sync| sync.is_followed_by_slapd() && !sync.is_glued())
+        else {
+            return false;
+        };
+        let told: ContextVector = record.context_csns().collect();
+        if !told.covers(csn) {
+            return false;
+        }
+        let cookie = sync.cookie(csn.server_id(), &std::iter::once(csn).collect(), None);
+        let sending = Sending {
+            state: EntryState::Delete,
+            uuid,
+            cookie: Some(cookie),
+            place: None,
+        };
+        encode::departed_as(self.message(), &sync.base, &sending, out);
+        true
     }
 }
 

@@ -169,7 +169,16 @@ struct Refresh {
 struct Departure {
     /// The CSN of its deletion, if there was one.
     deletion: Option<Csn>,
+    /// An older one of the same server that is told instead.
+    instead: Option<Csn>,
     turn: Turn,
+}
+
+impl Departure {
+    /// The CSN that goes with it.
+    fn told(&self) -> Option<Csn> {
+        self.deletion.or(self.instead)
+    }
 }
 
 /// The turn of an entry among those whose departures have the same CSN, or none: subordinates come before superiors. A
@@ -235,6 +244,8 @@ struct Persisting {
     ahead: NumberMap<Option<Csn>>,
     /// Superiors of the entry of the effect whose changes come later.
     later_superiors: usize,
+    /// The CSNs of what was sent since the session began, also of what came in a refresh, whose cookie comes later.
+    sent: ContextVector,
     /// Whether something was sent of it, without a cookie.
     owes_cookie: bool,
     /// Whether the cookie of the change comes only behind entries below one that is gone.

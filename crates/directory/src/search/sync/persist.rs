@@ -77,6 +77,7 @@ impl Sync {
             in_doubt_until: 0,
             ahead: NumberMap::default(),
             later_superiors: 0,
+            sent: ContextVector::default(),
             owes_cookie: false,
             withholds_cookie: false,
             is_drained: false,
@@ -188,7 +189,9 @@ impl SearchRun {
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
                         for_departure: match recorded.effect {
-                            Effect::Delete { .. } => self.own_cookie(record, csn).or_else(|| gone.deleted.clone()),
+                            Effect::Delete { .. } => {
+                                self.own_cookie(record, csn, is_alone).or_else(|| gone.deleted.clone())
+                            }
                             _ => gone.departed.clone(),
                         },
                     };
@@ -199,10 +202,13 @@ impl SearchRun {
                 }
                 if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
                     (persisting.effects, persisting.below, persisting.has_sent_own) = (number + 1, None, false);
+                    persisting.sent.merge(csn);
                 }
             }
-            for uuid in &record.buried {
-                self.send_gone(*uuid, gone.deleted.as_deref(), step.out);
+            for (uuid, csn) in record.stamped_burials() {
+                if !self.send_burial(record, (uuid, csn), step.out) {
+                    self.send_gone(uuid, gone.deleted.as_deref(), step.out);
+                }
                 if let Some(persisting) = self.sync_mut().and_then(|sync| sync.persisting.as_mut()) {
                     persisting.owes_cookie = true;
                 }
@@ -421,7 +427,9 @@ impl SearchRun {
         let configuration = Arc::clone(&self.configuration);
         let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
         let is_in_doubt = persisting.is_some_and(|persisting| moment.sequence <= persisting.in_doubt_until);
-        let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt);
+        // slapd takes no entry whose cookie begins with a CSN that it has.
+        let is_by_set = moment.cookie.is_none() && self.sync().is_some_and(Sync::is_followed_by_slapd);
+        let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt && !is_by_set);
         let Some(entry) = known else {
             self.send_gone(uuid, moment.for_departure.as_deref(), step.out);
             return Ok(true);
@@ -487,7 +495,7 @@ impl Sync {
         let is_move = |recorded: &RecordedEffect| matches!(recorded.effect, Effect::Rename { .. });
         let first = sent.next();
         if !record.buried.is_empty() {
-            return first.is_none() && record.buried.len() == 1;
+            return first.is_none() && record.buried.len() == 1 && !self.is_followed_by_slapd();
         }
         sent.next().is_none() && (self.has_everything || !first.is_some_and(is_move))
     }

@@ -327,6 +327,7 @@ impl Sync {
             {
                 let departure = Departure {
                     deletion: None,
+                    instead: None,
                     turn: Turn::Left(Reverse(view.dn(id)?.depth())),
                 };
                 self.refresh.gone.push((uuid, departure));
@@ -344,6 +345,7 @@ impl Refresh {
         let known = gone.get(&uuid).and_then(|departure| departure.deletion);
         let departure = Departure {
             deletion: deletion.or(known),
+            instead: None,
             turn: Turn::Ended(self.effects),
         };
         gone.insert(uuid, departure);
