@@ -181,7 +181,7 @@ impl Storm {
 
     fn next_victim(&mut self) -> usize {
         let server = self.random.below(self.states.len());
-        if !self.shared.mode.is_one_away_at_most() {
+        if !self.shared.mode.comes_back_in_calm() {
             return server;
         }
         let away = self.states.iter().position(|state| *state != State::Running);
@@ -189,6 +189,11 @@ impl Storm {
     }
 
     fn event_at(&mut self, server: usize) -> Option<Event> {
+        if self.shared.mode.comes_back_in_calm() {
+            let events = [Event::Kill, Event::Stop, Event::Freeze];
+            let event = events[self.random.below(events.len())];
+            return (self.states[server] == State::Running).then_some(event);
+        }
         Some(match (self.states[server], self.random.below(7)) {
             (State::Running, 0 | 1) => Event::KillAndStart,
             (State::Running, 2) => Event::StopAndStart,
@@ -202,12 +207,9 @@ impl Storm {
         })
     }
 
-    pub(super) fn all_are_running(&self) -> bool {
-        self.states.iter().all(|state| *state == State::Running)
-    }
-
-    /// Nobody writes, and all servers become equal. Otherwise how they differ.
+    /// The server that was away comes back, nobody writes, and all become equal. Otherwise how they differ.
     pub(super) async fn calm(&mut self) -> Option<String> {
+        self.all_run().await;
         let (is_equal, images) = self.world.settled(Image::clone).await;
         (!is_equal).then(|| unequal(&images))
     }

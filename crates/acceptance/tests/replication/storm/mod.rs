@@ -28,14 +28,13 @@ async fn storm(mode: Mode, seed: u64, operations: usize) -> Vec<String> {
     while storm.shared.ledger.lock().unwrap().lines.len() < operations {
         number += 1;
         storm.note(format!("round {number}"));
-        if mode.is_one_away_at_most() {
-            if storm.all_are_running()
-                && let Some(difference) = storm.calm().await
-            {
-                storm.note(format!("UNEQUAL before round {number}:\n{difference}"));
+        if mode.comes_back_in_calm() {
+            storm.round().await;
+            storm.round().await;
+            if let Some(difference) = storm.calm().await {
+                storm.note(format!("UNEQUAL after round {number}:\n{difference}"));
                 break;
             }
-            storm.round().await;
         } else if number % 6 == 0 {
             storm.apart().await;
         } else {

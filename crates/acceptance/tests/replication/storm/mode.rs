@@ -32,10 +32,10 @@ impl Mode {
         self.flavor(server) == OpenLdap
     }
 
-    /// Whether only one server is away at a time, and all are equal before another one is. slapd does not remember
-    /// deletes: it brings an entry back if it first meets a server that has not heard of its delete, and with that tells
-    /// all others that they know of it.
-    pub(super) const fn is_one_away_at_most(self) -> bool {
+    /// Whether only one server is away at a time, and comes back when nobody writes. slapd does not remember deletes: if
+    /// one server names an entry as deleted in a refresh, and another one brings the entry later, slapd keeps it, and
+    /// ignores the delete that comes behind it.
+    pub(super) const fn comes_back_in_calm(self) -> bool {
         matches!(self, Self::BesideSlapd(_))
     }
 
