@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use ironbark_testkit::{
+    Credentials,
     Flavor::{self, Ironbark, OpenLdap},
     Server, wait,
 };
@@ -281,6 +282,26 @@ fn slapd_gets_what_is_older_than_a_delete() {
     write(&servers[0], &apart(2));
     servers[1].launch().unwrap();
     assert_equal(&servers, "a name that is used again");
+}
+
+/// The deletes of one change have CSNs of their own. slapd takes no entry whose cookie begins with a CSN that it has.
+#[test]
+fn slapd_gets_the_delete_of_a_subtree() {
+    let servers = servers(
+        &[Ironbark, OpenLdap],
+        all_others(2),
+        &format!("{CHECKPOINT}multiprovider on\n"),
+    );
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
+    write(&servers[0], &UNIT.replace('#', "1"));
+    write(&servers[1], &apart(1));
+    assert_equal(&servers, "the first content");
+    let tree_delete = "!1.2.840.113556.1.4.805";
+    let arguments = ["-e", tree_delete, "ou=unit1,ou=people,dc=example,dc=com"];
+    let deleted = servers[0].client("ldapdelete", &Credentials::ROOT, &arguments, "");
+    deleted.unwrap().success().unwrap();
+    write(&servers[0], &apart(2));
+    assert_equal(&servers, "the delete of a subtree");
 }
 
 /// slapd 2.5 as a consumer loses the old RDN of a rename that keeps it, if the naming attribute is not at the same

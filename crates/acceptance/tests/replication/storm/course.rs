@@ -164,8 +164,7 @@ impl Storm {
         let server = self.next_victim();
         let event = self.event_at(server);
         let mode = self.shared.mode;
-        // A change that slapd has made when it is killed, and not yet acknowledged, may never be told to others.
-        let waits = event.is_some_and(Event::is_kill) && mode.forgets_what_it_makes_at_a_kill(server);
+        let waits = event.is_some_and(Event::ends_process) && mode.forgets_its_last_change(server);
         let begun = self.set_off(|other| !(waits && other == server));
         let moment = self.random.below(BURST * begun + 1);
         let mut progress = self.shared.progress.subscribe();

@@ -26,9 +26,9 @@ impl Mode {
         }
     }
 
-    /// Whether a server forgets what it has made and not yet acknowledged, when it is killed: nobody hears of it any
-    /// more.
-    pub(super) fn forgets_what_it_makes_at_a_kill(self, server: usize) -> bool {
+    /// Whether a server that ends may forget a change which it has made and not yet acknowledged: nobody hears of it any
+    /// more. slapd stops with a `contextCSN` that does not cover it.
+    pub(super) fn forgets_its_last_change(self, server: usize) -> bool {
         self.flavor(server) == OpenLdap
     }
 

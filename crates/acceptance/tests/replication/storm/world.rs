@@ -43,8 +43,8 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) const fn is_kill(self) -> bool {
-        matches!(self, Self::Kill | Self::KillAndStart)
+    pub(super) const fn ends_process(self) -> bool {
+        !matches!(self, Self::Freeze | Self::Thaw | Self::Start)
     }
 
     /// The state after it.
