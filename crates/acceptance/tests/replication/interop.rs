@@ -294,6 +294,7 @@ fn slapd_gets_the_delete_of_a_subtree() {
     );
     servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
     write(&servers[0], &UNIT.replace('#', "1"));
+    assert_equal(&servers, "a subtree");
     write(&servers[1], &apart(1));
     assert_equal(&servers, "the first content");
     let tree_delete = "!1.2.840.113556.1.4.805";

@@ -39,6 +39,11 @@ impl Mode {
         matches!(self, Self::BesideSlapd(_))
     }
 
+    /// Whether a server may give an entry a revision that nobody asked for. slapd sends superiors of an entry after it.
+    pub(super) const fn may_stamp(self) -> bool {
+        matches!(self, Self::BesideSlapd(_))
+    }
+
     /// For the name of a folder.
     pub(super) const fn name(self) -> &'static str {
         match self {
