@@ -26,15 +26,15 @@ impl Mode {
         }
     }
 
-    /// Whether a server that ends may forget a change which it has made and not yet acknowledged: nobody hears of it any
-    /// more. slapd stops with a `contextCSN` that does not cover it.
+    /// Whether a server that ends may forget a change which it has made and not yet acknowledged: slapd may stop with a
+    /// `contextCSN` that does not cover it, and nobody hears of it.
     pub(super) fn forgets_its_last_change(self, server: usize) -> bool {
         self.flavor(server) == OpenLdap
     }
 
-    /// Whether only one server is away at a time, and comes back when nobody writes. slapd does not remember deletes: if
-    /// one server names an entry as deleted in a refresh, and another one brings the entry later, slapd keeps it, and
-    /// ignores the delete that comes behind it.
+    /// Whether only one server is away at a time, and comes back when nobody writes. slapd does not remember deletes:
+    /// if one server names an entry as deleted in a refresh, and another one brings the entry later, slapd keeps it,
+    /// and ignores the delete that comes behind it.
     pub(super) const fn comes_back_in_calm(self) -> bool {
         matches!(self, Self::BesideSlapd(_))
     }

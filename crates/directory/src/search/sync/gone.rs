@@ -13,11 +13,22 @@ pub(super) struct CookiesOfGone {
 }
 
 impl SearchRun {
+    /// The cookie of a delete that is told by its change.
+    pub(super) fn cookie_of_delete(
+        &self,
+        record: &ChangeRecord,
+        csn: Csn,
+        is_alone: bool,
+        gone: &CookiesOfGone,
+    ) -> Option<String> {
+        self.own_cookie(record, csn, is_alone).or_else(|| gone.deleted.clone())
+    }
+
     /// The cookie of a delete that is not the first one of its change, and has a CSN of its own. Without a cookie of
     /// the change itself, slapd is told CSNs that cover its version of the entry, or it would keep it; and a CSN of the
     /// server that has deleted the entry, which it does not tell. One that it does not have would claim what comes
     /// before it.
-    pub(super) fn own_cookie(&self, record: &ChangeRecord, csn: Csn, is_alone: bool) -> Option<String> {
+    fn own_cookie(&self, record: &ChangeRecord, csn: Csn, is_alone: bool) -> Option<String> {
         let sync = self.sync().filter(|sync| !sync.is_glued())?;
         let told: ContextVector = record.context_csns().collect();
         if sync.is_followed_by_slapd() && (!is_alone || told.is_empty()) {

@@ -189,9 +189,7 @@ impl SearchRun {
                         sequence: record.position.sequence,
                         cookie: cookie.clone().filter(|_| is_alone),
                         for_departure: match recorded.effect {
-                            Effect::Delete { .. } => {
-                                self.own_cookie(record, csn, is_alone).or_else(|| gone.deleted.clone())
-                            }
+                            Effect::Delete { .. } => self.cookie_of_delete(record, csn, is_alone, &gone),
                             _ => gone.departed.clone(),
                         },
                     };
