@@ -208,7 +208,12 @@ impl Storm {
 
     /// The server that was away comes back, nobody writes, and all become equal. Otherwise how they differ.
     pub(super) async fn calm(&mut self) -> Option<String> {
+        let away: Vec<usize> = (0..self.states.len())
+            .filter(|server| self.states[*server] == State::Away)
+            .collect();
+        let before = self.world.logs().iter().map(String::len).collect();
         self.all_run().await;
+        self.world.refreshed_at_slapd(away, before).await;
         let (is_equal, images) = self.world.settled(Image::clone).await;
         (!is_equal).then(|| unequal(&images))
     }

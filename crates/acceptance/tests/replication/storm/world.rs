@@ -134,6 +134,25 @@ impl World {
         task.await.unwrap();
     }
 
+    /// Waits until slapd has completed a refresh from each of these servers, which were away, or from all others, if it
+    /// was away itself. `before` says how long the logs were before they came back.
+    pub(super) async fn refreshed_at_slapd(&self, away: Vec<usize>, before: Vec<usize>) {
+        let servers = self.servers.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            for (number, server) in servers.iter().enumerate() {
+                let server = server.lock().unwrap();
+                let is_awaited = |other: &usize| away.contains(other) || away.contains(&number);
+                let providers = all_others(SERVERS)(number).into_iter().filter(is_awaited);
+                for provider in providers.filter(|_| server.flavor() == OpenLdap) {
+                    let line = format!("rid={provider:03} LDAP_RES_INTERMEDIATE - REFRESH_");
+                    let done = wait::until(|| server.log()[before[number]..].contains(&line).then_some(()));
+                    assert!(done.is_some(), "slapd does not follow server {provider} again");
+                }
+            }
+        });
+        task.await.unwrap();
+    }
+
     /// What the servers hold when all hold the same, or at the end of the usual deadline. `shown` is what counts of it.
     pub(super) async fn settled(&self, shown: fn(&Image) -> Image) -> (bool, Vec<Image>) {
         let addresses = self.addresses.clone();
