@@ -146,6 +146,10 @@ fn apply(
         if let Some(recent) = &entry.recent {
             return arriving.merge(execution, (id, recent), aftermath);
         }
+        if change.csn.is_some() && change.mapping.merges_values && change.mapping.multi_provider {
+            // A log tells of its add. It may have come as a whole meanwhile, and have another name by now.
+            return Ok(OutcomeKind::Same.of(id));
+        }
         return arriving.update(execution, id, aftermath);
     }
     if is_covered {

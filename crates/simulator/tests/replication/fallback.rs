@@ -143,6 +143,21 @@ fn a_whole_entry_leaves_the_name_of_a_revision() {
     run(MESH, &events);
 }
 
+/// It came as a whole from another server, which has set it aside by a revision. The log of its own server has its add.
+#[test]
+fn an_add_says_nothing_of_an_entry_that_is_here() {
+    let mut events = vec![
+        change(0, Add(0, 1, 0)),
+        change(0, Add(0, 0, 0)),
+        Deliver(0, 2),
+        change(0, Add(0, 0, 0)),
+        change(1, Add(0, 1, 0)),
+    ];
+    events.extend([0; 3].map(|node| change(node, Add(0, 0, 0))));
+    events.extend([Restart(0), Deliver(2, 4), Deliver(4, 3), Look(5)]);
+    run(MESH, &events);
+}
+
 /// A provider expects a newer version of it, and has set it aside meanwhile.
 #[test]
 fn an_entry_that_was_set_aside_keeps_its_name_elsewhere() {

@@ -363,16 +363,17 @@ impl Sync {
         comes && above > id || refresh.deferred.contains(above)
     }
 
-    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them. One of the same
-    /// server that the consumer has stands in for them: slapd would take the first CSN of its cookie, and not tell that
-    /// server of the delete.
+    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them. To one that takes
+    /// writes, a CSN of the same server that it has stands in for them: it would take the first CSN of its cookie, and
+    /// not tell that server of the delete. Others would take the delete for known.
     fn hide_deletions(&mut self) {
+        let is_writer = self.is_followed_by_slapd();
         let Refresh { gone, oldest, .. } = &mut self.refresh;
         for (_, departure) in gone {
             let Some(csn) = departure.deletion else { continue };
             if oldest.get(&csn.server_id()).is_some_and(|oldest| csn >= *oldest) {
                 departure.deletion = None;
-                departure.instead = self.known.of_server(csn.server_id());
+                departure.instead = self.known.of_server(csn.server_id()).filter(|_| is_writer);
             }
         }
     }
