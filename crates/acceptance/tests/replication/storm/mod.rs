@@ -60,9 +60,10 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
-async fn storms(mode_of: fn(u64) -> Mode, usual_seed: u64) {
-    let first = variable("IRONBARK_STORM_SEED").unwrap_or(usual_seed);
-    let operations = usize::try_from(variable("IRONBARK_STORM_OPERATIONS").unwrap_or(300)).unwrap();
+async fn storms(mode_of: fn(u64) -> Mode, usual_operations: u64) {
+    let first = variable("IRONBARK_STORM_SEED").unwrap_or(1);
+    let operations = variable("IRONBARK_STORM_OPERATIONS").unwrap_or(usual_operations);
+    let operations = usize::try_from(operations).unwrap();
     let mut failed = Vec::new();
     for seed in first..first + variable("IRONBARK_STORMS").unwrap_or(1) {
         let mode = mode_of(seed);
@@ -80,18 +81,17 @@ async fn storms(mode_of: fn(u64) -> Mode, usual_seed: u64) {
 
 #[tokio::test]
 async fn three_in_a_storm_end_equal_and_lose_nothing() {
-    storms(|_| Mode::Plain, 1).await;
+    storms(|_| Mode::Plain, 300).await;
 }
 
 #[tokio::test]
 async fn three_that_follow_logs_in_a_storm_end_equal_and_lose_nothing() {
-    storms(|_| Mode::Delta, 1).await;
+    storms(|_| Mode::Delta, 300).await;
 }
 
-/// Another server is slapd for each seed. It runs only if it is asked for: slapd itself loses something in one of ten
-/// storms (docs/replication.md, note 14).
+/// Another server is slapd for each seed. slapd itself loses something in one of ten storms (docs/replication.md, note
+/// 14). So they have the first writes of all clients alone, unless more are asked for.
 #[tokio::test]
-#[ignore = "slapd itself loses something in one of ten storms"]
 async fn ours_and_slapd_in_a_storm_end_equal_and_lose_nothing() {
     storms(|seed| Mode::BesideSlapd(usize::try_from(seed % 3).unwrap()), 1).await;
 }

@@ -363,9 +363,9 @@ impl Sync {
         comes && above > id || refresh.deferred.contains(above)
     }
 
-    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them. To one that takes
-    /// writes, a CSN of the same server that it has stands in for them: it would take the first CSN of its cookie, and
-    /// not tell that server of the delete. Others would take the delete for known.
+    /// Leaves out for slapd the CSNs of deletions that are newer than an entry which comes after them. To one that
+    /// takes writes, a CSN of the same server that it has stands in for them: it would take the first CSN of its
+    /// cookie, and not tell that server of the delete. Others would take the delete for known.
     fn hide_deletions(&mut self) {
         let is_writer = self.is_followed_by_slapd();
         let Refresh { gone, oldest, .. } = &mut self.refresh;
