@@ -290,6 +290,22 @@ mod tests {
     }
 
     #[test]
+    fn what_came_as_a_whole_says_so() {
+        let add = "reqType: add\nreqDN: cn=a\nreqMod: entryUUID:+ 00000000-0000-0000-0000-0000000000ff\n\
+                   ironbarkReqBase: - -";
+        let Ok(Some((Logged::Add(entry), _))) = logged(add) else {
+            panic!("an add")
+        };
+        let base = ("ironbarkReqBase".into(), vec![b"- -".to_vec()]);
+        assert_eq!(entry.attributes.last(), Some(&base));
+        let modify = "reqType: modify\nreqDN: cn=a\nreqMod: sn:= s\nironbarkReqBase: - -";
+        let Ok(Some((Logged::Change(change), _))) = logged(modify) else {
+            panic!("a change")
+        };
+        assert_eq!(change.base.as_deref(), Some(&b"- -"[..]));
+    }
+
+    #[test]
     fn what_is_no_change_is_passed_over_and_nonsense_is_refused() {
         for text in [
             "reqType: bind\nreqDN: cn=a",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_directory::PLACE_ATTRIBUTE;
+use ironbark_directory::{PLACE_ATTRIBUTE, RECENT_ATTRIBUTE};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest, SearchResultEntry, SyncInfo,
@@ -51,6 +51,8 @@ pub(crate) enum Besides {
     Subentries,
     /// The places of entries.
     Places,
+    /// Places, and recent changes.
+    Recent,
 }
 
 #[derive(Default)]
@@ -100,11 +102,12 @@ impl Consumer {
         self.suffix =
             Some(content.base).filter(|base| is_whole && *base == "dc=ex" && content.filter == "(objectClass=*)");
         self.number += 1;
-        let place = match self.besides {
-            Some(Besides::Places) => Some(PLACE_ATTRIBUTE.as_bytes()),
-            _ => None,
+        let told: &[&[u8]] = match self.besides {
+            Some(Besides::Places) => &[PLACE_ATTRIBUTE.as_bytes()],
+            Some(Besides::Recent) => &[PLACE_ATTRIBUTE.as_bytes(), RECENT_ATTRIBUTE.as_bytes()],
+            _ => &[],
         };
-        let names: Vec<&[u8]> = [&b"*"[..], b"+"].into_iter().chain(place).collect();
+        let names: Vec<&[u8]> = [&b"*"[..], b"+"].iter().chain(told).copied().collect();
         let request = SearchRequest {
             base: content.base.as_bytes(),
             scope: content.scope,
@@ -144,7 +147,7 @@ impl Consumer {
         match self.besides {
             Some(Besides::SortedIfPossible) => controls.push(&sort),
             Some(Besides::Subentries) => controls.push(&subentries),
-            Some(Besides::Places) | None => {}
+            Some(Besides::Places | Besides::Recent) | None => {}
         }
         encode_request(
             &mut pdu,

@@ -13,6 +13,7 @@ mod consumer;
 mod extent;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
+mod recent;
 mod sequence;
 
 use consumer::{Besides, Consumer, Content, Message, found};
