@@ -5,12 +5,20 @@
 mod harness;
 
 use std::{
+    io,
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, channel},
+    },
     task::{Context, Waker},
     time::Duration,
 };
 
 use harness::{Answer, Client, Site, read_answer};
-use ironbark_directory::{Progress, SearchRun, Started};
+use ironbark_directory::{
+    Progress, SearchRun, Started,
+    overlay::{Changes, Follower as FollowsChanges},
+};
 use ironbark_ldap_proto::{
     DerefAliases, MessageId, Request, Scope, SearchRequest,
     controls::{Control, SyncRequest},
@@ -22,11 +30,12 @@ use ironbark_model::Filter;
 const REFRESH_REQUIRED: u32 = 4096;
 
 /// A database and its log, which is purged of what is older than a minute.
+const LINES: &str = "overlay accesslog\nlogdb cn=accesslog\nlogops writes reads\nlogpurge 00:01 00:00:01\n\n\
+                     database mdb\nsuffix cn=accesslog\ndirectory DIR\nrootdn cn=root,dc=ex\n\
+                     overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE";
+
 fn site() -> Site {
-    let lines = "overlay accesslog\nlogdb cn=accesslog\nlogops writes reads\nlogpurge 00:01 00:00:01\n\n\
-                 database mdb\nsuffix cn=accesslog\ndirectory DIR\nrootdn cn=root,dc=ex\n\
-                 overlay syncprov\nsyncprov-nopresent TRUE\nsyncprov-reloadhint TRUE";
-    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), LINES, ironbark_overlays::make);
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     site
 }
@@ -170,4 +179,55 @@ fn a_purge_during_a_refresh_ends_it() {
     assert_eq!(answer.code, REFRESH_REQUIRED);
     assert!(sent < MANY as usize, "it was under way");
     assert_eq!(answer.entries.len(), sent);
+}
+
+/// A follower that begins when it is told to, and the ones behind it later.
+struct Gate(Mutex<Receiver<()>>);
+
+impl FollowsChanges for Gate {
+    fn name(&self) -> String {
+        "gate".into()
+    }
+
+    fn resume(&self, _: &[u8], changes: Changes<'_>) -> io::Result<usize> {
+        // The sender is dropped then.
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        Ok(changes.records.len())
+    }
+
+    fn take(&self, _: Changes<'_>) -> io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_new_log_has_what_came_before_its_thread_began() {
+    let (opens, gate) = channel();
+    let gate = Mutex::new(Some(Gate(Mutex::new(gate))));
+    // The followers of later overlays come first.
+    let lines = LINES.replacen("\n\n", "\noverlay syncprov\noverlay nops\n\n", 1);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, move |config, schema| {
+        let mut overlay = ironbark_overlays::make(config, schema)?;
+        if config.name() == "nops" {
+            let gate = gate.lock().unwrap_or_else(PoisonError::into_inner).take();
+            overlay.follower = gate.map(|gate| std::sync::Arc::new(gate) as _);
+        }
+        Ok(overlay)
+    });
+    let directory = site.directory.clone();
+    let adds = std::thread::spawn(move || {
+        Client::new(&directory).must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    });
+    while site
+        .search("dc=ex", Scope::BaseObject, "(objectClass=*)", &["1.1"])
+        .is_empty()
+    {
+        std::thread::yield_now();
+    }
+    drop(opens);
+    adds.join().expect("added");
+    let mut follower = Follower::begin(&site, "");
+    let answer = follower.go_on().answer();
+    assert!(follower.run.is_some(), "{} {}", answer.code, answer.text);
+    assert_eq!(answer.entries.len(), 1, "{:?}", answer.entries);
 }

@@ -95,7 +95,11 @@ fn any_user_will_do() {
     if is_root {
         // The program may be in a folder that only root enters, as an image's is not.
         let program = container.layout.join("ironbark");
-        fs::copy(command.get_program(), &program).unwrap();
+        // Another process copies it: a child of another test might have the file open for writing meanwhile.
+        let copied = std::process::Command::new("cp")
+            .args([command.get_program(), program.as_os_str()])
+            .status();
+        assert!(copied.unwrap().success());
         command = std::process::Command::new(program);
         command
             .arg("container")

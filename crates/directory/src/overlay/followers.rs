@@ -113,6 +113,6 @@ pub struct Changes<'a> {
     /// The changes.
     pub records: &'a [ChangeRecord],
     /// The context vector of the database when the follower began to follow it: what has come since is a change that it
-    /// gets. `None`: the database has no log of changes.
+    /// gets. `None`: the database has no log of changes, or the follower has missed some of them since.
     pub begun: Option<&'a ContextVector>,
 }

@@ -170,7 +170,7 @@ impl Accesslog {
         // The database may have changed before the thread of the follower began, and these changes will be in the log.
         let vector = changes
             .begun
-            .filter(|_| turn == Turn::Begins)
+            .filter(|_| turn != Turn::Follows)
             .cloned()
             .or(vector.flatten());
         let is_of_tree = of_tree.is_some();

@@ -151,7 +151,13 @@ impl Work {
         if !place.is_new && next <= place.sequence + 1 {
             return Some((place, records));
         }
-        if let Err(error) = follower.missed(self.changes(&[])) {
+        // A new follower gets what comes after it began; so it lacks what was there then, and no more.
+        let begun = Some(&self.begun).filter(|_| next <= place.sequence + 1);
+        let none = Changes {
+            begun,
+            ..self.changes(&[])
+        };
+        if let Err(error) = follower.missed(none) {
             self.get_stuck(number, follower, place, &error);
             return None;
         }
