@@ -38,7 +38,8 @@ pub(crate) fn closest<'v>(view: View<'v>, record: &Record<'_>) -> Result<(usize,
     Ok((depth, None))
 }
 
-/// The place of an entry as it is told, with what this server has: `DEPTH UUID CSN...`, `-` for what is not there.
+/// The place of an entry as it is told, with what this server has: `DEPTH UUID CSN...`, `-` for what is not there. With
+/// a revision, the last CSN of the server that made it is always there.
 pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVector) -> Result<String, StoreError> {
     let (depth, above) = closest(view, record)?;
     let superior = match above {
@@ -49,6 +50,10 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVecto
     // A refresh that is under way has brought more than the vector says.
     if view.first_uncovered()?.is_some() {
         text.push_str(" -");
+        if let Some(csn) = known_of_reviser(view, record)? {
+            text.push(' ');
+            text.push_str(&csn.text());
+        }
         return Ok(text);
     }
     for csn in vector.iter() {
@@ -56,6 +61,15 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVecto
         text.push_str(&csn.text());
     }
     Ok(text)
+}
+
+/// Of an entry whose version is a revision, the last CSN of the server that made it: with that, others have the revision
+/// too.
+fn known_of_reviser(view: View<'_>, record: &Record<'_>) -> Result<Option<Csn>, StoreError> {
+    match record.entry_csn()?.and_then(Csn::reviser) {
+        Some(server) => view.last_known_of(server),
+        None => Ok(None),
+    }
 }
 
 /// The CSN of a revision, and the name that the entry has by it.

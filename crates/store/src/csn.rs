@@ -62,6 +62,12 @@ impl Csn {
         })
     }
 
+    /// ID of the server that made it, if it is that of a revision.
+    pub fn reviser(self) -> Option<u16> {
+        // The lower 12 bits always fit.
+        self.is_revision().then_some((self.modification & 0xfff) as u16)
+    }
+
     /// The CSN of the version that it revises, if it is that of a revision.
     #[must_use]
     pub fn version(self) -> Self {

@@ -484,6 +484,12 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// Says that a peer made the change, with this CSN; `via` 0: it is made here.
     pub fn attribute_to(&mut self, csn: Csn, via: u16) {
         (self.record.csn, self.record.via) = (csn, via);
+        self.record.revised_by = None;
+    }
+
+    /// Says what others must have to have the revision that a peer has sent: the last CSN of the server that made it.
+    pub(crate) fn await_reviser(&mut self, csn: Option<Csn>) {
+        self.record.revised_by = csn;
     }
 
     /// Gives the next effect a CSN of its own if it is not the first one: it is a change by itself, of another entry or

@@ -26,6 +26,8 @@ pub(super) struct Told {
     pub(super) superior: Option<[u8; 16]>,
     /// What the provider has; `None`: more than it can tell.
     knows: Option<ContextVector>,
+    /// The greatest CSN of each server that it names, even if that is not all.
+    named: ContextVector,
 }
 
 impl Told {
@@ -37,14 +39,20 @@ impl Told {
             "-" => None,
             text => Some(uuid_of(text.as_bytes())?),
         };
-        let mut knows = Some(ContextVector::default());
+        let (mut named, mut is_all) = (ContextVector::default(), true);
         for word in words {
-            match (Csn::parse(word.as_bytes()), &mut knows) {
-                (Some(csn), Some(knows)) => _ = knows.merge(csn),
-                _ => knows = None,
+            match Csn::parse(word.as_bytes()) {
+                Some(csn) => _ = named.merge(csn),
+                None => is_all = false,
             }
         }
-        Some(Self { depth, superior, knows })
+        let knows = is_all.then(|| named.clone());
+        Some(Self {
+            depth,
+            superior,
+            knows,
+            named,
+        })
     }
 
     /// The name here of an entry with this name at the provider. Without its superior here, the name is all that is
@@ -77,6 +85,11 @@ impl Told {
         // It may have the version without this revision.
         let is_certain = !csn.is_revision() || !knows.covers(csn);
         is_certain.then(|| knows.covers(csn))
+    }
+
+    /// With the CSN of a revision: the last one of the server that made it, as far as the provider knows.
+    pub(super) fn revised_by(&self, csn: Csn) -> Option<Csn> {
+        self.named.of_server(csn.reviser()?)
     }
 
     /// Whether an entry is where the provider has it.

@@ -343,6 +343,35 @@ fn of_two_entries_that_come_below_one_the_end_of_one_is_told() {
     );
 }
 
+/// An entry was sent with the cookie of its add, although its superior had been deleted since. Who had that add from
+/// elsewhere was not told where the entry is now.
+#[test]
+fn a_revision_that_came_with_the_cookie_of_its_version_is_told() {
+    use changes::Change::{Add, Delete, Modify};
+    let add = |node| Event::Change(node, Add(0, 0, 0));
+    let mut events = vec![Event::Change(0, Modify(0, 0, 0))];
+    events.extend((0..9).map(|look| Event::Look(look % 3)));
+    events.extend([
+        add(0),
+        add(1),
+        add(2),
+        add(0),
+        Event::Restart(2),
+        Event::Deliver(0, 2),
+        add(2),
+        Event::Change(0, Add(5, 0, 0)),
+        add(0),
+        Event::Clock(0, 0),
+        Event::Change(1, Delete(2)),
+        Event::Deliver(0, 1),
+        Event::Deliver(1, 4),
+        Event::Deliver(1, 1),
+        Event::Deliver(2, 7),
+        Event::Cut(1, true),
+    ]);
+    run_apart(RING, &events);
+}
+
 /// A server was loaded by one whose own first refresh had not ended, and began anew.
 #[test]
 fn entries_that_were_loaded_without_a_cookie_make_no_vector() {

@@ -14,7 +14,7 @@
 //!            text       authenticated identity; without it: the author
 //!            list       effects
 //!            sections   byte, of which follow: 1 request, 2 requested changes, 4 cookie, 8 buried, 16 notes,
-//!                       32 forgotten
+//!                       32 forgotten, 64 revised by
 //! effect     byte       1 2: kind (0 add, 1 modify, 2 rename, 3 delete); 4 internal, 8 silent, 16 with the values that
 //!                       are gone, 32 with entryUUID, 64 with attributes that a follower wants
 //!            16 bytes   entryUUID
@@ -37,6 +37,7 @@
 //! buried     list of 16 bytes, entryUUID
 //! notes      list of: text name, value
 //! forgotten  list of varint, ID of a server
+//! revised by csn
 //! change     byte 1 add, 2 delete, 3 replace; attribute; if marked with 16, and not an add, list of values
 //! attribute  text description, list of values
 //! csn        8 bytes microseconds since 0000-03-01 less 400 years, 3 bytes count, 3 bytes modification, 2 bytes ID
@@ -80,7 +81,8 @@ const HAS_COOKIE: u8 = 4;
 const HAS_BURIED: u8 = 8;
 const HAS_NOTES: u8 = 16;
 const HAS_FORGOTTEN: u8 = 32;
-const ALL_SECTIONS: u8 = 63;
+const HAS_REVISED_BY: u8 = 64;
+const ALL_SECTIONS: u8 = 127;
 
 const DELETES_OLD_RDN: u8 = 1;
 const HAS_SUPERIOR: u8 = 2;

@@ -111,6 +111,16 @@ impl View<'_> {
         Ok(self.uncovered_changes()?.map(|uncovered| uncovered.first))
     }
 
+    /// The last CSN of a server that this database has, or is still to get with what it has of others.
+    ///
+    /// # Errors
+    /// The storage failed; the row is damaged.
+    pub fn last_known_of(&self, server: u16) -> Result<Option<Csn>, StoreError> {
+        let known = self.context_vector()?.and_then(|vector| vector.of_server(server));
+        let expected = self.uncovered_changes()?.and_then(|all| all.csns.of_server(server));
+        Ok(known.max(expected))
+    }
+
     pub(crate) fn uncovered_changes(&self) -> Result<Option<Uncovered>, StoreError> {
         let Some(row) = self.tables().meta(self.txn, MetaRow::Uncovered)? else {
             return Ok(None);

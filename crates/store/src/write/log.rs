@@ -463,18 +463,25 @@ impl WriteTransaction<'_> {
             self.logged.open.remove(&record.via);
             self.logged.closed.insert(record.via);
         }
-        if brought.covers(record.csn) {
+        let vector = self.vector()?;
+        let lacks = |csn: &Csn| !brought.covers(*csn) && !vector.covers(*csn);
+        // The vector may cover the version, while others that have it lack the revision.
+        let revised_by = record.revised_by.filter(lacks);
+        if brought.covers(record.csn) && revised_by.is_none() {
             return Ok(());
         }
         // An entry may be newer than the cookie of the change with which it came.
-        let is_covered = self.vector()?.covers(record.csn);
-        if is_covered && !brought.is_empty() {
+        let is_covered = vector.covers(record.csn);
+        if is_covered && !brought.is_empty() && revised_by.is_none() {
             return Ok(());
         }
         let is_open = brought.is_empty() && (is_covered || deletes(record));
         let logged = &mut self.logged;
         logged.uncovered.get_or_insert(record.position.sequence);
         logged.uncovered_csns.merge(record.csn);
+        if let Some(csn) = revised_by {
+            logged.uncovered_csns.merge(csn);
+        }
         if is_open {
             logged.open.insert(record.via);
         }

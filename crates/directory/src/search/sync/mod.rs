@@ -299,11 +299,11 @@ impl Sync {
 
     /// Whether the consumer has a change, and everything of it. The CSN of one that this server got without a cookie
     /// says nothing: it may be that of the entry which it removed. That of a revision says nothing either; the change
-    /// that made it is in the cookie.
+    /// that made it is in the cookie, or it is told what that is.
     fn has(&self, record: &ChangeRecord) -> bool {
         let mut csns = record.context_csns().peekable();
         if record.csn.is_revision() {
-            return csns.peek().is_some() && csns.all(|csn| self.knows(csn));
+            return csns.peek().is_some() && csns.chain(record.revised_by).all(|csn| self.knows(csn));
         }
         csns.peek().is_some() && self.knows(record.last_csn())
     }

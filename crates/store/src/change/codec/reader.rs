@@ -2,8 +2,9 @@
 
 use super::{
     ALL_SECTIONS, DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_FORGOTTEN, HAS_NOTES,
-    HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN,
-    INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    HAS_POSITION, HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_REVISED_BY, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR,
+    HAS_WHOLE_CSN, INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT,
+    WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -73,6 +74,9 @@ impl<'r> Reader<'r> {
             }
             if sections & HAS_FORGOTTEN != 0 {
                 record.forgotten = self.filled_list(|reader| u16::try_from(reader.number()?).ok())?;
+            }
+            if sections & HAS_REVISED_BY != 0 {
+                record.revised_by = Some(self.csn()?);
             }
         }
         Some(record)

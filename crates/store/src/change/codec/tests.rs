@@ -117,13 +117,14 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
             proptest::collection::vec(any::<[u8; 16]>(), 0..3),
             proptest::collection::vec((text(), proptest::collection::vec(any::<u8>(), 0..20)), 0..3),
             proptest::collection::vec(any::<u16>(), 0..3),
+            proptest::option::of(csn()),
         ),
     );
     (head, who, rest).prop_map(
         move |(
             head,
             (author, authenticated, kind),
-            (request, effects, requested, cookie, (buried, notes, forgotten)),
+            (request, effects, requested, cookie, (buried, notes, forgotten, revised_by)),
         )| {
             let ([generation, sequence], predecessor, csn, via, unix_micros) = head;
             ChangeRecord {
@@ -142,6 +143,7 @@ fn records() -> impl Strategy<Value = ChangeRecord> {
                 buried,
                 notes,
                 forgotten,
+                revised_by,
             }
         },
     )

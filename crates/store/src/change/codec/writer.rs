@@ -2,8 +2,8 @@
 
 use super::{
     DELETES_OLD_RDN, FIRST_NAME, HAS_AUTHENTICATED, HAS_BURIED, HAS_COOKIE, HAS_FORGOTTEN, HAS_NOTES, HAS_POSITION,
-    HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN, INTERNAL,
-    LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
+    HAS_PREDECESSOR, HAS_REQUEST, HAS_REQUESTED, HAS_REVISED_BY, HAS_SECTIONS, HAS_SERVER, HAS_SUPERIOR, HAS_WHOLE_CSN,
+    INTERNAL, LITERAL, OWN_CSN, PACKED, PACKINGS, PLACE, SILENT, Shared, WITH_GONE, WITH_KEPT, WITH_TEXT, WITH_UUID,
 };
 use crate::{
     change::{
@@ -58,6 +58,7 @@ impl<'w> Writer<'w> {
             (!record.buried.is_empty(), HAS_BURIED),
             (!record.notes.is_empty(), HAS_NOTES),
             (!record.forgotten.is_empty(), HAS_FORGOTTEN),
+            (record.revised_by.is_some(), HAS_REVISED_BY),
         ]);
         let kind = match record.kind {
             ChangeKind::Add => 0,
@@ -130,6 +131,9 @@ impl<'w> Writer<'w> {
         }
         if !record.forgotten.is_empty() {
             self.list(&record.forgotten, |writer, server| writer.number(u64::from(*server)));
+        }
+        if let Some(csn) = record.revised_by {
+            self.out.extend_from_slice(&csn.octets());
         }
     }
 
