@@ -13,8 +13,12 @@ mod consumer;
 mod extent;
 #[path = "../../../directory/tests/harness/mod.rs"]
 mod harness;
+#[allow(dead_code, reason = "these tests use a part")]
+#[path = "../../../directory/tests/replica/peer.rs"]
+mod peer;
 mod recent;
 mod sequence;
+mod slapd;
 
 use consumer::{Besides, Consumer, Content, Message, found};
 use harness::Site;
