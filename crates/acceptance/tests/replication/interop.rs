@@ -284,6 +284,13 @@ fn slapd_gets_what_is_older_than_a_delete() {
     assert_equal(&servers, "a name that is used again");
 }
 
+/// Deletes a unit with all that is below it, by one request.
+fn delete_tree(server: &Server, unit: &str) {
+    let tree_delete = "!1.2.840.113556.1.4.805";
+    let deleted = server.client("ldapdelete", &Credentials::ROOT, &["-e", tree_delete, unit], "");
+    deleted.unwrap().success().unwrap();
+}
+
 /// The deletes of one change have CSNs of their own. slapd takes no entry whose cookie begins with a CSN that it has.
 #[test]
 fn slapd_gets_the_delete_of_a_subtree() {
@@ -297,12 +304,27 @@ fn slapd_gets_the_delete_of_a_subtree() {
     assert_equal(&servers, "a subtree");
     write(&servers[1], &apart(1));
     assert_equal(&servers, "the first content");
-    let tree_delete = "!1.2.840.113556.1.4.805";
-    let arguments = ["-e", tree_delete, "ou=unit1,ou=people,dc=example,dc=com"];
-    let deleted = servers[0].client("ldapdelete", &Credentials::ROOT, &arguments, "");
-    deleted.unwrap().success().unwrap();
+    delete_tree(&servers[0], "ou=unit1,ou=people,dc=example,dc=com");
     write(&servers[0], &apart(2));
     assert_equal(&servers, "the delete of a subtree");
+}
+
+#[test]
+fn a_slapd_that_is_a_copy_gets_the_delete_of_a_subtree() {
+    let mut servers = servers(&[Ironbark, OpenLdap], of_the_one_before, CHECKPOINT);
+    servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
+    for number in ["1", "2"] {
+        write(&servers[0], &UNIT.replace('#', number));
+    }
+    assert_equal(&servers, "two subtrees");
+    delete_tree(&servers[0], "ou=unit1,ou=people,dc=example,dc=com");
+    write(&servers[0], &apart(1));
+    assert_equal(&servers, "the delete of a subtree");
+    servers[1].stop().unwrap();
+    delete_tree(&servers[0], "ou=unit2,ou=people,dc=example,dc=com");
+    write(&servers[0], &apart(2));
+    servers[1].launch().unwrap();
+    assert_equal(&servers, "the same while it was away");
 }
 
 /// slapd 2.5 as a consumer loses the old RDN of a rename that keeps it, if the naming attribute is not at the same

@@ -425,9 +425,7 @@ impl SearchRun {
         let configuration = Arc::clone(&self.configuration);
         let persisting = self.sync().and_then(|sync| sync.persisting.as_ref());
         let is_in_doubt = persisting.is_some_and(|persisting| moment.sequence <= persisting.in_doubt_until);
-        // slapd takes no entry whose cookie begins with a CSN that it has.
-        let is_by_set = moment.cookie.is_none() && self.sync().is_some_and(Sync::is_followed_by_slapd);
-        let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt && !is_by_set);
+        let known = former(&configuration.schema, moment.recorded, after?).filter(|_| !is_in_doubt);
         let Some(entry) = known else {
             self.send_gone(uuid, moment.for_departure.as_deref(), step.out);
             return Ok(true);
@@ -443,7 +441,11 @@ impl SearchRun {
         let asker = super::super::consider::Asker::of(self);
         let check = access::check(asker.requester(&context), source);
         if let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) {
-            self.send_departed(&visible, uuid, moment.for_departure.clone(), step.out);
+            match (&moment.cookie, &moment.for_departure) {
+                // slapd takes no entry whose cookie begins with a CSN that it has. It takes a set of UUIDs.
+                (None, Some(cookie)) => self.send_gone(uuid, Some(cookie), step.out),
+                (_, cookie) => self.send_departed(&visible, uuid, cookie.clone(), step.out),
+            }
         }
         Ok(true)
     }
