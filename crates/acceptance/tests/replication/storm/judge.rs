@@ -84,7 +84,7 @@ impl Judge<'_> {
         }
         for (uuid, there) in held {
             let is_own = there.rdn().starts_with("cn=o") || there.rdn().starts_with("ou=o");
-            if is_own && there.rdn() != "ou=others" && !known.contains(uuid) {
+            if is_own && there.rdn() != "ou=others" && !known.contains(uuid) && !self.ledger.strays.contains(uuid) {
                 self.find(server, &format!("EXTRA own entry {}", there.describe()));
             }
         }

@@ -79,6 +79,8 @@ pub(super) struct Written {
 pub(super) struct Ledger {
     pub(super) written: Vec<Written>,
     pub(super) deleted: BTreeSet<String>,
+    /// Own entries that are below glue by their request.
+    pub(super) strays: BTreeSet<String>,
     /// The RDNs of entries with an operation whose outcome is not known.
     pub(super) unknown: BTreeSet<String>,
     /// Those of them with a delete.

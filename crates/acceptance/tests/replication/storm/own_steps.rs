@@ -38,6 +38,10 @@ impl Writer {
         match self.send(request, Some(superior)).await {
             Outcome::Done(held) => {
                 self.take_own(&held, (!is_delete).then_some(superior));
+                if !is_delete && self.is_stray(&held).await {
+                    self.set_free(&held);
+                    return None;
+                }
                 Some(held)
             }
             Outcome::Refused => None,
@@ -66,6 +70,28 @@ impl Writer {
         }
     }
 
+    /// Whether the entry is below glue: its superior had moved away when the request came, and the name was still there
+    /// without an entry.
+    async fn is_stray(&mut self, held: &Held) -> bool {
+        let Some(client) = self.client().await else {
+            return false;
+        };
+        let filter = format!("(entryUUID={})", held.uuid());
+        let found = find_with(&client, SUFFIX, Scope::WholeSubtree, &filter, &["1.1"]).await;
+        let Some(found) = self.reached(found) else { return false };
+        let Some(now) = found.first() else { return false };
+        let above = find(&client, now.superior(), Scope::BaseObject, "(objectClass=*)").await;
+        self.reached(above).is_some_and(|above| above.is_empty())
+    }
+
+    /// Leaves an entry to itself: nobody has said where it is to be.
+    fn set_free(&mut self, held: &Held) {
+        self.own.entries.remove(&held.uuid());
+        let mut ledger = self.shared.ledger.lock().unwrap();
+        ledger.note_event(format!("client {}: {} is below glue", self.number, held.describe()));
+        ledger.strays.insert(held.uuid());
+    }
+
     pub(super) async fn add_at(&mut self, rdn: &str, superior: &str) -> Option<Held> {
         let place = self.name_of(superior).await?;
         self.own.freed.retain(|freed| freed != rdn);
@@ -91,7 +117,11 @@ impl Writer {
         match (found.first(), &open.uuid) {
             (Some(held), _) => {
                 let above = find(&client, held.superior(), Scope::BaseObject, "(objectClass=*)").await;
-                let above = self.reached(above)?.first().map(Held::uuid)?;
+                let Some(above) = self.reached(above)?.first().map(Held::uuid) else {
+                    self.set_free(held);
+                    self.own.open = None;
+                    return Some(());
+                };
                 let former = open.uuid.as_ref().map(|uuid| self.own.entries[uuid].superior.clone());
                 if above != open.superior && Some(&above) != former.as_ref() {
                     let what = format!(
