@@ -8,12 +8,16 @@ use crate::{
     config,
     node::Replicator,
     world::World,
-    writers::{CHAIN, MESH, PAIR, RING, Topology, events},
+    writers::{CHAIN, MESH, PAIR, RING, Topology, events, replicator},
 };
 
 /// Lets this happen, and checks the end.
 pub(crate) fn run(topology: Topology, events: &[Event]) {
-    let mut world = World::shared(topology.nodes, topology.links, (Replicator::ByRule, true));
+    run_as(Replicator::ByRule, topology, events);
+}
+
+fn run_as(replicator: Replicator, topology: Topology, events: &[Event]) {
+    let mut world = World::shared(topology.nodes, topology.links, (replicator, true));
     world.run(events);
     world.heal();
     world.all_are_equal();
@@ -32,23 +36,23 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn two_writers_that_follow_logs_end_equal(events in purging(PAIR)) {
-        run(PAIR, &events);
+    fn two_writers_that_follow_logs_end_equal(by in replicator(), events in purging(PAIR)) {
+        run_as(by, PAIR, &events);
     }
 
     #[test]
-    fn a_mesh_of_writers_that_follow_logs_ends_equal(events in purging(MESH)) {
-        run(MESH, &events);
+    fn a_mesh_of_writers_that_follow_logs_ends_equal(by in replicator(), events in purging(MESH)) {
+        run_as(by, MESH, &events);
     }
 
     #[test]
-    fn a_ring_of_writers_that_follow_logs_ends_equal(events in purging(RING)) {
-        run(RING, &events);
+    fn a_ring_of_writers_that_follow_logs_ends_equal(by in replicator(), events in purging(RING)) {
+        run_as(by, RING, &events);
     }
 
     #[test]
-    fn a_chain_of_writers_that_follow_logs_ends_equal(events in purging(CHAIN)) {
-        run(CHAIN, &events);
+    fn a_chain_of_writers_that_follow_logs_ends_equal(by in replicator(), events in purging(CHAIN)) {
+        run_as(by, CHAIN, &events);
     }
 }
 

@@ -80,7 +80,7 @@ fn event(nodes: usize, links: usize, writers: usize) -> impl Strategy<Value = Ev
 fn config() -> ProptestConfig {
     let cases = std::env::var("IRONBARK_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig {
-        cases: cases.unwrap_or(100),
+        cases: cases.unwrap_or(130),
         rng_seed: cases.map_or(RngSeed::Fixed(1), |_| RngSeed::Random),
         max_shrink_iters: 2_000,
         ..ProptestConfig::default()

@@ -107,7 +107,7 @@ pub(crate) fn events(topology: Topology) -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-fn replicator() -> impl Strategy<Value = Replicator> {
+pub(crate) fn replicator() -> impl Strategy<Value = Replicator> {
     prop::sample::select(&REPLICATORS[..])
 }
 
@@ -152,6 +152,21 @@ proptest! {
     #[test]
     fn a_mesh_of_writers_that_see_a_part_loses_nothing(events in events(MESH)) {
         run_partly(MESH, &events);
+    }
+
+    #[test]
+    fn a_ring_of_writers_that_see_a_part_loses_nothing(events in events(RING)) {
+        run_partly(RING, &events);
+    }
+
+    #[test]
+    fn a_chain_of_writers_that_see_a_part_loses_nothing(events in events(CHAIN)) {
+        run_partly(CHAIN, &events);
+    }
+
+    #[test]
+    fn a_chain_of_writers_loses_nothing(by in replicator(), events in events(CHAIN)) {
+        run_apart_as(by, CHAIN, &events);
     }
 
     #[test]
