@@ -115,19 +115,25 @@ fn the_audit_log_has_replicated_changes() {
     );
 }
 
-/// An entry comes from a refresh as it is now: with another name, and other values besides.
-#[test]
-fn the_access_log_tells_all_that_a_refresh_has_changed_with_a_name() {
+/// The one rename in the access log to which this entry of a refresh leads.
+fn logged_rename(sent: &ReplicatedEntry) -> String {
     let overlay = "overlay syncprov\noverlay accesslog\nlogdb cn=accesslog\nlogops writes\n\ndatabase mdb\n\
         suffix cn=accesslog\ndirectory DIR\nrootdn cn=root,dc=ex";
     let mut site = site(overlay);
+    assert_eq!(refresh(&site, mapping(&site), sent), OutcomeKind::Renamed);
+    let names = ["reqDN", "reqMod", "reqNewRDN", "reqDeleteOldRDN", "reqNewSuperior"];
+    let mut log = site.search("cn=accesslog", Scope::SingleLevel, "(reqType=modrdn)", &names);
+    assert_eq!(log.len(), 1, "{log:?}");
+    log.remove(0)
+}
+
+/// An entry comes from a refresh as it is now: with another name, and other values besides.
+#[test]
+fn the_access_log_tells_all_that_a_refresh_has_changed_with_a_name() {
     let mut sent = person("cn=z,dc=ex", 2, &csn(1, 20));
     sent.attributes[1].1.push(b"a".to_vec());
     sent.attributes.push(("description".into(), vec![b"new".to_vec()]));
-    assert_eq!(refresh(&site, mapping(&site), &sent), OutcomeKind::Renamed);
-    let names = ["reqDN", "reqMod", "reqNewRDN", "reqDeleteOldRDN"];
-    let log = site.search("cn=accesslog", Scope::SingleLevel, "(reqType=modrdn)", &names);
-    let entry = log.first().expect("logged");
+    let entry = logged_rename(&sent);
     for line in [
         "reqDN: cn=a,dc=ex",
         "reqMod: cn:+ z",
@@ -138,4 +144,21 @@ fn the_access_log_tells_all_that_a_refresh_has_changed_with_a_name() {
         assert!(entry.lines().any(|held| held == line), "{line}: {entry}");
     }
     assert!(!entry.contains("cn:- a"), "the old name is still a value: {entry}");
+}
+
+/// Its new name is below its old one, so it is made anew there.
+#[test]
+fn the_access_log_tells_all_that_a_refresh_has_changed_in_an_entry_that_is_made_anew() {
+    let mut sent = person("cn=z,cn=a,dc=ex", 2, &csn(1, 20));
+    sent.attributes.push(("description".into(), vec![b"new".to_vec()]));
+    let entry = logged_rename(&sent);
+    for line in [
+        "reqDN: cn=a,dc=ex",
+        "reqMod: description:+ new",
+        "reqNewRDN: cn=z",
+        "reqNewSuperior: cn=a,dc=ex",
+        "reqDeleteOldRDN: FALSE",
+    ] {
+        assert!(entry.lines().any(|held| held == line), "{line}: {entry}");
+    }
 }

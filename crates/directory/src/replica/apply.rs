@@ -1,6 +1,6 @@
 //! Executing a message of a provider in the transaction.
 
-use ironbark_model::Dn;
+use ironbark_model::{Attribute, Dn};
 use ironbark_store::{ChangeKind, ChangeRecord, Csn, Effect, EntryId, Record, ValueChange, change::RequestedChange};
 
 use super::{
@@ -224,7 +224,7 @@ impl<'a> Arriving<'a> {
             }
             return Ok(OutcomeKind::Lost.into());
         }
-        let mut attributes = Provided::of(execution, &change.mapping, entry).whole(entry, None)?;
+        let mut attributes = Provided::of(execution, &change.mapping, entry).whole(entry);
         if entry.csn.is_none() {
             attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
         }
@@ -439,25 +439,34 @@ fn is_place_certain(
     Ok(superior.is_some_and(|superior| !superior.is_glue()))
 }
 
+/// The name of an entry, what is to be changed of its attributes, and those of them that overlays ask for.
+type Difference = (Dn, Vec<ValueChange>, Vec<Attribute>);
+
+fn difference(
+    execution: &Execution<'_, '_>,
+    (change, entry): (&Replicated, &ReadEntry),
+    id: EntryId,
+) -> Result<Difference, OperationError> {
+    let view = execution.view();
+    let record = write_checks::record_of(view, id)?;
+    let mut changes = Provided::of(execution, &change.mapping, entry).changes(entry, &record)?;
+    if entry.csn.is_none() {
+        changes.push(ValueChange::Replace {
+            attribute: "entryCSN".into(),
+            values: vec![execution.stamp.csn.as_bytes().to_vec()],
+        });
+    }
+    let before = watched_before(execution, &record, &changes)?;
+    Ok((view.dn(id)?, changes, before))
+}
+
 /// Changes name and attributes of an entry.
 fn change_entry(
     execution: &mut Execution<'_, '_>,
     (change, entry, to): (&Replicated, &ReadEntry, &Dn),
     id: EntryId,
 ) -> Result<ReplicaOutcome, OperationError> {
-    let (current, changes, before) = {
-        let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
-        let mut changes = Provided::of(execution, &change.mapping, entry).changes(entry, &record)?;
-        if entry.csn.is_none() {
-            changes.push(ValueChange::Replace {
-                attribute: "entryCSN".into(),
-                values: vec![execution.stamp.csn.as_bytes().to_vec()],
-            });
-        }
-        let before = watched_before(execution, &record, &changes)?;
-        (view.dn(id)?, changes, before)
-    };
+    let (current, changes, before) = difference(execution, (change, entry), id)?;
     let is_renamed = current != *to || current.rdn(0) != to.rdn(0);
     let dn: Box<str> = current.pretty().into();
     let (kind, outcome, effect) = if is_renamed {
@@ -491,23 +500,37 @@ pub(super) fn renamed(current: &Dn, to: &Dn, delete_old_rdn: bool) -> RequestedC
     }
 }
 
-/// Makes an entry anew at a name to which it cannot be renamed.
+/// Changes attributes of an entry on its way to another place.
+pub(super) fn change_values(
+    execution: &mut Execution<'_, '_>,
+    name: &Dn,
+    (changes, before): (Vec<ValueChange>, &[Attribute]),
+) -> Result<(), OperationError> {
+    let effect = Effect::Modify {
+        dn: name.pretty().into(),
+        changes,
+    };
+    let before = Before {
+        attributes: before,
+        deleted_tree: None,
+    };
+    execution.apply_own(ChangeKind::Modify, effect, before)?;
+    Ok(())
+}
+
+/// Makes an entry anew at a name to which it cannot be renamed. What else has changed is changed before: the log tells
+/// it with the rename.
 fn rebuild(
     execution: &mut Execution<'_, '_>,
     (change, entry, to): (&Replicated, &ReadEntry, &Dn),
     (moves, id): (&mut Moves<'_>, EntryId),
 ) -> Result<ReplicaOutcome, OperationError> {
-    let (current, mut attributes) = {
-        let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
-        let provided = Provided::of(execution, &change.mapping, entry);
-        (view.dn(id)?, provided.whole(entry, Some(&record))?)
-    };
-    if entry.csn.is_none() {
-        attributes.retain(|(name, _)| &**name != "entryCSN");
-        attributes.push(("entryCSN".into(), vec![execution.stamp.csn.as_bytes().to_vec()]));
+    let (current, changes, before) = difference(execution, (change, entry), id)?;
+    execution.note_requested(|_| renamed(&current, to, false));
+    if !changes.is_empty() {
+        change_values(execution, &current, (changes, &before))?;
     }
-    execution.note_requested(|_| renamed(&current, to, true));
+    let attributes = placing::stored_attributes(execution, id)?;
     let new = moves.rebuild(execution, id, (to, attributes), 0)?;
     Ok(OutcomeKind::Renamed.of(new))
 }

@@ -52,27 +52,13 @@ impl<'w> Provided<'w> {
             .filter(|attribute| self.includes(&attribute.description))
     }
 
-    /// All attributes of a new entry. `former`: the entry that it continues.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub(super) fn whole(
-        &self,
-        entry: &ReadEntry,
-        former: Option<&Record<'_>>,
-    ) -> Result<Vec<TextAttribute>, OperationError> {
+    /// All attributes of a new entry.
+    pub(super) fn whole(&self, entry: &ReadEntry) -> Vec<TextAttribute> {
         let schema = &*self.configuration.schema;
         let text = |description: &AttributeDescription| schema.description_text(description).into();
-        let mut all: Vec<TextAttribute> = self
-            .sent(entry)
+        self.sent(entry)
             .map(|attribute| (text(&attribute.description), attribute.values.clone()))
-            .collect();
-        for held in former.into_iter().flat_map(Record::attributes) {
-            if !self.includes(held.description()) {
-                all.push((text(held.description()), held.to_attribute()?.values));
-            }
-        }
-        Ok(all)
+            .collect()
     }
 
     /// The changes that make the stored entry the one that was sent. What has not changed is not touched. A value that

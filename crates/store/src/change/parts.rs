@@ -86,8 +86,8 @@ impl ChangeRecord {
         let Some(recorded) = self.effects.get(number) else {
             return Vec::new();
         };
+        let is_all = self.via != 0 && leaves_old;
         if let Effect::Rename { changes, .. } = &recorded.effect {
-            let is_all = self.via != 0 && leaves_old;
             let told = changes.iter().filter(|change| is_all || is_replace(change));
             return told.map(Into::into).collect();
         }
@@ -98,7 +98,8 @@ impl ChangeRecord {
             Effect::Modify { changes, .. } => Some(changes),
             _ => None,
         });
-        changes.flatten().filter(is_replace).map(Into::into).collect()
+        let told = changes.flatten().filter(|change| is_all || is_replace(change));
+        told.map(Into::into).collect()
     }
 
     /// The effects with their CSNs. Those that follow from others have that of one before them.

@@ -22,7 +22,7 @@ use crate::{
     place,
     refusal::ReplicaRefusal,
     replica::{
-        apply::{csn_of, own_csn, renamed},
+        apply::{change_values, csn_of, own_csn, renamed},
         conflict::{self, Claim},
         delete,
         find::find,
@@ -195,7 +195,7 @@ impl Logged<'_> {
         let name = execution.view().dn(self.id)?;
         // Its own followers must decide as this server did.
         execution.note_requested(|execution| of_modifications(execution.schema(), name.pretty(), modifications));
-        change_values(execution, &name, plan)?;
+        change_values(execution, &name, (plan.changes, &plan.before))?;
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
@@ -398,7 +398,7 @@ impl Logged<'_> {
                 placed.note(execution);
                 let current = execution.view().dn(self.id)?;
                 let number = execution.record().effects.len();
-                change_values(execution, &current, plan)?;
+                change_values(execution, &current, (plan.changes, &plan.before))?;
                 let attributes = placing::stored_attributes(execution, self.id)?;
                 let id = moves.rebuild(execution, self.id, (to, attributes), 0)?;
                 placed.keep(execution, number, id)?;
@@ -525,19 +525,6 @@ fn is_made(record: &Record<'_>, modification: &Modification) -> Result<bool, Sto
             values.len() == wanted.len() && values.iter().all(|value| wanted.contains(value.as_slice()))
         }
     })
-}
-
-fn change_values(execution: &mut Execution<'_, '_>, name: &Dn, plan: Plan) -> Result<(), OperationError> {
-    let effect = Effect::Modify {
-        dn: name.pretty().into(),
-        changes: plan.changes,
-    };
-    let before = Before {
-        attributes: &plan.before,
-        deleted_tree: None,
-    };
-    execution.apply_own(ChangeKind::Modify, effect, before)?;
-    Ok(())
 }
 
 fn of_csn(execution: &Execution<'_, '_>, csn: Csn) -> Modification {
