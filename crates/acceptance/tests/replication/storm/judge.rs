@@ -152,7 +152,8 @@ impl Judge<'_> {
         let Some(merged) = Merged::of(versions).filter(|_| names(versions).iter().all(is_known)) else {
             return;
         };
-        if is_own(there.rdn()) || there.rdn().starts_with("ou=") {
+        // Several units have the same name, so one of them may be elsewhere, or aside under its entryUUID.
+        if is_own(there.rdn()) || merged.rdn.starts_with("ou=") {
             return;
         }
         let mut unlike = there.differs_in(&merged.attributes);
