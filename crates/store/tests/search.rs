@@ -579,6 +579,42 @@ proptest! {
     }
 }
 
+/// The key of a long value has its beginning alone, so that several values have one key.
+#[test]
+fn values_around_the_length_of_a_key_are_told_apart() {
+    const LENGTHS: std::ops::Range<usize> = 180..240;
+    let store = store();
+    store.people();
+    let adds: Vec<_> = LENGTHS
+        .map(|length| {
+            let name = format!("cn={length},ou=people,dc=example,dc=com");
+            add(
+                &name,
+                &[
+                    ("objectClass", "person"),
+                    ("cn", &length.to_string()),
+                    ("sn", "s"),
+                    ("word", &"x".repeat(length)),
+                ],
+            )
+        })
+        .collect();
+    store.apply(&adds).unwrap();
+    let snapshot = store.database.snapshot().unwrap();
+    for length in LENGTHS {
+        let value = "x".repeat(length);
+        for filter in [
+            format!("(word={value})"),
+            format!("(!(word={value}))"),
+            format!("(!(|(word={value})(word>={value})))"),
+            format!("(!(word<={value}))"),
+        ] {
+            let found = search(snapshot.view(), ALL, Scope::Subtree, &filter);
+            assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, &filter), "{filter}");
+        }
+    }
+}
+
 #[test]
 fn an_entry_is_found_by_its_uuid() {
     const UUID: &str = "597ae2f6-16a6-1027-98f4-d28b5365dc14";

@@ -133,8 +133,9 @@ impl Planner<'_, '_> {
             // A function decides it that no index knows.
             return Leaf::Unknown;
         }
+        // A longer value may have the same key as one that fills it.
         let exact = index.stored.kind == IndexKind::EqualityOrdered
-            && normal.len() <= ORDERED_LIMIT
+            && normal.len() < ORDERED_LIMIT
             && index.attribute_type == asked.attribute_type
             && asked.options.is_empty();
         Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)

@@ -26,6 +26,7 @@ const EXTRA: &str = "
 attributetype ( 1.3.6.1.4.1.99999.2 NAME 'level' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )
 attributetype ( 1.3.6.1.4.1.99999.3 NAME 'born' EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.24 )
 attributetype ( 1.3.6.1.4.1.99999.4 NAME 'memberOfGroup' EQUALITY distinguishedNameMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.12 )
+attributetype ( 1.3.6.1.4.1.99999.5 NAME 'word' EQUALITY caseIgnoreMatch ORDERING caseIgnoreOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
 ";
 
 pub fn schema() -> Arc<Schema> {
@@ -68,6 +69,7 @@ pub fn indexes() -> Vec<IndexDefinition> {
         index("uid", "eq"),
         index("level", "eq"),
         index("born", "eq,pres"),
+        index("word", "eq"),
         index("member", "eq,pres"),
         index("memberOfGroup", "eq"),
         index("entryUUID", "eq"),
