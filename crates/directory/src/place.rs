@@ -63,8 +63,8 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVecto
     Ok(text)
 }
 
-/// Of an entry whose version is a revision, the last CSN of the server that made it: with that, others have the revision
-/// too.
+/// Of an entry whose version is a revision, the last CSN of the server that made it: with that, others have the
+/// revision too.
 fn known_of_reviser(view: View<'_>, record: &Record<'_>) -> Result<Option<Csn>, StoreError> {
     match record.entry_csn()?.and_then(Csn::reviser) {
         Some(server) => view.last_known_of(server),

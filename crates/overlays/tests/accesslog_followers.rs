@@ -215,17 +215,19 @@ fn a_new_log_has_what_came_before_its_thread_began() {
         Ok(overlay)
     });
     let directory = site.directory.clone();
-    let adds = std::thread::spawn(move || {
+    let add = move || {
         Client::new(&directory).must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(add);
+        while site
+            .search("dc=ex", Scope::BaseObject, "(objectClass=*)", &["1.1"])
+            .is_empty()
+        {
+            std::thread::yield_now();
+        }
+        drop(opens);
     });
-    while site
-        .search("dc=ex", Scope::BaseObject, "(objectClass=*)", &["1.1"])
-        .is_empty()
-    {
-        std::thread::yield_now();
-    }
-    drop(opens);
-    adds.join().expect("added");
     let mut follower = Follower::begin(&site, "");
     let answer = follower.go_on().answer();
     assert!(follower.run.is_some(), "{} {}", answer.code, answer.text);

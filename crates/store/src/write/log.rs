@@ -3,6 +3,8 @@
 //! Invariants: rows, tombstones and the context vector are written in the transaction of the change. A change of
 //! entries without a record (an offline load) ends the log, which begins anew after it.
 
+mod coverage;
+
 use std::collections::BTreeSet;
 
 use super::WriteTransaction;
@@ -11,7 +13,7 @@ use crate::{
     change::{Before, Gone, Position},
     csn::{ContextVector, Csn},
     hash,
-    log::{BatchWriter, follower_key, recent, row::OpenRow, tombstone, uncovered::Uncovered},
+    log::{BatchWriter, follower_key, recent, row::OpenRow, tombstone},
     record::packed,
     tables::{LogTables, MetaRow},
     varint,
@@ -340,36 +342,6 @@ impl WriteTransaction<'_> {
         self.close_uncovered(&vector)
     }
 
-    /// Remembers which changes of other servers the vector does not cover yet.
-    fn close_uncovered(&mut self, vector: &ContextVector) -> Result<(), StoreError> {
-        if self.logged.uncovered.is_none() && self.logged.closed.is_empty() {
-            return Ok(());
-        }
-        let tables = self.tables();
-        match self.uncovered_by(vector)? {
-            None => tables.delete_meta(&mut self.txn, MetaRow::Uncovered),
-            Some(uncovered) => tables.put_meta(&mut self.txn, MetaRow::Uncovered, &uncovered.encode()),
-        }
-    }
-
-    /// The changes of other servers that a vector does not cover.
-    fn uncovered_by(&self, vector: &ContextVector) -> Result<Option<Uncovered>, StoreError> {
-        let logged = &self.logged;
-        let mut uncovered = match (self.view().uncovered_changes()?, logged.uncovered) {
-            (Some(known), _) => known,
-            (None, Some(first)) => Uncovered {
-                first,
-                ..Uncovered::default()
-            },
-            (None, None) => return Ok(None),
-        };
-        uncovered.csns.merge_all(&logged.uncovered_csns);
-        uncovered.open.retain(|via| !logged.closed.contains(via));
-        uncovered.open.extend(&logged.open);
-        let is_covered = uncovered.open.is_empty() && uncovered.csns.iter().all(|csn| vector.covers(csn));
-        Ok((!is_covered).then_some(uncovered))
-    }
-
     fn close_moves(&mut self) -> Result<(), StoreError> {
         if self.logged.moved.is_empty() {
             return Ok(());
@@ -451,58 +423,6 @@ impl WriteTransaction<'_> {
             Some(log) => self.append(&log, (record, covers_all)),
             None => Ok(()),
         }
-    }
-
-    /// Remembers whether a change of another server is one that the vector will not cover at once.
-    fn note_coverage(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
-        if record.via == 0 {
-            return Ok(());
-        }
-        let brought: ContextVector = record.context_csns().collect();
-        if !brought.is_empty() {
-            self.logged.open.remove(&record.via);
-            self.logged.closed.insert(record.via);
-        }
-        let vector = self.vector()?;
-        let lacks = |csn: &Csn| !brought.covers(*csn) && !vector.covers(*csn);
-        // The vector may cover the version, while others that have it lack the revision.
-        let revised_by = record.revised_by.filter(lacks);
-        if brought.covers(record.csn) && revised_by.is_none() {
-            return Ok(());
-        }
-        // An entry may be newer than the cookie of the change with which it came.
-        let is_covered = vector.covers(record.csn);
-        if is_covered && !brought.is_empty() && revised_by.is_none() {
-            return Ok(());
-        }
-        let is_open = brought.is_empty() && (is_covered || deletes(record));
-        let logged = &mut self.logged;
-        logged.uncovered.get_or_insert(record.position.sequence);
-        logged.uncovered_csns.merge(record.csn);
-        if let Some(csn) = revised_by {
-            logged.uncovered_csns.merge(csn);
-        }
-        if is_open {
-            logged.open.insert(record.via);
-        }
-        Ok(())
-    }
-
-    /// Whether the vector covers all changes up to this one.
-    fn covers_all_behind(&mut self, record: &ChangeRecord) -> Result<bool, StoreError> {
-        let was_uncovered = match self.logged.was_uncovered {
-            Some(known) => known,
-            None => self.view().uncovered_changes()?.is_some(),
-        };
-        self.logged.was_uncovered = Some(was_uncovered);
-        if !was_uncovered && self.logged.uncovered.is_none() {
-            return Ok(true);
-        }
-        let mut vector = self.vector()?;
-        for csn in record.context_csns() {
-            vector.merge(csn);
-        }
-        Ok(self.uncovered_by(&vector)?.is_none())
     }
 
     fn append(&mut self, log: &LogTables, (record, covers_all): (&ChangeRecord, bool)) -> Result<(), StoreError> {
