@@ -53,9 +53,7 @@ pub(super) fn run(
     };
     if let Some(csn) = content.csn().or(change.csn) {
         execution.attribute_to(csn, via_of(change.via));
-        if let Content::Entry(entry) = content {
-            execution.await_reviser(entry.place.as_ref().and_then(|told| told.revised_by(csn)));
-        }
+        execution.await_reviser(content.revised_by());
     }
     let outcome = match (&change.incoming, content) {
         (_, Content::Logged(_)) if is_covered => OutcomeKind::Covered.into(),

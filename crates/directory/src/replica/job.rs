@@ -140,6 +140,14 @@ impl Content {
         }
     }
 
+    /// What others must have to have the revision of an entry.
+    pub(super) fn revised_by(&self) -> Option<Csn> {
+        match self {
+            Self::Entry(entry) => entry.place.as_ref()?.revised_by(entry.csn?),
+            Self::Logged(_) | Self::Other => None,
+        }
+    }
+
     /// What the provider had of an entry that comes as a whole, or of what was taken over with one.
     pub(super) fn whole(&self) -> Option<&ContextVector> {
         match self {
@@ -181,6 +189,7 @@ impl Job {
             .chain(self.change.csn)
             .chain(content.csn())
             .chain(content.revision())
+            .chain(content.revised_by())
             .chain(recent.map(|(csn, _)| *csn));
         if csns.all(|csn: Csn| self.directory.observe_peer(csn, self.change.via)) {
             Ok(())

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{AttributeChoice, Incoming, OutcomeKind, ReplicaMapping, ReplicaSession, Replicated};
+use ironbark_directory::{
+    AttributeChoice, Incoming, OutcomeKind, PLACE_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated,
+};
 use ironbark_model::ResultCode;
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, ValueChange};
 
@@ -10,7 +12,7 @@ use crate::{
     harness::Site,
     peer::{
         LINES, content, context, csn, csn_of, dn, entries_of, entry, made, mapping, message, names, parsed, person,
-        refresh, rows, send, vector,
+        refresh, rows, send, shared, vector,
     },
 };
 
@@ -306,7 +308,12 @@ fn a_csn_far_ahead_of_the_clock_is_refused_wherever_it_stands() {
         csn: Some(parsed(far)),
         ..message(mapping(&consumer), Incoming::Delete { uuid: [1; 16] })
     };
-    for change in [in_entry, in_cookie, in_delete] {
+    // Told with a revision: the last one of the server that made it.
+    let mut revised = person("dc=ex", 1, &csn(2, 1).replace("#002#000000", "#002#001001"));
+    let place = format!("1 - - {far}").into_bytes();
+    revised.attributes.push((PLACE_ATTRIBUTE.into(), vec![place]));
+    let in_place = message(shared(&consumer), Incoming::Entry(revised));
+    for change in [in_entry, in_cookie, in_delete, in_place] {
         let error = send(&consumer, change).expect_err("three days ahead");
         assert_eq!(error.result_code, ResultCode::UNWILLING_TO_PERFORM);
     }
