@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::{
     Event,
-    changes::Change::{self, Add, Delete, Modify, Move, MoveBelow},
+    changes::Change::{self, Add, Delete, DeleteTree, Modify, Move, MoveBelow},
     config,
     node::Replicator,
     world::World,
@@ -165,4 +165,52 @@ fn an_entry_that_is_made_anew_keeps_the_place_of_its_revision() {
         change(2, Move(1, 0, 3)),
     ]);
     run(CHAIN, &events);
+}
+
+/// The access log was emptied while its server was in a refresh: who came then had the vector of the log, but not what
+/// the refresh had brought so far.
+#[test]
+fn a_log_that_is_purged_within_a_refresh_refuses_who_lacks_a_part() {
+    use Event::{Clock, Cut, Deliver, Look, Purge};
+    run_as(
+        Replicator::Anyone,
+        RING,
+        &[
+            Deliver(0, 4),
+            change(1, Add(0, 0, 1)),
+            Deliver(1, 7),
+            Clock(1, -595),
+            change(0, MoveBelow(1, 7)),
+            change(1, Add(2, 1, 1)),
+            change(1, Modify(3, 0, 1)),
+            Look(1),
+            Deliver(2, 5),
+            change(1, Move(5, 2, 3)),
+            Cut(0, true),
+            change(1, Add(7, 3, 1)),
+            Deliver(1, 2),
+            Deliver(0, 7),
+            Purge(2),
+            Deliver(2, 6),
+            Deliver(1, 3),
+            change(1, Modify(0, 0, 0)),
+            Cut(2, false),
+            change(2, Modify(7, 0, 3)),
+            change(1, Add(4, 1, 0)),
+            Deliver(2, 6),
+            Deliver(0, 2),
+            change(0, MoveBelow(3, 4)),
+            change(2, Move(4, 0, 3)),
+            Cut(2, true),
+            change(2, Move(4, 1, 1)),
+            change(2, Modify(0, 1, 1)),
+            Cut(0, true),
+            Deliver(1, 3),
+            Deliver(2, 5),
+            change(1, DeleteTree(6)),
+            change(2, Move(4, 1, 2)),
+            change(0, Move(7, 2, 7)),
+            Purge(0),
+        ],
+    );
 }
