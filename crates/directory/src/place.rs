@@ -38,8 +38,8 @@ pub(crate) fn closest<'v>(view: View<'v>, record: &Record<'_>) -> Result<(usize,
     Ok((depth, None))
 }
 
-/// The place of an entry as it is told, with what this server has: `DEPTH UUID CSN...`, `-` for what is not there. With
-/// a revision, the last CSN of the server that made it is always there.
+/// The place of an entry as it is told, with what this server has: `DEPTH UUID CSN...`, `-` for what is not there. The
+/// text of a revision always has the last known CSN of the server that made it.
 pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVector) -> Result<String, StoreError> {
     let (depth, above) = closest(view, record)?;
     let superior = match above {
@@ -63,8 +63,8 @@ pub(crate) fn text_of(view: View<'_>, record: &Record<'_>, vector: &ContextVecto
     Ok(text)
 }
 
-/// Of an entry whose version is a revision, the last CSN of the server that made it: with that, others have the
-/// revision too.
+/// The greatest CSN that is known of the server that made the revision which the entry has. `None`: the entry has no
+/// revision.
 fn known_of_reviser(view: View<'_>, record: &Record<'_>) -> Result<Option<Csn>, StoreError> {
     match record.entry_csn()?.and_then(Csn::reviser) {
         Some(server) => view.last_known_of(server),

@@ -51,8 +51,9 @@ pub struct ChangeRecord {
     pub notes: Vec<(Box<str>, Vec<u8>)>,
     /// IDs of servers whose CSNs the context vector drops with this change.
     pub forgotten: Vec<u16>,
-    /// With the CSN of a revision that a provider has sent: the last CSN, as far as the provider knew, of the server
-    /// that made the revision. Who has that has the revision, which its own CSN does not say.
+    /// Only with the CSN of a revision that a provider has sent: the greatest CSN that the provider knew of the server
+    /// that made the revision. A server whose vector covers this CSN has the revision; the CSN of the revision itself
+    /// does not tell that.
     pub revised_by: Option<Csn>,
 }
 

@@ -487,7 +487,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.record.revised_by = None;
     }
 
-    /// Says what others must have to have the revision that a peer has sent: the last CSN of the server that made it.
+    /// Keeps the CSN that a server must cover to have the revision that a peer has sent
+    /// ([`ChangeRecord::revised_by`]).
     pub(crate) fn await_reviser(&mut self, csn: Option<Csn>) {
         self.record.revised_by = csn;
     }

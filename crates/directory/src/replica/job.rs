@@ -140,7 +140,7 @@ impl Content {
         }
     }
 
-    /// What others must have to have the revision of an entry.
+    /// The CSN that a server must cover to have the revision of this entry.
     pub(super) fn revised_by(&self) -> Option<Csn> {
         match self {
             Self::Entry(entry) => entry.place.as_ref()?.revised_by(entry.csn?),

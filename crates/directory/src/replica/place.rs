@@ -26,7 +26,7 @@ pub(super) struct Told {
     pub(super) superior: Option<[u8; 16]>,
     /// What the provider has; `None`: more than it can tell.
     knows: Option<ContextVector>,
-    /// The greatest CSN of each server that it names, even if that is not all.
+    /// The CSNs in the text, also where it does not tell all that the provider has.
     named: ContextVector,
 }
 
@@ -87,7 +87,8 @@ impl Told {
         is_certain.then(|| knows.covers(csn))
     }
 
-    /// With the CSN of a revision: the last one of the server that made it, as far as the provider knows.
+    /// The greatest CSN that the provider knew of the server that made this revision. `None`: the CSN is not that of a
+    /// revision, or the provider knew none.
     pub(super) fn revised_by(&self, csn: Csn) -> Option<Csn> {
         self.named.of_server(csn.reviser()?)
     }

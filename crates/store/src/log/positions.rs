@@ -111,7 +111,7 @@ impl View<'_> {
         Ok(self.uncovered_changes()?.map(|uncovered| uncovered.first))
     }
 
-    /// The last CSN of a server that this database has, or is still to get with what it has of others.
+    /// The greatest CSN of a server in the context vector, and among the CSNs that uncovered changes wait for.
     ///
     /// # Errors
     /// The storage failed; the row is damaged.

@@ -84,7 +84,7 @@ impl Writer {
         self.reached(above).is_some_and(|above| above.is_empty())
     }
 
-    /// Leaves an entry to itself: nobody has said where it is to be.
+    /// The client changes this entry no more, and the judge does not ask for its place.
     fn set_free(&mut self, held: &Held) {
         self.own.entries.remove(&held.uuid());
         let mut ledger = self.shared.ledger.lock().unwrap();

@@ -110,11 +110,13 @@ impl Sync {
         {
             return Err(SyncRefusal::NewerConsumer.into());
         }
-        // A log may be purged of what a refresh has brought before its end: then the vector does not say that yet.
-        match self.log_begin(view)? {
-            LogBegin::Behind if !self.reload_hint => return Err(SyncRefusal::StaleCookie.into()),
-            LogBegin::Before if is_ahead(vector, known) => self.sends_log = Some(own),
-            LogBegin::Behind | LogBegin::Before | LogBegin::Unknown => {}
+        // A purge may have deleted entries of a refresh that is still under way. The vector does not cover these yet.
+        if uncovered.is_some() || is_ahead(vector, known) {
+            match self.log_begin(view)? {
+                LogBegin::Behind if !self.reload_hint => return Err(SyncRefusal::StaleCookie.into()),
+                LogBegin::Before => self.sends_log = Some(own),
+                LogBegin::Behind | LogBegin::Unknown => {}
+            }
         }
         let (known, vector) = (&self.known, &self.refresh.vector);
         let missing = if is_ahead(vector, known) {

@@ -298,8 +298,8 @@ impl Sync {
     }
 
     /// Whether the consumer has a change, and everything of it. The CSN of one that this server got without a cookie
-    /// says nothing: it may be that of the entry which it removed. That of a revision says nothing either; the change
-    /// that made it is in the cookie, or it is told what that is.
+    /// says nothing: it may be that of the entry which it removed. That of a revision says nothing either: the
+    /// cookie has the change that made it, or [`ChangeRecord::revised_by`] covers that change.
     fn has(&self, record: &ChangeRecord) -> bool {
         let mut csns = record.context_csns().peekable();
         if record.csn.is_revision() {

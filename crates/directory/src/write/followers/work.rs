@@ -151,7 +151,7 @@ impl Work {
         if !place.is_new && next <= place.sequence + 1 {
             return Some((place, records));
         }
-        // A new follower gets what comes after it began; so it lacks what was there then, and no more.
+        // A new follower gets every change since it began. It lacks only what the vector of that moment covers.
         let begun = Some(&self.begun).filter(|_| next <= place.sequence + 1);
         let none = Changes {
             begun,
