@@ -33,7 +33,7 @@ use crate::{
     external::{Row, SetKey},
     names,
     record::{
-        codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
+        codec::{self, FLAG_EXTERNAL, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
     },
     sets::{OpenSets, SetWriter},
@@ -350,6 +350,9 @@ impl BulkBuilder {
         };
         self.referrals += u64::from(entry.flags & FLAG_REFERRAL != 0);
         let catalog = self.preparers.catalog();
+        if entry.flags & FLAG_EXTERNAL != 0 {
+            self.batch.values.extend(entry.shared_keys(&catalog, id));
+        }
         let start = self.batch.bytes.len();
         let out = &mut self.batch.bytes;
         let rdn = pretty_in(&entry.dn, parent);
@@ -453,10 +456,11 @@ impl BulkBuilder {
     fn write_rest(&mut self) -> Result<(), StoreError> {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
-        for (number, text) in (0u64..).zip(self.preparers.catalog().texts()) {
-            let tables = &database.ground.tables;
+        let (catalog, tables) = (self.preparers.catalog(), &database.ground.tables);
+        for (number, text) in (0u64..).zip(catalog.texts()) {
             tables.put_sealed(&mut txn, &tables.attributes, number, text.as_bytes())?;
         }
+        catalog.store_feeders(&mut txn, tables)?;
         self.sets.store(&mut txn, &database.ground.tables)?;
         database
             .ground

@@ -5,6 +5,8 @@
 //! varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
 //! ```
 //!
+//! The rows of [`shared_keys`](crate::shared_keys) lie behind those of an entry's sets.
+//!
 //! The hash is a [`MemberHash`](crate::hash::MemberHash) of the normal form; values come in the order of their sequence
 //! numbers.
 

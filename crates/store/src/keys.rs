@@ -81,10 +81,6 @@ impl KeySet {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.ranges.iter().map(|&range| self.key(range))
     }
-    /// Number of keys.
-    pub(crate) fn len(&self) -> usize {
-        self.ranges.len()
-    }
     /// Adds the keys of one value in one index. A value that the rule does not accept has no keys, because no assertion
     /// matches it.
     pub(crate) fn add_value(&mut self, schema: &Schema, index: &Index, value: &[u8]) {

@@ -38,6 +38,7 @@ mod publication;
 mod record;
 mod scope;
 mod sets;
+mod shared_keys;
 pub mod spare;
 mod staging;
 mod tables;

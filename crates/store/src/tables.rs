@@ -14,13 +14,16 @@ pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 pub(crate) type Environment = Env<WithoutTls>;
 
 /// Version of the format of new files. Older files get it, and the tables of the log, once a writer has opened them.
-pub(crate) const FORMAT_VERSION: u32 = 8;
+pub(crate) const FORMAT_VERSION: u32 = 9;
 /// The version of a log in another form. No release has written it, and it is refused.
 pub(crate) const UNRELEASED_VERSION: u32 = 3;
 /// The first version in which [`MetaRow::Checksums`] says whether a file has checksums.
 pub(crate) const LOG_VERSION: u32 = 4;
 /// The version whose files all have checksums. Files of version 1 have none, and get none.
 pub(crate) const SEALED_VERSION: u32 = 2;
+
+/// The first version whose files have the rows of [`shared_keys`](crate::shared_keys).
+pub(crate) const SHARED_KEYS_VERSION: u32 = 9;
 
 /// All tables.
 #[derive(Clone, Copy)]

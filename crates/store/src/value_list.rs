@@ -33,6 +33,12 @@ impl ValueList {
         self.places.contains_key(normal)
     }
 
+    /// The first value with this normal form.
+    pub fn get(&self, normal: &[u8]) -> Option<&[u8]> {
+        let place = *self.places.get(normal)?.first()?;
+        self.values.get(place)?.as_deref()
+    }
+
     /// Removes the first value with this normal form and gives it.
     pub fn remove(&mut self, normal: &[u8]) -> Option<Vec<u8>> {
         let places = self.places.get_mut(normal)?;

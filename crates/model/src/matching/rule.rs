@@ -91,6 +91,11 @@ impl PartialEq for MatchingRule {
 impl Eq for MatchingRule {}
 
 impl MatchingRule {
+    /// Whether both rules give each attribute value the same normal form: what an index keeps for one serves the other.
+    pub fn normalizes_as(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.normalize_value, other.normalize_value)
+    }
+
     /// Appends the normal form of an assertion value. Every assertion of a client goes through this function before it
     /// is compared with values. So a value that the assertion syntax forbids decides nothing, neither True nor False.
     ///

@@ -17,11 +17,17 @@ use super::{
     runs::write_run,
 };
 use crate::{
-    Database, StoreError,
+    Database, EntryId, StoreError,
     catalog::Catalog,
-    external, hash,
-    keys::NormalForm,
-    record::{codec, image, packed::Packing},
+    external::{self, Row},
+    hash,
+    keys::{KeySet, NormalForm},
+    record::{
+        codec, image,
+        packed::{self, Packing},
+    },
+    shared_keys::{self, SharedKeys},
+    write::index::TlvValues,
 };
 
 /// Makes [`Preparer`]s, one for each thread.
@@ -113,6 +119,22 @@ impl PreparedEntry {
         self.blocks
             .iter()
             .map(|(number, range, form)| (*number, self.bytes.get(range.clone()).unwrap_or_default(), *form))
+    }
+    /// Rows for the index keys that several of its values make, if it has external sets.
+    pub(super) fn shared_keys(&self, catalog: &Catalog, id: EntryId) -> Vec<Row> {
+        let external = self.blocks().filter(|block| matches!(block.2, Prepared::External));
+        let fed = shared_keys::fed_by_external(catalog, external.map(|block| block.0));
+        let mut keys = KeySet::default();
+        for (number, bytes, form) in self.blocks() {
+            let mut text = [0; packed::MAX_TEXT];
+            if let Prepared::Packed(packing) = form {
+                let value = packed::unpack(packing, bytes, &mut text).and_then(|length| text.get(..length));
+                keys.add_values(catalog, number, Some(&fed), &value.into_iter());
+            } else {
+                keys.add_values(catalog, number, Some(&fed), &TlvValues(bytes));
+            }
+        }
+        SharedKeys { id }.rows(catalog, &fed, &keys)
     }
     /// The entry's name.
     pub fn dn(&self) -> &Dn {

@@ -2,10 +2,14 @@
 //!
 //! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint
 //! ID of the last entry in the index and varint number of entries in it, varint length of the attribute type's name,
-//! the name, OID of the matching rule that makes the keys (nothing for presence). An approximate index without an OID
+//! the name, OID of the matching rule that makes the keys (nothing for presence), 00, varint numbers of the attributes
+//! whose values are in it, ascending (up to format 8 the row ends with the OID). An approximate index without an OID
 //! holds other codes than approximate match uses now: its rule differs, so it is built anew. Kinds: 1 presence, 2
 //! equality by hash, 3 equality in order, 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its
 //! keys are being deleted), 3 being built, 4 active until the index that takes its place is built.
+//!
+//! Invariant: a complete index holds the keys of all attributes of its row, and of no other. Under a schema by which
+//! other attributes feed it (a type has got another SUP) it is not used, and it is built anew.
 
 use heed::{RoTxn, RwTxn};
 use ironbark_model::{
@@ -88,6 +92,8 @@ pub(crate) struct StoredIndex {
     pub(crate) attribute: Box<str>,
     /// OID of the rule: under another rule the keys are worthless.
     pub(crate) rule: Box<str>,
+    /// Numbers of the attributes whose values are in it, ascending. `None`: not known, in a file of an older format.
+    pub(crate) fed_by: Option<Vec<u16>>,
 }
 
 /// An index under the current schema.
@@ -126,6 +132,12 @@ impl StoredIndex {
         varint::put(&mut row, self.attribute.len() as u64);
         row.extend_from_slice(self.attribute.as_bytes());
         row.extend_from_slice(self.rule.as_bytes());
+        if let Some(numbers) = &self.fed_by {
+            row.push(0);
+            for &number in numbers {
+                varint::put(&mut row, u64::from(number));
+            }
+        }
         row
     }
     fn decode(key: &[u8], row: &[u8]) -> Option<Self> {
@@ -145,7 +157,16 @@ impl StoredIndex {
             _ => return None,
         };
         let length = usize::try_from(varint::take(&mut rest)?).ok()?;
-        let (attribute, rule) = rest.split_at_checked(length)?;
+        let (attribute, rest) = rest.split_at_checked(length)?;
+        let end = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
+        let (rule, mut numbers) = rest.split_at_checked(end)?;
+        let mut fed_by = None;
+        if numbers.split_off_first().is_some() {
+            let known: &mut Vec<u16> = fed_by.insert(Vec::new());
+            while !numbers.is_empty() {
+                known.push(varint::take(&mut numbers)?.try_into().ok()?);
+            }
+        }
         Some(Self {
             number: varint::read(key)?,
             kind: IndexKind::from_byte(*kind)?,
@@ -154,6 +175,7 @@ impl StoredIndex {
             no_subtypes: flags & 2 != 0,
             attribute: std::str::from_utf8(attribute).ok()?.into(),
             rule: std::str::from_utf8(rule).ok()?.into(),
+            fed_by,
         })
     }
     /// Whether it holds everything that it should.
@@ -182,6 +204,34 @@ impl StoredIndex {
         Ok(tables
             .indexes
             .put(txn, varint::Key::new(self.number).bytes(), &self.encode())?)
+    }
+    /// Whether values of a description go into it. `own` is its attribute type under the schema.
+    fn is_fed_by(&self, schema: &Schema, own: TypeNumber, description: &AttributeDescription) -> bool {
+        let given = description.attribute_type;
+        let has_language = description.options.iter().any(|option| option.starts_with("lang-"));
+        (given == own || (!self.no_subtypes && schema.is_subtype(given, own))) && !(self.no_language && has_language)
+    }
+    /// The attributes among `texts`, which are in the order of their numbers, that feed it under a schema.
+    fn feeders(&self, schema: &Schema, texts: &[Box<str>]) -> Vec<u16> {
+        let Some(own) = schema.find_attribute_type(self.attribute.as_bytes()) else {
+            return Vec::new();
+        };
+        let feeds = |text: &str| {
+            let description = schema.attribute_description(text.as_bytes());
+            description.is_ok_and(|description| self.is_fed_by(schema, own.number, &description))
+        };
+        let numbered = (0u16..).zip(texts);
+        numbered
+            .filter(|(_, text)| feeds(text))
+            .map(|(number, _)| number)
+            .collect()
+    }
+    /// Whether other attributes feed it under a schema than those whose values it holds. No entry has an attribute that
+    /// is out of use.
+    fn is_stale(&self, schema: &Schema, texts: &[Box<str>]) -> bool {
+        let Some(fed_by) = &self.fed_by else { return false };
+        let is_in_use = |number: &&u16| texts.get(usize::from(**number)).is_some_and(|text| !text.is_empty());
+        !fed_by.iter().filter(is_in_use).eq(&self.feeders(schema, texts))
     }
     fn same_definition(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -231,6 +281,7 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
                 no_subtypes: definition.no_subtypes,
                 attribute: found.names.first().unwrap_or(&found.oid).clone(),
                 rule: rule_of(found, kind).map_or("", |rule| rule.oid).into(),
+                fed_by: None,
             };
             if !wanted
                 .iter()
@@ -252,7 +303,8 @@ pub(crate) fn check(schema: &Schema, definitions: &[IndexDefinition]) -> Result<
 }
 
 /// Brings `indexes` in line with the configuration. New definitions get numbers. Indexes whose definitions are gone are
-/// marked as dropped, or serve on until their replacement is built. An index is active at once when there are no
+/// marked as dropped, or serve on until their replacement is built. An index is dropped, and another one takes its
+/// place, if other attributes feed it than those whose values it holds. An index is active at once when there are no
 /// entries. Returns whether anything was changed.
 pub(crate) fn register(
     txn: &mut RwTxn<'_>,
@@ -261,9 +313,10 @@ pub(crate) fn register(
     definitions: &[IndexDefinition],
 ) -> Result<bool, StoreError> {
     let mut rows = load(txn, tables)?;
+    let texts = super::texts(txn, tables)?;
+    let mut changed = drop_stale(txn, tables, schema, &texts, &mut rows)?;
     let wanted = wanted(schema, definitions)?;
     let is_empty = tables.entries.is_empty(txn)?;
-    let mut changed = false;
     let mut next = tables.number(txn, MetaRow::NextIndex)?;
     for new in &wanted {
         let known = rows
@@ -286,6 +339,7 @@ pub(crate) fn register(
                 let row = StoredIndex {
                     number: next,
                     state,
+                    fed_by: Some(new.feeders(schema, &texts)),
                     ..new.clone()
                 };
                 row.store(txn, tables)?;
@@ -321,10 +375,49 @@ pub(crate) fn register(
     Ok(changed)
 }
 
+/// Marks the indexes as dropped that are stale under a schema. The others of a file of an older format get to know what
+/// they hold. Returns whether anything was changed.
+fn drop_stale(
+    txn: &mut RwTxn<'_>,
+    tables: &Tables,
+    schema: &Schema,
+    texts: &[Box<str>],
+    rows: &mut [StoredIndex],
+) -> Result<bool, StoreError> {
+    let mut changed = false;
+    for row in rows.iter_mut().filter(|row| row.state != IndexState::Dropped) {
+        if row.fed_by.is_none() {
+            row.fed_by = Some(row.feeders(schema, texts));
+        } else if row.is_stale(schema, texts) {
+            row.state = IndexState::Dropped;
+        } else {
+            continue;
+        }
+        row.store(txn, tables)?;
+        changed = true;
+    }
+    Ok(changed)
+}
+
+/// Notes in the file that an attribute feeds an index.
+pub(super) fn note_feeder(txn: &mut RwTxn<'_>, tables: &Tables, index: u64, attribute: u16) -> Result<(), StoreError> {
+    let key = varint::Key::new(index);
+    let row = tables.indexes.get(txn, key.bytes())?;
+    let row = row.and_then(|row| StoredIndex::decode(key.bytes(), row));
+    let mut row = row.ok_or_else(|| StoreError::damaged("a row of `indexes`"))?;
+    if let Some(fed_by) = &mut row.fed_by {
+        fed_by.push(attribute);
+        row.store(txn, tables)?;
+    }
+    Ok(())
+}
+
 /// Indexes under a schema, as transaction `version` has them. Dropped indexes are left out, and so are those whose
-/// attribute is not defined; `register` drops these. `before` holds the indexes that were known before.
+/// attribute is not defined; `register` drops these. `texts` are those of all attribute numbers, and `before` holds the
+/// indexes that were known before.
 pub(crate) fn resolve(
     schema: &Schema,
+    texts: &[Box<str>],
     stored: Vec<StoredIndex>,
     before: &[Index],
     version: usize,
@@ -339,9 +432,9 @@ pub(crate) fn resolve(
         };
         let rule = rule_of(found, stored.kind);
         let mut stored = stored;
-        // The schema has another rule now. The index is useless until the database is opened again and the index is
-        // built anew.
-        if rule.map_or("", |rule| rule.oid) != &*stored.rule {
+        // The schema has another rule now, or other subtypes. The index is useless until it is defined again, and built
+        // anew.
+        if rule.map_or("", |rule| rule.oid) != &*stored.rule || stored.is_stale(schema, texts) {
             stored.state = IndexState::NOT_BUILT;
         }
         let known = before.iter().find(|index| index.stored.number == stored.number);
@@ -375,16 +468,10 @@ fn rule_of(found: &AttributeType, kind: IndexKind) -> Option<&'static MatchingRu
 
 /// Positions of the indexes that values of a description go into.
 pub(crate) fn feeds(schema: &Schema, indexes: &[Index], description: &AttributeDescription) -> SmallVec<[u16; 4]> {
-    let feeds = |index: &Index| {
-        let own = description.attribute_type == index.attribute_type;
-        let has_language = description.options.iter().any(|option| option.starts_with("lang-"));
-        (own || (!index.stored.no_subtypes && schema.is_subtype(description.attribute_type, index.attribute_type)))
-            && !(index.stored.no_language && has_language)
-    };
     indexes
         .iter()
         .zip(0u16..)
-        .filter(|(index, _)| feeds(index))
+        .filter(|(index, _)| index.stored.is_fed_by(schema, index.attribute_type, description))
         .map(|(_, at)| at)
         .collect()
 }
@@ -441,7 +528,7 @@ mod tests {
             .entries
             .put(txn, varint::Key::new(1).bytes(), b"some entry")
             .unwrap();
-        let resolved = resolve(&schema, vec![former], &[], 0).unwrap();
+        let resolved = resolve(&schema, &[], vec![former], &[], 0).unwrap();
         assert!(resolved.iter().all(|index| !index.stored.is_complete()), "{resolved:?}");
         assert!(register(txn, tables, &schema, &[definition]).unwrap());
         let states: Vec<_> = load(txn, tables).unwrap().iter().map(|row| row.state).collect();

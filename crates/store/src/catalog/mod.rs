@@ -106,26 +106,31 @@ pub(crate) struct Parts<'a> {
 impl Parts<'_> {
     /// Reads numbers and indexes from the file.
     pub(crate) fn load<'a>(txn: &RoTxn<'_>, tables: &Tables, before: &'a [Index]) -> Result<Parts<'a>, StoreError> {
-        let mut texts = Vec::new();
-        for row in tables.attributes.iter(txn)? {
-            let (key, row) = row?;
-            let number = texts.len() as u64;
-            if varint::read(key) != Some(number) {
-                return Err(StoreError::damaged("the numbers of `attributes` have a gap"));
-            }
-            let text = tables
-                .unseal(number, row)
-                .and_then(|text| std::str::from_utf8(text).ok());
-            let text = text.ok_or_else(|| StoreError::damaged(&format!("the name of attribute {number}")))?;
-            texts.push(text.into());
-        }
         Ok(Parts {
-            texts,
+            texts: texts(txn, tables)?,
             indexes: index::load(txn, tables)?,
             before,
             version: txn.id(),
         })
     }
+}
+
+/// Texts of all attribute numbers that the file has, in order.
+fn texts(txn: &RoTxn<'_>, tables: &Tables) -> Result<Vec<Box<str>>, StoreError> {
+    let mut texts = Vec::new();
+    for row in tables.attributes.iter(txn)? {
+        let (key, row) = row?;
+        let number = texts.len() as u64;
+        if varint::read(key) != Some(number) {
+            return Err(StoreError::damaged("the numbers of `attributes` have a gap"));
+        }
+        let text = tables
+            .unseal(number, row)
+            .and_then(|text| std::str::from_utf8(text).ok());
+        let text = text.ok_or_else(|| StoreError::damaged(&format!("the name of attribute {number}")))?;
+        texts.push(text.into());
+    }
+    Ok(texts)
 }
 
 impl Catalog {
@@ -135,7 +140,7 @@ impl Catalog {
     /// An attribute that is stored has no definition in `schema`.
     pub(crate) fn build(schema: Arc<Schema>, parts: Parts<'_>, undefined: Undefined) -> Result<Self, StoreError> {
         let special = Special::of(&schema);
-        let indexes = index::resolve(&schema, parts.indexes, parts.before, parts.version)?;
+        let indexes = index::resolve(&schema, &parts.texts, parts.indexes, parts.before, parts.version)?;
         let mut catalog = Self {
             by_type: vec![Vec::new(); schema.attribute_types().len()],
             attributes: Vec::new(),
@@ -293,14 +298,38 @@ impl Catalog {
     ) -> Result<u16, StoreError> {
         let number = self.take_in(description)?;
         tables.put_sealed(txn, &tables.attributes, u64::from(number), self.text(number).as_bytes())?;
+        for index in self.indexes_fed_by(number) {
+            index::note_feeder(txn, tables, index.stored.number, number)?;
+        }
         Ok(number)
     }
 
     /// Registers one more description in memory and returns its number.
     pub(crate) fn take_in(&mut self, description: &AttributeDescription) -> Result<u16, StoreError> {
         let text = self.schema.description_text(description).into_boxed_str();
-        self.add(description.clone(), text)
-            .ok_or_else(|| StoreError::Full("65,536 attribute descriptions are in use".into()))
+        let number = self
+            .add(description.clone(), text)
+            .ok_or_else(|| StoreError::Full("65,536 attribute descriptions are in use".into()))?;
+        let feeds = self.attribute(number).map(|info| info.feeds.clone());
+        for at in feeds.into_iter().flatten() {
+            let index = self.indexes.get_mut(usize::from(at));
+            if let Some(fed_by) = index.and_then(|index| index.stored.fed_by.as_mut()) {
+                fed_by.push(number);
+            }
+        }
+        Ok(number)
+    }
+
+    fn indexes_fed_by(&self, number: u16) -> impl Iterator<Item = &Index> {
+        let feeds = self.attribute(number).map_or(&[][..], |info| &info.feeds);
+        feeds.iter().filter_map(|&at| self.indexes.get(usize::from(at)))
+    }
+
+    /// Writes what feeds each index, after attributes were registered in memory.
+    pub(crate) fn store_feeders(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+        self.indexes
+            .iter()
+            .try_for_each(|index| index.stored.store(txn, tables))
     }
 
     /// Record flags that a value of objectClass brings.

@@ -7,7 +7,7 @@ use ironbark_model::Dn;
 use super::{
     Deep,
     findings::Findings,
-    postings::{Sums, add_keys},
+    postings::{Sums, add_keys, each_key_of},
 };
 use crate::{
     EntryId, StoreError, View,
@@ -18,6 +18,7 @@ use crate::{
         codec::{self, External, FLAG_PLACEHOLDER, FLAG_REFERRAL},
         image::{Image, ImageAttribute, ValueSet},
     },
+    shared_keys::{self, SharedKeys},
     tables::MetaRow,
     varint,
     write::{image_flags, name_in},
@@ -118,7 +119,38 @@ fn entry(
             findings.add(format!("entry {id}: attribute {}: {what}", catalog.text(number)));
         }
     }
+    if external {
+        shared_keys(deep, id, image, counted, findings)?;
+    }
     name(deep, id, image, findings)
+}
+
+/// Checks what is stored of keys that several values make.
+fn shared_keys(
+    deep: &Deep<'_>,
+    id: EntryId,
+    image: &Image,
+    counted: &mut Counted,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let (catalog, table) = (&deep.view.catalog, &deep.view.tables().values);
+    let shared = SharedKeys { id };
+    let mut found = shared.all(deep.view.txn, table)?;
+    counted.values += found.len() as u64;
+    if !deep.counts_shared_keys {
+        return Ok(());
+    }
+    let mut fed = shared_keys::fed_by_external(catalog, shared_keys::external_sets(image));
+    fed.retain(|at| deep.complete.contains(at));
+    let mut keys = KeySet::default();
+    each_key_of(deep, id, image, &fed, &mut keys)?;
+    // An index that is being built, or is no more, may have rows that say nothing.
+    let prefix = |at: &u16| catalog.indexes.get(usize::from(*at)).map(|index| &*index.prefix);
+    found.retain(|row| fed.iter().filter_map(prefix).any(|index| shared.is_of(row, index)));
+    if found != shared.rows(catalog, &fed, &keys) {
+        findings.add(format!("entry {id}: the numbers of values that share a key are wrong"));
+    }
+    Ok(())
 }
 
 /// What is wrong with an attribute's values.

@@ -13,7 +13,9 @@ mod postings;
 pub(crate) mod tree;
 
 use crate::{
-    Database, DatabaseOptions, EntryId, StoreError, View, checkpoint, database::open_to_look_at, tables::MetaRow,
+    Database, DatabaseOptions, EntryId, StoreError, View, checkpoint,
+    database::open_to_look_at,
+    tables::{MetaRow, SHARED_KEYS_VERSION},
 };
 
 pub use findings::Findings;
@@ -53,6 +55,8 @@ struct Deep<'v> {
     complete: Vec<u16>,
     /// No entry has a greater number.
     last: EntryId,
+    /// Whether the file has rows of shared keys.
+    counts_shared_keys: bool,
 }
 
 /// Checks every page of the last commit of a database that may be in use, also by other processes.
@@ -89,6 +93,7 @@ impl Database {
             view,
             complete: complete.map(|(_, at)| at).collect(),
             last: view.tables().number(view.txn, MetaRow::NextEntry)?,
+            counts_shared_keys: view.tables().number(view.txn, MetaRow::Format)? >= u64::from(SHARED_KEYS_VERSION),
         };
         let mut findings = Findings::default();
         let mut sums = (extent == Extent::Everything).then(postings::Sums::default);

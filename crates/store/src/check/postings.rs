@@ -63,6 +63,19 @@ fn keys_of(
     positions: &[u16],
     keys: &mut KeySet,
 ) -> Result<(), StoreError> {
+    each_key_of(deep, id, image, positions, keys)?;
+    keys.sort();
+    Ok(())
+}
+
+/// The keys of an entry in the indexes at `positions`, as often as its values make them.
+pub(super) fn each_key_of(
+    deep: &Deep<'_>,
+    id: EntryId,
+    image: &Image,
+    positions: &[u16],
+    keys: &mut KeySet,
+) -> Result<(), StoreError> {
     let view = deep.view;
     keys.clear();
     // Attributes that this schema does not know are in no index.
@@ -76,9 +89,7 @@ fn keys_of(
         reduced = known_part;
         &reduced
     };
-    image_keys(view.txn, view.tables(), view.catalog, id, image, Some(positions), keys)?;
-    keys.sort();
-    Ok(())
+    image_keys(view.txn, view.tables(), view.catalog, id, image, Some(positions), keys)
 }
 
 /// Checks all rows, and compares them with the keys of the entries.

@@ -18,10 +18,12 @@ use crate::{
         IndexState,
         index::{self, StoredIndex},
     },
+    external::Row,
     keys::KeySet,
     options::IndexDefinition,
     posting::list,
     record::image::Image,
+    shared_keys::{self, SharedKeys},
     tables::{MetaRow, Tables},
     varint, write,
 };
@@ -303,6 +305,7 @@ fn build_step(
         .collect();
     let (mut last, mut count) = (after, 0);
     let mut pairs: Vec<(Box<[u8]>, EntryId)> = Vec::new();
+    let mut shared: Vec<(EntryId, Vec<Row>)> = Vec::new();
     let mut keys = KeySet::default();
     let start = varint::Key::new(after);
     let range = (Bound::Excluded(start.bytes()), Bound::Unbounded);
@@ -321,6 +324,11 @@ fn build_step(
             Some(&positions),
             &mut keys,
         )?;
+        let mut fed = shared_keys::fed_by_external(&catalog, shared_keys::external_sets(&image));
+        fed.retain(|at| positions.contains(at));
+        if !fed.is_empty() {
+            shared.push((id, SharedKeys { id }.rows(&catalog, &fed, &keys)));
+        }
         keys.sort();
         pairs.extend(keys.iter().map(|key| (key.into(), id)));
         last = id;
@@ -328,6 +336,14 @@ fn build_step(
     }
     pairs.sort_unstable();
     let tables = *write.tables();
+    for (id, rows) in shared {
+        // Changes have counted without the values that are in the index only now.
+        let shared = SharedKeys { id };
+        for index in positions.iter().filter_map(|&at| catalog.indexes.get(usize::from(at))) {
+            shared.clear(&mut write.txn, &tables.values, &index.prefix)?;
+        }
+        shared_keys::put(&mut write.txn, &tables.values, &rows)?;
+    }
     for group in pairs.chunk_by(|a, b| a.0 == b.0) {
         let ids: Vec<EntryId> = group.iter().map(|pair| pair.1).collect();
         if let Some((key, _)) = group.first() {

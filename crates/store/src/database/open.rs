@@ -144,6 +144,7 @@ fn member_hash_of(env: &Environment, tables: &Tables) -> Result<MemberHash, Stor
 fn upgrade(database: &Database) -> Result<(), StoreError> {
     let mut write = WriteTransaction::begin(database)?;
     let tables = &database.ground.tables;
+    write.count_shared_keys()?;
     tables.put_number(&mut write.txn, MetaRow::Checksums, u64::from(tables.sealed))?;
     tables.put_number(&mut write.txn, MetaRow::Format, u64::from(FORMAT_VERSION))?;
     write.commit()

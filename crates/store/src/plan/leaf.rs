@@ -158,7 +158,9 @@ impl Planner<'_, '_> {
             return Leaf::Unknown;
         };
         let own = self.view.catalog.schema.attribute_type(index.attribute_type).ordering;
-        if own != Some(rule) || rule.evaluate.is_some() {
+        // The equality rule makes the keys.
+        let is_in_order = index.rule.is_some_and(|equality| rule.normalizes_as(equality));
+        if own != Some(rule) || rule.evaluate.is_some() || !is_in_order {
             return Leaf::Unknown;
         }
         let mut bound = index.prefix.to_vec();

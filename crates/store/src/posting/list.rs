@@ -26,21 +26,28 @@ pub(super) fn first_of(list: &[u8], key: &[u8]) -> Option<EntryId> {
     varint::read(key.strip_prefix(list)?)
 }
 
-/// Adds `id` to the list, or removes it, if its chunk need not be read whole for that. Returns whether this was enough.
-fn edit(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId, member: bool) -> Result<bool, StoreError> {
+/// Adds `id` to the list, or removes it, if its chunk need not be read whole for that, and returns whether the list has
+/// changed. `None`: nothing was done.
+fn edit(
+    txn: &mut RwTxn<'_>,
+    table: &Table,
+    list: &[u8],
+    id: EntryId,
+    member: bool,
+) -> Result<Option<bool>, StoreError> {
     let Some((key, value)) = table.get_lower_than_or_equal_to(txn, &chunk_key(list, id))? else {
-        return Ok(false);
+        return Ok(None);
     };
     let Some(first) = first_of(list, key) else {
-        return Ok(false);
+        return Ok(None);
     };
     let mut made = Vec::with_capacity(value.len() + 2 * varint::MAX_LENGTH);
     match edit::edit(first, value, id, member, &mut made).ok_or_else(damaged)? {
-        Edit::Unchanged => Ok(true),
-        Edit::Rebuild => Ok(false),
+        Edit::Unchanged => Ok(Some(false)),
+        Edit::Rebuild => Ok(None),
         Edit::Made => {
             table.put(txn, &chunk_key(list, first), &made)?;
-            Ok(true)
+            Ok(Some(true))
         }
     }
 }
@@ -108,35 +115,36 @@ fn put(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], mut runs: Runs, sole: bo
     Ok(())
 }
 
-/// Adds an ID; does nothing if it is there.
-pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
-    if edit(txn, table, list, id, true)? {
-        return Ok(());
+/// Adds an ID; does nothing if it is there. Returns whether it was added.
+pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<bool, StoreError> {
+    if let Some(added) = edit(txn, table, list, id, true)? {
+        return Ok(added);
     }
     if let Some(mut row) = chunk_for(txn, table, list, id)? {
         let appends = row.runs.last().is_some_and(|last| last < id);
         if !row.runs.insert(id) {
-            return Ok(());
+            return Ok(false);
         }
-        if appends && row.runs.encoded_length() > MAX_BYTES {
+        let runs = if appends && row.runs.encoded_length() > MAX_BYTES {
             // A list that grows at its end leaves full chunks behind.
-            return put(txn, table, list, Runs::one(id), false);
-        }
-        return put(txn, table, list, row.runs, false);
+            Runs::one(id)
+        } else {
+            row.runs
+        };
+        put(txn, table, list, runs, false)?;
+    } else if let Some(mut row) = chunk_after(txn, table, list, id)? {
+        table.delete(txn, &chunk_key(list, row.first))?;
+        row.runs.insert(id);
+        put(txn, table, list, row.runs, false)?;
+    } else {
+        put(txn, table, list, Runs::one(id), true)?;
     }
-    match chunk_after(txn, table, list, id)? {
-        Some(mut row) => {
-            table.delete(txn, &chunk_key(list, row.first))?;
-            row.runs.insert(id);
-            put(txn, table, list, row.runs, false)
-        }
-        None => put(txn, table, list, Runs::one(id), true),
-    }
+    Ok(true)
 }
 
 /// Removes an ID; does nothing if it is not there.
 pub(crate) fn remove(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
-    if edit(txn, table, list, id, false)? {
+    if edit(txn, table, list, id, false)?.is_some() {
         return Ok(());
     }
     let Some(mut row) = chunk_for(txn, table, list, id)? else {

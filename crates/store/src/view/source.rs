@@ -304,6 +304,21 @@ impl ValueSource for RecordSource<'_, '_> {
         if !self.record.answering(asked).any(|attribute| attribute.is_external()) {
             return None;
         }
+        // A set is found by the rule of its own attribute, which may differ from that of the supertype.
+        let rule = self
+            .record
+            .view
+            .catalog
+            .schema
+            .attribute_type(asked.attribute_type)
+            .equality?;
+        let normalizes_so = |attribute: RecordAttribute<'_>| {
+            let own = attribute.info.equality;
+            own.is_some_and(|own| own.normalizes_as(rule))
+        };
+        if !self.record.answering(asked).all(normalizes_so) {
+            return None;
+        }
         let derived = self
             .record
             .view

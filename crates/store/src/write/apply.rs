@@ -123,6 +123,7 @@ impl WriteTransaction<'_> {
         let mut keys = std::mem::take(&mut self.scratch.new_keys);
         keys.clear();
         index::image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
+        self.put_shared_keys(id, &image, None, &keys)?;
         keys.sort();
         for key in keys.iter() {
             crate::posting::list::insert(&mut self.txn, &tables.index, key, id)?;
@@ -197,11 +198,18 @@ impl WriteTransaction<'_> {
         }
         let mut working = Working::new(new, changes, &numbers);
         for (change, &number) in changes.iter().zip(&numbers) {
-            if self.logged.keeps_before() {
-                let gone = self.gone_by(SetKey { id, attribute: number }, &working, change)?;
-                self.note_gone(gone);
+            let key = SetKey { id, attribute: number };
+            let is_partial = touched.is_partial(&self.catalog, number);
+            if self.logged.keeps_before() || is_partial {
+                let gone = self.gone_by(key, &working, change)?;
+                if is_partial {
+                    touched.changed(number, change, &gone);
+                }
+                if self.logged.keeps_before() {
+                    self.note_gone(gone);
+                }
             }
-            self.change_values(SetKey { id, attribute: number }, &mut working, change, &mut touched)?;
+            self.change_values(key, &mut working, change)?;
         }
         let mut new = self.close(id, working)?;
         new.flags = self.flags(&new);

@@ -1,22 +1,24 @@
 //! Index maintenance: compares the keys of an entry before and after, and writes the difference.
 
-use std::{collections::HashSet, ops::ControlFlow};
+use std::{ops::ControlFlow, sync::Arc};
 
 use heed::RoTxn;
 use smallvec::SmallVec;
 
 use super::WriteTransaction;
 use crate::{
-    EntryId, StoreError,
-    catalog::{Catalog, IndexKind},
+    EntryId, StoreError, ValueChange,
+    catalog::{AttributeInfo, Catalog, IndexKind},
     external::SetKey,
     keys::KeySet,
     posting::list,
     record::{
-        codec,
+        codec::{self, FLAG_EXTERNAL},
         image::{Image, ValueSet},
     },
+    shared_keys::{self, SharedKeys},
     tables::Tables,
+    varint,
 };
 
 /// Adds all keys of an entry (`only`: of the indexes at these positions).
@@ -80,8 +82,8 @@ pub(super) struct Touched {
     /// Positions of equality and presence indexes with an external set: only the changed values are compared.
     partial: SmallVec<[u16; 4]>,
     added: Vec<(u16, Vec<u8>)>,
+    /// As they were stored: an index may tell values apart that the attribute's own rule takes for equal.
     removed: Vec<(u16, Vec<u8>)>,
-    is_partial: bool,
 }
 
 impl Touched {
@@ -117,26 +119,23 @@ impl Touched {
                 }
             }
         }
-        self.is_partial = !self.partial.is_empty();
         if !self.whole.is_empty() {
             image_keys(txn, tables, catalog, id, old, Some(&self.whole), &mut self.before)?;
             self.before.sort();
         }
         Ok(())
     }
-    pub(super) fn added(&mut self, number: u16, values: &[Vec<u8>]) {
-        if self.is_partial {
-            self.added.extend(values.iter().map(|value| (number, value.clone())));
-        }
+    /// Whether changes of this attribute are to be told to [`Touched::changed`].
+    pub(super) fn is_partial(&self, catalog: &Catalog, number: u16) -> bool {
+        let is_one = |info: &AttributeInfo| info.feeds.iter().any(|at| self.partial.contains(at));
+        !self.partial.is_empty() && catalog.attribute(number).is_some_and(is_one)
     }
-    pub(super) fn removed(&mut self, number: u16, values: &[Vec<u8>]) {
-        if self.is_partial {
-            self.removed.extend(values.iter().map(|value| (number, value.clone())));
-        }
-    }
-    pub(super) fn removed_values<'v>(&mut self, number: u16, values: impl Iterator<Item = &'v [u8]>) {
-        if self.is_partial {
-            self.removed.extend(values.map(|value| (number, value.to_vec())));
+    /// Notes a change of an attribute, and the values that it removes, as they are stored.
+    pub(super) fn changed(&mut self, number: u16, change: &ValueChange, gone: &[Vec<u8>]) {
+        let numbered = |values: &[Vec<u8>]| values.iter().map(|value| (number, value.clone())).collect::<Vec<_>>();
+        self.removed.extend(numbered(gone));
+        if !matches!(change, ValueChange::Delete { .. }) {
+            self.added.extend(numbered(change.values()));
         }
     }
 }
@@ -163,12 +162,14 @@ impl WriteTransaction<'_> {
                 Some(&touched.whole),
                 &mut after,
             )?;
+            self.put_shared_keys(id, new, Some(&touched.whole), &after)?;
             after.sort();
             self.write_difference(id, &touched.before, &after)?;
             self.scratch.new_keys = after;
         }
-        if touched.is_partial {
+        if !touched.partial.is_empty() {
             self.update_partial(id, old, new, touched)?;
+            self.clear_shared_keys(id, new, touched)?;
         }
         Ok(())
     }
@@ -196,7 +197,7 @@ impl WriteTransaction<'_> {
             }
         }
     }
-    /// Updates the keys of changed values alone. A key is deleted only if no remaining value makes it.
+    /// Updates the keys of changed values alone. The entry leaves a list when no value makes its key any more.
     fn update_partial(&mut self, id: EntryId, old: &Image, new: &Image, touched: &Touched) -> Result<(), StoreError> {
         let table = self.tables().index;
         let catalog = self.catalog.clone();
@@ -210,7 +211,9 @@ impl WriteTransaction<'_> {
                 let has = |image: &Image| image.attributes.iter().any(|attribute| feeds(attribute.number));
                 match (has(old), has(new)) {
                     (true, false) => list::remove(&mut self.txn, &table, &index.prefix, id)?,
-                    (false, true) => list::insert(&mut self.txn, &table, &index.prefix, id)?,
+                    (false, true) => {
+                        list::insert(&mut self.txn, &table, &index.prefix, id)?;
+                    }
                     _ => {}
                 }
                 continue;
@@ -222,69 +225,92 @@ impl WriteTransaction<'_> {
                 gone.add_value(&catalog.schema, index, value);
             }
         }
-        gone.sort();
-        come.sort();
-        let left = self.keys_left(id, new, touched, &gone)?;
-        for key in gone.iter().filter(|key| !left.contains(*key)) {
-            list::remove(&mut self.txn, &table, key, id)?;
-        }
-        let gone: HashSet<&[u8]> = gone.iter().collect();
-        for key in come.iter() {
-            // A later change may have removed a value again that was added.
-            if gone.contains(key) && !left.contains(key) {
-                continue;
+        let mut steps: Vec<(&[u8], i64)> = come.iter().map(|key| (key, 1)).collect();
+        steps.extend(gone.iter().map(|key| (key, -1)));
+        steps.sort_unstable();
+        let shared = SharedKeys { id };
+        let has_shared = shared.are_there(&self.txn, &self.tables().values)?;
+        for steps in steps.chunk_by(|a, b| a.0 == b.0) {
+            let by = steps.iter().map(|step| step.1).sum();
+            if let Some((key, _)) = steps.first() {
+                self.count_key(shared, key, by, has_shared)?;
             }
-            list::insert(&mut self.txn, &table, key, id)?;
         }
         Ok(())
     }
-    /// The keys among `gone` that values of the entry still make.
-    fn keys_left(
-        &self,
-        id: EntryId,
-        new: &Image,
-        touched: &Touched,
-        gone: &KeySet,
-    ) -> Result<HashSet<Vec<u8>>, StoreError> {
-        let mut left = HashSet::new();
-        if gone.len() == 0 {
-            return Ok(left);
-        }
-        let catalog = &self.catalog;
-        let mut keys = KeySet::default();
-        let partial = Some(&*touched.partial);
-        let feeds = |number: u16| {
-            let info = catalog.attribute(number);
-            info.is_some_and(|info| info.feeds.iter().any(|at| touched.partial.contains(at)))
+
+    /// Notes that `by` more values of an entry make a key. `has_shared`: the entry has rows of shared keys.
+    fn count_key(&mut self, shared: SharedKeys, key: &[u8], by: i64, has_shared: bool) -> Result<(), StoreError> {
+        let Tables { index, values, .. } = self.tables();
+        let before = match by {
+            0 => return Ok(()),
+            1.. if list::insert(&mut self.txn, index, key, shared.id)? => 0,
+            _ if has_shared => shared.count(&self.txn, values, key)?,
+            _ => 1,
         };
-        let in_question = touched.removed.len() + touched.added.len();
-        for attribute in new.attributes.iter().filter(|attribute| feeds(attribute.number)) {
-            let number = attribute.number;
-            let set = SetKey { id, attribute: number };
-            match &attribute.set {
-                ValueSet::Inline(tlvs) => keys.add_values(catalog, number, partial, &TlvValues(tlvs)),
-                // There may be many small sets, so each is then read once.
-                ValueSet::External(external) if external.count <= in_question as u64 => {
-                    set.for_each(&self.txn, &self.tables().values, &mut |value| {
-                        keys.add_values(catalog, number, partial, &std::iter::once(value));
-                        ControlFlow::Continue(())
-                    })?;
-                }
-                // Only the values in question are looked up, each once: the set may be very large.
-                ValueSet::External(_) => {
-                    let mut seen = HashSet::new();
-                    for (_, value) in touched.removed.iter().chain(&touched.added) {
-                        let mut normal = Vec::new();
-                        catalog.normal_form(number, value, &mut normal);
-                        if !seen.contains(&normal) && set.find(&self.txn, self.tables(), catalog, &normal)?.is_some() {
-                            keys.add_values(catalog, number, partial, &std::iter::once(value.as_slice()));
-                        }
-                        seen.insert(normal);
-                    }
-                }
+        let after = before.saturating_add_signed(by);
+        if after == 0 {
+            list::remove(&mut self.txn, index, key, shared.id)?;
+        }
+        if before > 1 || after > 1 {
+            shared.set_count(&mut self.txn, values, key, after)?;
+        }
+        Ok(())
+    }
+
+    /// Writes which keys of the indexes at `positions` several values make, if an external set feeds the index.
+    pub(super) fn put_shared_keys(
+        &mut self,
+        id: EntryId,
+        image: &Image,
+        positions: Option<&[u16]>,
+        keys: &KeySet,
+    ) -> Result<(), StoreError> {
+        let mut fed = shared_keys::fed_by_external(&self.catalog, shared_keys::external_sets(image));
+        fed.retain(|at| positions.is_none_or(|positions| positions.contains(at)));
+        if fed.is_empty() {
+            return Ok(());
+        }
+        let shared = SharedKeys { id };
+        let rows = shared.rows(&self.catalog, &fed, keys);
+        let table = self.tables().values;
+        shared_keys::put(&mut self.txn, &table, &rows)
+    }
+
+    /// Writes the rows of shared keys for a file of a format that had none.
+    pub(crate) fn count_shared_keys(&mut self) -> Result<(), StoreError> {
+        let tables = self.tables();
+        let mut ids = Vec::new();
+        for row in tables.entries.iter(&self.txn)? {
+            let (key, mut bytes) = row?;
+            let header = codec::take_header(&mut bytes);
+            if header.is_some_and(|header| header.flags & FLAG_EXTERNAL != 0) {
+                ids.extend(varint::read(key));
             }
         }
-        left.extend(keys.iter().map(<[u8]>::to_vec));
-        Ok(left)
+        for id in ids {
+            let image = self.image(id)?;
+            let mut keys = KeySet::default();
+            image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
+            self.put_shared_keys(id, &image, None, &keys)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the rows of indexes that no external set feeds any more.
+    fn clear_shared_keys(&mut self, id: EntryId, new: &Image, touched: &Touched) -> Result<(), StoreError> {
+        let table = self.tables().values;
+        let shared = SharedKeys { id };
+        if shared_keys::external_sets(new).next().is_none() {
+            return shared.clear(&mut self.txn, &table, &[]);
+        }
+        let fed = shared_keys::fed_by_external(&self.catalog, shared_keys::external_sets(new));
+        let catalog = Arc::clone(&self.catalog);
+        for at in touched.partial.iter().filter(|at| !fed.contains(at)) {
+            if let Some(index) = catalog.indexes.get(usize::from(*at)) {
+                shared.clear(&mut self.txn, &table, &index.prefix)?;
+            }
+        }
+        Ok(())
     }
 }

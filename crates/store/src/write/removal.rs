@@ -15,6 +15,7 @@ use crate::{
         codec::FLAG_GLUE,
         image::{Image, ValueSet},
     },
+    shared_keys::{self, SharedKeys},
     varint,
 };
 
@@ -95,6 +96,9 @@ impl WriteTransaction<'_> {
                 };
                 key.clear(&mut self.txn, &tables.values)?;
             }
+        }
+        if shared_keys::external_sets(image).next().is_some() {
+            SharedKeys { id }.clear(&mut self.txn, &tables.values, &[])?;
         }
         self.note_content(image);
         self.count_referrals(image.flags, 0);

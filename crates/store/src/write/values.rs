@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 
 use super::{
     WriteTransaction,
-    index::Touched,
     working::{OpenSet, Working, WorkingAttribute, WorkingSet, normal_form},
 };
 use crate::{
@@ -38,15 +37,10 @@ impl WriteTransaction<'_> {
         key: SetKey,
         working: &mut Working,
         change: &ValueChange,
-        touched: &mut Touched,
     ) -> Result<(), StoreError> {
         match change {
-            ValueChange::Add { values, .. } => {
-                touched.added(key.attribute, values);
-                self.add_values(key, working, values)
-            }
+            ValueChange::Add { values, .. } => self.add_values(key, working, values),
             ValueChange::Delete { values, attribute } => {
-                touched.removed(key.attribute, values);
                 if self.delete_values(key, working, values)? {
                     return Ok(());
                 }
@@ -54,8 +48,7 @@ impl WriteTransaction<'_> {
                 Err(StoreError::Inapplicable(why))
             }
             ValueChange::Replace { values, .. } => {
-                self.remove_attribute(key, working, touched)?;
-                touched.added(key.attribute, values);
+                self.remove_attribute(key, working)?;
                 self.add_values(key, working, values)
             }
         }
@@ -89,7 +82,11 @@ impl WriteTransaction<'_> {
     fn stored_forms(&self, key: SetKey, set: &WorkingSet, wanted: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, StoreError> {
         let is_wanted = |value: &&[u8]| wanted.contains(&normal_form(&self.catalog, key.attribute, value));
         Ok(match set {
-            WorkingSet::Open(open) => open.values().filter(is_wanted).map(<[u8]>::to_vec).collect(),
+            WorkingSet::Open(open) => wanted
+                .iter()
+                .filter_map(|normal| open.get(normal))
+                .map(<[u8]>::to_vec)
+                .collect(),
             WorkingSet::Closed(ValueSet::Inline(tlvs)) => {
                 codec::values(tlvs).filter(is_wanted).map(<[u8]>::to_vec).collect()
             }
@@ -270,22 +267,10 @@ impl WriteTransaction<'_> {
         Ok(tlvs)
     }
 
-    fn remove_attribute(
-        &mut self,
-        key: SetKey,
-        working: &mut Working,
-        touched: &mut Touched,
-    ) -> Result<(), StoreError> {
-        match working.remove(key.attribute) {
-            Some(WorkingSet::Closed(ValueSet::External(_))) => {
-                let tlvs = self.take_back(key)?;
-                touched.removed_values(key.attribute, codec::values(&tlvs));
-            }
-            Some(WorkingSet::Closed(ValueSet::Inline(tlvs))) => {
-                touched.removed_values(key.attribute, codec::values(&tlvs));
-            }
-            Some(WorkingSet::Open(open)) => touched.removed_values(key.attribute, open.values()),
-            None => {}
+    fn remove_attribute(&mut self, key: SetKey, working: &mut Working) -> Result<(), StoreError> {
+        if let Some(WorkingSet::Closed(ValueSet::External(_))) = working.remove(key.attribute) {
+            let table = self.tables().values;
+            key.clear(&mut self.txn, &table)?;
         }
         Ok(())
     }

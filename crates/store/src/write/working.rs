@@ -80,6 +80,11 @@ impl OpenSet {
         true
     }
 
+    /// The value with this normal form.
+    pub(super) fn get(&self, normal: &[u8]) -> Option<&[u8]> {
+        self.list.get(normal)
+    }
+
     pub(super) fn values(&self) -> impl Iterator<Item = &[u8]> {
         self.list.iter().map(Vec::as_slice)
     }
