@@ -424,3 +424,36 @@ fn a_database_gets_another_file_while_the_server_runs() {
     let nowhere = site.directory.begin_renewal(&two.join("x")).expect("not ending");
     assert!(nowhere.is_none());
 }
+
+#[test]
+fn a_type_that_gets_a_supertype_is_found_by_it_at_once_and_when_the_index_is_built() {
+    let type_with = |rest: &str| format!("attributetype ( 1.9.1 NAME 'nick' {rest} )\n");
+    let alone = type_with("EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15");
+    let mut site = Site::populated("");
+    let indexes = "index name,nick eq\n";
+    reconfigure(&site, &alone, indexes).expect("a type more");
+    let inactive = |site: &Site| {
+        let configuration = site.directory.configuration();
+        let database = configuration.contexts[0].database().expect("a store");
+        database.inactive_indexes()
+    };
+    let build = |site: &Site| {
+        while !inactive(site).is_empty() {
+            std::thread::yield_now();
+        }
+    };
+    build(&site);
+    site.must_add("cn=n,dc=ex", "objectClass: person\nobjectClass: extensibleObject\nsn: s\nnick: bob");
+    assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), Vec::<String>::new());
+    reconfigure(&site, &type_with("SUP name"), indexes).expect("the type with a supertype");
+    assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), ["cn=n,dc=ex"]);
+    build(&site);
+    assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), ["cn=n,dc=ex"]);
+    reconfigure(&site, &alone, indexes).expect("the type without it");
+    assert_eq!(
+        names(&mut site, "dc=ex", "(!(name=bob))").len(),
+        names(&mut site, "dc=ex", "(objectClass=*)").len()
+    );
+    build(&site);
+    assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), Vec::<String>::new());
+}
