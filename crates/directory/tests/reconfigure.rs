@@ -443,7 +443,10 @@ fn a_type_that_gets_a_supertype_is_found_by_it_at_once_and_when_the_index_is_bui
         }
     };
     build(&site);
-    site.must_add("cn=n,dc=ex", "objectClass: person\nobjectClass: extensibleObject\nsn: s\nnick: bob");
+    site.must_add(
+        "cn=n,dc=ex",
+        "objectClass: person\nobjectClass: extensibleObject\nsn: s\nnick: bob",
+    );
     assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), Vec::<String>::new());
     reconfigure(&site, &type_with("SUP name"), indexes).expect("the type with a supertype");
     assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), ["cn=n,dc=ex"]);

@@ -8,6 +8,8 @@ mod harness;
 mod list_views;
 #[path = "work/names.rs"]
 mod names;
+#[path = "work/stopped.rs"]
+mod stopped;
 
 use std::{
     fmt::Write as _,
@@ -121,17 +123,32 @@ fn run(site: &mut Site, pdu: &[u8]) -> Course {
         under_way = (progress == Progress::More).then_some(run);
     }
     course.octets = out.len();
-    let mut rest = out.as_slice();
+    each_response(&out, |response| match response {
+        Response::Done(_, result) => course.code = result.code.0,
+        _ => course.entries += 1,
+    });
+    course
+}
+
+fn each_response(mut rest: &[u8], mut visit: impl FnMut(Response<'_>)) {
     while let Some(length) = frame(rest, 1 << 26).expect("frames") {
         let (pdu, more) = rest.split_at(length);
         let message = ResponseMessage::decode(pdu, &DecodeLimits::default()).expect("decodes");
-        match message.operation {
-            Response::Done(_, result) => course.code = result.code.0,
-            _ => course.entries += 1,
-        }
+        visit(message.operation);
         rest = more;
     }
-    course
+}
+
+/// The codes of the results.
+fn results(out: &[u8]) -> Vec<u32> {
+    let mut codes = Vec::new();
+    each_response(out, |response| match response {
+        Response::Done(_, result) => codes.push(result.code.0),
+        Response::Bind(response) => codes.push(response.result.code.0),
+        Response::Extended(response) => codes.push(response.result.code.0),
+        _ => {}
+    });
+    codes
 }
 
 /// Wakes the thread that waits.

@@ -434,6 +434,7 @@ impl Worker {
     }
 
     /// Takes back a search after a step elsewhere: appends the step's output, and returns the search if it continues.
+    /// Nothing is sent for one that was abandoned meanwhile (RFC 4511 §4.2.1, §4.11).
     pub fn take_back(&mut self, session: &mut Session, stepped: Stepped, out: &mut Vec<u8>) -> Option<Box<SearchRun>> {
         let Stepped {
             mut run,
@@ -441,7 +442,9 @@ impl Worker {
             progress,
             ..
         } = stepped;
-        if out.is_empty() {
+        if run.origin.stop.is_abandoned() {
+            // Its next step, if there is one, ends it.
+        } else if out.is_empty() {
             *out = output;
         } else {
             out.extend_from_slice(&output);
@@ -499,16 +502,22 @@ impl Worker {
         }
         // What is put aside takes the tally with it.
         self.scratch.shard.record_sent(run.sent_now(), run.references);
-        run.put_aside(&mut session.searches);
+        if !run.origin.stop.is_abandoned() {
+            run.put_aside(&mut session.searches);
+        }
         // A sorted search gives its place back when it ends, and not only when its memory is used again.
         run.extras = None;
         run.deferred = None;
         run.close_external();
     }
 
-    /// Ends an operation that ran elsewhere: appends its response, and updates the session.
+    /// Ends an operation that ran elsewhere: appends its response, and updates the session. What was abandoned
+    /// meanwhile is done, but nothing is sent for it, and the session stays as it is (RFC 4511 §4.11).
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
         session.conclude(completion.message_id, &completion.stop);
+        if completion.stop.is_abandoned() {
+            return;
+        }
         if let Some(verification) = completion.verification {
             let ended = verify_credentials::Ended {
                 response: completion.response,

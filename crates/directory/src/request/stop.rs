@@ -139,6 +139,11 @@ impl StopFlag {
         }
     }
 
+    /// Whether nothing may be sent for it any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.stopped() == Some(Stop::Abandoned)
+    }
+
     /// Whether and why the operation was asked to end.
     pub fn stopped(&self) -> Option<Stop> {
         match self.0.as_ref()?.load(Ordering::Acquire) {

@@ -119,6 +119,14 @@ impl SearchRun {
 
     /// Appends the result. A paged run with further pages keeps its targets; the worker puts it aside.
     pub(super) fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        // From here on it is too late to cancel. What has come before decides the result, whichever thread ends it.
+        if !self.origin.stop.begin() {
+            match self.origin.stop.stopped() {
+                Some(Stop::Abandoned) => return scratch.shard().record_completed(Operation::Search),
+                Some(Stop::Canceled) => self.verdict = Some(OperationError::from(RequestRefusal::Canceled).into()),
+                None => {}
+            }
+        }
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ironbark_directory::Patience;
-use ironbark_ldap_proto::extended::verify_credentials;
+use ironbark_ldap_proto::{Operation, extended::verify_credentials, operation_of};
 use tokio::time::{Sleep, sleep};
 
 use super::Connection;
@@ -58,28 +58,47 @@ impl Connection {
     }
 }
 
-/// Whether a complete message is a bind request: SEQUENCE, INTEGER, `[APPLICATION 0]`.
+/// Whether a complete message is a bind request. It is read as the message itself will be, so that no other encoding of
+/// a bind gets around the pause.
 fn is_bind(message: &[u8]) -> bool {
-    let behind_length = |octets: &[u8]| match octets.get(1) {
-        Some(long @ 0x80..) => 2 + usize::from(long & 0x7f),
-        _ => 2,
-    };
-    let content = message.get(behind_length(message)..).unwrap_or_default();
-    let id_octets = content.get(1).map_or(0, |length| usize::from(*length));
-    content.get(2 + id_octets) == Some(&0x60)
+    let tag = operation_of(message).and_then(<[u8]>::first);
+    tag.and_then(|tag| Operation::from_request_tag(*tag)) == Some(Operation::Bind)
 }
 
 #[cfg(test)]
 mod tests {
+    use ironbark_ldap_proto::{DecodeLimits, Request, RequestMessage};
+
     use super::*;
 
+    /// Every length that BER allows for a short content (X.690 §8.1.3), and a message ID with octets that say nothing.
     #[test]
-    fn binds_are_told_by_their_tag() {
-        assert!(is_bind(&[0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0]));
-        assert!(is_bind(&[
-            0x30, 0x84, 0, 0, 0, 14, 2, 3, 1, 0, 0, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0
-        ]));
-        assert!(!is_bind(&[0x30, 5, 2, 1, 0x60, 0x42, 0]));
+    fn a_bind_is_told_however_it_is_encoded() {
+        let lengths = |length: u8| {
+            (0..5).map(move |zeros| match zeros {
+                0 => vec![length],
+                more => [&[0x80 | more], &vec![0; usize::from(more) - 1][..], &[length]].concat(),
+            })
+        };
+        let element = |tag: u8, length: &[u8], content: &[u8]| [&[tag], length, content].concat();
+        let ids = [vec![1], vec![0, 1], vec![0; 9], vec![0x7f, 0xff, 0xff, 0xff]];
+        let mut count = 0;
+        for id in ids {
+            for of_id in lengths(id.len() as u8) {
+                for tag in [0x60, 0x42, 0x63] {
+                    let operation = element(tag, &[7], &[2, 1, 3, 4, 0, 0x80, 0]);
+                    let content = [element(2, &of_id, &id), operation].concat();
+                    for of_message in lengths(content.len() as u8) {
+                        let message = element(0x30, &of_message, &content);
+                        let decoded = RequestMessage::decode(&message, &DecodeLimits::default());
+                        let is_one = decoded.is_ok_and(|message| matches!(message.operation, Request::Bind(_)));
+                        assert_eq!(is_one, tag == 0x60 && is_bind(&message), "{message:x?}");
+                        count += usize::from(is_one);
+                    }
+                }
+            }
+        }
+        assert!(count > 60, "{count}");
         assert!(!is_bind(&[0x30]) && !is_bind(&[]) && !is_bind(&[0x30, 0xff]));
     }
 }
