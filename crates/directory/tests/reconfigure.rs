@@ -19,6 +19,7 @@ use std::{
 };
 
 use harness::{Client, Site};
+use ironbark_config::{Operations, Restrict};
 use ironbark_directory::overlay::{Changes, Follower, Overlay};
 use ironbark_ldap_proto::Scope;
 use ironbark_store::Staging;
@@ -459,4 +460,21 @@ fn a_type_that_gets_a_supertype_is_found_by_it_at_once_and_when_the_index_is_bui
     );
     build(&site);
     assert_eq!(names(&mut site, "dc=ex", "(name=bob)"), Vec::<String>::new());
+}
+
+#[test]
+fn a_restriction_is_of_one_database_though_others_of_its_kind_have_no_directory_either() {
+    let mut site = Site::populated("");
+    let two = "\ndatabase null\nsuffix o=one\nbind on\ndatabase null\nsuffix o=two\n";
+    reconfigure(&site, "", two).expect("two databases without a directory");
+    let refused = Restrict {
+        operations: Operations::WRITE,
+        ..Restrict::default()
+    };
+    site.directory.restrict(3, refused).expect("restricted");
+    let mut codes = || ["cn=x,o=one", "cn=x,o=two"].map(|name| site.delete(name).code);
+    assert_eq!(codes(), [0, 53]);
+    site.directory.restrict(3, Restrict::default()).expect("allowed again");
+    let mut codes = || ["cn=x,o=one", "cn=x,o=two"].map(|name| site.delete(name).code);
+    assert_eq!(codes(), [0, 0]);
 }

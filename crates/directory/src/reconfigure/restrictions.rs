@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use ironbark_config::{Configuration, DatabaseConfig, Operations, Restrict, database::DatabaseDescriptor};
+use ironbark_model::Dn;
+
+/// Kind, directory, and suffixes: databases of some kinds have no directory, or the default one.
+type WhichDatabase = (&'static DatabaseDescriptor, PathBuf, Vec<Dn>);
 
 /// The restrictions of one database, which override the configuration.
 #[derive(Clone)]
 pub(super) struct Restricted {
-    /// Which database.
-    database: (&'static DatabaseDescriptor, PathBuf),
+    database: WhichDatabase,
     /// `readonly` and `restrict` of the configuration when this was put into force. The restriction ends when they
     /// change.
     configured: (bool, Restrict),
@@ -49,8 +52,8 @@ impl Restricted {
     }
 }
 
-fn identity(settings: &DatabaseConfig) -> (&'static DatabaseDescriptor, PathBuf) {
-    (settings.kind, settings.directory.clone())
+fn identity(settings: &DatabaseConfig) -> WhichDatabase {
+    (settings.kind, settings.directory.clone(), settings.suffixes.clone())
 }
 
 fn configured(settings: &DatabaseConfig) -> (bool, Restrict) {
