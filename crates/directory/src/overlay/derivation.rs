@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use ironbark_model::{AttributeDescription, Dn, schema::ClassNumber};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Record, StoreError, Wanted};
 
-use super::{DerivingLook, Entries};
+use super::{DerivingLook, Entries, Reads};
 
 /// Derives attributes of the entries of one database. They act like stored ones: searches show them, filters, compares,
 /// sorting and assertions see them, and access rules are asked for each value. What the server itself looks up (other
@@ -20,6 +20,9 @@ pub trait Derivation: Send + Sync {
     fn depends_on_classes(&self) -> &[ClassNumber] {
         &[]
     }
+
+    /// By whose rights it reads what it gives.
+    fn reads(&self) -> Reads;
 
     /// Derivations of a higher level see what those of lower levels derive. 4 is the highest: groups of groups. 3:
     /// groups by search. 2: what definitions give (Class of Service). 1: roles. 0: what follows from stored values.

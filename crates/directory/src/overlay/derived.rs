@@ -49,6 +49,7 @@ impl DerivedFor<'_> {
             configuration: self.configuration,
             context: self.context,
             asker: self.asker,
+            others: &[],
         }
     }
 }

@@ -9,8 +9,9 @@ use ironbark_model::{
 };
 use ironbark_runtime::WallTime;
 use ironbark_store::{DerivedCandidates, EntryGuards, EntryId, Evaluation, Location, Record, Scope, StoreError, View};
+use smallvec::SmallVec;
 
-use super::{Entries, UrlSearch};
+use super::{DerivingEntry, Entries, UrlSearch};
 use crate::{
     Configuration, NamingContext,
     access::{AnswerableEntries, Requester, Subject, Target, WriteCheck},
@@ -25,6 +26,8 @@ pub struct DerivingLook<'a> {
     pub(crate) configuration: &'a Configuration,
     pub(crate) context: &'a NamingContext,
     pub(crate) asker: Requester<'a>,
+    /// Who must be granted the same besides.
+    pub(crate) others: &'a [Dn],
 }
 
 impl<'a> DerivingLook<'a> {
@@ -70,6 +73,7 @@ impl<'a> DerivingLook<'a> {
         };
         Self {
             asker: Requester { subject, ..self.asker },
+            others: &[],
             ..self
         }
     }
@@ -126,11 +130,20 @@ impl<'a> DerivingLook<'a> {
         }
     }
 
+    /// Another entry of the database, for the same derivation.
+    pub fn below(&self, record: Record<'a>) -> DerivingEntry<'a> {
+        DerivingEntry { record, look: *self }
+    }
+
     /// Whether an entry matches a filter for who asks: parts of it that the client may not search are Undefined, and so
     /// is an entry that it may not search. Values that lower levels derive count.
     pub fn matches(&self, record: &Record<'_>, filter: &CompiledFilter) -> bool {
+        self.requesters()
+            .all(|requester| self.matches_for(requester, record, filter))
+    }
+
+    fn matches_for(&self, requester: Requester<'_>, record: &Record<'_>, filter: &CompiledFilter) -> bool {
         let mut scratch = Vec::new();
-        let requester = self.asker;
         if requester.reads_everything() {
             return record.evaluate(filter, &mut scratch) == Truth::True;
         }
@@ -148,12 +161,28 @@ impl<'a> DerivingLook<'a> {
 
     /// Whether who asks may read an entry, and `visit` learns which attributes and values of it.
     pub fn readable<T>(&self, record: &Record<'_>, visit: impl FnOnce(Readable<'_, '_>) -> T) -> Option<T> {
-        if self.asker.reads_everything() {
-            return Some(visit(Readable(None)));
-        }
-        let check = WriteCheck::on_record(self.asker, record, self.view);
-        let is_readable = check.permits(Target::Entry, Privileges::READ);
-        is_readable.then(|| visit(Readable(Some(&check))))
+        let bound = self.requesters().filter(|requester| !requester.reads_everything());
+        let checks: SmallVec<[WriteCheck<'_>; 1]> = bound
+            .map(|requester| WriteCheck::on_record(requester, record, self.view))
+            .collect();
+        let is_readable = checks
+            .iter()
+            .all(|check| check.permits(Target::Entry, Privileges::READ));
+        is_readable.then(|| visit(Readable(&checks)))
+    }
+
+    /// The values of an attribute of an entry that who asks may read; none if the entry may not be read.
+    pub fn readable_values(
+        &self,
+        record: &Record<'_>,
+        attribute: &AttributeDescription,
+        mut values: Vec<Vec<u8>>,
+    ) -> Vec<Vec<u8>> {
+        let left = self.readable(record, |readable| {
+            values.retain(|value| readable.has(attribute, Some(value)));
+            values
+        });
+        left.unwrap_or_default()
     }
 
     /// What who asks may write of an entry.
@@ -235,6 +264,7 @@ impl<'a> DerivingLook<'a> {
                 subject,
                 ..self.asker
             },
+            others: self.others,
         };
         there.find_here(place, search, visit)
     }
@@ -286,7 +316,7 @@ impl<'a> DerivingLook<'a> {
 
     /// Whether who asks may read everything in the database.
     pub fn reads_everything(&self) -> bool {
-        self.asker.reads_everything()
+        self.requesters().all(|requester| requester.reads_everything())
     }
 
     /// The entries of the database that a search may find: all that it finds, and perhaps others. `Unknown` if there
@@ -346,13 +376,13 @@ pub type VisitFound<'f> = dyn FnMut(&DerivingLook<'_>, &Record<'_>) -> Result<Co
 
 /// What a client may read of an entry that it may read.
 #[derive(Clone, Copy)]
-pub struct Readable<'c, 'a>(Option<&'c WriteCheck<'a>>);
+pub struct Readable<'c, 'a>(&'c [WriteCheck<'a>]);
 
 impl Readable<'_, '_> {
     /// Whether it may read an attribute, or one value of it.
     pub fn has(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
-        self.0
-            .is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
+        let target = Target::Attribute(attribute, value);
+        self.0.iter().all(|check| check.permits(target, Privileges::READ))
     }
 }
 

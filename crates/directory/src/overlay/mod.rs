@@ -5,6 +5,7 @@
 //! effects of the same change record. An overlay never sees a connection.
 
 mod adds;
+mod author;
 mod binds;
 mod comparisons;
 mod content;
@@ -42,6 +43,7 @@ use ironbark_ldap_proto::controls::ControlSet;
 
 pub use self::{
     adds::AddHooks,
+    author::{Author, Reads},
     binds::{BindAttempt, BindHooks, SecondFactor, Spending},
     comparisons::CompareHooks,
     content::{ContentHooks, Renaming},

@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     AddHooks, BindHooks, CompareHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower,
-    OutcomeHooks, Overlay, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
+    OutcomeHooks, Overlay, Reads, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
     facts::KnownFacts,
 };
 use crate::{NamingContext, request::responses::Responses};
@@ -124,6 +124,13 @@ impl Pipeline {
     /// In the configured order.
     pub(crate) fn configured(&self) -> impl Iterator<Item = &Arc<Overlay>> {
         self.overlays.iter()
+    }
+
+    /// Whether `modifiersName` says by whose rights something is derived: changes by overlays then leave it alone.
+    pub(crate) fn asks_for_authors(&self) -> bool {
+        self.derivations
+            .iter()
+            .any(|(_, derivation)| derivation.reads() == Reads::AsAuthors)
     }
 
     /// Whether entries may be dynamic.

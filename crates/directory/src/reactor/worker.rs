@@ -10,10 +10,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, ResultCode, budget};
 
-use super::{
-    held::{Held, HeldUntil},
-    long_searches::{HandedOver, Stepped},
-};
+use super::held::{Held, HeldUntil};
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
@@ -22,10 +19,10 @@ use crate::{
     operation::{
         abandon, bind,
         compare::{self, Compared},
-        extended, submit, transaction, verify_credentials,
+        extended, submit, transaction,
     },
     outcome::{
-        completion::{Begun, Completion, Submitted},
+        completion::{Begun, Submitted},
         end::{Outcome, record_end},
         respond,
     },
@@ -51,7 +48,7 @@ pub struct Worker {
     pub(super) configuration: Rc<Arc<Configuration>>,
     pub(super) scratch: Scratch,
     /// The threads for searches that are too long for a reactor.
-    long_searches: Arc<LongSearches>,
+    pub(super) long_searches: Arc<LongSearches>,
     /// The answer to every search, in benchmarks.
     bare: Option<Arc<BareAnswer>>,
     /// Finished runs. Later searches use their memory, so a search in steady state allocates nothing.
@@ -405,57 +402,6 @@ impl Worker {
         self.slice(session, run, out)
     }
 
-    /// Runs the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many steps
-    /// wait; the search is answered in `out`.
-    pub fn hand_over(
-        &mut self,
-        session: &mut Session,
-        mut run: Box<SearchRun>,
-        out: &mut Vec<u8>,
-    ) -> Option<HandedOver> {
-        if let Err(error) = self.renew(session, &mut run) {
-            run.refuse(error, &mut self.scratch, out);
-            self.conclude(session, &mut run);
-            return None;
-        }
-        if !run.origin.stop.can_stop() {
-            run.origin.stop = StopFlag::new();
-            session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
-        }
-        let stop = run.origin.stop.clone();
-        match self.long_searches.submit(&self.directory, run) {
-            Ok(receiver) => Some(HandedOver::new(receiver, stop)),
-            Err(mut run) => {
-                run.refuse(RequestRefusal::TooManyLongSearches.into(), &mut self.scratch, out);
-                self.conclude(session, &mut run);
-                None
-            }
-        }
-    }
-
-    /// Takes back a search after a step elsewhere: appends the step's output, and returns the search if it continues.
-    /// Nothing is sent for one that was abandoned meanwhile (RFC 4511 §4.2.1, §4.11).
-    pub fn take_back(&mut self, session: &mut Session, stepped: Stepped, out: &mut Vec<u8>) -> Option<Box<SearchRun>> {
-        let Stepped {
-            mut run,
-            output,
-            progress,
-            ..
-        } = stepped;
-        if run.origin.stop.is_abandoned() {
-            // Its next step, if there is one, ends it.
-        } else if out.is_empty() {
-            *out = output;
-        } else {
-            out.extend_from_slice(&output);
-        }
-        if progress == Progress::More {
-            return Some(run);
-        }
-        self.conclude(session, &mut run);
-        None
-    }
-
     /// Aborts a transaction that keeps a closed database open between two requests. The client is told in `out`.
     pub fn let_go(&mut self, session: &mut Session, out: &mut Vec<u8>) {
         self.refresh();
@@ -496,7 +442,7 @@ impl Worker {
     }
 
     /// Ends a search.
-    fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
+    pub(super) fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
         if run.origin.stop.can_stop() {
             session.conclude(run.origin.message_id, &run.origin.stop);
         }
@@ -509,29 +455,6 @@ impl Worker {
         run.extras = None;
         run.deferred = None;
         run.close_external();
-    }
-
-    /// Ends an operation that ran elsewhere: appends its response, and updates the session. What was abandoned
-    /// meanwhile is done, but nothing is sent for it, and the session stays as it is (RFC 4511 §4.11).
-    pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
-        session.conclude(completion.message_id, &completion.stop);
-        if completion.stop.is_abandoned() {
-            return;
-        }
-        if let Some(verification) = completion.verification {
-            let ended = verify_credentials::Ended {
-                response: completion.response,
-                identity: completion.identity,
-                negotiation: completion.negotiation,
-            };
-            return verify_credentials::finish(&self.directory, session, &verification, ended, out);
-        }
-        if let Some(identity) = completion.identity {
-            session.identity = identity;
-        }
-        session.negotiation = completion.negotiation.or(session.negotiation.take());
-        session.protect(completion.layer);
-        out.extend_from_slice(&completion.response);
     }
 
     /// Answers with a result, logs it, and counts it.

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
 use ironbark_model::AttributeDescription;
 use ironbark_store::StoreError;
 
@@ -116,6 +116,10 @@ struct Gate {
 }
 
 impl Derivation for Slow {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn depends_on(&self) -> &[AttributeDescription] {
         self.streets.depends_on()
     }

@@ -6,7 +6,7 @@ use ironbark_config::{
     Registry,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
 
@@ -38,6 +38,10 @@ impl Titles {
 }
 
 impl Derivation for Titles {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn level(&self) -> u8 {
         self.level
     }

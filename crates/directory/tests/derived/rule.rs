@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Dn, Schema};
 use ironbark_store::{
     Derived, DerivedCandidates, FilterItem, Location, Purpose, Record, Scope, StoreError, View, Wanted,
@@ -103,6 +103,10 @@ pub(crate) fn site(lines: &str, rule: Rule) -> (Site, Arc<AtomicUsize>) {
 }
 
 impl Derivation for Streets {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn depends_on(&self) -> &[AttributeDescription] {
         std::slice::from_ref(&self.source)
     }

@@ -6,7 +6,9 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayDescriptor},
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Shown, Writable};
+use ironbark_directory::overlay::{
+    Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads, Shown, Writable,
+};
 use ironbark_model::{
     AttributeDescription, Schema,
     schema::{ClassKind, ClassNumber, ObjectClass, TypeNumber},
@@ -91,6 +93,10 @@ fn make(schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
 struct Always(Arc<Allowed>);
 
 impl Derivation for Always {
+    fn reads(&self) -> Reads {
+        Reads::AsAsker
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::clone(&self.0) as _)
     }

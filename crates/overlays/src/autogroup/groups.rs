@@ -6,11 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, UrlSearch};
+use ironbark_directory::overlay::{Author, Derive, DerivingEntry, DerivingLook, Entries, UrlSearch};
 use ironbark_model::{AttributeDescription, Dn, Truth, number_map::NumberMap};
-use ironbark_store::{
-    Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, View, Wanted,
-};
+use ironbark_store::{Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, Wanted};
 
 use super::Autogroup;
 use crate::values::normal;
@@ -26,6 +24,7 @@ pub(super) struct Groups {
 struct Group {
     id: EntryId,
     dn: Dn,
+    author: Author,
     /// The attribute for its members.
     member: AttributeDescription,
     urls: Vec<Url>,
@@ -40,7 +39,8 @@ struct Url {
 impl Groups {
     /// # Errors
     /// The storage failed.
-    pub(super) fn read(overlay: &Arc<Autogroup>, view: View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(overlay: &Arc<Autogroup>, entries: Entries<'_>) -> Result<Self, StoreError> {
+        let view = entries.view();
         let mut groups = Self {
             overlay: Arc::clone(overlay),
             all: Vec::new(),
@@ -66,6 +66,7 @@ impl Groups {
                 groups.all.push(Group {
                     id: record.id,
                     dn,
+                    author: entries.author(&record)?,
                     member: set.member.clone(),
                     urls: urls.iter().filter_map(|url| overlay.url(url)).collect(),
                 });
@@ -82,9 +83,11 @@ impl Groups {
     fn add_members(&self, group: &Group, look: &DerivingLook<'_>, found: &mut Derived) -> Result<(), StoreError> {
         let (mut values, mut known) = (Vec::new(), HashSet::new());
         let normal = |value: &[u8]| normal(&self.overlay.schema, &group.member, value);
+        let look = look.for_author(&group.author);
         for url in &group.urls {
             look.find_in_database(&url.search, &mut |look, record| {
                 match &url.values {
+                    None if look.readable(record, |_| ()).is_none() => {}
                     None => {
                         let mut name = Vec::new();
                         look.view.pretty_dn(record.id, &mut name)?;
@@ -93,7 +96,8 @@ impl Groups {
                         }
                     }
                     Some(attribute) => {
-                        for value in record.derived(attribute, Purpose::Show)?.merged(record, attribute)? {
+                        let all = record.derived(attribute, Purpose::Show)?.merged(record, attribute)?;
+                        for value in look.readable_values(record, attribute, all) {
                             if known.insert(normal(&value)) {
                                 values.push(value);
                             }
@@ -122,12 +126,13 @@ impl Autogroup {
 impl Group {
     /// Whether a URL without attributes finds an entry.
     fn names(&self, look: &DerivingLook<'_>, record: &Record<'_>) -> Result<bool, StoreError> {
+        let look = look.for_author(&self.author);
         for url in self.urls.iter().filter(|url| url.values.is_none()) {
             if !look.view.spend(1) {
                 break;
             }
             if look.is_in_scope(&url.search, record)? && look.is_found(&url.search, record) {
-                return Ok(true);
+                return Ok(look.readable(record, |_| ()).is_some());
             }
         }
         Ok(false)
@@ -148,7 +153,7 @@ impl Derive for Groups {
     }
 
     fn derive(&self, entry: &DerivingEntry<'_>, wanted: &Wanted<'_>, found: &mut Derived) -> Result<(), StoreError> {
-        let look = entry.look.as_server();
+        let look = entry.look;
         if let Some(group) = self.group(self.by_entry.get(&entry.record.id))
             && wanted.has(&group.member)
         {
@@ -176,7 +181,7 @@ impl Derive for Groups {
         normal: &[u8],
         purpose: Purpose,
     ) -> Result<Option<bool>, StoreError> {
-        let look = entry.look.as_server();
+        let look = entry.look;
         if *attribute == self.overlay.memberof {
             for value in entry.values(attribute, purpose)? {
                 if self::normal(&self.overlay.schema, attribute, &value) == normal {

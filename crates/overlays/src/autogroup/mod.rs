@@ -13,7 +13,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, OperationError,
-    overlay::{ContentHooks, Derivation, Derive, Entries, Execution, Overlay},
+    overlay::{ContentHooks, Derivation, Derive, Entries, Execution, Overlay, Reads},
 };
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Filter, ResultCode, Schema, Truth, filter::Assertion};
 use ironbark_store::{Location, StoreError};
@@ -109,6 +109,10 @@ fn described(schema: &Schema, name: &str) -> Result<AttributeDescription, Settin
 struct Computed(Arc<Autogroup>);
 
 impl Derivation for Computed {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     fn depends_on(&self) -> &[AttributeDescription] {
         &self.0.url_attributes
     }
@@ -118,7 +122,7 @@ impl Derivation for Computed {
     }
 
     fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
-        Ok(Arc::new(Groups::read(&self.0, entries.view())?))
+        Ok(Arc::new(Groups::read(&self.0, entries)?))
     }
 }
 

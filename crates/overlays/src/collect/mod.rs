@@ -10,7 +10,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, OperationError,
-    overlay::{ContentHooks, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Execution, Overlay},
+    overlay::{ContentHooks, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Execution, Overlay, Reads},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
@@ -85,6 +85,10 @@ impl Collected {
 }
 
 impl Derivation for Collect {
+    fn reads(&self) -> Reads {
+        Reads::AsAsker
+    }
+
     fn level(&self) -> u8 {
         2
     }

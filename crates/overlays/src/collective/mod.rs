@@ -10,7 +10,7 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayDescriptor},
 };
-use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
 use ironbark_model::{Schema, schema::ClassNumber};
 use ironbark_store::StoreError;
 
@@ -53,6 +53,10 @@ struct Collective {
 }
 
 impl Derivation for Collective {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     fn depends_on_classes(&self) -> &[ClassNumber] {
         &self.classes
     }
@@ -62,6 +66,6 @@ impl Derivation for Collective {
     }
 
     fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
-        Ok(Arc::new(Subentries::read(&self.known, entries.view())?))
+        Ok(Arc::new(Subentries::read(&self.known, entries)?))
     }
 }

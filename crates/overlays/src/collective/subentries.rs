@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ironbark_config::SettingError;
-use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, Origin};
+use ironbark_directory::overlay::{Author, Derive, DerivingEntry, DerivingLook, Entries, Origin};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema,
     filter::Assertion,
     schema::{ClassNumber, TypeNumber},
     syntax::SubtreeSpecification,
 };
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Record, Scope, StoreError, View, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Record, Scope, StoreError, Wanted};
 
 use crate::values::stored;
 
@@ -36,6 +36,7 @@ pub(super) struct Subentries {
 
 struct Subentry {
     dn: Dn,
+    author: Author,
     specification: SubtreeSpecification,
     attributes: Vec<(AttributeDescription, Vec<Vec<u8>>)>,
 }
@@ -79,8 +80,8 @@ impl Known {
         })
     }
 
-    fn subentry(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<Subentry>, StoreError> {
-        let (schema, dn) = (&self.schema, view.dn(record.id)?);
+    fn subentry(&self, entries: Entries<'_>, record: &Record<'_>) -> Result<Option<Subentry>, StoreError> {
+        let (schema, dn) = (&self.schema, entries.view().dn(record.id)?);
         let text = stored(record, &self.specification)?.into_iter().next();
         let (Some(text), Some(point), true) = (text, dn.parent(), record.is_subentry()) else {
             return Ok(None);
@@ -97,6 +98,7 @@ impl Known {
         }
         Ok(Some(Subentry {
             dn,
+            author: entries.author(record)?,
             specification,
             attributes,
         }))
@@ -114,9 +116,11 @@ impl Known {
         Ok(Excluded::These(types.map(|found| found.number).collect()))
     }
 
-    fn has_class(&self, record: &Record<'_>, wanted: ClassNumber) -> bool {
+    /// Whether an entry has a class, for who may read that.
+    fn has_class(&self, look: &DerivingLook<'_>, record: &Record<'_>, wanted: ClassNumber) -> bool {
         // What cannot be read is damaged, and has no class.
         let names = stored(record, &self.object_class).unwrap_or_default();
+        let names = look.readable_values(record, &self.object_class, names);
         let mut classes = names.iter().filter_map(|name| self.schema.find_object_class(name));
         classes.any(|class| class.number == wanted || self.schema.superclasses(class.number).contains(&wanted))
     }
@@ -134,12 +138,13 @@ impl Excluded {
 impl Subentries {
     /// # Errors
     /// The storage failed.
-    pub(super) fn read(known: &Arc<Known>, view: View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
+        let view = entries.view();
         let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let mut all = Vec::new();
         while let Some(record) = candidates.next_record()? {
-            all.extend(known.subentry(view, &record)?);
+            all.extend(known.subentry(entries, &record)?);
         }
         let mut attributes: Vec<AttributeDescription> = Vec::new();
         for subentry in &all {
@@ -157,8 +162,9 @@ impl Subentries {
         })
     }
 
-    fn applies(&self, subentry: &Subentry, record: &Record<'_>, dn: &Dn) -> bool {
-        let has = |class| self.known.has_class(record, class);
+    fn applies(&self, subentry: &Subentry, entry: &DerivingEntry<'_>, dn: &Dn) -> bool {
+        let look = entry.look.for_author(&subentry.author);
+        let has = |class| self.known.has_class(&look, &entry.record, class);
         subentry.specification.names(dn) && subentry.specification.admits(&has)
     }
 
@@ -192,7 +198,7 @@ impl Derive for Subentries {
         let mut names = Vec::new();
         let mut given: Vec<(&AttributeDescription, Vec<Vec<u8>>)> = Vec::new();
         for subentry in &self.all {
-            if !entry.look.view.spend(1) || !self.applies(subentry, record, &dn) {
+            if !entry.look.view.spend(1) || !self.applies(subentry, entry, &dn) {
                 continue;
             }
             names.push(subentry.dn.pretty().as_bytes().to_vec());
@@ -225,7 +231,7 @@ impl Derive for Subentries {
         let dn = entry.dn()?;
         let gives = |subentry: &&Subentry| {
             let holds = subentry.attributes.iter().any(|(held, _)| held == attribute);
-            holds && self.applies(subentry, &entry.record, &dn)
+            holds && self.applies(subentry, entry, &dn)
         };
         let origin = |subentry: &Subentry| Origin {
             definition: subentry.dn.pretty().to_owned(),

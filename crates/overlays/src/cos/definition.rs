@@ -8,7 +8,7 @@ use std::{
 };
 
 use ironbark_config::SettingError;
-use ironbark_directory::overlay::DerivingLook;
+use ironbark_directory::overlay::{Author, DerivingLook, Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, filter::Assertion, schema::ClassNumber, syntax::oid,
 };
@@ -59,6 +59,7 @@ pub(super) struct Definition {
     pub(super) id: EntryId,
     /// The entry whose subtree it is for: its superior.
     pub(super) base: EntryId,
+    pub(super) author: Author,
     /// What it gives, and how.
     pub(super) gives: Vec<CosAttribute>,
     pub(super) source: Source,
@@ -199,12 +200,13 @@ impl Known {
 impl Definitions {
     /// # Errors
     /// The storage failed.
-    pub(super) fn read(known: &Arc<Known>, view: View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
+        let view = entries.view();
         let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let mut all = Vec::new();
         while let Some(record) = candidates.next_record()? {
-            all.extend(known.definition(view, &record)?);
+            all.extend(known.definition(entries, &record)?);
         }
         Ok(Self::of(known, all))
     }
@@ -243,7 +245,8 @@ impl Definitions {
 
 impl Known {
     /// `None`: it is no definition, or one that gives nothing.
-    fn definition(&self, view: View<'_>, record: &Record<'_>) -> Result<Option<Definition>, StoreError> {
+    fn definition(&self, entries: Entries<'_>, record: &Record<'_>) -> Result<Option<Definition>, StoreError> {
+        let (view, author) = (entries.view(), entries.author(record)?);
         let schema = &self.schema;
         let (id, base) = (record.id, record.parent());
         let texts = |attribute| -> Result<Vec<String>, StoreError> {
@@ -267,6 +270,7 @@ impl Known {
             return Ok(Some(Definition {
                 id,
                 base,
+                author,
                 gives,
                 source,
             }));
@@ -278,6 +282,7 @@ impl Known {
         Ok(source.map(|source| Definition {
             id,
             base,
+            author,
             gives,
             source,
         }))

@@ -16,7 +16,7 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayDescriptor, OverlaySettings},
 };
-use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Schema, schema::ClassNumber};
 use ironbark_store::StoreError;
 
@@ -65,6 +65,10 @@ struct Cos {
 }
 
 impl Derivation for Cos {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     fn depends_on(&self) -> &[AttributeDescription] {
         &[]
     }
@@ -79,6 +83,6 @@ impl Derivation for Cos {
     }
 
     fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
-        Ok(Arc::new(Definitions::read(&self.known, entries.view())?))
+        Ok(Arc::new(Definitions::read(&self.known, entries)?))
     }
 }

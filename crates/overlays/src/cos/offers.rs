@@ -44,11 +44,15 @@ impl Definition {
                 });
             }
         };
+        let look = entry.look.for_author(&self.author);
+        let values = |specifier: &AttributeDescription| self.seen(&look, entry, specifier, purpose);
         let push_template = |push: &mut dyn FnMut(_, _, _), template: &Template| {
-            push(Some(template.id), template.priority, template.of(attribute).to_vec());
+            let values = self.seen_of_template(&look, template, attribute)?;
+            push(Some(template.id), template.priority, values);
+            Ok::<_, StoreError>(())
         };
         match &self.source {
-            Source::Pointer(template) => push_template(&mut push, template),
+            Source::Pointer(template) => push_template(&mut push, template)?,
             Source::Classic {
                 specifier,
                 templates,
@@ -56,42 +60,73 @@ impl Definition {
                 ..
             } => {
                 let mut is_found = false;
-                for value in entry.values(specifier, purpose)? {
-                    if let Some(template) = templates.get(&*grade(entry.look.view.schema(), specifier, &value)) {
+                for value in values(specifier)? {
+                    if let Some(template) = templates.get(&*grade(look.view.schema(), specifier, &value)) {
                         is_found = true;
-                        push_template(&mut push, template);
+                        push_template(&mut push, template)?;
                     }
                 }
                 if let Some(template) = fallback.as_ref().filter(|_| !is_found) {
-                    push_template(&mut push, template);
+                    push_template(&mut push, template)?;
                 }
             }
             Source::Indirect(specifier) => {
-                for name in entry.values(specifier, purpose)? {
+                for name in values(specifier)? {
                     if !entry.look.view.spend(LINK_STEPS) {
                         return Ok(());
                     }
                     let Some(record) = named(&entry.look, &name)? else {
                         continue;
                     };
-                    let mut found = stored(&record, attribute)?;
-                    // An entry can be named by who may write the name: so its own rules hold.
-                    let found = entry.look.readable(&record, |readable| {
-                        found.retain(|value| readable.has(attribute, Some(value)));
-                        found
-                    });
-                    push(Some(record.id), LAST, found.unwrap_or_default());
+                    // An entry can be named by who may write the name: so what who asks may read counts besides.
+                    let found = entry
+                        .look
+                        .readable_values(&record, attribute, stored(&record, attribute)?);
+                    push(Some(record.id), LAST, look.readable_values(&record, attribute, found));
                 }
             }
             Source::Computed(expressions, priority) => {
                 let dn = entry.dn()?;
-                for expression in expressions.iter().filter(|expression| expression.gives == *how) {
-                    let held = |of: &AttributeDescription| entry.values(of, purpose);
-                    push(None, *priority, expression.values(&dn, entry.look.view.schema(), held)?);
+                // The name is a part of what they make.
+                let is_seen = look.readable(&entry.record, |_| ()).is_some();
+                for expression in expressions.iter().filter(|one| one.gives == *how && is_seen) {
+                    push(None, *priority, expression.values(&dn, look.view.schema(), values)?);
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl Definition {
+    /// The values of an entry that the definition may make use of.
+    fn seen(
+        &self,
+        look: &DerivingLook<'_>,
+        entry: &DerivingEntry<'_>,
+        attribute: &AttributeDescription,
+        purpose: Purpose,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let values = entry.values(attribute, purpose)?;
+        if self.author.is_trusted() {
+            return Ok(values);
+        }
+        Ok(look.readable_values(&entry.record, attribute, values))
+    }
+
+    /// The values of a template that it may give.
+    fn seen_of_template(
+        &self,
+        look: &DerivingLook<'_>,
+        template: &Template,
+        attribute: &AttributeDescription,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let values = template.of(attribute).to_vec();
+        if self.author.is_trusted() {
+            return Ok(values);
+        }
+        let record = look.view.record(template.id)?.filter(|_| look.view.spend(LINK_STEPS));
+        Ok(record.map_or_else(Vec::new, |record| look.readable_values(&record, attribute, values)))
     }
 }
 
@@ -177,6 +212,9 @@ impl Definitions {
         let (Some((definition, how)), None) = (givers.next(), givers.next()) else {
             return Ok(None);
         };
+        if !definition.author.is_trusted() {
+            return Ok(None);
+        }
         let held = entry.record.values(attribute);
         let holds = |held: Option<RecordAttribute<'_>>| match held {
             Some(held) => held.holds_normalized(normal).map(Some),

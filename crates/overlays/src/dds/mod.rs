@@ -18,7 +18,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay},
+    overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads},
     stamp::generalized_time,
 };
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema, schema::ClassNumber};
@@ -95,6 +95,10 @@ fn make(settings: &DdsConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
 struct Remaining(Arc<Dds>);
 
 impl Derivation for Remaining {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::clone(&self.0) as _)
     }

@@ -1,15 +1,17 @@
 //! slapo-dyngroup(5): compares on the members of a dynamic group ask its URLs.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use ironbark_config::{
     Form, Level, Setting, SettingError, Statement,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, UrlSearch};
+use ironbark_directory::overlay::{
+    Author, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads, UrlSearch,
+};
 use ironbark_model::{AttributeDescription, Dn, Entry, Schema, Truth, entry::EntrySource};
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, View, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
 
 use crate::Row;
 
@@ -40,8 +42,8 @@ const ROWS: &[Setting] = &[Setting::new(
 .takes("<member attribute> <URL attribute>", "")
 .does(
     "A compare on the first attribute of an entry that has no value of it is true if an LDAP URL in the second one \
-     finds the entry whose name is compared: it is within base and scope, and matches the filter, whatever the client \
-     may see of it. URLs with a host, attributes or extensions are left out. One statement for each pair.",
+     finds the entry whose name is compared: it is within base and scope, and matches the filter for the authors of \
+     the entry, whatever the client may see of it. URLs with a host, attributes or extensions are left out. One statement for each pair.",
 )
 .since("2.2")
 .like(&["member labeledURI"])
@@ -107,6 +109,10 @@ const URL_STEPS: u64 = 50;
 struct Dyngroup(Arc<DynamicGroups>);
 
 impl Derivation for Dyngroup {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::clone(&self.0) as _)
     }
@@ -130,19 +136,40 @@ impl DynamicGroups {
     }
 }
 
-/// Whether a URL finds an entry. `None`: it is no URL that counts.
-fn finds(view: View<'_>, url: &[u8], dn: &Dn, entry: Option<&Entry>) -> Option<bool> {
-    let schema = view.schema();
-    let search = UrlSearch::parse(schema, std::str::from_utf8(url).ok()?, None, view.budget())?;
-    if !search.attributes.is_empty() {
-        return None;
+/// Whether a URL finds an entry, for the authors of the group. A URL without a filter tells nothing of the entry.
+fn finds(
+    look: &DerivingLook<'_>,
+    author: &Author,
+    url: &[u8],
+    dn: &Dn,
+    entry: Option<&Entry>,
+) -> Result<bool, StoreError> {
+    let (view, schema) = (look.view, look.view.schema());
+    let text = std::str::from_utf8(url).ok();
+    let search = text.and_then(|text| UrlSearch::parse(schema, text, None, view.budget()));
+    let Some(search) = search.filter(|search| search.attributes.is_empty() && search.is_in_scope(dn)) else {
+        return Ok(false);
+    };
+    if !search.is_filtered {
+        return Ok(true);
     }
-    let matches = !search.is_filtered
-        || entry.is_some_and(|entry| {
+    if author.is_trusted() {
+        return Ok(entry.is_some_and(|entry| {
             let source = EntrySource::new(schema, &search.filter, entry).within(view.budget());
             search.filter.evaluate(schema, &source, &mut Vec::new()) == Truth::True
-        });
-    Some(search.is_in_scope(dn) && matches)
+        }));
+    }
+    let of_entry = UrlSearch {
+        base: dn.clone(),
+        scope: Scope::Base,
+        ..search
+    };
+    let mut is_found = false;
+    look.for_author(author).find_all(&of_entry, &mut |_, _| {
+        is_found = true;
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(is_found)
 }
 
 impl Derive for DynamicGroups {
@@ -182,11 +209,12 @@ impl Derive for DynamicGroups {
         let Some((dn, subject)) = Self::subject(&entry.look, normal)? else {
             return Ok(Some(false));
         };
+        let author = entry.look.author(&entry.record)?;
         for url in urls.to_attribute()?.values {
             if !entry.look.view.spend(URL_STEPS) {
                 break;
             }
-            if finds(entry.look.view, &url, &dn, subject.as_ref()) == Some(true) {
+            if finds(&entry.look, &author, &url, &dn, subject.as_ref())? {
                 return Ok(Some(true));
             }
         }

@@ -45,7 +45,7 @@ impl Lists {
             return Ok(());
         }
         let look = &entry.look;
-        let mut direct = self.holders_of(groups, look, &entry.dn()?, Some(&entry.record), Rights::Client)?;
+        let mut direct = self.holders_of(groups, look, &entry.dn()?, Some(&entry.record), Rights::Client, None)?;
         if is_group {
             direct.sort_by_key(|holder| holder.id);
         } else {
@@ -63,7 +63,7 @@ impl Lists {
             }
             if groups.map.is_nested {
                 let record = look.view.record(holder.id)?;
-                let mut above = self.holders_of(groups, look, &holder.dn, record.as_ref(), Rights::Client)?;
+                let mut above = self.holders_of(groups, look, &holder.dn, record.as_ref(), Rights::Client, None)?;
                 above.sort_by_key(|holder| std::cmp::Reverse(holder.id));
                 direct.extend(above);
             }
@@ -76,7 +76,8 @@ impl Lists {
         self.of(record.id, groups.number).is_some() || groups.map.is_static(record)
     }
 
-    /// The groups that have a name as a member, without those above them.
+    /// The groups that have a name as a member, without those above them. By the rights of groups, the members of any
+    /// but `top`, which is asked about, must be readable.
     fn holders_of(
         &self,
         groups: Groups<'_>,
@@ -84,6 +85,7 @@ impl Lists {
         dn: &Dn,
         record: Option<&Record<'_>>,
         rights: Rights,
+        top: Option<EntryId>,
     ) -> Result<Vec<Holder>, StoreError> {
         let mut found = Vec::new();
         for list in self.of_set.get(groups.number).into_iter().flatten() {
@@ -107,7 +109,15 @@ impl Lists {
             let Some(class) = self.class_of(groups, &group) else {
                 continue;
             };
-            if rights == Rights::Group || look.matches(&group, class) {
+            let is_seen = match rights {
+                Rights::Client => look.matches(&group, class),
+                Rights::Group if top == Some(id) => true,
+                Rights::Group => {
+                    let (member, value) = (&groups.map.member, dn.pretty().as_bytes());
+                    look.readable(&group, |readable| readable.has(member, Some(value))) == Some(true)
+                }
+            };
+            if is_seen {
                 let dn = look.view.dn(id)?;
                 found.push(Holder { id, dn });
             }
@@ -255,14 +265,14 @@ impl Lists {
         rights: Rights,
     ) -> Result<bool, StoreError> {
         let mut seen = RoaringTreemap::from_iter([record.id]);
-        let mut unread = self.holders_of(groups, look, dn, Some(record), rights)?;
+        let mut unread = self.holders_of(groups, look, dn, Some(record), rights, Some(wanted))?;
         while let Some(holder) = unread.pop() {
             if holder.id == wanted {
                 return Ok(true);
             }
             if seen.insert(holder.id) && look.view.spend(LINK_STEPS) {
                 let record = look.view.record(holder.id)?;
-                unread.extend(self.holders_of(groups, look, &holder.dn, record.as_ref(), rights)?);
+                unread.extend(self.holders_of(groups, look, &holder.dn, record.as_ref(), rights, Some(wanted))?);
             }
         }
         Ok(false)

@@ -2,11 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, Shown, UrlSearch};
+use ironbark_directory::overlay::{Author, Derive, DerivingEntry, DerivingLook, Entries, Shown, UrlSearch};
 use ironbark_model::{AttributeDescription, Dn, Filter};
-use ironbark_store::{
-    Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, View, Wanted,
-};
+use ironbark_store::{Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, Wanted};
 
 use super::{
     expand::Expansion,
@@ -36,6 +34,8 @@ pub(super) struct List {
     pub(super) stores_members: bool,
     /// `dgIdentity`.
     pub(super) identity: Option<Dn>,
+    /// Who has chosen that identity.
+    author: Author,
     /// `dgAuthz`.
     pub(super) authz: Vec<Vec<u8>>,
 }
@@ -67,7 +67,8 @@ pub(super) struct Groups<'a> {
 impl Lists {
     /// # Errors
     /// The storage failed.
-    pub(super) fn read(sets: &Arc<Sets>, view: View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(sets: &Arc<Sets>, entries: Entries<'_>) -> Result<Self, StoreError> {
+        let view = entries.view();
         let mut lists = Self {
             of_set: Vec::new(),
             by_entry: HashMap::new(),
@@ -84,7 +85,7 @@ impl Lists {
                 if is_matched(&set.holders, &record) {
                     let dn = view.dn(record.id)?;
                     if set.counts(&record, &dn) {
-                        found.push(lists.list(set, &record, dn)?);
+                        found.push(lists.list(set, &record, dn, entries.author(&record)?)?);
                     }
                 }
             }
@@ -104,7 +105,7 @@ impl Lists {
         Ok(lists)
     }
 
-    fn list(&mut self, set: &Set, record: &Record<'_>, dn: Dn) -> Result<List, StoreError> {
+    fn list(&mut self, set: &Set, record: &Record<'_>, dn: Dn, author: Author) -> Result<List, StoreError> {
         let sets = Arc::clone(&self.sets);
         let values = |attribute: &Option<AttributeDescription>| -> Result<Vec<Vec<u8>>, StoreError> {
             let held = attribute.as_ref().and_then(|attribute| record.values(attribute));
@@ -129,6 +130,7 @@ impl Lists {
             identity: identity
                 .first()
                 .map(|name| Dn::parse(&sets.schema, name).unwrap_or_else(|_| Dn::root())),
+            author,
             authz: values(&sets.authz)?,
         })
     }
@@ -176,13 +178,14 @@ impl Lists {
 }
 
 impl List {
-    /// A look with the rights by which its URLs are followed. `None`: the client may not follow them.
+    /// A look with the rights by which its URLs are followed: those of who asks, or those that its identity and its
+    /// authors have both. `None`: the client may not follow them.
     pub(super) fn look<'l>(&'l self, look: DerivingLook<'l>) -> Option<DerivingLook<'l>> {
         let Some(identity) = &self.identity else {
             return Some(look);
         };
         let is_free = self.authz.is_empty() || identity.is_root() || look.is_asked_by_root();
-        (is_free || look.is_named_by(&self.authz)).then(|| look.acting_as(identity))
+        (is_free || look.is_named_by(&self.authz)).then(|| look.acting_as(identity).also_for(&self.author))
     }
 
     /// The URLs whose entries are members.

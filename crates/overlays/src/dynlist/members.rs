@@ -66,7 +66,7 @@ impl Lists {
         let look = &entry.look;
         let statics = Self::static_groups(groups, look)?;
         let collected = expansion.collected(&groups.map.member)?;
-        let own = self.members(groups, look, &entry.record)?;
+        let own = self.members(groups, look, &entry.record, false)?;
         let mut seen = RoaringTreemap::new();
         let mut unread = self.groups_among(groups, look, &statics, &own)?;
         while let Some(id) = unread.pop() {
@@ -74,7 +74,7 @@ impl Lists {
                 continue;
             }
             let Some(record) = look.view.record(id)? else { continue };
-            let members = self.members(groups, look, &record)?;
+            let members = self.members(groups, look, &record, true)?;
             unread.extend(self.groups_among(groups, look, &statics, &members)?);
             for (name, normal) in members {
                 if collected.known.insert(normal) {
@@ -112,17 +112,23 @@ impl Lists {
         Ok(found)
     }
 
-    /// The members of an entry, without those of its groups.
+    /// The members of an entry, without those of its groups. `is_nested`: it is a member of a group, and who may name
+    /// it there does not choose what may be seen of it.
     fn members(
         &self,
         groups: Groups<'_>,
         look: &DerivingLook<'_>,
         record: &Record<'_>,
+        is_nested: bool,
     ) -> Result<Vec<Member>, StoreError> {
         let mut found = Vec::new();
         let member = &groups.map.member;
         if let Some(held) = record.values(member) {
-            for value in held.to_attribute()?.values {
+            let mut values = held.to_attribute()?.values;
+            if is_nested {
+                values = look.readable_values(record, member, values);
+            }
+            for value in values {
                 if !look.view.spend(1) {
                     return Ok(found);
                 }

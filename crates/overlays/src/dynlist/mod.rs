@@ -19,7 +19,7 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
-use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Schema};
 use ironbark_store::StoreError;
 
@@ -58,6 +58,15 @@ fn make(settings: &DynlistConfig, schema: &Arc<Schema>) -> Result<Overlay, Setti
 struct Dynlist(Arc<Sets>);
 
 impl Derivation for Dynlist {
+    fn reads(&self) -> Reads {
+        // The identity of a group is bound by the rights of its authors.
+        if self.0.identity.is_some() {
+            Reads::AsAuthors
+        } else {
+            Reads::AsAsker
+        }
+    }
+
     fn depends_on(&self) -> &[AttributeDescription] {
         &self.0.url_attributes
     }
@@ -67,6 +76,6 @@ impl Derivation for Dynlist {
     }
 
     fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
-        Ok(Arc::new(Lists::read(&self.0, entries.view())?))
+        Ok(Arc::new(Lists::read(&self.0, entries)?))
     }
 }

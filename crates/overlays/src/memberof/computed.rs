@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Reads};
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Purpose, Record, StoreError, Wanted};
 use roaring::RoaringTreemap;
@@ -89,6 +89,10 @@ impl Groups {
 }
 
 impl Derivation for Groups {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::new(self.clone()))
     }

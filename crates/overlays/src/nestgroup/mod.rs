@@ -3,19 +3,22 @@
 mod rows;
 mod settings;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
+use ironbark_directory::overlay::{Author, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Dn, Schema, dn::name_and_uid};
 use ironbark_store::{Derived, DerivedCandidates, EntryId, FilterItem, Purpose, StoreError, Wanted};
 use roaring::RoaringTreemap;
 
 use self::settings::{Flags, NestgroupConfig};
-use crate::Row;
+use crate::{Row, values::stored};
 
 pub(crate) const ROW: Row = Row {
     descriptor: OverlayDescriptor {
@@ -68,6 +71,10 @@ fn make(settings: &NestgroupConfig, schema: &Arc<Schema>) -> Result<Overlay, Set
 struct Nestgroup(Arc<NestedGroups>);
 
 impl Derivation for Nestgroup {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     /// It sees memberOf that is computed, and dynamic groups.
     fn level(&self) -> u8 {
         4
@@ -91,6 +98,22 @@ struct NestedGroups {
 /// Values by their normal forms.
 struct Known(HashSet<Vec<u8>>);
 
+/// The groups that were read, and for whom.
+#[derive(Default)]
+struct Seen(HashMap<Vec<u8>, Vec<Author>>);
+
+impl Seen {
+    /// `false`: it was read for who may read as much.
+    fn insert(&mut self, group: &Dn, above: &Author) -> bool {
+        let known = self.0.entry(group.normalized().to_vec()).or_default();
+        let is_new = !known.iter().any(|known| above.is_within(known));
+        if is_new {
+            known.push(above.clone());
+        }
+        is_new
+    }
+}
+
 impl NestedGroups {
     /// The name in a value, whatever identifier it has.
     fn name(&self, value: &[u8]) -> Option<Dn> {
@@ -101,9 +124,11 @@ impl NestedGroups {
         self.bases.iter().any(|base| name.is_within(base))
     }
 
-    /// The members of an entry through the groups among them, without its own, in slapd's order.
+    /// The members of an entry through the groups among them, without its own, in slapd's order. Each group on the way
+    /// to a member has chosen the next one: so the authors of all of them must be able to read it in its own group.
     fn nested_members(&self, entry: &DerivingEntry<'_>, purpose: Purpose) -> Result<Vec<Vec<u8>>, StoreError> {
         let own = entry.values(&self.member, purpose)?;
+        let author = entry.look.author(&entry.record)?;
         let mut known = Known(HashSet::new());
         let mut unread: Vec<Dn> = Vec::new();
         for value in &own {
@@ -112,15 +137,15 @@ impl NestedGroups {
                 self.holds_groups(name)
             }));
         }
-        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let (mut found, mut seen) = (Vec::new(), Seen::default());
         // Depth by depth, of each group the last one first.
         for group in unread {
-            let mut level = vec![group];
+            let mut level = vec![(group, author.clone())];
             while !level.is_empty() {
                 let mut next = Vec::new();
-                for name in level {
-                    if seen.insert(name.normalized().to_vec()) {
-                        self.read_members(&entry.look, &name, &mut known, &mut found, &mut next)?;
+                for (name, above) in level {
+                    if seen.insert(&name, &above) {
+                        self.read_members(&entry.look, (&name, Some(above)), &mut known, &mut found, &mut next)?;
                     }
                 }
                 next.reverse();
@@ -130,19 +155,27 @@ impl NestedGroups {
         Ok(found)
     }
 
-    /// Adds the members of a group that are not known yet to `found`, and the groups among all of them to `groups`.
+    /// Adds the members of a group that are not known yet to `found`, and the groups among all of them to `groups`,
+    /// with the authors of those above them. `above`: who must be able to read the members; `None`: that does not
+    /// matter.
     fn read_members(
         &self,
         look: &DerivingLook<'_>,
-        group: &Dn,
+        (group, above): (&Dn, Option<Author>),
         known: &mut Known,
         found: &mut Vec<Vec<u8>>,
-        groups: &mut Vec<Dn>,
+        groups: &mut Vec<(Dn, Author)>,
     ) -> Result<(), StoreError> {
-        let Some(members) = look.find(group)?.and_then(|record| record.values(&self.member)) else {
+        let Some(record) = look.find(group)? else {
             return Ok(());
         };
-        for value in members.to_attribute()?.values {
+        let mut values = stored(&record, &self.member)?;
+        let above = above.unwrap_or_else(Author::trusted);
+        if !above.is_trusted() {
+            values = look.for_author(&above).readable_values(&record, &self.member, values);
+        }
+        let mut below = None;
+        for value in values {
             if !look.view.spend(LINK_STEPS) {
                 return Ok(());
             }
@@ -151,10 +184,26 @@ impl NestedGroups {
                 found.push(value);
             }
             if self.holds_groups(&name) {
-                groups.push(name);
+                let below = match &below {
+                    Some(known) => Author::clone(known),
+                    None => below.insert(above.and(&look.author(&record)?)).clone(),
+                };
+                groups.push((name, below));
             }
         }
         Ok(())
+    }
+
+    /// Whether all of these groups may give everything.
+    fn are_trusted(look: &DerivingLook<'_>, groups: &RoaringTreemap) -> Result<bool, StoreError> {
+        for id in groups {
+            if let Some(group) = look.view.record(id)?
+                && !look.author(&group)?.is_trusted()
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The entries that have a name as a member: in `found` all of them, in `groups` those that may be members
@@ -196,11 +245,32 @@ impl NestedGroups {
         }
         let own: HashSet<&[u8]> = names.iter().map(Dn::normalized).collect();
         groups.retain(|(_, dn)| !own.contains(dn.normalized()));
+        if !Self::are_trusted(&entry.look, &seen)? {
+            let name = entry.dn()?;
+            let mut leading = Vec::new();
+            for (id, dn) in groups {
+                if self.leads_to(&entry.look, id, &name)? {
+                    leading.push((id, dn));
+                }
+            }
+            groups = leading;
+        }
         groups.sort_by_cached_key(|(_, dn)| (dn.normalized().len(), dn.normalized().to_vec()));
         Ok(groups
             .into_iter()
             .map(|(_, dn)| dn.pretty().as_bytes().to_vec())
             .collect())
+    }
+
+    /// Whether a group has a member through groups, for the authors of each of them.
+    fn leads_to(&self, look: &DerivingLook<'_>, group: EntryId, member: &Dn) -> Result<bool, StoreError> {
+        let Some(record) = look.view.record(group)? else {
+            return Ok(false);
+        };
+        let below = look.below(record);
+        let nested = self.nested_members(&below, Purpose::Match)?;
+        let mut names = nested.iter().filter_map(|value| self.name(value));
+        Ok(names.any(|name| name == *member))
     }
 
     /// A group and all groups below it, by their normal forms.
@@ -212,8 +282,8 @@ impl NestedGroups {
         let (mut known, mut found, mut unread) = (Known(HashSet::new()), Vec::new(), vec![dn]);
         while let Some(group) = unread.pop() {
             let mut groups = Vec::new();
-            self.read_members(look, &group, &mut known, &mut found, &mut groups)?;
-            for name in groups {
+            self.read_members(look, (&group, None), &mut known, &mut found, &mut groups)?;
+            for (name, _) in groups {
                 if below.insert(name.normalized().to_vec()) {
                     unread.push(name);
                 }
@@ -271,7 +341,11 @@ impl Derive for NestedGroups {
         // Upwards: a member has few groups, a group may have many members.
         let mut found = RoaringTreemap::new();
         self.groups_above(&entry.look, normal, false, &mut found, &mut Vec::new())?;
-        Ok(Some(found.contains(entry.record.id)))
+        let is_above = found.contains(entry.record.id);
+        if is_above && !Self::are_trusted(&entry.look, &found)? {
+            return Ok(None);
+        }
+        Ok(Some(is_above))
     }
 
     fn candidates(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {

@@ -6,7 +6,7 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayDescriptor},
 };
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Schema};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, StoreError, Wanted};
 
@@ -48,6 +48,10 @@ fn make(schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
 struct Counted(Arc<Count>);
 
 impl Derivation for Counted {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::clone(&self.0) as _)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries};
+use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Reads};
 use ironbark_model::AttributeDescription;
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, StoreError, Wanted};
 
@@ -13,6 +13,10 @@ use super::state::Ppolicy;
 pub(super) struct PolicyNames(pub(super) Arc<Ppolicy>);
 
 impl Derivation for PolicyNames {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::new(self.clone()))
     }

@@ -3,10 +3,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ironbark_config::SettingError;
+use ironbark_directory::overlay::{Author, Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth, filter::Assertion, schema::ClassNumber,
 };
-use ironbark_store::{EntryId, Record, Scope, StoreError, View};
+use ironbark_store::{EntryId, Record, Scope, StoreError};
 
 use crate::values::stored;
 
@@ -40,6 +41,7 @@ pub(super) struct Role {
     pub(super) dn: Dn,
     pub(super) reach: Reach,
     pub(super) kind: Kind,
+    pub(super) author: Author,
 }
 
 /// The subtree in which entries may have it.
@@ -141,7 +143,8 @@ fn is_one(name: &str) -> Filter<'_> {
 impl Roles {
     /// # Errors
     /// The storage failed.
-    pub(super) fn read(known: &Arc<Known>, view: View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
+        let view = entries.view();
         let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let (mut all, mut scratch) = (Vec::new(), Vec::new());
@@ -163,7 +166,14 @@ impl Roles {
                 inner = stored(&record, &known.role_dn)?;
             }
             let reach = known.reach(&record, &dn)?;
-            all.push((Role { dn, reach, kind }, inner));
+            let author = entries.author(&record)?;
+            let role = Role {
+                dn,
+                reach,
+                kind,
+                author,
+            };
+            all.push((role, inner));
         }
         all.sort_by(|one, other| one.0.dn.normalized().cmp(other.0.dn.normalized()));
         let name = |(position, (role, _)): (usize, &(Role, _))| (role.dn.normalized().to_vec(), position);

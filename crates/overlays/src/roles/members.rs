@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
-use ironbark_model::{AttributeDescription, Truth};
+use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Purpose, Scope, StoreError, Wanted};
 
 use super::definition::{Kind, Reach, Role, Roles};
@@ -23,15 +23,28 @@ impl Roles {
             if !role.reaches(entry)? {
                 continue;
             }
+            // What the role tells of the entry is what its author may know.
+            let look = entry.look.for_author(&role.author);
+            let may_read = |attribute, name: &Dn| {
+                let value = name.pretty().as_bytes();
+                let is_readable = look.readable(&entry.record, |readable| readable.has(attribute, Some(value)));
+                role.author.is_trusted() || is_readable == Some(true)
+            };
             let has = match &role.kind {
                 Kind::Managed => match entry.record.values(&self.known.role_dn) {
-                    Some(named) => named.holds_normalized(role.dn.normalized())?,
+                    Some(named) => {
+                        named.holds_normalized(role.dn.normalized())? && may_read(&self.known.role_dn, &role.dn)
+                    }
                     None => false,
                 },
-                Kind::Filtered(filter) => entry.record.evaluate(filter, &mut Vec::new()) == Truth::True,
+                Kind::Filtered(filter) => look.matches(&entry.record, filter),
                 Kind::Nested(inner) => {
                     if seen.insert(position) {
-                        unread.extend_from_slice(inner);
+                        let roles = inner.iter().filter(|inner| {
+                            let inner = self.all.get(**inner);
+                            inner.is_some_and(|inner| may_read(&self.known.role, &inner.dn))
+                        });
+                        unread.extend(roles);
                     }
                     false
                 }

@@ -12,7 +12,7 @@ use ironbark_config::{
     SettingError,
     overlay::{AnySettings, Occurrence, OverlayDescriptor, OverlaySettings},
 };
-use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay};
+use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
 use ironbark_model::{Schema, schema::ClassNumber};
 use ironbark_store::StoreError;
 
@@ -60,6 +60,10 @@ struct AllRoles {
 }
 
 impl Derivation for AllRoles {
+    fn reads(&self) -> Reads {
+        Reads::AsAuthors
+    }
+
     fn depends_on_classes(&self) -> &[ClassNumber] {
         &self.classes
     }
@@ -69,6 +73,6 @@ impl Derivation for AllRoles {
     }
 
     fn facts(&self, entries: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
-        Ok(Arc::new(Roles::read(&self.known, entries.view())?))
+        Ok(Arc::new(Roles::read(&self.known, entries)?))
     }
 }

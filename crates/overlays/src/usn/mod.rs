@@ -11,7 +11,9 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{Applied, Derivation, Derive, DerivingEntry, DerivingLook, EffectHooks, Entries, Execution, Overlay},
+    overlay::{
+        Applied, Derivation, Derive, DerivingEntry, DerivingLook, EffectHooks, Entries, Execution, Overlay, Reads,
+    },
 };
 use ironbark_model::{AttributeDescription, Dn, Schema};
 use ironbark_store::{Derived, DerivedCandidates, Effect, EntryId, FilterItem, Location, StoreError, View, Wanted};
@@ -111,6 +113,10 @@ impl EffectHooks for Usn {
 struct OfSuffix(Arc<Usn>);
 
 impl Derivation for OfSuffix {
+    fn reads(&self) -> Reads {
+        Reads::NothingChosen
+    }
+
     fn facts(&self, _: Entries<'_>) -> Result<Arc<dyn Derive>, StoreError> {
         Ok(Arc::clone(&self.0) as _)
     }

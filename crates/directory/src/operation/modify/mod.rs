@@ -6,6 +6,8 @@ mod increment;
 mod ordered;
 mod plan;
 
+use std::borrow::Cow;
+
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, Dn};
@@ -270,6 +272,18 @@ pub(crate) enum Audience {
     First,
 }
 
+/// Modifications of an overlay. Where the authors of an entry matter, they stay: who has caused the change did not
+/// choose it, and the rootdn does not vouch for what others have written.
+fn without_author<'m>(execution: &Execution<'_, '_>, modifications: &'m [Modification]) -> Cow<'m, [Modification]> {
+    let author = &execution.configuration.well_known.modifiers_name;
+    let is_author = |modification: &Modification| modification.description == *author;
+    if execution.context.overlays().asks_for_authors() && modifications.iter().any(is_author) {
+        let others = modifications.iter().filter(|modification| !is_author(modification));
+        return others.cloned().collect();
+    }
+    modifications.into()
+}
+
 fn plan_internal(
     execution: &Execution<'_, '_>,
     dn: &Dn,
@@ -280,6 +294,7 @@ fn plan_internal(
     let id = execution.locate(dn)?;
     let record = write_checks::record_of(view, id)?;
     let name = view.dn(id)?;
+    let modifications = &*without_author(execution, modifications);
     let watched = match audience {
         Audience::Nobody => &[][..],
         Audience::First => &execution.context.overlays().watched,
