@@ -49,7 +49,7 @@ fn read(
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let configuration = execution.configuration;
     let facts = execution.facts(view)?;
-    let derived = execution.derived(facts.as_ref());
+    let derived = execution.derived(facts.as_deref());
     let (view, record) = (view.deriving(&derived), &record.deriving(&derived));
     let dn = view.dn(record.id)?;
     let source = Source::Record(record, view);

@@ -1,5 +1,7 @@
 //! All derived attributes of a database, for one request.
 
+use std::sync::Arc;
+
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::AttributeDescription;
 use ironbark_store::{
@@ -163,9 +165,9 @@ impl Execution<'_, '_> {
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn facts(&self, view: View<'_>) -> Result<Option<Facts>, StoreError> {
-        // Not from a cache: the transaction may have changed definitions.
-        Facts::read(self.configuration, self.context, view)
+    pub(crate) fn facts(&self, view: View<'_>) -> Result<Option<Arc<Facts>>, StoreError> {
+        let known = &self.context.overlays().known_facts;
+        known.of_transaction(self.configuration, self.context, view, self.derived_state())
     }
 
     /// The derived attributes that the client sees.
@@ -188,7 +190,7 @@ impl Execution<'_, '_> {
             return Ok(());
         };
         let facts = self.facts(view)?;
-        let derived = self.derived(facts.as_ref());
+        let derived = self.derived(facts.as_deref());
         let (view, record) = (view.deriving(&derived), record.deriving(&derived));
         check_assertion_on_record(self.requester(), &record, view, filter)
     }

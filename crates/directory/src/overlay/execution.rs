@@ -11,8 +11,8 @@ use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema};
 use ironbark_store::{
-    ChangeKind, ChangeRecord, ContextVector, Csn, Effect, EntryId, Location, Record, RecordedEffect, ValueChange, View,
-    WriteTransaction,
+    ChangeKind, ChangeRecord, ContextVector, Csn, DerivedState, Effect, EntryId, Location, Record, RecordedEffect,
+    ValueChange, View, WriteTransaction,
     change::{Marks, RequestedChange},
 };
 
@@ -182,6 +182,11 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// The transaction's current state. Entries have what they hold, and the attributes that follow from the tree.
     pub fn view(&self) -> View<'_> {
         self.transaction.view().deriving(&self.configuration.tree_attributes)
+    }
+
+    /// See [`WriteTransaction::derived_state`].
+    pub(super) fn derived_state(&self) -> Option<DerivedState> {
+        self.transaction.derived_state()
     }
 
     /// The requester, for access rules.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use ironbark_model::{AttributeDescription, Schema, schema::Usage};
-use ironbark_store::{Purpose, StoreError, View};
+use ironbark_store::{DerivedState, Purpose, StoreError, View};
 
 use super::{Derive, Entries, Shown, derivation::TOP_LEVEL};
 use crate::{Configuration, NamingContext, backend::tree_attributes::TreeAttributes};
@@ -206,7 +206,18 @@ impl NamingContext {
 
 /// The facts of a database that were read last. Two threads may read them at the same time: none waits for the other.
 #[derive(Default, Debug)]
-pub(crate) struct KnownFacts(ArcSwapOption<KnownState>);
+pub(crate) struct KnownFacts {
+    committed: ArcSwapOption<KnownState>,
+    /// Those of the open write transaction. Requests that are executed in one transaction share them.
+    open: ArcSwapOption<OpenState>,
+}
+
+/// Facts of an open write transaction.
+#[derive(Debug)]
+struct OpenState {
+    state: DerivedState,
+    facts: Arc<Facts>,
+}
 
 /// Facts, and the [`View::derived_version`] that they are of.
 #[derive(Debug)]
@@ -216,7 +227,8 @@ struct KnownState {
 }
 
 impl KnownFacts {
-    /// The facts of a snapshot; `None`: no overlay derives attributes.
+    /// The facts of a snapshot, or of a write transaction that has not changed them; `None`: no overlay derives
+    /// attributes.
     ///
     /// # Errors
     /// The storage failed.
@@ -230,17 +242,41 @@ impl KnownFacts {
             return Ok(None);
         }
         let version = view.derived_version()?;
-        if let Some(known) = &*self.0.load()
+        if let Some(known) = &*self.committed.load()
             && known.version == version
         {
             return Ok(Some(Arc::clone(&known.facts)));
         }
         let facts = Facts::read(configuration, context, view)?.map(Arc::new);
-        // An open write transaction shows what may never be committed.
-        if let (Some(facts), Some(_)) = (&facts, view.version()) {
+        if let Some(facts) = &facts {
             let facts = Arc::clone(facts);
-            self.0.store(Some(Arc::new(KnownState { version, facts })));
+            self.committed.store(Some(Arc::new(KnownState { version, facts })));
         }
+        Ok(facts)
+    }
+
+    /// The facts of an open write transaction, which may never be committed. Readers do not get these.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub(crate) fn of_transaction(
+        &self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        view: View<'_>,
+        state: Option<DerivedState>,
+    ) -> Result<Option<Arc<Facts>>, StoreError> {
+        let Some(state) = state else {
+            return self.of(configuration, context, view);
+        };
+        if let Some(known) = &*self.open.load()
+            && known.state == state
+        {
+            return Ok(Some(Arc::clone(&known.facts)));
+        }
+        let facts = Facts::read(configuration, context, view)?.map(Arc::new);
+        let known = facts.clone().map(|facts| Arc::new(OpenState { state, facts }));
+        self.open.store(known);
         Ok(facts)
     }
 }

@@ -10,6 +10,10 @@ use std::{
 };
 
 use ironbark_directory::overlay::{Derivation, Derive, Entries, Overlay, Reads};
+use ironbark_ldap_proto::{
+    Filter,
+    controls::{AssertionControl, Control, PostRead},
+};
 use ironbark_model::AttributeDescription;
 use ironbark_store::StoreError;
 
@@ -78,6 +82,29 @@ fn facts_are_not_read_again_before_a_definition_changes() {
     assert_eq!(site.modify("ou=d,ou=p,dc=ex", "delete: street\ns: scarlet").code, 0);
     assert_eq!(all(&mut site, "(sn=t)", &["sn"]).len(), 1);
     assert_eq!(found(&mut site, "(description=scarlet)"), [""; 0]);
+}
+
+#[test]
+fn writes_do_not_read_facts_again_before_a_definition_changes() {
+    let (mut site, reads) = rule::site("", ADDS);
+    ask::populate(&mut site);
+    let asserted = |text: &'static str| Control::critical(AssertionControl(Filter::parse(text.as_bytes(), 5).unwrap()));
+    let (red, green) = (asserted("(description=red)"), asserted("(description=green)"));
+    let names = [b"description".as_slice()];
+    let shown = Control::critical(PostRead(names.as_slice().into()));
+    let change = "replace: sn\ns: t";
+    assert_eq!(site.modify_with(B, change, &[&red, &shown]).code, 0);
+    let before = reads.load(Ordering::Relaxed);
+    for _ in 0..5 {
+        assert_eq!(site.modify_with(B, change, &[&red, &shown]).code, 0);
+        assert_eq!(site.modify_with(B, change, &[&green]).code, 122, "refused");
+    }
+    assert_eq!(reads.load(Ordering::Relaxed), before);
+    define(&mut site, "ou=e,dc=ex", "green");
+    let answer = site.modify_with(B, change, &[&green, &shown]);
+    assert_eq!(answer.code, 0);
+    assert!(answer.read_entry.unwrap().contains("description: green"));
+    assert_eq!(reads.load(Ordering::Relaxed), before + 1);
 }
 
 #[test]

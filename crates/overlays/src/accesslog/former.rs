@@ -1,6 +1,6 @@
 //! `logold`: what an entry was before a change goes into the record of the change, if a filter matches it.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ironbark_config::SettingError;
 use ironbark_directory::{
@@ -172,7 +172,10 @@ impl Former {
             .position(|held| held.description == *description);
         let mut values = at.map(|at| entry.attributes.remove(at).values).unwrap_or_default();
         match change {
-            ValueChange::Add { values: added, .. } => values.retain(|value| !added.contains(value)),
+            ValueChange::Add { values: added, .. } => {
+                let added: HashSet<&Vec<u8>> = added.iter().collect();
+                values.retain(|value| !added.contains(value));
+            }
             ValueChange::Delete { .. } => {}
             ValueChange::Replace { .. } => values.clear(),
         }

@@ -12,7 +12,7 @@ use ironbark_model::{
 };
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Record, Scope, StoreError, Wanted};
 
-use crate::values::stored;
+use crate::values::{join, stored};
 
 /// Names of the schema.
 pub(super) struct Known {
@@ -196,7 +196,7 @@ impl Derive for Subentries {
         }
         let (dn, excluded) = (entry.dn()?, self.known.excluded(record)?);
         let mut names = Vec::new();
-        let mut given: Vec<(&AttributeDescription, Vec<Vec<u8>>)> = Vec::new();
+        let mut given: Vec<(&AttributeDescription, Vec<&Vec<Vec<u8>>>)> = Vec::new();
         for subentry in &self.all {
             if !entry.look.view.spend(1) || !self.applies(subentry, entry, &dn) {
                 continue;
@@ -206,19 +206,19 @@ impl Derive for Subentries {
                 if !wanted.has(attribute) || excluded.has(attribute) {
                     continue;
                 }
+                if !entry.look.view.spend(values.len() as u64) {
+                    return Ok(());
+                }
                 match given.iter_mut().find(|(known, _)| *known == attribute) {
-                    Some((_, known)) => {
-                        for value in values {
-                            if !known.contains(value) {
-                                known.push(value.clone());
-                            }
-                        }
-                    }
-                    None => given.push((attribute, values.clone())),
+                    Some((_, known)) => known.push(values),
+                    None => given.push((attribute, vec![values])),
                 }
             }
         }
-        for (attribute, values) in given {
+        for (attribute, sets) in given {
+            let mut sets = sets.into_iter().cloned();
+            let mut values = sets.next().unwrap_or_default();
+            join(&mut values, sets.flatten().collect());
             found.add(attribute, values);
         }
         if !names.is_empty() && wanted.has(&self.known.subentries) {

@@ -10,7 +10,7 @@ use super::{
     attribute::CosAttribute,
     definition::{Definition, Definitions, LAST, Source, Template, grade, named},
 };
-use crate::values::stored;
+use crate::values::{join, stored};
 
 /// Values that one template has for an entry.
 struct Offer<'d> {
@@ -264,12 +264,13 @@ impl Derive for Definitions {
         for attribute in self.attributes.iter().filter(|attribute| wanted.has(attribute)) {
             let mut offers = self.counting(entry, attribute, wanted)?.into_iter();
             let Some(best) = offers.next() else { continue };
+            let more: Vec<Vec<u8>> = offers.flat_map(|more| more.values).collect();
             let mut values = best.values;
-            for value in offers.flat_map(|more| more.values) {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
+            // Definitions and templates may have as many values as somebody likes.
+            if !entry.look.view.spend((values.len() + more.len()) as u64) {
+                return Ok(());
             }
+            join(&mut values, more);
             if self.is_single(attribute) {
                 values.truncate(1);
             }

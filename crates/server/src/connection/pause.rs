@@ -84,11 +84,11 @@ mod tests {
         let ids = [vec![1], vec![0, 1], vec![0; 9], vec![0x7f, 0xff, 0xff, 0xff]];
         let mut count = 0;
         for id in ids {
-            for of_id in lengths(id.len() as u8) {
+            for of_id in lengths(u8::try_from(id.len()).unwrap()) {
                 for tag in [0x60, 0x42, 0x63] {
                     let operation = element(tag, &[7], &[2, 1, 3, 4, 0, 0x80, 0]);
                     let content = [element(2, &of_id, &id), operation].concat();
-                    for of_message in lengths(content.len() as u8) {
+                    for of_message in lengths(u8::try_from(content.len()).unwrap()) {
                         let message = element(0x30, &of_message, &content);
                         let decoded = RequestMessage::decode(&message, &DecodeLimits::default());
                         let is_one = decoded.is_ok_and(|message| matches!(message.operation, Request::Bind(_)));

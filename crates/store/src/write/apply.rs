@@ -172,7 +172,7 @@ impl WriteTransaction<'_> {
             }
             // Also for an entry without subordinates: it may have had some, and may get others, and readers remember
             // names.
-            self.structure_changed = true;
+            self.note_structure();
         }
         self.change_entry(id, &old, new, changes)?;
         Ok(id)

@@ -13,7 +13,10 @@ mod source;
 mod values;
 mod working;
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::{
+    Arc, MutexGuard,
+    atomic::{AtomicU64, Ordering},
+};
 
 use heed::RwTxn;
 use ironbark_model::{AttributeDescription, Dn};
@@ -33,6 +36,15 @@ use crate::{
     watched::Watched,
 };
 
+/// See [`WriteTransaction::derived_state`]. Two equal ones are the same state of the same transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DerivedState {
+    transaction: u64,
+    changes: u64,
+}
+
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
 /// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped
 /// (aborted).
 pub struct WriteTransaction<'d> {
@@ -45,8 +57,10 @@ pub struct WriteTransaction<'d> {
     sets: OpenSets<MutexGuard<'d, SetWriter>>,
     next_entry: EntryId,
     structure_changed: bool,
-    /// Whether an entry has changed that derived attributes depend on.
-    derived_changed: bool,
+    /// How often an entry has changed that derived attributes depend on.
+    derived_changes: u64,
+    /// Tells it from all others of this process.
+    begun: u64,
     /// The types of their attributes.
     watched: Option<Arc<Watched>>,
     /// Referral entries that were added, less those that were removed.
@@ -87,7 +101,8 @@ impl<'d> WriteTransaction<'d> {
             before: numbering,
             next_entry,
             structure_changed: false,
-            derived_changed: watched.is_none(),
+            derived_changes: u64::from(watched.is_none()),
+            begun: BEGUN.fetch_add(1, Ordering::Relaxed),
             watched,
             referrals: 0,
             logged: log::Logged::default(),
@@ -131,7 +146,7 @@ impl<'d> WriteTransaction<'d> {
             let version = tables.number(&self.txn, MetaRow::StructureVersion)?;
             tables.put_number(&mut self.txn, MetaRow::StructureVersion, version + 1)?;
         }
-        if self.derived_changed {
+        if self.derived_changes > 0 {
             let version = tables.number(&self.txn, MetaRow::DerivedVersion)?;
             tables.put_number(&mut self.txn, MetaRow::DerivedVersion, version + 1)?;
         }
@@ -168,15 +183,30 @@ impl<'d> WriteTransaction<'d> {
         self.catalog = Arc::new(catalog);
         Ok(())
     }
+    /// The state of what derived attributes depend on, in this transaction. `None`: that of the last commit, which
+    /// [`View::derived_version`] names.
+    pub fn derived_state(&self) -> Option<DerivedState> {
+        let has_changed = self.derived_changes > 0 || self.structure_changed;
+        has_changed.then_some(DerivedState {
+            transaction: self.begun,
+            changes: self.derived_changes,
+        })
+    }
+    /// Notes that entries have other names.
+    fn note_structure(&mut self) {
+        self.structure_changed = true;
+        self.derived_changes += 1;
+    }
     /// Notes that an entry has changed which had, or has, this content.
     fn note_content(&mut self, image: &Image) {
-        let Some(watched) = self.watched.as_deref().filter(|_| !self.derived_changed) else {
+        let Some(watched) = self.watched.as_deref() else {
+            self.derived_changes += 1;
             return;
         };
         let numbers = image.attributes.iter().map(|attribute| attribute.number);
         let types = numbers.filter_map(|number| Some(self.catalog.attribute(number)?.description.attribute_type));
         let classes = class_values(&self.catalog, image);
-        self.derived_changed = watched.has(&self.catalog.schema, types, classes);
+        self.derived_changes += u64::from(watched.has(&self.catalog.schema, types, classes));
     }
     /// Counts referral entries: `before` and `after` are the flags of an entry (0: it did not exist).
     fn count_referrals(&mut self, before: u8, after: u8) {

@@ -73,7 +73,7 @@ impl WriteTransaction<'_> {
         }
         self.remove_content(id, &image)?;
         // The entry may spell its name in another way, and readers remember names.
-        self.structure_changed = true;
+        self.note_structure();
         Ok(image.parent)
     }
 

@@ -1,5 +1,7 @@
 //! An entry as it was before a change, from what the log keeps of it.
 
+use std::collections::HashSet;
+
 use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 use ironbark_store::{
     Csn, Effect, RecordedEffect, ValueChange,
@@ -49,7 +51,10 @@ fn undo(schema: &Schema, entry: &mut Entry, change: &ValueChange, gone: &[Vec<u8
     let description = schema.attribute_description(change.attribute().as_bytes()).ok()?;
     let mut values = held(entry, &description);
     match change {
-        ValueChange::Add { values: added, .. } => values.retain(|value| !added.contains(value)),
+        ValueChange::Add { values: added, .. } => {
+            let added: HashSet<&Vec<u8>> = added.iter().collect();
+            values.retain(|value| !added.contains(value));
+        }
         ValueChange::Delete { .. } => values.extend_from_slice(gone),
         ValueChange::Replace { .. } => values = gone.to_vec(),
     }
