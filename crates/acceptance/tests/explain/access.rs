@@ -126,3 +126,23 @@ fn everything_at_once_for_everybody_is_unsafe() {
         assert_eq!(found.status, 0, "{}", found.text);
     }
 }
+
+#[test]
+fn definitions_that_users_may_write_are_unsafe_where_an_overlay_follows_them() {
+    let passwords = "access to attrs=userPassword by self =xw by anonymous auth by * none\n";
+    let text = |rules: &str, overlay: &str| {
+        let rules = format!("database mdb\nsuffix dc=example,dc=com\ndirectory db\n{passwords}{rules}{overlay}");
+        explain(&(schema() + &rules))
+    };
+    let open = "access to attrs=nsRoleFilter by users write\naccess to * by users read\n";
+    let found = text(open, "overlay roles\n");
+    let words = "every user may write nsRoleFilter, for one of cn=sample,dc=example,dc=com: with overlay roles";
+    assert!(
+        found.found("unsafe", "access").iter().any(|line| line.contains(words)),
+        "{}",
+        found.text
+    );
+    let says_so = |rules: &str, overlay: &str| text(rules, overlay).text.contains("may write");
+    assert!(!says_so(open, ""), "no overlay follows it");
+    assert!(!says_so("access to * by self write by users read\n", "overlay roles\n"));
+}

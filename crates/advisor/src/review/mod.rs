@@ -1,9 +1,11 @@
 //! All findings about a configuration.
 
+mod definitions;
 mod indexes;
 mod old;
 mod passwords;
 mod protection;
+mod samples;
 pub(crate) mod secrets;
 mod statements;
 
@@ -27,6 +29,7 @@ pub fn review(
     old::find(written, &mut findings);
     secrets::find(written, &mut findings);
     passwords::find(written, &mut findings);
+    definitions::find(written, &mut findings);
     protection::find(written, listeners, &mut findings);
     indexes::find(written, &mut findings);
     log::find(written, logs, &mut findings)?;

@@ -1,19 +1,13 @@
 //! Who may read, search or change the passwords of others. The server's own evaluator applies the access rules to
 //! sample entries.
-//!
-//! There is a sample below the suffix and below each name in a rule, but not at these names. The entry of a suffix or a
-//! container has no password, and `dn.base=` rules open exactly these entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_config::{
-    Allow, Configuration, DatabaseConfig, Operations, Require, SurveyedSection,
-    access::{DnPattern, NameScope, Privileges},
-    kinds::CONFIG,
-};
+use ironbark_config::{DatabaseConfig, Operations, access::Privileges, kinds::CONFIG};
 use ironbark_directory::Appraisal;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
+use super::samples::{Samples, Who, is_closed_to_anonymous, is_complete};
 use crate::{
     finding::{Class, Findings},
     written::WrittenConfiguration,
@@ -42,17 +36,6 @@ const TOKEN_SECRET: &str = "oathSecret";
 const PASSWORD_HISTORY: &str = "pwdHistory";
 /// The password attribute of cn=config.
 const ROOT_PASSWORD: &str = "olcRootPW";
-
-/// Who has access. The first is the worst.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
-    /// Without a bind.
-    Anybody,
-    /// With any bind.
-    Users,
-    /// With a bind as an entry below this name.
-    UsersBelow(String),
-}
 
 /// What a subject may do with another subject's password. The first is the worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,10 +74,12 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             continue;
         }
         let sampling = Sampling {
-            appraisal: &appraisal,
-            configuration,
-            database,
-            number,
+            samples: Samples {
+                appraisal: &appraisal,
+                configuration,
+                database,
+                number,
+            },
             has_policy: has_overlay(written, "ppolicy"),
             has_tokens: has_overlay(written, "otp"),
         };
@@ -111,18 +96,6 @@ fn has_overlay(written: &WrittenConfiguration, overlay: &str) -> bool {
         let is_overlay = statement.means("overlay");
         let mut names = statement.line.arguments.iter();
         is_overlay && names.any(|name| name.ends_with(overlay))
-    })
-}
-
-/// Whether all access rules that hold for a database were understood.
-fn is_complete(written: &WrittenConfiguration, number: usize) -> bool {
-    let own = match number.checked_sub(1) {
-        Some(position) => SurveyedSection::Database(position),
-        None => SurveyedSection::Config,
-    };
-    let sections = [own, SurveyedSection::Global, SurveyedSection::Frontend];
-    !written.statements.iter().any(|statement| {
-        statement.means("access") && statement.refusal.is_some() && sections.contains(&statement.section)
     })
 }
 
@@ -143,23 +116,12 @@ fn rule_for(attributes: &str) -> String {
     format!("to attrs={attributes} by self =xw by anonymous auth by * none")
 }
 
-/// Whether `require` refuses everything to clients without authentication.
-fn is_closed_to_anonymous(configuration: &Configuration, database: &DatabaseConfig) -> bool {
-    [database.require, configuration.frontend.require]
-        .iter()
-        .any(|require| require.contains(Require::AUTHENTICATION) || require.contains(Require::STRONG))
-}
-
 /// The rule (its position; the frontend's rules follow the database's), the deed, and the subject.
 type LeakKey = (Option<usize>, Deed, Who);
 
 /// One database whose rules are evaluated.
 struct Sampling<'a> {
-    appraisal: &'a Appraisal,
-    configuration: &'a Configuration,
-    database: &'a DatabaseConfig,
-    /// 0: cn=config.
-    number: usize,
+    samples: Samples<'a>,
     /// Whether overlay ppolicy is configured.
     has_policy: bool,
     /// Whether overlay otp is configured.
@@ -168,12 +130,12 @@ struct Sampling<'a> {
 
 impl Sampling<'_> {
     fn leaks(&self) -> BTreeMap<LeakKey, Leak> {
-        let schema = &*self.configuration.schema;
+        let schema = &*self.samples.configuration.schema;
         let attributes = password_attributes(schema, &self.names());
         let mut leaks = BTreeMap::new();
-        for dn in self.places() {
+        for dn in self.samples.places() {
             let entry = sample(schema, dn, &attributes);
-            let subjects = self.subjects(&entry.dn);
+            let subjects = self.samples.subjects(&entry.dn);
             for attribute in &attributes {
                 self.leaks_of(&entry, attribute, &subjects, &mut leaks);
             }
@@ -199,10 +161,13 @@ impl Sampling<'_> {
                     continue;
                 }
                 known.push(deed);
-                let granted = self.appraisal.granted(self.number, subject, entry, Some(attribute));
+                let granted = self
+                    .samples
+                    .appraisal
+                    .granted(self.samples.number, subject, entry, Some(attribute));
                 let leak = leaks.entry((granted.rule, deed, who.clone())).or_default();
                 leak.attributes
-                    .insert(self.configuration.schema.description_text(attribute));
+                    .insert(self.samples.configuration.schema.description_text(attribute));
                 if leak.example.is_empty() {
                     entry.dn.pretty().clone_into(&mut leak.example);
                 }
@@ -219,11 +184,6 @@ impl Sampling<'_> {
         findings: &mut Findings,
     ) {
         let names: Vec<&str> = leak.attributes.iter().map(String::as_str).collect();
-        let who = match who {
-            Who::Anybody => "anybody, without a bind,".to_owned(),
-            Who::Users => "every user".to_owned(),
-            Who::UsersBelow(name) => format!("every user below {name}"),
-        };
         let deed = match deed {
             Deed::Change => "change",
             Deed::Read => "read",
@@ -231,10 +191,15 @@ impl Sampling<'_> {
         };
         let example = &leak.example;
         let mut reason = format!("{who} may {deed} {} of others, for one of {example}", names.join(", "));
-        let own = self.database.access.len();
-        let all = self.database.access.iter().chain(&self.configuration.frontend.access);
+        let own = self.samples.database.access.len();
+        let all = self
+            .samples
+            .database
+            .access
+            .iter()
+            .chain(&self.samples.configuration.frontend.access);
         let found = rule.and_then(|at| all.clone().nth(at));
-        let place = written.place(found.map_or(&self.database.location, |rule| &rule.location));
+        let place = written.place(found.map_or(&self.samples.database.location, |rule| &rule.location));
         if let (Some(_), Some(at)) = (&place.dn, rule) {
             let number = at.checked_sub(own).unwrap_or(at);
             reason = format!("by {{{number}}}, {reason}");
@@ -248,7 +213,7 @@ impl Sampling<'_> {
 
     /// The password attributes that entries of this database may have.
     fn names(&self) -> Vec<&'static str> {
-        if self.number == 0 {
+        if self.samples.number == 0 {
             return vec![ROOT_PASSWORD];
         }
         let mut names = PASSWORDS.to_vec();
@@ -264,19 +229,17 @@ impl Sampling<'_> {
     /// What a subject may do with a password in an entry that is not its own.
     fn deeds(&self, subject: &Dn, entry: &Entry, attribute: &AttributeDescription) -> Vec<Deed> {
         let granted = |attribute| {
-            self.appraisal
-                .granted(self.number, subject, entry, attribute)
+            self.samples
+                .appraisal
+                .granted(self.samples.number, subject, entry, attribute)
                 .privileges
         };
         let (on_entry, on_password) = (granted(None), granted(Some(attribute)));
-        let is_anonymous = subject.is_root();
         let mut deeds = Vec::new();
-        let may_write = !is_anonymous || self.configuration.global.allow.contains(Allow::UPDATE_ANON);
-        let is_writable = !self.database.read_only && !self.database.restrict.operations.contains(Operations::MODIFY);
-        if may_write && is_writable && on_password.contains(Privileges::ADD.with(Privileges::DELETE)) {
+        if self.samples.may_modify(subject) && on_password.contains(Privileges::ADD.with(Privileges::DELETE)) {
             deeds.push(Deed::Change);
         }
-        let is_searchable = !self.database.restrict.operations.contains(Operations::SEARCH);
+        let is_searchable = !self.samples.database.restrict.operations.contains(Operations::SEARCH);
         if is_searchable && on_entry.contains(Privileges::READ) {
             if on_password.contains(Privileges::READ) {
                 deeds.push(Deed::Read);
@@ -287,74 +250,23 @@ impl Sampling<'_> {
         deeds
     }
 
-    /// The subjects that no rule names: anonymous, any user, and a neighbour of the entry.
-    fn subjects(&self, entry: &Dn) -> Vec<(Who, Dn)> {
-        let schema = &*self.configuration.schema;
-        let mut subjects = Vec::new();
-        if !is_closed_to_anonymous(self.configuration, self.database) {
-            subjects.push((Who::Anybody, Dn::root()));
-        }
-        subjects.extend(below(schema, OTHER, &Dn::root()).map(|dn| (Who::Users, dn)));
-        if let Some(parent) = entry.parent() {
-            let neighbour = below(schema, OTHER, &parent);
-            subjects.extend(neighbour.map(|dn| (Who::UsersBelow(parent.pretty().to_owned()), dn)));
-        }
-        subjects
-    }
-
-    /// Names of entries that may have a password.
-    fn places(&self) -> Vec<Dn> {
-        let schema = &*self.configuration.schema;
-        let mut parents: Vec<Dn> = self.database.suffixes.clone();
-        let rules = self.database.access.iter().chain(&self.configuration.frontend.access);
-        let names = rules.filter_map(|rule| match &rule.what.dn {
-            Some(DnPattern::Name(name)) => Some(name),
-            Some(DnPattern::Regex(_)) | None => None,
-        });
-        for name in names {
-            let is_inside = self.database.suffixes.iter().any(|suffix| name.dn.is_within(suffix));
-            if !is_inside || name.scope == NameScope::Base {
-                continue;
-            }
-            parents.push(name.dn.clone());
-            if name.scope != NameScope::OneLevel {
-                parents.extend(below(schema, SAMPLE, &name.dn));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        let places = parents.iter().filter_map(|parent| below(schema, SAMPLE, parent));
-        places
-            .filter(|dn| seen.insert(dn.normalized().to_vec()))
-            .take(MOST_PLACES)
-            .collect()
-    }
-
     /// Adds a size limit that lets readers take everything at once.
     fn unlimited(&self, written: &WrittenConfiguration, findings: &mut Findings) {
-        let Some(position) = self.number.checked_sub(1) else {
+        let Some(position) = self.samples.number.checked_sub(1) else {
             return;
         };
         let reads = |who: &Dn| {
-            self.places().iter().any(|dn| {
-                let entry = sample(&self.configuration.schema, dn.clone(), &[]);
-                let granted = self.appraisal.granted(self.number, who, &entry, None);
+            self.samples.places().iter().any(|dn| {
+                let entry = sample(&self.samples.configuration.schema, dn.clone(), &[]);
+                let granted = self.samples.appraisal.granted(self.samples.number, who, &entry, None);
                 granted.privileges.contains(Privileges::READ)
             })
         };
-        let is_open = !is_closed_to_anonymous(self.configuration, self.database) && reads(&Dn::root());
+        let is_open = !is_closed_to_anonymous(self.samples.configuration, self.samples.database) && reads(&Dn::root());
         if is_open {
-            super::protection::unlimited(written, position, self.database, findings);
+            super::protection::unlimited(written, position, self.samples.database, findings);
         }
     }
-}
-
-/// More places than the rules of any configuration written by hand.
-const MOST_PLACES: usize = 500;
-const SAMPLE: &str = "cn=sample";
-const OTHER: &str = "cn=somebody else";
-
-fn below(schema: &Schema, rdn: &str, parent: &Dn) -> Option<Dn> {
-    Some(parent.child(&Dn::parse(schema, rdn.as_bytes()).ok()?))
 }
 
 /// The attributes of this list that the schema has, and their subtypes.
@@ -374,7 +286,7 @@ fn password_attributes(schema: &Schema, names: &[&str]) -> Vec<AttributeDescript
 }
 
 /// A person with a password.
-fn sample(schema: &Schema, dn: Dn, passwords: &[AttributeDescription]) -> Entry {
+pub(super) fn sample(schema: &Schema, dn: Dn, passwords: &[AttributeDescription]) -> Entry {
     let classes = [
         "top",
         "person",
