@@ -133,6 +133,9 @@ const PARTS: &[&str] = &[
     "hasSubordinates",
 ];
 
+/// Behind the last rule, slapd's slapacl shows privileges that a `break` has left, although they are not granted.
+const LAST: &str = "access to * by * none";
+
 /// A stopped server of each kind, and its configuration without rules.
 struct Appraisers([(Server, String); 2]);
 
@@ -148,7 +151,7 @@ impl Appraisers {
     fn set_rules(&self, rules: &[String]) {
         let lines: String = rules.iter().map(|rule| format!("access {rule}\n")).collect();
         for (server, text) in &self.0 {
-            std::fs::write(server.config_path(), format!("{text}\n{lines}")).unwrap();
+            std::fs::write(server.config_path(), format!("{text}\n{lines}{LAST}\n")).unwrap();
         }
     }
 
