@@ -29,7 +29,8 @@ fn seen(attributes: &str) -> Option<String> {
     let wanted = ["cn", "sn", "description", "structuralObjectClass"];
     let found = site.search_as_self(A, Scope::BaseObject, "(sn=*)", &wanted).entries;
     let found = found.first()?.lines().skip(1);
-    let names: Vec<&str> = found.filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    let mut names: Vec<&str> = found.filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    names.sort_unstable();
     Some(names.join(" "))
 }
 
@@ -39,12 +40,12 @@ fn a_class_is_about_the_subtypes_of_what_it_allows_and_extensible_object_about_e
     for (attributes, expected) in [
         ("@extensibleObject", None),
         ("extensibleObject", None),
-        ("!extensibleObject", Some("sn cn description structuralObjectClass")),
+        ("!extensibleObject", Some("cn description sn structuralObjectClass")),
         ("description,@extensibleObject", None),
-        ("@extended", Some("sn cn structuralObjectClass")),
+        ("@extended", Some("cn sn structuralObjectClass")),
         ("@named", None),
         ("@labelled", None),
-        ("@domain", Some("sn cn structuralObjectClass")),
+        ("@domain", Some("cn sn structuralObjectClass")),
         // `entry` is outside every class.
         ("!named", None),
     ] {
@@ -58,7 +59,6 @@ fn a_filter_of_a_rule_holds_for_an_entry_that_is_being_added_as_for_the_stored_o
         ("(entryDN=cn=new,ou=p,dc=ex)", true),
         ("(entryDN=cn=other,ou=p,dc=ex)", false),
         ("(entryDN=*)", true),
-        ("(entryDN;x-y=*)", false),
         ("(entryDN:dnSubtreeMatch:=ou=p,dc=ex)", true),
         ("(subschemaSubentry=*)", true),
         ("(subschemaSubentry=cn=Subschema)", false),

@@ -99,13 +99,22 @@ const WIDE: Vocabulary = Vocabulary {
     ],
 };
 
-/// slapd ends with a failed assertion when an anonymous client meets a name that is empty after insertion.
+/// Changes rules on which slapd fails. It ends with a failed assertion when an anonymous client meets a name that is
+/// empty after insertion. Where the expression is of the value alone, it inserts what an earlier rule has matched.
 fn for_slapd(rules: &mut [String]) {
     for rule in rules {
         if rule.contains(",expand=\"$") {
             *rule = rule.replacen(" by ", " by anonymous search by ", 1);
         }
+        if rule.contains("val.regex") && !rule.starts_with("to dn.regex") {
+            *rule = rule.replacen(" val.regex=\"^([^@]+)@example.com$\"", "", 1);
+        }
     }
+}
+
+/// Whether an answer differs on purpose: slapd tells everybody that a name is taken, and we who may disclose the entry.
+fn is_taken(question: Question, theirs: &str, ours: &str) -> bool {
+    matches!(question, Question::Add(_) | Question::Rename(_)) && theirs.ends_with(": 68") && ours.ends_with(": 50")
 }
 
 /// What of an entry slapacl is asked about.
@@ -207,7 +216,7 @@ async fn answers_of_both(sites: &[Site; 2], random: &mut Random, rules: &[String
     for _ in 0..QUESTIONS {
         let (who, question) = (random.below(IDENTITIES.len()), Question::random(random));
         let (theirs, ours) = (theirs.ask(who, question).await, ours.ask(who, question).await);
-        let is_expected = theirs == ours || is_about_hidden(rules, &theirs);
+        let is_expected = theirs == ours || is_about_hidden(rules, &theirs) || is_taken(question, &theirs, &ours);
         asked.push((who, question));
         if !is_expected && different.is_none() {
             different = Some(format!("{}\n  after {asked:?}", unlike(&theirs, &ours)));
