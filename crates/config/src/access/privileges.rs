@@ -234,7 +234,7 @@ fn letters(text: &str) -> Option<Privileges> {
 mod tests {
     use super::*;
 
-    /// Clauses with `continue`, one after the other, and the letters that slapd's slapacl shows for them (`w` for `az`).
+    /// Clauses with `continue`, one after the other, and the letters that slapd's slapacl shows for them, `w` for `az`.
     const CHAINS: &[(&str, &str)] = &[
         ("=w -w", ""),
         ("=w -a", ""),
