@@ -98,7 +98,7 @@ fn reset() -> Site {
 
 #[test]
 fn nothing_done_in_another_name_lifts_the_restriction_of_a_connection() {
-    let mut site = reset();
+    let site = reset();
     let mut ann = site.connect();
     assert_eq!(simple(&mut ann, "reset"), 0);
     for change in [change, change_by_operation] {
@@ -117,7 +117,7 @@ fn nothing_done_in_another_name_lifts_the_restriction_of_a_connection() {
 
 #[test]
 fn an_authorization_identity_does_not_evade_the_restriction() {
-    let mut site = reset();
+    let site = reset();
     let mut ann = site.connect();
     assert_eq!(plain(&mut ann, &format!("dn:{BOB}"), "reset"), 0);
     assert!(is_restricted(&mut ann));
@@ -131,7 +131,7 @@ fn an_authorization_identity_does_not_evade_the_restriction() {
 
 #[test]
 fn a_connection_lifts_no_restriction_of_another_one() {
-    let mut site = reset();
+    let site = reset();
     let (mut first, mut second) = (site.connect(), site.connect());
     for client in [&mut first, &mut second] {
         assert_eq!(simple(client, "reset"), 0);
