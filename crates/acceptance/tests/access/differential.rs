@@ -158,9 +158,9 @@ impl Appraisers {
     }
 
     fn set_rules(&self, rules: &[String]) {
-        let lines: String = rules.iter().map(|rule| format!("access {rule}\n")).collect();
+        let lines = rules.join("\naccess ");
         for (server, text) in &self.0 {
-            std::fs::write(server.config_path(), format!("{text}\n{lines}{LAST}\n")).unwrap();
+            std::fs::write(server.config_path(), format!("{text}\naccess {lines}\n{LAST}\n")).unwrap();
         }
     }
 
