@@ -82,6 +82,15 @@ to dn.base="uid=nobody,ou=People,dc=example,dc=com" by * read ; to dn.base="ou=P
 to dn.base="ou=People,dc=example,dc=com" attrs=entry by * disclose ; to * by * read
 to attrs=uidNumber val.regex="^5*$" by users search by * read ; to attrs=uidNumber by anonymous read ; to attrs=objectClass val.regex="^inetOrg" by * read ; to * by users read
 to attrs=entry by * read ; to dn.subtree="ou=People,dc=example,dc=com" by set="this/uidNumber & [55]" read by set="this/objectClass & [inetOrgPerson]" search ; to * by * search
+to attrs=@extensibleObject by users read ; to * by * write
+to attrs=!extensibleObject by * none ; to * by users read by * search
+to attrs=@extended by * none ; to * by * read
+to attrs=@named by users read ; to * by * search
+to attrs=!labelled by users write ; to * by * read
+to dn.regex="^(.+,)?uid=ann,ou=people,dc=example,dc=com$" by anonymous none by dn.subtree,expand="$1" write by users search ; to * by * read
+to dn.regex="^(cn=[^,]+,)?(uid=[^,]+),(.*)$" by anonymous none by dn.children,expand="$1" write by dn.exact,expand="$1$2,$3" write by users read
+to attrs=title by users write continue by users -z ; to attrs=seeAlso by users write break ; to attrs=seeAlso by users -a ; to * by * write
+to filter=(entryDN=uid=ann,ou=People,dc=example,dc=com) by users write ; to filter=(!(hasSubordinates=*)) by * read
 to dn.exact="" by * read ; to dn.base="cn=Subschema" by * read ; to * by self read by * none
 "#;
 

@@ -6,11 +6,13 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod differential;
 mod evaluator;
 mod forms;
 mod model;
 mod operations;
 mod property;
+mod questions;
 mod random;
 mod site;
 mod slapacl;

@@ -8,7 +8,7 @@ use ironbark_testkit::Flavor;
 use super::{
     evaluator::Evaluator,
     model::{Directory, Entry, is_equal, is_within, normal, parent},
-    random::{Random, environment},
+    random::{PLAIN, Random, environment},
     site::{CHANGES, COMPARES, DATA, IDENTITIES, SEARCHES, Site},
 };
 
@@ -197,7 +197,7 @@ async fn every_answer_is_what_the_manual_says() {
         directory.vary(&mut random);
         let site = Site::with(Flavor::Ironbark, &directory.ldif()).await;
         for _ in 0..environment("ACCESS_SETS").unwrap_or(SETS) {
-            let rules = random.rules();
+            let rules = random.rules(&PLAIN);
             let result = site.set_rules(&rules).await;
             assert!(result.is_success(), "{rules:#?}: {result}");
             let before = directory.ldif();

@@ -5,6 +5,22 @@ use super::site::{Site, assert_same};
 const ROUNDS: u64 = 40;
 const SEED: u64 = 0x5eed_acce_55ed_0001;
 
+/// The words that rules are made of.
+pub(crate) struct Vocabulary {
+    pub(crate) whats: &'static [&'static str],
+    pub(crate) attributes: &'static [&'static str],
+    pub(crate) whos: &'static [&'static str],
+    pub(crate) grants: &'static [&'static str],
+}
+
+/// Forms that the evaluator of the tests knows as well.
+pub(crate) const PLAIN: Vocabulary = Vocabulary {
+    whats: WHATS,
+    attributes: ATTRIBUTES,
+    whos: WHOS,
+    grants: GRANTS,
+};
+
 const WHATS: &[&str] = &[
     "*",
     "dn.base=\"uid=ann,ou=People,dc=example,dc=com\"",
@@ -88,19 +104,15 @@ impl Random {
     }
 
     /// The rules of a database.
-    pub(crate) fn rules(&mut self) -> Vec<String> {
-        (0..=self.below(5)).map(|_| self.rule()).collect()
+    pub(crate) fn rules(&mut self, words: &Vocabulary) -> Vec<String> {
+        (0..=self.below(5)).map(|_| self.rule(words)).collect()
     }
 
-    fn rule(&mut self) -> String {
-        let mut rule = format!("to {}{}", self.pick(WHATS), self.pick(ATTRIBUTES));
+    fn rule(&mut self, words: &Vocabulary) -> String {
+        let mut rule = format!("to {}{}", self.pick(words.whats), self.pick(words.attributes));
         for _ in 0..=self.below(4) {
-            rule = format!(
-                "{rule} by {} {}{}",
-                self.pick(WHOS),
-                self.pick(GRANTS),
-                self.pick(CONTROLS)
-            );
+            let (who, grant) = (self.pick(words.whos), self.pick(words.grants));
+            rule = format!("{rule} by {who} {grant}{}", self.pick(CONTROLS));
         }
         rule
     }
@@ -116,7 +128,7 @@ async fn random_rules_mean_what_they_mean_to_slapd() {
     let sites = Site::both().await;
     let mut random = Random::new(environment("ACCESS_SEED").unwrap_or(SEED));
     for _ in 0..environment("ACCESS_ROUNDS").unwrap_or(ROUNDS) {
-        let rules = random.rules();
+        let rules = random.rules(&PLAIN);
         assert_same(&sites, &rules).await;
     }
 }

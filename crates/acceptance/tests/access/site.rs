@@ -13,6 +13,14 @@ pub(crate) const BOB: &str = "uid=bob,ou=Staff,ou=People,dc=example,dc=com";
 pub(crate) const GROUP: &str = "cn=editors,ou=Groups,dc=example,dc=com";
 pub(crate) const IDENTITIES: [&str; 4] = ["", ANN, BOB, "uid=eve,ou=People,dc=example,dc=com"];
 
+/// With a class that allows a supertype, and one below extensibleObject.
+const SCHEMA: &str = "\
+include {schema}/nis.schema
+include {schema}/dyngroup.schema
+objectclass ( 1.3.6.1.4.1.4203.666.3.77 NAME 'named' SUP top AUXILIARY MAY name )
+objectclass ( 1.3.6.1.4.1.4203.666.3.78 NAME 'labelled' SUP named AUXILIARY MAY labeledURI )
+objectclass ( 1.3.6.1.4.1.4203.666.3.79 NAME 'extended' SUP extensibleObject AUXILIARY MAY description )";
+
 pub(crate) const DATA: &str = "\
 dn: dc=example,dc=com
 objectClass: domain
@@ -131,11 +139,7 @@ impl Site {
 
     /// The same with other entries, among which are those of the identities.
     pub(crate) async fn with(flavor: Flavor, data: &str) -> Self {
-        let schema = "include {schema}/nis.schema\ninclude {schema}/dyngroup.schema";
-        let config =
-            Server::people_config(schema, "").replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
-        let mut server = Server::prepare(flavor, &config).unwrap();
-        server.slapadd(data).unwrap();
+        let mut server = Self::stopped(flavor, data);
         server.launch().unwrap();
         let admin = connect(&server, "cn=config", "secret").await;
         let mut clients = Vec::new();
@@ -144,6 +148,15 @@ impl Site {
             clients.push((dn, connect(&server, dn, password).await));
         }
         Self { server, admin, clients }
+    }
+
+    /// A server that does not run, for tools.
+    pub(crate) fn stopped(flavor: Flavor, data: &str) -> Server {
+        let config =
+            Server::people_config(SCHEMA, "").replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
+        let server = Server::prepare(flavor, &config).unwrap();
+        server.slapadd(data).unwrap();
+        server
     }
 
     /// Both servers.
@@ -210,14 +223,8 @@ impl Site {
                 let result = client.compare(dn, attribute, value.as_bytes(), &[]).await.unwrap();
                 lines.push(format!("{who} compares {dn} {attribute}={value}: {}", shown(&result)));
             }
-            for (dn, operation, attribute, values) in CHANGES {
-                let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
-                let change = Change {
-                    operation: *operation,
-                    attribute,
-                    values: &values,
-                };
-                let result = client.modify(dn, &[change], &[]).await.unwrap();
+            for (at, (dn, operation, attribute, _)) in CHANGES.iter().enumerate() {
+                let result = change(client, at).await;
                 lines.push(format!(
                     "{who} changes {dn} {operation:?} {attribute}: {}",
                     result.code.0
@@ -226,6 +233,18 @@ impl Site {
         }
         lines
     }
+}
+
+/// Makes one of [`CHANGES`].
+pub(crate) async fn change(client: &Client, at: usize) -> LdapResult {
+    let (dn, operation, attribute, values) = CHANGES[at];
+    let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
+    let change = Change {
+        operation,
+        attribute,
+        values: &values,
+    };
+    client.modify(dn, &[change], &[]).await.unwrap()
 }
 
 fn shown(result: &LdapResult) -> String {
@@ -310,19 +329,23 @@ pub(crate) async fn assert_same(sites: &[Site; 2], rules: &[String]) {
         return;
     }
     let (theirs, ours) = (theirs.survey().await, ours.survey().await);
-    // In slapd, a value that rules hide from the requester answers substrings, and so reveals that it exists; not here.
-    let tells_values_apart = rules.iter().any(|rule| rule.contains(" attrs=mail val"));
-    let is_about_hidden = |question: &str| question.contains("(mail=*example*)") || question.contains(" mail=other");
     let different = theirs
         .iter()
         .zip(&ours)
-        .filter(|(theirs, ours)| theirs != ours && !(tells_values_apart && is_about_hidden(theirs)));
+        .filter(|(theirs, ours)| theirs != ours && !is_about_hidden(rules, theirs));
     let different: Vec<String> = different.map(|(theirs, ours)| unlike(theirs, ours)).collect();
     assert!(different.is_empty(), "{rules:#?}\n{}", different.join("\n"));
 }
 
+/// Whether the answer to a question differs on purpose: in slapd, a value that rules hide from the requester answers
+/// substrings, and so reveals that it exists; not here.
+pub(crate) fn is_about_hidden(rules: &[String], question: &str) -> bool {
+    let tells_values_apart = rules.iter().any(|rule| rule.contains(" attrs=mail val"));
+    tells_values_apart && (question.contains("(mail=*example*)") || question.contains(" mail=other"))
+}
+
 /// Two lines without their common parts at both ends, except for the beginning.
-fn unlike(theirs: &str, ours: &str) -> String {
+pub(crate) fn unlike(theirs: &str, ours: &str) -> String {
     let same = theirs
         .bytes()
         .zip(ours.bytes())

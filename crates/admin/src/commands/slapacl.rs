@@ -316,7 +316,7 @@ fn level(word: &str) -> Option<Privileges> {
         "compare" => Privileges::COMPARE,
         "search" => Privileges::SEARCH,
         "read" => Privileges::READ,
-        "write" => Privileges::WRITE,
+        "write" => Privileges::ADD.with(Privileges::DELETE),
         "add" => Privileges::ADD,
         "delete" => Privileges::DELETE,
         "increment" => Privileges::INCREMENT,
@@ -325,12 +325,18 @@ fn level(word: &str) -> Option<Privileges> {
     })
 }
 
-/// `read(=rscxd)`. The word is left out where the privileges are no level, or where no clause has granted it.
+/// `read(=rscxd)`. As in slapd, the word is left out unless the last clause grants a level, and `az` is `w`.
 fn text(granted: &Granted) -> String {
-    let letters = granted.privileges.words().concat();
-    match AccessLevel::of(granted.privileges) {
+    let mut privileges = granted.privileges;
+    if privileges.contains(Privileges::ADD.with(Privileges::DELETE)) {
+        privileges = privileges.with(Privileges::WRITE);
+    }
+    let letters = match privileges.words().concat() {
+        nothing if nothing.is_empty() => "0".to_owned(),
+        letters => letters,
+    };
+    match AccessLevel::of(granted.privileges).filter(|_| granted.is_level) {
         Some(AccessLevel::None) if granted.clause == 0 => "=0".to_owned(),
-        Some(AccessLevel::None) => "none(=0)".to_owned(),
         Some(level) => format!("{}(={letters})", level.word()),
         None => format!("={letters}"),
     }

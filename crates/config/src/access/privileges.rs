@@ -4,17 +4,20 @@ use crate::word_set::word_set;
 
 word_set! {
     /// Single privileges, by the letters of slapd.access(5), in the order in which slapd prints them.
+    ///
+    /// As in slapd, the privileges to write share a bit, 0x200, and none of them holds without it. So `-z` also ends
+    /// `a`, until `+` gives one of them again.
     Privileges {
         /// Manage: change what the schema or the server protects.
         MANAGE = 0x100, "m";
         /// Add, delete and increment.
-        WRITE = 0xe0, "w";
+        WRITE = 0x2e0, "w";
         /// Add values, entries, children.
-        ADD = 0x20, "a";
+        ADD = 0x220, "a";
         /// Delete values, entries, children.
-        DELETE = 0x40, "z";
+        DELETE = 0x240, "z";
         /// Increment values.
-        INCREMENT = 0x80, "i";
+        INCREMENT = 0x280, "i";
         /// Read.
         READ = 0x10, "r";
         /// Use in a search filter.
@@ -26,6 +29,11 @@ word_set! {
         /// Be told that it exists, in errors.
         DISCLOSE = 0x1, "d";
     }
+}
+
+impl Privileges {
+    /// The bit that the privileges to write share.
+    const SHARED: u32 = 0x200;
 }
 
 /// Whether a clause applies only to values that are the requester's own name.
@@ -151,7 +159,11 @@ impl GrantKind {
             Self::Level(level) => level.privileges(),
             Self::Set(privileges) => privileges,
             Self::Add(privileges) => before.with(privileges),
-            Self::Remove(privileges) => Privileges(before.0 & !privileges.0),
+            // Whoever may add and delete may increment; with one of these, `i` of `w` goes too.
+            Self::Remove(privileges) if privileges.0 & Privileges::SHARED != 0 => {
+                before.without(privileges).without(Privileges::INCREMENT)
+            }
+            Self::Remove(privileges) => before.without(privileges),
         }
     }
 }
@@ -216,4 +228,67 @@ fn letters(text: &str) -> Option<Privileges> {
         privileges = privileges.with(Privileges::word(text.get(position..=position)?)?);
     }
     Some(privileges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clauses with `continue`, one after the other, and the letters that slapd's slapacl shows for them, `w` for `az`.
+    const CHAINS: &[(&str, &str)] = &[
+        ("=w -w", ""),
+        ("=w -a", ""),
+        ("=w -z", ""),
+        ("=w -az", ""),
+        ("=w -zr", ""),
+        ("=w -m", "w"),
+        ("=w -0", "w"),
+        ("=w =a", "a"),
+        ("=a -w", ""),
+        ("=a -a", ""),
+        ("=a -z", ""),
+        ("=a -s", "a"),
+        ("=a +w", "w"),
+        ("=z -w", ""),
+        ("=z -a", ""),
+        ("=z -z", ""),
+        ("=z +0", "z"),
+        ("=wrscdx -z", "rscxd"),
+        ("write -a", "rscxd"),
+        ("add -z", "rscxd"),
+        ("delete -a", "rscxd"),
+        ("manage -z", "mrscxd"),
+        ("manage -w", "mrscxd"),
+        // The letter that was not taken away comes back with the other one.
+        ("=w -z +z", "az"),
+        ("=w -z +a", "a"),
+        ("=w -a +a", "az"),
+        ("=w -a +z", "z"),
+        ("=w -w +a", "a"),
+        ("=w -w +z", "z"),
+        ("=a -z +z", "az"),
+        ("=a -z +a", "a"),
+        ("=a -a +z", "z"),
+        ("=z -a +a", "az"),
+        ("=w -z -a +z", "z"),
+        ("=w -z -a +a", "a"),
+        ("=w -z +r", "r"),
+        ("=w -z +m", "m"),
+        ("write -z +z", "azrscxd"),
+        ("manage -w +a", "marscxd"),
+    ];
+
+    #[test]
+    fn a_letter_to_write_takes_the_others_with_it_as_in_slapd() {
+        for (chain, expected) in CHAINS {
+            let granted = chain.split(' ').fold(Privileges(0), |before, word| {
+                Grant::parse(word).map_or(before, |grant| grant.kind.apply(before))
+            });
+            assert_eq!(granted.words().concat(), *expected, "{chain}");
+            for (letter, privilege) in [("a", Privileges::ADD), ("z", Privileges::DELETE)] {
+                let is_shown = expected.contains(letter) || expected.contains('w');
+                assert_eq!(granted.contains(privilege), is_shown, "{chain} {letter}");
+            }
+        }
+    }
 }

@@ -10,7 +10,6 @@ use ironbark_config::{
 };
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Schema, Truth,
-    entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
 use ironbark_store::Evaluation;
@@ -18,6 +17,7 @@ use ironbark_store::Evaluation;
 use super::{
     check::{Check, Decision, OnAll, Reach},
     decisions::{Known, SubjectDecisions},
+    entry_seen::EntrySeenByRules,
     matched::Matched,
     target::{Source, Target, Value},
     who,
@@ -330,33 +330,38 @@ impl<'a> Check<'a> {
     pub(super) fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
         let schema = &*self.configuration.schema;
         match (attribute, target) {
-            // No class allows the pseudo-attributes, so they are among the attributes outside a class.
-            (AttributeTarget::Entry | AttributeTarget::NotClass(_), Target::Entry)
-            | (AttributeTarget::Children | AttributeTarget::NotClass(_), Target::Children) => true,
-            (_, Target::Entry | Target::Children) => false,
-            (named, Target::Attribute(description, _) | Target::Asserted(description, _)) => match named {
-                AttributeTarget::Attribute(named) => schema.is_description_subtype(description, named),
-                AttributeTarget::Class(class) => is_of_class(schema, *class, description.attribute_type),
-                AttributeTarget::NotClass(class) => !is_of_class(schema, *class, description.attribute_type),
-                AttributeTarget::Entry | AttributeTarget::Children => false,
-            },
+            (AttributeTarget::Entry, Target::Entry) | (AttributeTarget::Children, Target::Children) => true,
+            (AttributeTarget::Class(class), Target::Entry | Target::Children) => allows_everything(schema, *class),
+            // No other class allows the pseudo-attributes, so they are among the attributes outside a class.
+            (AttributeTarget::NotClass(class), Target::Entry | Target::Children) => !allows_everything(schema, *class),
+            (AttributeTarget::Class(class), Target::Attribute(description, _) | Target::Asserted(description, _)) => {
+                is_of_class(schema, *class, description.attribute_type)
+            }
+            (
+                AttributeTarget::NotClass(class),
+                Target::Attribute(description, _) | Target::Asserted(description, _),
+            ) => !is_of_class(schema, *class, description.attribute_type),
+            (
+                AttributeTarget::Attribute(named),
+                Target::Attribute(description, _) | Target::Asserted(description, _),
+            ) => schema.is_description_subtype(description, named),
+            _ => false,
         }
     }
 
     /// Whether the entry matches a rule's `filter=`.
     fn matches(&self, filter: &CompiledFilter) -> bool {
-        let schema = &*self.configuration.schema;
-        let mut scratch = Vec::new();
+        let configuration = self.configuration;
         let truth = match self.source {
             Source::Record(record, _) => {
-                let tree = SeenByRules(&self.configuration.tree_attributes);
+                let tree = SeenByRules(&configuration.tree_attributes);
                 let with = Evaluation {
                     name: self.is_renamed.then(|| self.dn()),
                     ..Evaluation::default()
                 };
-                record.deriving(&tree).evaluate_with(with, filter, &mut scratch)
+                record.deriving(&tree).evaluate_with(with, filter, &mut Vec::new())
             }
-            Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
+            Source::Memory(entry) => EntrySeenByRules::new(configuration, filter, entry).evaluate(),
         };
         truth == Truth::True
     }
@@ -389,12 +394,17 @@ impl Decision {
 const RULES_PER_STEP: u64 = 4;
 /// Questions whose answers are remembered.
 const MAX_QUESTIONS: usize = 64;
+/// Its entries may have any attribute (RFC 4512 §4.3).
+const EXTENSIBLE_OBJECT: &str = "1.3.6.1.4.1.1466.101.120.111";
 
+/// Whether `@class` is about everything: as in slapd, only for extensibleObject itself and not for its subclasses.
+fn allows_everything(schema: &Schema, class: ClassNumber) -> bool {
+    &*schema.object_class(class).oid == EXTENSIBLE_OBJECT
+}
+
+/// Whether a class or a superclass allows an attribute or one of its supertypes.
 fn is_of_class(schema: &Schema, class: ClassNumber, attribute_type: TypeNumber) -> bool {
-    schema.superclasses(class).iter().any(|number| {
-        schema
-            .object_classes()
-            .get(number.0 as usize)
-            .is_some_and(|class| class.must.contains(&attribute_type) || class.may.contains(&attribute_type))
-    })
+    let allowed = schema.allowed_types(class);
+    let mut types = schema.supertypes(attribute_type).iter();
+    allows_everything(schema, class) || types.any(|one| allowed.binary_search(one).is_ok())
 }

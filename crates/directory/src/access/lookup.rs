@@ -7,7 +7,6 @@ use ironbark_config::access::NameScope;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
     budget::cost,
-    entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
     schema::ClassNumber,
 };
@@ -15,10 +14,11 @@ use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 
 use super::{
     check::{Check, Held},
+    entry_seen::EntrySeenByRules,
     target::Source,
     who::{holds_names, normal_values},
 };
-use crate::{Configuration, rules::set::World};
+use crate::{Configuration, backend::tree_attributes::SeenByRules, rules::set::World};
 
 /// Entries that one URL of a set may find.
 const MAX_FOUND: usize = 10_000;
@@ -256,11 +256,12 @@ fn compiled(schema: &Schema, text: Option<&str>) -> Option<CompiledFilter> {
 }
 
 fn evaluate(configuration: &Configuration, filter: &CompiledFilter, source: Source<'_>) -> bool {
-    let (schema, tree) = (&*configuration.schema, &configuration.tree_attributes);
-    let mut scratch = Vec::new();
     let truth = match source {
-        Source::Record(record, _) => record.deriving(tree).evaluate(filter, &mut scratch),
-        Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
+        Source::Record(record, _) => {
+            let tree = SeenByRules(&configuration.tree_attributes);
+            record.deriving(&tree).evaluate(filter, &mut Vec::new())
+        }
+        Source::Memory(entry) => EntrySeenByRules::new(configuration, filter, entry).evaluate(),
     };
     truth == Truth::True
 }

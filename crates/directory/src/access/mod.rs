@@ -11,6 +11,7 @@ pub(crate) mod check;
 mod decide;
 mod decisions;
 pub(crate) mod disclosure;
+mod entry_seen;
 mod extent;
 pub(crate) mod lookup;
 mod matched;

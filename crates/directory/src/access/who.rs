@@ -49,7 +49,7 @@ impl Check<'_> {
                         GroupName::Exact(dn) => self.lookup().is_member(*class, attribute, dn),
                         GroupName::Expanded(template) => {
                             let name = self.expanded(template, matched, text().as_deref());
-                            let name = name.and_then(|text| Dn::parse(schema, &text).ok());
+                            let name = name.and_then(|text| inserted_name(schema, &text));
                             name.is_some_and(|dn| self.lookup().is_member(*class, attribute, &dn))
                         }
                     }
@@ -91,8 +91,8 @@ impl Check<'_> {
             NameCondition::Dn(wanted) => !name.is_root() && wanted.scope.holds(&wanted.dn, name),
             NameCondition::Expanded(scope, template) => {
                 let wanted = self.expanded(template, matched, value.text(schema).as_deref());
-                let wanted = wanted.and_then(|text| Dn::parse(schema, &text).ok());
-                wanted.is_some_and(|dn| scope.holds(&dn, name))
+                let wanted = wanted.and_then(|text| inserted_name(schema, &text));
+                wanted.is_some_and(|dn| !name.is_root() && scope.holds(&dn, name))
             }
             NameCondition::Regex(regex) => {
                 let (names, _) = matched.submatches(self.dn(), None);
@@ -227,6 +227,12 @@ impl Check<'_> {
 
 /// Steps for making a regular expression.
 const EXPRESSION_STEPS: u64 = 500;
+
+/// A name after submatches are inserted. As in slapd, an empty one, of a group that took no part in the match, is
+/// nobody's: every name is below it.
+fn inserted_name(schema: &Schema, text: &[u8]) -> Option<Dn> {
+    Dn::parse(schema, text).ok().filter(|dn| !dn.is_root())
+}
 
 /// Whether a clause for the requester's own name does not need a list of names.
 pub(super) fn is_dn_attribute_of(condition: &Condition, self_only: SelfOnly) -> bool {

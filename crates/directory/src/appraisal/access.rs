@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{
     SettingError,
-    access::{AccessLevel, Privileges},
+    access::{AccessLevel, GrantKind, Privileges},
     overlay::OverlayConfig,
 };
 use ironbark_ldap_proto::Operation;
@@ -40,6 +40,8 @@ pub struct Granted {
     pub rule: Option<usize>,
     /// The clause of that rule, from 1 on; 0: no clause matches.
     pub clause: usize,
+    /// Whether the clause grants a level, and does not only change what was granted before.
+    pub is_level: bool,
 }
 
 /// A requester, and its kind of connection.
@@ -164,12 +166,17 @@ impl Appraisal {
         if context.is_root(subject.dn) {
             return Granted {
                 privileges: AccessLevel::Manage.privileges(),
+                is_level: true,
                 ..Granted::default()
             };
         }
         let rules = self.configuration.rules_of(context);
         let decision = Check::new(&self.configuration, rules, subject, Source::Memory(entry)).decide(target);
+        let clause = |(rule, clause): (usize, usize)| rules.all.get(rule)?.by.get(clause.checked_sub(1)?);
+        let grant = decision.by.map(|place| clause(place).map(|clause| clause.grant.kind));
         Granted {
+            // Without rules, everybody has the level `read`.
+            is_level: grant.is_none_or(|kind| matches!(kind, Some(GrantKind::Level(_)))),
             privileges: decision.privileges,
             rule: decision.by.map(|(rule, _)| rule),
             clause: decision.by.map_or(0, |(_, clause)| clause),

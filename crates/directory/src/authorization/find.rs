@@ -155,7 +155,8 @@ pub(super) fn is_member(
     })
 }
 
-/// The values of an attribute of an entry to which the requester has `auth` access.
+/// The values of exactly this attribute of an entry, without subtypes and options, to which the requester has `auth`
+/// access.
 ///
 /// # Errors
 /// The storage failed.
@@ -166,11 +167,15 @@ pub(crate) fn stored_values(
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let mut values = Vec::new();
     with_record(asking, dn, |context, (record, view)| {
-        for held in record.answering(attribute) {
+        if let Some(held) = record.values(attribute) {
             // A value that cannot be read counts as missing.
             let _ = held.for_each(&mut |value| {
-                let target = Target::Attribute(held.description(), Some(value));
-                if may_authenticate(asking, context, (record, view), target) {
+                if may_authenticate(
+                    asking,
+                    context,
+                    (record, view),
+                    Target::Attribute(attribute, Some(value)),
+                ) {
                     values.push(value.to_vec());
                 }
                 ControlFlow::Continue(())

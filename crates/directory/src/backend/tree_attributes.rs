@@ -103,9 +103,9 @@ impl DerivedAttributes for TreeAttributes {
             found.add(&self.entry_dn, [dn]);
         }
         if wanted.has(&self.subschema_subentry) {
-            // As in slapd, a filter finds it by presence alone. This text is no DN, so no assertion matches it.
+            // As in slapd, a filter finds it by presence alone.
             let value = match wanted.purpose {
-                Purpose::Match => b"?".to_vec(),
+                Purpose::Match => NO_NAME.to_vec(),
                 Purpose::Compare | Purpose::Show => self.subschema.clone(),
             };
             found.add(&self.subschema_subentry, [value]);
@@ -153,6 +153,9 @@ impl DerivedAttributes for TreeAttributes {
     }
 }
 
+/// This text is no DN, so no assertion matches it.
+const NO_NAME: &[u8] = b"?";
+
 fn one_named(view: View<'_>, schema: &Schema, name: &[u8]) -> Result<DerivedCandidates, StoreError> {
     let Ok(name) = Dn::parse(schema, name) else {
         return Ok(DerivedCandidates::Everything);
@@ -165,6 +168,22 @@ fn one_named(view: View<'_>, schema: &Schema, name: &[u8]) -> Result<DerivedCand
 
 /// The same attributes, as the filters of access rules see them: as in slapd, no entry has `hasSubordinates`.
 pub(crate) struct SeenByRules<'a>(pub(crate) &'a TreeAttributes);
+
+impl SeenByRules<'_> {
+    /// Whether an entry in memory has an attribute as [`SeenByRules::of_memory`] gives it, whatever it holds.
+    pub(crate) fn overrides(&self, attribute: TypeNumber) -> bool {
+        let overridden = [&self.0.entry_dn, &self.0.subschema_subentry, &self.0.has_subordinates];
+        overridden.iter().any(|known| known.attribute_type == attribute)
+    }
+
+    /// Those of an entry in memory that has this name.
+    pub(crate) fn of_memory<'n>(&self, dn: &'n Dn) -> [(&AttributeDescription, &'n [u8]); 2] {
+        [
+            (&self.0.entry_dn, dn.pretty().as_bytes()),
+            (&self.0.subschema_subentry, NO_NAME),
+        ]
+    }
+}
 
 impl DerivedAttributes for SeenByRules<'_> {
     fn covers(&self, asked: &AttributeDescription, purpose: Purpose) -> bool {

@@ -401,10 +401,10 @@ fn usable_passwords(
     };
     let check = WriteCheck::on_record(requester, record, view);
     let mut values = Vec::new();
-    for attribute in record.answering(known) {
-        let description = attribute.description();
+    // As in slapd, and as for overlays that judge passwords: subtypes and values with options are no passwords.
+    if let Some(attribute) = record.values(known) {
         attribute.for_each(&mut |value| {
-            if check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH) {
+            if check.permits(Target::Attribute(known, Some(value)), Privileges::AUTH) {
                 values.push(value.to_vec());
             }
             ControlFlow::Continue(())

@@ -217,7 +217,7 @@ impl WriteRequest for CheckedBind {
         if self.stored.is_some() || !binds.all(|binds| binds.only_records()) {
             return None;
         }
-        self.restriction.set(false);
+        self.restriction.lift();
         Some(end(self, verdict_of(self.is_verified), Vec::new()))
     }
 }
@@ -289,7 +289,11 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
             tracing::error!(target: "any", "recording a bind of \"{name}\": {:?} {text}", refusal.result_code);
         }
     }
-    judgement.restriction.set(must_change_password);
+    if must_change_password {
+        judgement.restriction.begin(&entry.dn);
+    } else {
+        judgement.restriction.lift();
+    }
     Ok(end(judgement, verdict, controls))
 }
 

@@ -176,7 +176,9 @@ impl ExternalCall<'_> {
                 new_superior: Some(_),
                 ..
             } => (dn, Privileges::DELETE),
-            TreeChange::Modify { dn, .. } | TreeChange::ModifyDn { dn, .. } => (dn, Privileges::WRITE),
+            TreeChange::Modify { dn, .. } | TreeChange::ModifyDn { dn, .. } => {
+                (dn, Privileges::ADD.with(Privileges::DELETE))
+            }
         };
         self.require(&Entry::new(dn.clone()), needed)
     }

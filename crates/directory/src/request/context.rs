@@ -132,6 +132,11 @@ impl RequestContext {
     pub fn is_restricted(&self) -> bool {
         self.restriction.holds()
     }
+
+    /// Whether the connection may only change the password of this account, as which it has bound.
+    pub fn is_restricted_to(&self, account: &Dn) -> bool {
+        self.restriction.holds_for(account)
+    }
 }
 
 /// The requested operation, and its controls.

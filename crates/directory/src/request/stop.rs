@@ -2,9 +2,11 @@
 //! be changed.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
 };
+
+use ironbark_model::Dn;
 
 /// Writes in order, none of which is executed after a refused one: a file of changes that ends at its first error.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +48,14 @@ impl Sequence {
 /// Set while a connection may only change its password, as the password policy demands. Each bind begins with a new
 /// one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Restriction(Option<Arc<AtomicBool>>);
+pub(crate) struct Restriction(Option<Arc<Restricted>>);
+
+#[derive(Debug, Default)]
+struct Restricted {
+    holds: AtomicBool,
+    /// The account that has bound, whatever identity an operation assumes.
+    account: OnceLock<Dn>,
+}
 
 impl Restriction {
     /// A restriction that can be set.
@@ -56,13 +65,27 @@ impl Restriction {
 
     /// Whether only the password may be changed.
     pub(crate) fn holds(&self) -> bool {
-        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
+        self.0.as_ref().is_some_and(|known| known.holds.load(Ordering::Acquire))
     }
 
-    /// Sets or lifts the restriction.
-    pub(crate) fn set(&self, holds: bool) {
-        if let Some(flag) = &self.0 {
-            flag.store(holds, Ordering::Release);
+    /// Whether only the password of this account may be changed.
+    pub(crate) fn holds_for(&self, account: &Dn) -> bool {
+        let known = self.0.as_ref().and_then(|known| known.account.get());
+        self.holds() && known == Some(account)
+    }
+
+    /// Begins it. A bind is of one account.
+    pub(crate) fn begin(&self, account: &Dn) {
+        if let Some(known) = &self.0 {
+            let _ = known.account.set(account.clone());
+            known.holds.store(true, Ordering::Release);
+        }
+    }
+
+    /// Lifts it.
+    pub(crate) fn lift(&self) {
+        if let Some(known) = &self.0 {
+            known.holds.store(false, Ordering::Release);
         }
     }
 }

@@ -304,7 +304,7 @@ impl WriteTask for Job {
             Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
                 if executed.lifts_restriction {
-                    self.asked.origin.restriction.set(false);
+                    self.asked.origin.restriction.lift();
                 }
                 Ok(success)
             }

@@ -335,7 +335,7 @@ impl WriteTask for Transaction {
             Outcome::Returned(wanted) => self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
                 if executed.lifts_restriction {
-                    self.settled.origin.restriction.set(false);
+                    self.settled.origin.restriction.lift();
                 }
                 self.answer_with(success);
             }

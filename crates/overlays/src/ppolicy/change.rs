@@ -163,7 +163,8 @@ pub(super) fn modify(
         return Ok(());
     }
     let request = Request::read(overlay, execution, modifications)?;
-    if execution.origin.is_restricted() && request.changes_others {
+    let origin = &execution.origin;
+    if origin.is_restricted() && (request.changes_others || !origin.is_restricted_to(dn)) {
         return Err(refuse_restricted(execution));
     }
     if request.last_kind.is_none() && !request.unlocks {
@@ -197,7 +198,9 @@ pub(super) fn modify(
         return Ok(());
     }
     change.remember(modifications)?;
-    let is_own = change.entry.dn == execution.origin.identity.dn;
+    let (account, origin) = (&change.entry.dn, &execution.origin);
+    // The account must have changed it itself: another identity (RFC 4370) may be bound by no policy.
+    let is_own = *account == origin.identity.dn && origin.is_restricted_to(account);
     execution.lifts_restriction |= is_own;
     Ok(())
 }
