@@ -1,13 +1,14 @@
 //! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP in its own thread.
 //!
-//! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
-//! their bodies are not read. It reads counters without stopping other threads.
+//! It cannot harm the server. It has one thread and few connections, each for a short time; when more come, those that
+//! wait longest are closed ([`seats`]). Requests are small and their bodies are not read. It reads counters without stopping other threads.
 
 mod ask;
 mod clusters;
 mod conflicts;
 mod consumers;
 mod page;
+mod seats;
 mod sessions;
 mod text;
 
@@ -35,11 +36,9 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ironbark_directory::Service;
 use ironbark_runtime::{WallTime, spawn_named};
-use tokio::{
-    net::TcpStream,
-    sync::{Semaphore, watch},
-};
+use tokio::{net::TcpStream, sync::watch};
 
+use self::seats::Seats;
 use crate::{pool::Pool, replication::Replication};
 
 /// The data that is shown.
@@ -223,24 +222,16 @@ async fn accept(listener: TcpListener, source: &Arc<Source>, mut told: watch::Re
     if told.wait_for(|phase| *phase != Phase::Waiting).await.is_err() {
         return Ok(());
     }
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut seats = Seats::default();
     loop {
-        let next = async {
-            // The semaphore is never closed.
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            (place, listener.accept().await)
-        };
         tokio::select! {
             // An error means that the sender is gone.
             _ = told.wait_for(|phase| *phase == Phase::Ended) => return Ok(()),
-            (place, accepted) = next => match accepted {
-                Ok((stream, _)) => {
-                    let source = Arc::clone(source);
-                    tokio::spawn(async move {
-                        // A connection that takes too long is dropped.
-                        let _ = tokio::time::timeout(MAX_LIFE, serve(stream, source)).await;
-                        drop(place);
-                    });
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    // A connection that takes too long is dropped.
+                    let task = tokio::spawn(tokio::time::timeout(MAX_LIFE, serve(stream, Arc::clone(source))));
+                    seats.take(peer.ip(), task.abort_handle());
                 }
                 // Usually out of descriptors: trying again at once is useless.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -300,12 +291,10 @@ fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     response
 }
 
-/// More connections wait in the queue of the listening socket.
-const MAX_CONNECTIONS: usize = 8;
 /// From accepting to the last octet of the answer.
 const MAX_LIFE: Duration = Duration::from_secs(10);
 /// From accepting to the end of the request's headers.
-const MAX_HEADER_WAIT: Duration = Duration::from_secs(5);
+const MAX_HEADER_WAIT: Duration = Duration::from_secs(1);
 /// Request line and headers.
 const MAX_REQUEST_BYTES: usize = 8192;
 const MAX_HEADERS: usize = 64;
