@@ -39,6 +39,8 @@ const PAGE: i64 = 64;
 /// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
 /// the member of etcd have no leader.
 pub(crate) const SILENCE: Duration = Duration::from_secs(2);
+/// How often a log is begun that is not there then. Another server may delete one meanwhile (`cluster begin`).
+const BEGINNINGS: u32 = 3;
 /// How long the writer may take nothing of much that waits for it.
 const STALLED: Duration = Duration::from_secs(30);
 
@@ -241,6 +243,19 @@ impl Session {
     /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this
     /// database.
     async fn tail(&self, etcd: &mut Etcd) -> Result<(LogPlace, i64), Stop> {
+        for _ in 0..BEGINNINGS {
+            if let Some(tail) = self.read_tail(etcd).await? {
+                return Ok(tail);
+            }
+            self.begin_log(etcd).await?;
+        }
+        etcd.distrust();
+        let why = "it takes the beginning of a log and does not have it then: this is no etcd".to_owned();
+        Err(Failure { was_sent: true, why }.into())
+    }
+
+    /// The end of the log, if there is one.
+    async fn read_tail(&self, etcd: &mut Etcd) -> Result<Option<(LogPlace, i64)>, Stop> {
         let found = etcd.range(&RangeRequest::one(&self.member.keys.tail)).await?;
         if let Some(pair) = found.kvs.first() {
             let tail = place::read(&pair.value.0)
@@ -251,8 +266,13 @@ impl Session {
                 let why = format!("the log has version {other}, and this program knows {FORMAT} alone: upgrade it");
                 return Err(Stop::Closed(Closed::Newer, why));
             }
-            return Ok((tail, found.header.revision.0));
+            return Ok(Some((tail, found.header.revision.0)));
         }
+        Ok(None)
+    }
+
+    /// Lets a log that is not there begin with this database. Another server may do so at the same time.
+    async fn begin_log(&self, etcd: &mut Etcd) -> Result<(), Stop> {
         let place = self.member.shared.place();
         if !place.is_empty() && (self.belongs || self.member.shared.was_joined()) {
             return Err(diverged(
@@ -268,8 +288,7 @@ impl Session {
         if etcd.txn(&txn).await?.succeeded {
             tracing::info!(target: "any", "cluster: {}: a new log begins with this database", self.member.suffix);
         }
-        // Another server may have begun it.
-        Box::pin(self.tail(etcd)).await
+        Ok(())
     }
 
     /// Reads the batches that the database lacks.

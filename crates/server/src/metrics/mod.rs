@@ -39,7 +39,7 @@ use ironbark_runtime::{WallTime, spawn_named};
 use tokio::{net::TcpStream, sync::watch};
 
 use self::seats::Seats;
-use crate::{pool::Pool, replication::Replication};
+use crate::{failed_parts::FailedParts, pool::Pool, replication::Replication};
 
 /// The data that is shown.
 pub(crate) struct Source {
@@ -49,6 +49,8 @@ pub(crate) struct Source {
     pub(crate) max_descriptors: u64,
     /// The consumers.
     pub(crate) replication: Arc<Replication>,
+    /// Parts of the server that are missing.
+    failed: FailedParts,
     /// Cleared when the server begins to end.
     is_ready: AtomicBool,
 }
@@ -98,7 +100,7 @@ impl Source {
         pool: Arc<Pool>,
         started: WallTime,
         max_descriptors: u64,
-        replication: Arc<Replication>,
+        (replication, failed): (Arc<Replication>, FailedParts),
     ) -> Self {
         Self {
             directory,
@@ -106,6 +108,7 @@ impl Source {
             started,
             max_descriptors,
             replication,
+            failed,
             is_ready: AtomicBool::new(true),
         }
     }
@@ -123,7 +126,8 @@ impl Source {
         let unfilled = unfilled.map(|suffix| format!("not ok: the first refresh of {suffix} is not complete\n"));
         let behind = self.replication.behind_clusters().into_iter();
         let behind = behind.map(|suffix| format!("not ok: {suffix} does not have what its cluster has\n"));
-        Some(unfilled.chain(behind).collect()).filter(|reasons: &String| !reasons.is_empty())
+        let failed = self.failed.reasons().into_iter();
+        Some(unfilled.chain(behind).chain(failed).collect()).filter(|reasons: &String| !reasons.is_empty())
     }
 }
 
