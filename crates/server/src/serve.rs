@@ -152,7 +152,7 @@ impl Running {
         // It is out of reach inside a chroot.
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
-        let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        let mut loaded = claim_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
         check_place(&loaded)?;
         let global = &loaded.configuration.global;
