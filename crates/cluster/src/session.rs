@@ -24,6 +24,7 @@ use crate::{
     },
     freshness::Freshness,
     keys::FORMAT,
+    known::{mark_lost, refuse_if_known},
     log::{Log, Order, ServerId, Shared},
     membership::{Failures, Membership},
     place,
@@ -47,25 +48,22 @@ const STALLED: Duration = Duration::from_secs(30);
 /// A session.
 pub(crate) struct Session {
     member: Arc<Membership>,
-    /// Whether the database was of a log when the session began.
-    belongs: bool,
     context: Arc<NamingContext>,
     host: Arc<dyn Host>,
 }
 
 impl Session {
-    /// A session for a database that is at `place`.
+    /// A session for a database. `state`: where it is, and whether it was ever of a log.
     pub(crate) fn new(
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        (place, belongs): (LogPlace, bool),
+        state: (LogPlace, bool),
         seat: Seat,
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
         Self {
-            member: Arc::new(Membership::new(suffix, config, id, place, seat)),
-            belongs,
+            member: Arc::new(Membership::new(suffix, config, id, state, seat)),
             context,
             host,
         }
@@ -273,16 +271,18 @@ impl Session {
 
     /// Lets a log that is not there begin with this database. Another server may do so at the same time.
     async fn begin_log(&self, etcd: &mut Etcd) -> Result<(), Stop> {
-        let place = self.member.shared.place();
-        if !place.is_empty() && (self.belongs || self.member.shared.was_joined()) {
+        let (keys, place) = (&self.member.keys, self.member.shared.place());
+        if !place.is_empty() && self.member.shared.is_of_log() {
+            mark_lost(keys, etcd, &place).await?;
             return Err(diverged(
                 "etcd has no log, though the database has changes of one: etcd has lost its data, or a backup was \
                  restored; `ironbark cluster begin` begins a new one with this database",
             ));
         }
+        refuse_if_known(keys, etcd).await?;
         let txn = Txn {
-            compare: vec![Compare::absent(&self.member.keys.tail)],
-            success: beginning(&self.member.keys, &place)?.into(),
+            compare: vec![Compare::absent(&keys.tail), Compare::absent(&keys.lost)],
+            success: beginning(keys, &place)?.into(),
             failure: vec![],
         };
         if etcd.txn(&txn).await?.succeeded {
