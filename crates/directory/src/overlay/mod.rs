@@ -35,6 +35,7 @@ mod timers;
 pub(crate) mod tree_effects;
 mod unbinds;
 mod warnings;
+mod whole_pass;
 
 use std::sync::Arc;
 
@@ -65,6 +66,7 @@ pub use self::{
     sorting::SortLimits,
     timers::TimerHooks,
     unbinds::UnbindHooks,
+    whole_pass::WholePass,
 };
 pub(crate) use self::{
     detached::ReadRequest,
