@@ -844,3 +844,35 @@ fn a_server_whose_number_belongs_to_no_listener_does_not_start() {
         assert!(refused.contains("multiple server ID URLs matched"), "{refused}");
     }
 }
+
+#[test]
+fn one_process_writes_a_directory_and_the_second_is_told_which() {
+    let mut server = from_folder("slapd.d");
+    let folder = server.layout().join("slapd.d").display().to_string();
+    let holder = format!("in use by process {}", server.pid().unwrap());
+    let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 8\n";
+    let tool = |tool: Tool, arguments: &[&str], input: &str| {
+        tool.run(Flavor::Ironbark, &[&["-F", &folder], arguments].concat(), input)
+            .unwrap()
+    };
+    // The server would not notice the change, and its own next one would undo it.
+    let refused = tool(Tool::Modify, &["-n", "0"], change);
+    assert!(
+        refused.code() == Some(1) && refused.stderr.contains(&holder),
+        "{}",
+        refused.stderr
+    );
+    let mut second = Server::prepare(Flavor::Ironbark, "").unwrap().from_directory(&folder);
+    let said = second.launch().unwrap_err().to_string();
+    assert!(said.contains(&holder), "{said}");
+    // Readers go on, and the tools that ask the server.
+    tool(Tool::Modify, &["-n", "0", "-u"], change).success().unwrap();
+    tool(Tool::Test, &["-u"], "").success().unwrap();
+    let shown = tool(Tool::Cat, &["-n", "0"], "").success().unwrap();
+    assert!(shown.stdout.contains("dn: cn=config"));
+    tool(Tool::Add, &["-n", "1"], ONE).success().unwrap();
+    server.stop().unwrap();
+    tool(Tool::Modify, &["-n", "0"], change).success().unwrap();
+    server.launch().unwrap();
+    assert!(self::shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 8"));
+}

@@ -1,5 +1,5 @@
-//! What each server tells the others of itself: who it is, and where it is in the log. For people alone; nothing
-//! depends on it.
+//! What each server tells the others of itself: who it is, and where it is in the log. For people, and for servers that
+//! would let a log begin ([`crate::known`]).
 
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub(crate) struct Announced {
     /// The chain there, in hexadecimal: a digest of all changes.
     pub(crate) chain: String,
     pub(crate) is_ready: bool,
+    /// Whether it has changes of a log, of this one or of one that is gone.
+    pub(crate) is_of_log: bool,
     /// Octets of a copy that have come, and about how many there are.
     pub(crate) copied: Option<(u64, u64)>,
     /// Seconds since 1970.
@@ -41,7 +43,8 @@ pub(crate) struct Announced {
 impl Announced {
     /// Whether it is to be told, after this.
     fn is_due(&self, told: &Self) -> bool {
-        let is_news = (self.position, self.is_ready, self.copied) != (told.position, told.is_ready, told.copied);
+        let told_of = |one: &Self| (one.position, one.is_ready, one.is_of_log, one.copied);
+        let is_news = told_of(self) != told_of(told);
         // The clock may have been set back.
         is_news || self.at.abs_diff(told.at) >= AT_LEAST_S
     }
@@ -65,6 +68,7 @@ impl Announcer {
                 position: place.position.sequence,
                 chain: place::chain_text(&place),
                 is_ready: status.is_ready,
+                is_of_log: !place.is_empty() && self.member.shared.is_of_log(),
                 copied: status.copied,
                 at: clock.now().unix_seconds(),
             };

@@ -80,6 +80,7 @@ async fn replace(
         Operation::delete_all(&keys.part),
         Operation::delete_all(&keys.want),
         Operation::delete(&keys.cut),
+        Operation::delete(&keys.lost),
     ];
     success.extend(beginning(&keys, place)?);
     let txn = Txn {

@@ -25,6 +25,8 @@ pub(crate) struct Keys {
     pub(crate) format: String,
     /// The newest state of cn=config, which has no log.
     pub(crate) tree: String,
+    /// Says that a server with changes has found no log.
+    pub(crate) lost: String,
 }
 
 impl Keys {
@@ -41,6 +43,7 @@ impl Keys {
             copy: format!("{base}/copy/"),
             format: format!("{base}/format"),
             tree: format!("{base}/tree"),
+            lost: format!("{base}/lost"),
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `/copy/<server>` | where this server waits for a copy of the database ([`copy`]), for a minute |
 //! | `/format` | the version of what is in the log; a server that does not know it does not join |
 //! | `/cut` | how many changes were deleted from the log, in decimal |
+//! | `/lost` | a server with changes of a log has found none here ([`known`]): the place of its database |
 //! | `/tree` | instead of a log: the newest state of cn=config ([`tree`]) |
 //!
 //! Invariants: a batch is appended only if `/tail` is the place for which it was made. Whether a server may append is
@@ -26,6 +27,7 @@ mod entry;
 mod etcd;
 mod freshness;
 mod keys;
+mod known;
 mod log;
 mod membership;
 mod nodes;

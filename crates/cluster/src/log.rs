@@ -96,6 +96,8 @@ pub(crate) struct Shared {
     patience: Duration,
     /// Whether etcd takes much more room than it should.
     is_tight: AtomicBool,
+    /// Whether the database was of a log when the session began.
+    belongs: bool,
     clock: Clock,
 }
 
@@ -106,7 +108,8 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(id: ServerId, patience: Duration, place: LogPlace) -> Self {
+    /// Of a database that is at `place`; `belongs`: it has been of a log.
+    pub(crate) fn new(id: ServerId, patience: Duration, place: LogPlace, belongs: bool) -> Self {
         let state = State {
             place,
             ..State::default()
@@ -121,6 +124,7 @@ impl Shared {
             fresh: AtomicU64::new(0),
             patience,
             is_tight: AtomicBool::new(false),
+            belongs,
             clock: Clock::system(),
         }
     }
@@ -267,9 +271,9 @@ impl Shared {
         self.state().failures += 1;
     }
 
-    /// Whether the log was read once.
-    pub(crate) fn was_joined(&self) -> bool {
-        self.state().generation.is_some()
+    /// Whether the database was of a log when the session began, or the log was read since.
+    pub(crate) fn is_of_log(&self) -> bool {
+        self.belongs || self.state().generation.is_some()
     }
 
     /// Whether the log was read, and is followed.

@@ -31,11 +31,18 @@ pub(crate) struct Membership {
 
 impl Membership {
     /// That of the naming context with this normalized suffix, which is at `place`.
-    pub(crate) fn new(suffix: &str, config: Arc<ClusterConfig>, id: ServerId, place: LogPlace, seat: Seat) -> Self {
+    /// `belongs`: it has been of a log.
+    pub(crate) fn new(
+        suffix: &str,
+        config: Arc<ClusterConfig>,
+        id: ServerId,
+        (place, belongs): (LogPlace, bool),
+        seat: Seat,
+    ) -> Self {
         Self {
             suffix: suffix.to_owned(),
             keys: Keys::of(&config.prefix, suffix),
-            shared: Arc::new(Shared::new(id, config.timeout, place)),
+            shared: Arc::new(Shared::new(id, config.timeout, place, belongs)),
             config,
             seat,
             token: Token::default(),

@@ -52,6 +52,8 @@ pub struct Node {
     pub chain: String,
     /// Whether it had what the cluster had, and followed the log.
     pub is_ready: bool,
+    /// Whether it had changes of a log, of this one or of one that is gone.
+    pub is_of_log: bool,
     /// Octets of a copy that had come, and about how many there are.
     pub copied: Option<(u64, u64)>,
     /// When that was, in seconds since 1970.
@@ -135,6 +137,7 @@ impl Overview {
                 position: told.position,
                 chain: told.chain,
                 is_ready: told.is_ready,
+                is_of_log: told.is_of_log,
                 copied: told.copied,
                 at: told.at,
             })

@@ -24,6 +24,7 @@ use crate::{
     },
     freshness::Freshness,
     keys::FORMAT,
+    known::{mark_lost, refuse_if_known},
     log::{Log, Order, ServerId, Shared},
     membership::{Failures, Membership},
     place,
@@ -39,31 +40,30 @@ const PAGE: i64 = 64;
 /// How long a watch may be silent before the end of the log is asked for. The connection may be cut without a word, or
 /// the member of etcd have no leader.
 pub(crate) const SILENCE: Duration = Duration::from_secs(2);
+/// How often a log is begun that is not there then. Another server may delete one meanwhile (`cluster begin`).
+const BEGINNINGS: u32 = 3;
 /// How long the writer may take nothing of much that waits for it.
 const STALLED: Duration = Duration::from_secs(30);
 
 /// A session.
 pub(crate) struct Session {
     member: Arc<Membership>,
-    /// Whether the database was of a log when the session began.
-    belongs: bool,
     context: Arc<NamingContext>,
     host: Arc<dyn Host>,
 }
 
 impl Session {
-    /// A session for a database that is at `place`.
+    /// A session for a database. `state`: where it is, and whether it was ever of a log.
     pub(crate) fn new(
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        (place, belongs): (LogPlace, bool),
+        state: (LogPlace, bool),
         seat: Seat,
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
         Self {
-            member: Arc::new(Membership::new(suffix, config, id, place, seat)),
-            belongs,
+            member: Arc::new(Membership::new(suffix, config, id, state, seat)),
             context,
             host,
         }
@@ -241,6 +241,19 @@ impl Session {
     /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this
     /// database.
     async fn tail(&self, etcd: &mut Etcd) -> Result<(LogPlace, i64), Stop> {
+        for _ in 0..BEGINNINGS {
+            if let Some(tail) = self.read_tail(etcd).await? {
+                return Ok(tail);
+            }
+            self.begin_log(etcd).await?;
+        }
+        etcd.distrust();
+        let why = "it takes the beginning of a log and does not have it then: this is no etcd".to_owned();
+        Err(Failure { was_sent: true, why }.into())
+    }
+
+    /// The end of the log, if there is one.
+    async fn read_tail(&self, etcd: &mut Etcd) -> Result<Option<(LogPlace, i64)>, Stop> {
         let found = etcd.range(&RangeRequest::one(&self.member.keys.tail)).await?;
         if let Some(pair) = found.kvs.first() {
             let tail = place::read(&pair.value.0)
@@ -251,25 +264,31 @@ impl Session {
                 let why = format!("the log has version {other}, and this program knows {FORMAT} alone: upgrade it");
                 return Err(Stop::Closed(Closed::Newer, why));
             }
-            return Ok((tail, found.header.revision.0));
+            return Ok(Some((tail, found.header.revision.0)));
         }
-        let place = self.member.shared.place();
-        if !place.is_empty() && (self.belongs || self.member.shared.was_joined()) {
+        Ok(None)
+    }
+
+    /// Lets a log that is not there begin with this database. Another server may do so at the same time.
+    async fn begin_log(&self, etcd: &mut Etcd) -> Result<(), Stop> {
+        let (keys, place) = (&self.member.keys, self.member.shared.place());
+        if !place.is_empty() && self.member.shared.is_of_log() {
+            mark_lost(keys, etcd, &place).await?;
             return Err(diverged(
                 "etcd has no log, though the database has changes of one: etcd has lost its data, or a backup was \
                  restored; `ironbark cluster begin` begins a new one with this database",
             ));
         }
+        refuse_if_known(keys, etcd).await?;
         let txn = Txn {
-            compare: vec![Compare::absent(&self.member.keys.tail)],
-            success: beginning(&self.member.keys, &place)?.into(),
+            compare: vec![Compare::absent(&keys.tail), Compare::absent(&keys.lost)],
+            success: beginning(keys, &place)?.into(),
             failure: vec![],
         };
         if etcd.txn(&txn).await?.succeeded {
             tracing::info!(target: "any", "cluster: {}: a new log begins with this database", self.member.suffix);
         }
-        // Another server may have begun it.
-        Box::pin(self.tail(etcd)).await
+        Ok(())
     }
 
     /// Reads the batches that the database lacks.

@@ -97,7 +97,8 @@ impl ClusterConfig {
         for word in words {
             let (keyword, value) = word
                 .split_once('=')
-                .ok_or_else(|| format!("\"{word}\" is not keyword=value"))?;
+                // The word may be the rest of a password with a blank.
+                .ok_or("a word is not keyword=value; values with blanks need quotation marks")?;
             shown.push(quoted_after(&format!("{keyword}="), value));
             let known = keyword.to_ascii_lowercase();
             match known.as_str() {

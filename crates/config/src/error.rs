@@ -4,6 +4,8 @@ use std::fmt;
 
 use ironbark_model::{ResultCode, schema::Source};
 
+use crate::secret::masked;
+
 /// Why a configuration was refused. The fault is always the configuration's (or its file's).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -16,7 +18,7 @@ pub enum ConfigError {
         reason: String,
     },
     /// No setting has this keyword.
-    #[error("{}: line {}: {reason}", location.file, location.line)]
+    #[error("{}: line {}: {}", location.file, location.line, masked(reason))]
     UnknownSetting {
         /// First physical line of the statement.
         location: Source,
@@ -46,14 +48,14 @@ pub enum ConfigError {
 }
 
 /// Why a setting, or a part of a configuration, is refused. The variant is the kind of fault; the text is for the
-/// administrator.
+/// administrator. It is shown without the passwords that it quotes: it goes into logs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// The value is wrong, or contradicts another setting.
-    #[error("{0}")]
+    #[error("{}", masked(.0))]
     Wrong(String),
     /// The setting is not allowed in this place.
-    #[error("{0}")]
+    #[error("{}", masked(.0))]
     Misplaced(String),
     /// The statement names a part (an overlay, a module, a type of database) that neither OpenLDAP nor this server has.
     #[error("{0} is not known")]
@@ -66,7 +68,7 @@ pub enum SettingError {
     #[error("{0}")]
     RefusedPart(String),
     /// The system does not give what the setting needs: a file, an address, a thread.
-    #[error("{0}")]
+    #[error("{}", masked(.0))]
     Unavailable(String),
 }
 
@@ -97,7 +99,7 @@ impl ConfigError {
         match self {
             Self::Unreadable { .. } => self.to_string(),
             Self::Refused { subject, error, .. } => format!("{subject}{error}"),
-            Self::UnknownSetting { reason, .. } | Self::Definition { reason, .. } => reason.clone(),
+            Self::UnknownSetting { reason, .. } | Self::Definition { reason, .. } => masked(reason).into_owned(),
         }
     }
 
@@ -106,7 +108,7 @@ impl ConfigError {
         match self {
             Self::Refused { error, .. } => error.to_string(),
             Self::Unreadable { reason, .. } | Self::UnknownSetting { reason, .. } | Self::Definition { reason, .. } => {
-                reason.clone()
+                masked(reason).into_owned()
             }
         }
     }
@@ -240,6 +242,12 @@ impl fmt::Display for Notice {
             text,
             ..
         } = self;
-        write!(f, "{}: line {}: {subject}{text}", location.file, location.line)
+        write!(
+            f,
+            "{}: line {}: {subject}{}",
+            location.file,
+            location.line,
+            masked(text)
+        )
     }
 }

@@ -33,7 +33,7 @@ mod registry;
 mod rows;
 mod schema_lines;
 mod schema_statement;
-mod secret;
+pub mod secret;
 mod setting;
 mod statement;
 mod survey;

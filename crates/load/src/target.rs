@@ -91,8 +91,12 @@ impl Target {
     /// # Errors
     /// [`TargetError::Url`].
     pub fn new(url: &str, credentials: Option<Credentials>) -> Result<Self, TargetError> {
+        // What stands before an `@` may be a password.
+        let shown = url
+            .rsplit_once('@')
+            .map_or_else(|| url.to_owned(), |(_, host)| format!("***@{host}"));
         let refused = |reason: String| TargetError::Url {
-            url: url.to_owned(),
+            url: shown.clone(),
             reason,
         };
         let parsed = LdapUrl::parse(url).map_err(|error| refused(error.to_string()))?;

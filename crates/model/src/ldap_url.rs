@@ -225,11 +225,12 @@ impl LdapUrl {
             },
         };
         self.host = decode(host)?;
-        // No host name or address holds these characters, and the printed URL would be another one.
+        // No host name or address holds these characters, and the printed URL would be another one. RFC 4516 has no user
+        // before an `@`: it may have a password beside it, which errors and logs would print.
         if self
             .host
             .bytes()
-            .any(|b| matches!(b, b'[' | b']' | b'/' | b'?') || b.is_ascii_whitespace())
+            .any(|b| matches!(b, b'[' | b']' | b'/' | b'?' | b'@') || b.is_ascii_whitespace())
         {
             return Err(LdapUrlError::BadHost);
         }
@@ -453,6 +454,8 @@ mod tests {
             ("http://a/", LdapUrlError::BadScheme),
             ("ldap:a", LdapUrlError::BadScheme),
             ("ldap://a:b/", LdapUrlError::BadHost),
+            ("ldap://secret@a/", LdapUrlError::BadHost),
+            ("ldap://user:secret@a:389/", LdapUrlError::BadHost),
             ("ldap://a:/", LdapUrlError::BadHost),
             ("ldap://a:70000/", LdapUrlError::BadHost),
             ("ldap://[::1/", LdapUrlError::BadHost),

@@ -281,3 +281,10 @@ fn a_new_entry_finds_the_groups_that_name_it() {
     site.must_add("cn=late,ou=p,dc=ex", "objectClass: person\nsn: s");
     assert_eq!(groups(&mut site, "cn=late,ou=p,dc=ex"), [G]);
 }
+
+#[test]
+fn the_search_for_groups_of_a_new_entry_without_an_index_has_a_limit() {
+    let mut site = site("memberof-addcheck TRUE\nmemberof-maxread 1");
+    let refused = site.add("cn=late,ou=p,dc=ex", "objectClass: person\nsn: s");
+    assert_eq!(refused.code, 11, "{refused:?}");
+}

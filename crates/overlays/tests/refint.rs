@@ -233,3 +233,25 @@ fn memberof_and_refint_agree_on_one_database() {
     assert_eq!(site.delete("cn=i,ou=h,dc=ex").brief(), (0, ""));
     assert_eq!(values(&mut site, "cn=b,ou=q,dc=ex", "memberOf"), [""; 0]);
 }
+
+#[test]
+fn a_pass_over_all_entries_has_a_limit_and_is_seen_by_those_who_look_for_missing_indexes() {
+    let mut with_index = site(INDEXES[1], "refint_maxread 1");
+    assert_eq!(with_index.delete(A).brief(), (0, ""));
+    let mut site = site("", "refint_maxread 1");
+    let before = values(&mut site, G, "member");
+    for refused in [site.delete(A), site.rename(A, "cn=x", None)] {
+        assert_eq!(refused.code, 11, "{refused:?}");
+    }
+    assert_eq!(values(&mut site, G, "member"), before);
+    let report = site.directory.statistics().filters();
+    let is_its = |shape: &&ironbark_directory::FilterShape| shape.terms.iter().any(|term| &*term.attribute == "member");
+    let shape = report.shapes.iter().find(is_its).expect("a pass that is counted");
+    assert!(
+        !shape.indexed && shape.cost.searches == 2 && shape.cost.candidates > 2,
+        "{shape:?}"
+    );
+    // Without a limit it is done.
+    let mut unlimited = self::site("", "");
+    assert_eq!(unlimited.delete(A).brief(), (0, ""));
+}

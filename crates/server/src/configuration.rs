@@ -45,6 +45,28 @@ pub fn load_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<
     }
 }
 
+/// The same for a server, which writes to the directory as long as it runs. Nobody else does then.
+///
+/// # Errors
+/// As of [`load_configuration`]; another process writes to the directory.
+pub(crate) fn claim_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<Loaded, String> {
+    let usual = Folder::new(DEFAULT_CONFIG_DIRECTORY, &registry());
+    let claimed = match (file, folder) {
+        (_, Some(folder)) => Some(Folder::new(folder, &registry())),
+        (None, None) if usual.holds_configuration() => Some(usual),
+        (_, None) => None,
+    };
+    if let Some(folder) = &claimed {
+        check_folder(folder.path())?;
+        folder.claim().map_err(|error| error.to_string())?;
+    }
+    let loaded = load_configuration(file, folder)?;
+    Ok(Loaded {
+        folder: claimed,
+        ..loaded
+    })
+}
+
 fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     if let Some(folder) = folder {
         check_folder(folder)?;

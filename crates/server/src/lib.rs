@@ -8,6 +8,7 @@ mod config_tree;
 mod config_vector;
 mod configuration;
 mod connection;
+mod failed_parts;
 pub mod fuzz;
 mod held;
 mod limits;

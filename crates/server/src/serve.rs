@@ -25,7 +25,8 @@ use tokio::runtime::Runtime;
 use crate::{
     VERSION,
     config_tree::ConfigTree,
-    configuration::{Loaded, load_configuration},
+    configuration::{Loaded, claim_configuration},
+    failed_parts::FailedParts,
     listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
@@ -151,7 +152,7 @@ impl Running {
         // It is out of reach inside a chroot.
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
-        let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        let mut loaded = claim_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
         check_place(&loaded)?;
         let global = &loaded.configuration.global;
@@ -163,7 +164,8 @@ impl Running {
         let (pid_file, arguments_file) = (global.pid_file.clone(), global.args_file.clone());
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
-        expect_the_worst(log, maps)?;
+        let failed = FailedParts::default();
+        expect_the_worst(log, maps, failed.clone())?;
         let runtime = main_runtime()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
@@ -206,7 +208,7 @@ impl Running {
             state_files: Vec::new(),
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
-        running.show_metrics(metrics_listener, clock, max_descriptors, replication)?;
+        running.show_metrics(metrics_listener, clock, max_descriptors, (replication, failed))?;
         running.state_files = state_files(pid_file.as_deref(), arguments_file.as_deref(), options)?;
         Ok(running)
     }
@@ -235,10 +237,10 @@ impl Running {
         listener: Option<SocketAddr>,
         clock: &Clock,
         max_descriptors: u64,
-        replication: Arc<Replication>,
+        (replication, failed): (Arc<Replication>, FailedParts),
     ) -> Result<(), Failure> {
         let (shown, its_pool) = (Arc::clone(&self.directory), Arc::clone(&self.pool));
-        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, replication);
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, (replication, failed));
         let metrics = self.settings.metrics.get_or_init(|| Metrics::new(source));
         let prepared = metrics.prepare(listener);
         prepared.map_err(|error| format!("metrics-listener: {error}"))?.commit();
@@ -466,10 +468,13 @@ fn state_files(
 }
 
 /// stderr of a daemon is /dev/null, so the message of a panic must go to the log.
-fn log_panics() {
+fn log_panics(failed: FailedParts) {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         tracing::error!(target: "any", "internal error: {panic}");
+        if let Some(missing) = failed.note(std::thread::current().name()) {
+            tracing::error!(target: "any", "until the server is started anew, {missing}");
+        }
         print(panic);
     }));
 }
@@ -483,8 +488,8 @@ fn main_runtime() -> io::Result<Runtime> {
 }
 
 /// Logs panics and memory faults, and keeps some memory in reserve.
-fn expect_the_worst(log: &Log, maps: Maps) -> io::Result<()> {
-    log_panics();
+fn expect_the_worst(log: &Log, maps: Maps, failed: FailedParts) -> io::Result<()> {
+    log_panics(failed);
     spare::keep();
     log_faults(log, maps)
 }

@@ -18,7 +18,7 @@ pub enum StoreError {
     #[error("database is full: {0}")]
     Full(String),
     /// Another process has opened the file for writing.
-    #[error("{}: in use by another process, which writes to it: a server, or another tool", .0.display())]
+    #[error("{}: {}", .0.display(), ironbark_config::entry_files::in_use(.0))]
     InUse(std::path::PathBuf),
     /// The file is not ours, newer than we are, or damaged.
     #[error("{0}")]

@@ -9,6 +9,7 @@ use ironbark_store::{
     Applied, ChangeRecord, Csn, Database, Effect, LogLimits, LogMode, LogState, RecordedEffect, StoreError,
     ValueChange,
     change::{Gone, Position},
+    check::Extent,
 };
 use proptest::prelude::*;
 
@@ -677,4 +678,28 @@ proptest! {
         let numbers = |store: &Store| (state(store).first, state(store).last, state(store).generation);
         prop_assert_eq!(numbers(&source), numbers(&target));
     }
+}
+
+#[test]
+fn the_deep_check_finds_two_entries_with_one_uuid() {
+    let store = store();
+    write(&store, LogMode::Rows, tree());
+    assert_sound(&store.database);
+    let twin = [
+        ("objectClass", "person"),
+        ("cn", "twin"),
+        ("sn", "Lee"),
+        ("entryUUID", UUID),
+    ];
+    write(
+        &store,
+        LogMode::Rows,
+        [(9, add("cn=twin,ou=people,dc=example,dc=com", &twin))],
+    );
+    let report = store.database.check(Extent::Everything, &mut |_| {}).unwrap();
+    let texts = report.findings.texts();
+    assert!(
+        texts.len() == 1 && texts[0].contains("has the entryUUID of entry"),
+        "{texts:?}"
+    );
 }

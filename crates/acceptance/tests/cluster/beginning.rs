@@ -138,3 +138,22 @@ fn an_empty_database_begins_no_log_by_hand() {
     let (code, said) = begin(&server, &["--replace-log"]);
     assert!(code == Some(1) && said.contains("is empty"), "{said}");
 }
+
+/// It would serve nothing as the content of the cluster, while the one with the content refuses to write.
+#[test]
+fn an_empty_server_begins_no_log_where_another_has_changes_of_one() {
+    let etcd = Etcd::start(1).unwrap();
+    let mut all = nodes(&etcd, 1);
+    all[0].ldapadd(TOP).unwrap().success().unwrap();
+    all[0].stop().unwrap();
+    forget(&etcd, BASE);
+    all[0].launch().unwrap();
+    all[0].wait_for_log("etcd has no log, though").unwrap();
+    all.push(node(&etcd, ""));
+    all[1].wait_for_log("it has lost its data").unwrap();
+    let outcome = all[1].ldapadd(TOP).unwrap();
+    assert!(matches!(outcome.code(), Some(51 | 52)), "{}", outcome.stderr);
+    let (code, said) = begin(&all[0], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_equal(&all);
+}

@@ -16,6 +16,7 @@ mod glued;
 mod history;
 mod joining;
 mod links;
+mod no_etcd;
 mod outside;
 mod overlays;
 mod overlays_together;

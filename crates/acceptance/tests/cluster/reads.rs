@@ -52,13 +52,15 @@ fn without_etcd_such_a_read_is_refused_and_others_are_answered() {
 #[test]
 fn without_etcd_binds_succeed_unless_they_are_counted() {
     let policy = "overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\n";
-    for (lines, right, wrong) in [
-        ("lastbind on\n", 0, 49),
-        ("overlay lastbind\n", 0, 49),
-        (&format!("lastbind on\n{policy}"), 51, 51),
+    // A bind that is only noted does not wait for etcd, however long a write does.
+    for (lines, timeout, right, wrong) in [
+        ("lastbind on\n", "timeout=120", 0, 49),
+        ("overlay lastbind\n", "timeout=120", 0, 49),
+        (&format!("lastbind on\n{policy}"), "timeout=3", 51, 51),
     ] {
         let mut etcd = Etcd::start(1).unwrap();
-        let server = node(&etcd, lines);
+        let template = configuration(&etcd, lines).replace("timeout=3", timeout);
+        let server = Server::start(Flavor::Ironbark, &template).unwrap();
         let user = person("ann").trim_end().to_owned() + "\nuserPassword: secret\n\n";
         let counts = "dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\ncn: policy\n\
             pwdAttribute: userPassword\npwdLockout: TRUE\npwdMaxFailure: 3\n";
@@ -68,12 +70,14 @@ fn without_etcd_binds_succeed_unless_they_are_counted() {
             .success()
             .unwrap();
         etcd.kill(0).unwrap();
+        let begun = std::time::Instant::now();
         for (password, code) in [("secret", right), ("wrong", wrong)] {
             let dn = "uid=ann,ou=people,dc=example,dc=com";
             let who = Credentials::Simple { dn, password };
             let outcome = server.client("ldapwhoami", &who, &[], "").unwrap();
             assert_eq!(outcome.code(), Some(code), "{lines}{password}: {outcome:?}");
         }
+        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{lines}");
     }
 }
 

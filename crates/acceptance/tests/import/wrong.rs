@@ -21,6 +21,7 @@ fn a_mistake_is_named_with_its_place_and_leaves_nothing_behind() {
     let layout = Layout::new().unwrap();
     let broken = format!("{ENTRY}\ndn: ou=x,dc=example,dc=com\nobjectClass organizationalUnit\n");
     let change = format!("{ENTRY}\ndn: ou=x,dc=example,dc=com\nchangetype: delete\n");
+    let url = format!("{ENTRY}description:< file:///etc/hostname\n");
     let [other, opendj] = [
         ("other.ldif", ENTRY),
         (
@@ -41,6 +42,8 @@ fn a_mistake_is_named_with_its_place_and_leaves_nothing_behind() {
             change.as_str(),
             "data.ldif: line 5: a change, where an entry is expected",
         ),
+        // An export comes from elsewhere: it must not read files of this machine.
+        (&["--from", "389"], url.as_str(), "URLs are not allowed here"),
         (&["--from", "389"], "", "data.ldif: there are no entries in it"),
         (&[], ENTRY, "give --from slapcat, 389 or opendj"),
         (&["--from", "389", "--schema", "/nonexistent"], ENTRY, "/nonexistent: "),

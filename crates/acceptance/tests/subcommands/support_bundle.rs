@@ -7,7 +7,15 @@ use ironbark_testkit::{Flavor, Server, Tool};
 use super::common::{PEOPLE, ironbark};
 
 /// Secrets of a configuration, each in its place.
-const SECRETS: [&str; 4] = ["topsecret", "conssecret", "quoted secret", "hashsecret"];
+const SECRETS: [&str; 7] = [
+    "topsecret",
+    "conssecret",
+    "quoted secret",
+    "hashsecret",
+    "valsecret",
+    "logsecret",
+    "urlsecret",
+];
 
 fn installation() -> Server {
     let of_database = format!(
@@ -17,7 +25,9 @@ fn installation() -> Server {
         SECRETS[1], SECRETS[2]
     );
     let config = Server::people_config("", &of_database);
-    let config = config.replace("rootpw secret", "rootpw topsecret");
+    let rule =
+        "access to attrs=userPassword val.exact=\"valsecret\" by * none\naccess to * by * read\nrootpw topsecret";
+    let config = config.replace("rootpw secret", rule);
     let monitor = "database monitor\nrootdn cn=m,cn=Monitor\nrootpw {SSHA}hashsecret\n";
     let server = Server::prepare(Flavor::Ironbark, &format!("{config}{monitor}")).unwrap();
     server.slapadd(PEOPLE).unwrap();
@@ -36,7 +46,12 @@ fn a_bundle_has_what_a_helper_needs_and_no_secret() {
         .unwrap();
     let log = server
         .layout()
-        .write("old.log", "first\n".repeat(2_000) + "last \u{1b}[31m line\n")
+        .write(
+            "old.log",
+            "first\n".repeat(2_000)
+                + "conn=1 op=1 SRCH filter=\"(&(uid=x)(userPassword=logsecret))\" to ldap://u:urlsecret@h/\n"
+                + "last \u{1b}[31m line\n",
+        )
         .unwrap();
     let log = log.display().to_string();
     for (number, option) in [["-f", &file], ["-F", &folder]].iter().enumerate() {
@@ -61,7 +76,7 @@ fn a_bundle_has_what_a_helper_needs_and_no_secret() {
         ] {
             assert!(text.to_lowercase().contains(&part.to_lowercase()), "{part}:\n{text}");
         }
-        assert_eq!(text.matches("first\n").count(), 999);
+        assert_eq!(text.matches("first\n").count(), 998);
         assert_eq!(std::fs::metadata(&output).unwrap().permissions().mode() & 0o777, 0o600);
         let again = ironbark(&arguments);
         assert!(!again.status.success(), "it overwrites nothing");

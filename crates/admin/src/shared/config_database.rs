@@ -160,6 +160,11 @@ impl<'o> Changes<'o> {
             return Err(format!("{}: {}: no such directory", options.program, path.display()));
         }
         let folder = Folder::new(path, &registry());
+        if !options.dry_run {
+            // Before it is read: a server beside this tool would not notice the change, and undo it.
+            let claimed = folder.claim();
+            claimed.map_err(|error| format!("{}: {error}", options.program))?;
+        }
         if !folder.holds_configuration() {
             if modifies {
                 return Err(format!(

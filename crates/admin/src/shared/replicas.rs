@@ -1,6 +1,7 @@
 //! What the commands about replication read of each server.
 
 use ironbark_client::{Client, ConnectSettings, Search, SearchEntry};
+use ironbark_config::secret::masked;
 use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_model::ldap_url::LdapUrl;
 
@@ -11,9 +12,9 @@ use super::access_options::connect_to;
 /// # Errors
 /// The message, with the URL.
 pub(crate) async fn connect(url: &str, settings: &ConnectSettings) -> Result<(LdapUrl, Client), String> {
-    let parsed = LdapUrl::parse(url).map_err(|error| format!("{url}: {error}"))?;
+    let parsed = LdapUrl::parse(url).map_err(|error| format!("{}: {error}", masked(url)))?;
     let client = connect_to(&parsed, settings).await;
-    let client = client.map_err(|error| format!("{url}: {error}"))?;
+    let client = client.map_err(|error| format!("{}: {error}", masked(url)))?;
     Ok((parsed, client))
 }
 

@@ -114,12 +114,33 @@ impl Etcd {
 
     /// Executes a transaction.
     pub(crate) async fn txn(&mut self, txn: &Txn) -> Result<TxnResponse, Failure> {
-        self.call("/v3/kv/txn", txn).await
+        let answer: TxnResponse = self.call("/v3/kv/txn", txn).await?;
+        self.checked(answer.header.revision)?;
+        Ok(answer)
     }
 
     /// Reads keys.
     pub(crate) async fn range(&mut self, range: &RangeRequest) -> Result<RangeResponse, Failure> {
-        self.call("/v3/kv/range", range).await
+        let answer: RangeResponse = self.call("/v3/kv/range", range).await?;
+        self.checked(answer.header.revision)?;
+        Ok(answer)
+    }
+
+    /// Refuses an answer that has no revision. Each of etcd has one; `{}` would otherwise pass for "there is nothing".
+    fn checked(&mut self, revision: Number) -> Result<(), Failure> {
+        if revision.0 > 0 {
+            return Ok(());
+        }
+        self.distrust();
+        Err(Failure::sent(
+            "malformed answer of etcd: it has no revision; is this etcd?",
+        ))
+    }
+
+    /// The next request goes to the next member.
+    pub(crate) fn distrust(&mut self) {
+        self.connection = None;
+        self.member += 1;
     }
 
     /// How much room the member takes.
@@ -172,8 +193,7 @@ impl Etcd {
         self.ready().await?;
         let answer = self.exchange(path, request, self.attempt).await;
         if answer.is_err() {
-            self.connection = None;
-            self.member += 1;
+            self.distrust();
         }
         answer
     }
@@ -209,8 +229,7 @@ impl Etcd {
         }
         let connected = self.connect().await;
         if connected.is_err() {
-            self.connection = None;
-            self.member += 1;
+            self.distrust();
         }
         connected.map_err(|failure| Failure::unsent(failure.why))
     }

@@ -16,7 +16,7 @@ const PLACE: LogPlace = LogPlace {
 
 fn log() -> Log {
     Log {
-        shared: Arc::new(Shared::new([1; 8], Duration::from_secs(3), PLACE)),
+        shared: Arc::new(Shared::new([1; 8], Duration::from_secs(3), PLACE, true)),
         orders: unbounded_channel().0,
     }
 }

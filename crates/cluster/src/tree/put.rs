@@ -19,6 +19,7 @@ use crate::{
         json::{Compare, KeyValue, Octets, Operation, RangeRequest, Txn, TxnResponse},
     },
     keys::{FORMAT, Keys},
+    known::{mark_lost, refuse_if_known},
     membership::Membership,
     place,
 };
@@ -33,8 +34,14 @@ pub(super) async fn read(keys: &Keys, newest: &Newest, etcd: &mut Etcd) -> Resul
     let found = etcd.range(&RangeRequest::one(&keys.tail)).await?;
     let revision = found.header.revision.0;
     let tail = match found.kvs.first() {
-        None if !mine.is_empty() => return Err(lost()),
-        None => return Ok((CommonTree::Absent, revision)),
+        None if !mine.is_empty() => {
+            mark_lost(keys, etcd, &mine).await?;
+            return Err(lost());
+        }
+        None => {
+            refuse_if_known(keys, etcd).await?;
+            return Ok((CommonTree::Absent, revision));
+        }
         Some(pair) => place::read(&pair.value.0).ok_or_else(|| malformed(&keys.tail))?,
     };
     check(&mine, &tail)?;
@@ -269,6 +276,7 @@ pub(super) async fn put_once(
             Operation::put(&keys.tail, &place::text(&behind)),
             Operation::put(&keys.format, FORMAT),
             Operation::delete_range(&parts, &parts_end),
+            Operation::delete(&keys.lost),
         ],
         failure: vec![one(&keys.tail), one(&keys.tree)],
     };

@@ -41,7 +41,8 @@ impl TreeSession {
         tree: Arc<dyn InMemoryTree>,
     ) -> Self {
         let place = tree.place().unwrap_or_default();
-        let member = Membership::new(suffix, config, id, place, seat);
+        let belongs = !place.is_empty();
+        let member = Membership::new(suffix, config, id, (place, belongs), seat);
         Self {
             newest: Arc::new(Newest::new(Arc::clone(&member.shared))),
             member: Arc::new(member),

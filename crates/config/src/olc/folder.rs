@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ironbark_model::{Dn, Schema, schema::Source};
@@ -17,7 +17,7 @@ use ironbark_model::{Dn, Schema, schema::Source};
 use super::tree::{Node, Tree};
 use crate::{
     Notice, NoticeKind, Subject,
-    entry_files::{self, Durability, EntryFile, FolderError},
+    entry_files::{self, Durability, EntryFile, FolderError, FolderLock},
     registry::Registry,
 };
 
@@ -25,10 +25,14 @@ use crate::{
 pub type FolderComplain<'a> = dyn FnMut(FolderError) -> Result<(), FolderError> + 'a;
 
 /// A configuration directory.
+///
+/// One process at a time writes to it: a server would not notice the changes of another one, and its next change would
+/// undo them. Clones share the right to write, and the last of them gives it up.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
     registry: Registry,
+    lock: Arc<Mutex<Option<FolderLock>>>,
 }
 
 /// The topmost entry, without `.ldif`.
@@ -43,7 +47,20 @@ impl Folder {
         Self {
             path: path.into(),
             registry: registry.clone(),
+            lock: Arc::default(),
         }
+    }
+
+    /// Claims the right to write, before what will be changed is read. Whatever writes claims it, if that is not done.
+    ///
+    /// # Errors
+    /// Another process has it: a server that serves the directory, or a tool.
+    pub fn claim(&self) -> Result<(), FolderError> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_none() {
+            *lock = Some(FolderLock::take(&self.path)?);
+        }
+        Ok(())
     }
 
     /// Where it is.
@@ -96,6 +113,7 @@ impl Folder {
     /// # Errors
     /// A file cannot be written. Nothing has been changed.
     pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<Option<FolderError>, FolderError> {
+        self.claim()?;
         // It takes room that this change may need.
         if let Some(tree) = self.journal()? {
             self.make_like(&tree)?;
@@ -223,6 +241,7 @@ impl Folder {
     /// # Errors
     /// The file cannot be written or removed.
     pub fn put_place(&self, place: Option<&str>) -> Result<(), FolderError> {
+        self.claim()?;
         match place {
             Some(place) => self.put(Path::new(PLACE), format!("{place}\n").as_bytes()),
             None if self.path.join(PLACE).exists() => self.remove(Path::new(PLACE)),

@@ -148,6 +148,10 @@ impl Unfinished<'_> {
             }
             "logfilter" => self.log_filter = Some(filter(value).map_err(wrong)?),
             _ => {
+                if !word.contains('=') {
+                    // It may be the rest of a password with a blank.
+                    return Err("a word is not keyword=value; values with blanks need quotation marks".into());
+                }
                 if !self.line.connection.set(keyword, value)? {
                     return Err(format!("unable to parse \"{keyword}\"").into());
                 }

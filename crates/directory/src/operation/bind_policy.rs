@@ -144,7 +144,10 @@ impl CheckedBind {
             origin: root(origin, context),
             request: Box::new(self),
         };
-        let job = Job { asked, reply };
+        let job = Job {
+            asked,
+            reply: Some(reply),
+        };
         job.queue_or_answer(context);
     }
 }

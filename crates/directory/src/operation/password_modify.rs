@@ -327,7 +327,10 @@ impl Work {
                     origin: self.origin,
                     request: Box::new(request),
                 };
-                let job = Job { asked, reply };
+                let job = Job {
+                    asked,
+                    reply: Some(reply),
+                };
                 job.queue_or_answer(&self.context);
             }
             Err(error) => {

@@ -209,7 +209,10 @@ impl Prepared {
             origin,
             request,
         };
-        let job = Job { asked, reply };
+        let job = Job {
+            asked,
+            reply: Some(reply),
+        };
         job.queue_or_answer(&self.context);
     }
 }

@@ -36,6 +36,7 @@ mod timers;
 pub(crate) mod tree_effects;
 mod unbinds;
 mod warnings;
+mod whole_pass;
 
 use std::sync::Arc;
 
@@ -67,6 +68,7 @@ pub use self::{
     sorting::SortLimits,
     timers::TimerHooks,
     unbinds::UnbindHooks,
+    whole_pass::WholePass,
 };
 pub(crate) use self::{
     detached::ReadRequest,

@@ -30,6 +30,9 @@ refusals! {
         /// A change of a provider's log is about an entry that is not here: a refresh must follow.
         Gap { name: String } => SYNC_REFRESH_REQUIRED,
             format!("\"{name}\": the log tells of a change of this entry, which is not here");
+        /// A change of a provider's log would give two entries one entryUUID: a refresh must follow.
+        TakenUuid { name: String, other: String } => SYNC_REFRESH_REQUIRED,
+            format!("\"{name}\": the log gives it the entryUUID of \"{other}\"");
         /// A provider's log tells no valid place of an entry.
         InvalidPlace { name: String } => UNWILLING_TO_PERFORM,
             format!("\"{name}\": the log tells no valid place of this entry");

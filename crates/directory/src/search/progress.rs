@@ -138,14 +138,16 @@ impl SearchRun {
                 self.extras.get_or_insert_default().alias_bases = progress.alias_bases;
             }
         }
-        if let Some(sort) = progress.sort {
-            let is_alike = |(number, database): &(i32, EnvironmentNumber)| {
-                let context = self.configuration.contexts.iter().find(|one| one.number == *number);
-                context
-                    .and_then(|one| one.database())
-                    .is_some_and(|one| one.environment() == *database)
+        if let Some(mut sort) = progress.sort {
+            // Databases come and go beside the search, and others get their numbers.
+            let present = |(number, database): &(i32, EnvironmentNumber)| {
+                let mut contexts = self.configuration.contexts.iter();
+                let its = contexts.find(|one| one.database().is_some_and(|one| one.environment() == *database));
+                its.map(|one| (*number, one.number))
             };
-            if !progress.databases.iter().all(is_alike) {
+            let known: Vec<_> = progress.databases.iter().filter_map(present).collect();
+            let is_alike = known.len() == progress.databases.len() && known.iter().all(|(former, now)| former == now);
+            if !is_alike && !sort.renumber(&known) {
                 return Err(SearchRefusal::Reconfigured);
             }
             let extras = self.extras.get_or_insert_default();

@@ -148,6 +148,12 @@ impl Sorting {
         };
     }
 
+    /// Gives the databases of the collected entries the numbers that they have now: pairs of former and present ones.
+    /// False: an entry is in none of these databases.
+    pub(super) fn renumber(&mut self, known: &[(i32, i32)]) -> bool {
+        self.collected.renumber(known)
+    }
+
     /// Adds what aliases lead to now.
     pub(super) fn cover_more(&mut self, extents: &[Extent]) {
         if let Some(covered) = &mut self.covered {

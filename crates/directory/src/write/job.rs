@@ -40,7 +40,8 @@ pub(crate) struct Asked {
 /// One request, and who waits for its response.
 pub(crate) struct Job {
     pub(crate) asked: Asked,
-    pub(crate) reply: oneshot::Sender<Completion>,
+    /// `None`: it was answered before it was queued.
+    pub(crate) reply: Option<oneshot::Sender<Completion>>,
 }
 
 /// Puts a request into the queue of the writer of a database.
@@ -62,7 +63,10 @@ pub(crate) fn enqueue(
         origin: origin.clone(),
         request,
     };
-    let job = Job { asked, reply };
+    let job = Job {
+        asked,
+        reply: Some(reply),
+    };
     job.queue(context).map_err(|(error, _)| error)?;
     Ok(Begun::Submitted(Submitted {
         receiver,
@@ -71,10 +75,31 @@ pub(crate) fn enqueue(
 }
 
 impl Job {
-    fn queue(self, context: &NamingContext) -> Result<(), Unqueued> {
+    fn queue(mut self, context: &NamingContext) -> Result<(), Unqueued> {
         if let Some(database) = context.backend.external() {
             return self.ask(context, database);
         }
+        if self.answer_before(context) {
+            // What cannot be noted is lost, as when the log does not take it.
+            let _ = self.submit(context);
+            return Ok(());
+        }
+        self.submit(context)
+    }
+
+    /// Answers what a database of a cluster only notes (the time of a bind): the log may be away for long, and nothing
+    /// in the answer depends on it. Returns whether it is answered.
+    fn answer_before(&mut self, context: &NamingContext) -> bool {
+        let success = match &context.settings.cluster {
+            Some(_) => self.asked.request.unrecorded(context),
+            None => None,
+        };
+        let Some(success) = success else { return false };
+        self.complete(Ok(success));
+        true
+    }
+
+    fn submit(self, context: &NamingContext) -> Result<(), Unqueued> {
         match context.backend.queue_for(self.asked.request.kind()) {
             Some(writer) => writer.submit(Box::new(self)),
             None => Err((WriteRefusal::UnsupportedInContext.into(), Some(Box::new(self)))),
@@ -98,6 +123,7 @@ impl Job {
             request,
             ..
         } = asked;
+        let Some(reply) = reply else { return Ok(()) };
         let responder = Responder {
             directory,
             origin,
@@ -119,25 +145,30 @@ impl Job {
     /// Computes the missing results, and queues it again.
     fn compute_and_queue(self, context: &Arc<NamingContext>, wanted: Wanted) {
         let Self { mut asked, reply } = self;
+        // What was answered before needs no result.
+        let Some(reply) = reply else { return };
         let (operation, octets) = (asked.request.operation(), asked.request.octets());
         let (directory, origin) = (Arc::clone(&asked.directory), asked.origin.clone());
         let context = Arc::clone(context);
         hashing_pool::submit_for(&directory, &origin, operation, octets, reply, move |reply| {
             asked.compute(wanted);
+            let reply = Some(reply);
             Self { asked, reply }.queue_or_answer(&context);
         });
     }
 
-    fn answer_with(self, result: Result<Success, OperationError>) {
+    /// Answers, unless that was done before.
+    fn complete(&mut self, result: Result<Success, OperationError>) {
+        let Some(reply) = self.reply.take() else { return };
         let Asked {
             directory,
             origin,
             request,
             ..
-        } = self.asked;
-        let completion = respond::write_completion(&directory, &origin, request.operation(), result);
+        } = &self.asked;
+        let completion = respond::write_completion(directory, origin, request.operation(), result);
         // The connection may be gone; the write stays valid.
-        let _ = self.reply.send(completion);
+        let _ = reply.send(completion);
     }
 }
 
@@ -299,7 +330,7 @@ impl WriteTask for Job {
         self.asked.comes_again();
     }
 
-    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
+    fn conclude(mut self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
         let result = match outcome {
             Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
@@ -314,11 +345,11 @@ impl WriteTask for Job {
         if let Err(error) = &result {
             self.refused(error);
         }
-        self.answer_with(result);
+        self.complete(result);
     }
 
-    fn answer(self: Box<Self>, error: OperationError) {
-        self.answer_with(Err(error));
+    fn answer(mut self: Box<Self>, error: OperationError) {
+        self.complete(Err(error));
     }
 }
 

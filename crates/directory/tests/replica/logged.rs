@@ -483,3 +483,27 @@ fn a_revision_far_ahead_of_the_clock_is_refused_and_moves_nothing() {
     assert!(!vector(&site).covers(parsed(&csn(3, 20))));
     assert_eq!(values(&mut site, "entryCSN"), format!("entryCSN: {}\n", csn(1, 10)));
 }
+
+#[test]
+fn a_change_that_would_give_two_entries_one_uuid_asks_for_a_refresh() {
+    let mut site = with_person(&csn(1, 10));
+    refresh(&site, mapping(&site), &person("cn=other,dc=ex", 9, &csn(1, 10)));
+    let before = values(&mut site, "entryUUID");
+    let taken = "09090909-0909-0909-0909-090909090909";
+    let change = [change_of(RequestedKind::Replace, "entryUUID", &[taken])];
+    for asked in [mapping(&site), merged(&site)] {
+        let made = modify(&site, asked, 5, &csn(1, 20), &change);
+        assert_eq!(made, Err(ResultCode::SYNC_REFRESH_REQUIRED));
+    }
+    assert_eq!(values(&mut site, "entryUUID"), before);
+    // Its own one is no change.
+    let own = [change_of(
+        RequestedKind::Replace,
+        "entryUUID",
+        &["05050505-0505-0505-0505-050505050505"],
+    )];
+    assert_eq!(
+        modify(&site, mapping(&site), 5, &csn(1, 21), &own),
+        Ok(OutcomeKind::Modified)
+    );
+}

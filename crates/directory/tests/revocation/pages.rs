@@ -167,6 +167,31 @@ fn sorted_pages_go_on_under_another_configuration() {
 }
 
 #[test]
+fn sorted_pages_go_on_when_another_database_goes() {
+    let (site, mut reader) = site("");
+    std::fs::create_dir(site.folder.path().join("two")).expect("a folder");
+    let open = "envflags nosync\naccess to * by * read";
+    let second = format!("{open}\ndatabase mdb\nsuffix o=two\ndirectory DIR/two\n");
+    reconfigure(&site, "", &second);
+    let by_name = [SortKey {
+        attribute: b"cn",
+        ordering_rule: Some(b"2.5.13.3"),
+        reverse: false,
+    }];
+    let mut next = |cookie: &[u8]| {
+        let sort = Control::critical(SortKeys(List::new(&by_name)));
+        let paged = Control::critical(PagedResults { size: 3, cookie });
+        let pdu = search("dc=ex", Scope::WholeSubtree, "(cn=m*)", &[&sort, &paged]);
+        send(&mut reader, &pdu)
+    };
+    let first = next(b"");
+    assert_eq!((first.code, first.entries.len()), (0, 3));
+    reconfigure(&site, "", open);
+    let page = next(&first.cookie.expect("a cookie"));
+    assert_eq!((page.code, page.entries.len()), (0, 3), "{:?}", page.entries);
+}
+
+#[test]
 fn a_sorted_page_tells_nothing_of_what_may_not_be_searched_now() {
     let (site, mut reader) = site("");
     let by_name = [SortKey {

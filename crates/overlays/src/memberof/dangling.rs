@@ -3,7 +3,10 @@
 
 use std::collections::HashSet;
 
-use ironbark_directory::{Modification, ModificationKind, OperationError, overlay::Execution};
+use ironbark_directory::{
+    Modification, ModificationKind, OperationError,
+    overlay::{Execution, WholePass},
+};
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
 
@@ -147,6 +150,14 @@ pub(super) fn add_existing_groups(
         return Ok(());
     };
     let plan = view.plan(base, Scope::Subtree, &compiled)?;
+    if !plan.indexed {
+        execution.begin_whole_pass(&WholePass {
+            overlay: "memberof",
+            filter: &compiled,
+            plan: &plan,
+            limit: overlay.max_read,
+        })?;
+    }
     let mut candidates = view.candidates(&plan, 0)?;
     let mut scratch = Vec::new();
     let mut groups = entry

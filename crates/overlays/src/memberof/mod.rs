@@ -62,6 +62,7 @@ pub struct Memberof {
     dangling_error: ResultCode,
     referential_integrity: bool,
     check_added: bool,
+    max_read: u32,
     watched: Vec<AttributeDescription>,
 }
 
@@ -102,6 +103,7 @@ impl Memberof {
             dangling_error: ResultCode(settings.dangling_error),
             referential_integrity: settings.referential_integrity,
             check_added: settings.check_added && !settings.computed,
+            max_read: settings.max_read,
             schema: Arc::clone(schema),
         })
     }

@@ -163,6 +163,18 @@ pub(super) const ROWS: &[Setting] = &[
         .since(OWN)
         .like(&["TRUE"])
         .obeyed(overlay_field!(MemberofConfig.computed)),
+    Setting::new(MEMBEROF, &["memberof-maxread"], &["olcMemberOfMaxRead"])
+        .olc("+134", Form::Integer)
+        .takes("<entries>", "0")
+        .does(
+            "Refuses an add with adminLimitExceeded if `memberof-addcheck` is on, the attribute of the groups has no eq \
+             index and the database has more entries than this: all of them would be read, and other writes wait \
+             meanwhile. 0 means no limit. The log tells of each such pass over 10,000 entries or more, and `ironbark \
+             advise` names the index.",
+        )
+        .since(OWN)
+        .like(&["100000"])
+        .obeyed(overlay_field!(MemberofConfig.max_read)),
 ];
 
 fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), SettingError> {

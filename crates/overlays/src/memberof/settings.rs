@@ -24,6 +24,8 @@ pub struct MemberofConfig {
     pub check_added: bool,
     /// `memberof-computed`: memberOf is derived, not stored.
     pub computed: bool,
+    /// `memberof-maxread`: most entries of a database that may be read for want of an index; 0: no limit.
+    pub max_read: u32,
 }
 
 /// What to do about a member that does not exist.
@@ -57,6 +59,7 @@ impl Default for MemberofConfig {
             referential_integrity: false,
             check_added: false,
             computed: false,
+            max_read: 0,
         }
     }
 }

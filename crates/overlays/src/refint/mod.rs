@@ -54,6 +54,7 @@ pub struct Refint {
     nothing: Option<Dn>,
     modifier: Vec<u8>,
     modifiers_name: AttributeDescription,
+    max_read: u32,
 }
 
 /// A name that was deleted or replaced by another one.
@@ -95,6 +96,7 @@ impl Refint {
             nothing: settings.nothing.clone(),
             modifier: modifier.as_bytes().to_vec(),
             modifiers_name: attribute("modifiersName")?,
+            max_read: settings.max_read,
         })
     }
 
@@ -108,7 +110,7 @@ impl Refint {
             let found = references::to_name(self, execution.view(), dn)?;
             let ids = match found {
                 Some(ids) => ids,
-                None => references::by_reading_all(self, execution.view(), change)?,
+                None => references::by_reading_all(self, execution, change)?,
             };
             return self.follow(execution, &ids, change);
         };
@@ -118,7 +120,7 @@ impl Refint {
             Some(ids) => references::outside(execution.view(), ids, top)?,
             None if dn == top => {
                 change.is_subtree = true;
-                references::by_reading_all(self, execution.view(), change)?
+                references::by_reading_all(self, execution, change)?
             }
             None => return Ok(()),
         };
@@ -141,7 +143,7 @@ impl Refint {
         };
         let ids = match found {
             Some(ids) => ids,
-            None => references::by_reading_all(self, execution.view(), change)?,
+            None => references::by_reading_all(self, execution, change)?,
         };
         self.follow(execution, &ids, change)
     }

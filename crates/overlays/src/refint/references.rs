@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use ironbark_directory::OperationError;
+use ironbark_directory::{
+    OperationError,
+    overlay::{Execution, WholePass},
+};
 use ironbark_model::{CompiledFilter, Dn, Filter, filter::Assertion};
 use ironbark_store::{EntryId, Location, Record, RecordAttribute, Scope, StoreError, View};
 
@@ -16,6 +19,20 @@ const FEW: u64 = 1_000;
 
 /// Entries that may hold a name, through indexes; `None` without them.
 pub(super) fn to_name(overlay: &Refint, view: View<'_>, dn: &Dn) -> Result<Option<Vec<EntryId>>, StoreError> {
+    let plan = view.plan(0, Scope::Subtree, &naming(overlay, view, dn))?;
+    if !plan.indexed {
+        return Ok(None);
+    }
+    let mut candidates = view.candidates(&plan, 0)?;
+    let mut ids = Vec::new();
+    while let Some(id) = candidates.next_id()? {
+        ids.push(id);
+    }
+    Ok(Some(ids))
+}
+
+/// Entries that hold a name.
+fn naming(overlay: &Refint, view: View<'_>, dn: &Dn) -> CompiledFilter {
     let names: Vec<String> = overlay
         .attributes
         .iter()
@@ -29,16 +46,7 @@ pub(super) fn to_name(overlay: &Refint, view: View<'_>, dn: &Dn) -> Result<Optio
     });
     let mut compiled = CompiledFilter::default();
     compiled.compile(view.schema(), &Filter::Or(items.collect()));
-    let plan = view.plan(0, Scope::Subtree, &compiled)?;
-    if !plan.indexed {
-        return Ok(None);
-    }
-    let mut candidates = view.candidates(&plan, 0)?;
-    let mut ids = Vec::new();
-    while let Some(id) = candidates.next_id()? {
-        ids.push(id);
-    }
-    Ok(Some(ids))
+    compiled
 }
 
 /// The same for an entry that is now called `new`, and for all entries below it, by their former names below `old`.
@@ -75,12 +83,26 @@ pub(super) fn to_subtree(
     Ok(Some(found))
 }
 
-/// Entries that hold an affected name, found by reading every entry.
+/// Entries that hold an affected name, found by reading every entry: an index is missing, or the subtree is large.
+///
+/// # Errors
+/// `adminLimitExceeded`: an index is missing, and there are more entries than may be read.
 pub(super) fn by_reading_all(
     overlay: &Refint,
-    view: View<'_>,
+    execution: &Execution<'_, '_>,
     change: Change<'_>,
 ) -> Result<Vec<EntryId>, OperationError> {
+    let view = execution.view();
+    let filter = naming(overlay, view, change.old);
+    let plan = view.plan(0, Scope::Subtree, &filter)?;
+    if !plan.indexed {
+        execution.begin_whole_pass(&WholePass {
+            overlay: "refint",
+            filter: &filter,
+            plan: &plan,
+            limit: overlay.max_read,
+        })?;
+    }
     let mut ids = Vec::new();
     for record in view.entries(0)? {
         let record = record?;

@@ -1,7 +1,7 @@
 //! Settings of slapo-refint(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::Value as _,
+    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler, value::Value as _,
 };
 use ironbark_model::{Dn, syntax::oid};
 
@@ -57,6 +57,17 @@ pub(super) const ROWS: &[Setting] = &[
                 vec![name.map_or(RefintConfig::MODIFIER, Dn::pretty).to_owned()]
             },
         )),
+    Setting::new(REFINT, &["refint_maxread"], &["olcRefintMaxRead"])
+        .olc("+133", Form::Integer)
+        .takes("<entries>", "0")
+        .does(
+            "Refuses a delete or rename with adminLimitExceeded if an attribute has no eq index and the database has \
+             more entries than this: all of them would be read, and other writes wait meanwhile. 0 means no limit. \
+             The log tells of each such pass over 10,000 entries or more, and `ironbark advise` names the index.",
+        )
+        .since(OWN)
+        .like(&["100000"])
+        .obeyed(overlay_field!(RefintConfig.max_read)),
 ];
 
 fn add_attributes(settings: &mut RefintConfig, statement: &Statement<'_>) -> Result<(), SettingError> {

@@ -12,6 +12,8 @@ pub struct RefintConfig {
     pub nothing: Option<Dn>,
     /// `refint_modifiersname`; `None`: [`RefintConfig::MODIFIER`].
     pub modifiers_name: Option<Dn>,
+    /// `refint_maxread`: most entries of a database that may be read for want of an index; 0: no limit.
+    pub max_read: u32,
 }
 
 impl RefintConfig {

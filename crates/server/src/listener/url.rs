@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ironbark_config::secret::masked;
+
 /// Where a listener listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Endpoint {
@@ -38,10 +40,10 @@ pub struct ListenerUrl {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     /// Not `scheme://...` with a scheme of LDAP.
-    #[error("listen URL \"{0}\" parse error: the scheme must be ldap://, ldaps://, ldapi://, pldap:// or pldaps://")]
+    #[error("listen URL \"{}\" parse error: the scheme must be ldap://, ldaps://, ldapi://, pldap:// or pldaps://", masked(.0))]
     Scheme(String),
     /// A bad escape, host, port or path.
-    #[error("listen URL \"{0}\" parse error: {1}")]
+    #[error("listen URL \"{}\" parse error: {}", masked(.0), .1)]
     Malformed(String, &'static str),
 }
 

@@ -1,13 +1,14 @@
 //! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP in its own thread.
 //!
-//! It cannot harm the server. It has one thread and few connections, each for a short time. Requests are small and
-//! their bodies are not read. It reads counters without stopping other threads.
+//! It cannot harm the server. It has one thread and few connections, each for a short time; when more come, those that
+//! wait longest are closed ([`seats`]). Requests are small and their bodies are not read. It reads counters without stopping other threads.
 
 mod ask;
 mod clusters;
 mod conflicts;
 mod consumers;
 mod page;
+mod seats;
 mod sessions;
 mod text;
 
@@ -35,12 +36,10 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ironbark_directory::Service;
 use ironbark_runtime::{WallTime, spawn_named};
-use tokio::{
-    net::TcpStream,
-    sync::{Semaphore, watch},
-};
+use tokio::{net::TcpStream, sync::watch};
 
-use crate::{pool::Pool, replication::Replication};
+use self::seats::Seats;
+use crate::{failed_parts::FailedParts, pool::Pool, replication::Replication};
 
 /// The data that is shown.
 pub(crate) struct Source {
@@ -50,6 +49,8 @@ pub(crate) struct Source {
     pub(crate) max_descriptors: u64,
     /// The consumers.
     pub(crate) replication: Arc<Replication>,
+    /// Parts of the server that are missing.
+    failed: FailedParts,
     /// Cleared when the server begins to end.
     is_ready: AtomicBool,
 }
@@ -99,7 +100,7 @@ impl Source {
         pool: Arc<Pool>,
         started: WallTime,
         max_descriptors: u64,
-        replication: Arc<Replication>,
+        (replication, failed): (Arc<Replication>, FailedParts),
     ) -> Self {
         Self {
             directory,
@@ -107,6 +108,7 @@ impl Source {
             started,
             max_descriptors,
             replication,
+            failed,
             is_ready: AtomicBool::new(true),
         }
     }
@@ -124,7 +126,8 @@ impl Source {
         let unfilled = unfilled.map(|suffix| format!("not ok: the first refresh of {suffix} is not complete\n"));
         let behind = self.replication.behind_clusters().into_iter();
         let behind = behind.map(|suffix| format!("not ok: {suffix} does not have what its cluster has\n"));
-        Some(unfilled.chain(behind).collect()).filter(|reasons: &String| !reasons.is_empty())
+        let failed = self.failed.reasons().into_iter();
+        Some(unfilled.chain(behind).chain(failed).collect()).filter(|reasons: &String| !reasons.is_empty())
     }
 }
 
@@ -223,24 +226,16 @@ async fn accept(listener: TcpListener, source: &Arc<Source>, mut told: watch::Re
     if told.wait_for(|phase| *phase != Phase::Waiting).await.is_err() {
         return Ok(());
     }
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut seats = Seats::default();
     loop {
-        let next = async {
-            // The semaphore is never closed.
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            (place, listener.accept().await)
-        };
         tokio::select! {
             // An error means that the sender is gone.
             _ = told.wait_for(|phase| *phase == Phase::Ended) => return Ok(()),
-            (place, accepted) = next => match accepted {
-                Ok((stream, _)) => {
-                    let source = Arc::clone(source);
-                    tokio::spawn(async move {
-                        // A connection that takes too long is dropped.
-                        let _ = tokio::time::timeout(MAX_LIFE, serve(stream, source)).await;
-                        drop(place);
-                    });
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    // A connection that takes too long is dropped.
+                    let task = tokio::spawn(tokio::time::timeout(MAX_LIFE, serve(stream, Arc::clone(source))));
+                    seats.take(peer.ip(), task.abort_handle());
                 }
                 // Usually out of descriptors: trying again at once is useless.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -300,12 +295,10 @@ fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     response
 }
 
-/// More connections wait in the queue of the listening socket.
-const MAX_CONNECTIONS: usize = 8;
 /// From accepting to the last octet of the answer.
 const MAX_LIFE: Duration = Duration::from_secs(10);
 /// From accepting to the end of the request's headers.
-const MAX_HEADER_WAIT: Duration = Duration::from_secs(5);
+const MAX_HEADER_WAIT: Duration = Duration::from_secs(1);
 /// Request line and headers.
 const MAX_REQUEST_BYTES: usize = 8192;
 const MAX_HEADERS: usize = 64;

@@ -14,7 +14,12 @@ use smallvec::SmallVec;
 
 pub(crate) use index::{Index, IndexKind, IndexState};
 
-use crate::{StoreError, record::codec, tables::Tables, varint};
+use crate::{
+    StoreError,
+    record::{codec, image::Image, packed},
+    tables::Tables,
+    varint,
+};
 
 /// Up to so many numbers of a type are looked through for a description; then a map is quicker.
 const FEW_NUMBERS: usize = 4;
@@ -250,6 +255,17 @@ impl Catalog {
         };
         of_type.iter().copied().find(is_it)
     }
+    /// The `entryUUID` of an entry, or zeros.
+    pub(crate) fn uuid_of(&self, image: &Image) -> [u8; 16] {
+        let number = self.entry_uuid();
+        image
+            .attributes
+            .iter()
+            .find(|attribute| Some(attribute.number) == number)
+            .and_then(|attribute| codec::values(attribute.set.tlvs()?).next().and_then(packed::uuid_of))
+            .unwrap_or_default()
+    }
+
     /// The number of entryUUID, if an entry has had one.
     pub(crate) fn entry_uuid(&self) -> Option<u16> {
         self.without_options(self.special.entry_uuid?)

@@ -62,6 +62,7 @@ pub(super) fn check(
                 entry(deep, id, &image, &mut counted, findings)?;
                 if let Some(sums) = sums.as_deref_mut() {
                     add_keys(deep, id, &image, &mut keys, sums)?;
+                    uuid(deep, id, &image, findings)?;
                 }
             }
             Err(what) => {
@@ -123,6 +124,23 @@ fn entry(
         shared_keys(deep, id, image, counted, findings)?;
     }
     name(deep, id, image, findings)
+}
+
+/// No other entry has the entryUUID: replication and the log find entries by it. Another one is found by the index; in a
+/// database without an index of it nothing depends on it.
+fn uuid(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut Findings) -> Result<(), StoreError> {
+    let uuid = deep.view.catalog.uuid_of(image);
+    if uuid == [0; 16] {
+        return Ok(());
+    }
+    match deep.view.entry_of_uuid(&uuid) {
+        Ok(Some(other)) if other != id => {
+            findings.add(format!("entry {id}: has the entryUUID of entry {other}"));
+            Ok(())
+        }
+        Ok(_) | Err(StoreError::Inapplicable(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Checks what is stored of keys that several values make.

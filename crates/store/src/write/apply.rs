@@ -15,7 +15,6 @@ use crate::{
     record::{
         codec::{self, FLAG_PLACEHOLDER},
         image::{Image, ImageAttribute, ValueSet},
-        packed,
     },
     varint,
 };
@@ -222,13 +221,7 @@ impl WriteTransaction<'_> {
 
     /// The `entryUUID` of an entry, or zeros.
     fn uuid_of(&self, image: &Image) -> [u8; 16] {
-        let number = self.catalog.entry_uuid();
-        image
-            .attributes
-            .iter()
-            .find(|attribute| Some(attribute.number) == number)
-            .and_then(|attribute| codec::values(attribute.set.tlvs()?).next().and_then(packed::uuid_of))
-            .unwrap_or_default()
+        self.catalog.uuid_of(image)
     }
 
     /// The content of an entry that is about to be deleted.

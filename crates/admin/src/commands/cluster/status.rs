@@ -139,6 +139,7 @@ mod tests {
             position,
             chain: "00000000000000000000000000000007".to_owned(),
             is_ready,
+            is_of_log: true,
             copied: None,
             at,
         }

@@ -235,7 +235,7 @@ impl Log {
     /// Whether there are servers that have changes of a log that is gone. Those that run tell etcd every ten seconds.
     fn is_lost(&self) -> Result<bool, String> {
         let found = Overview::of(&self.config, &self.suffix)?;
-        Ok(found.end.is_none() && found.servers.iter().any(|server| server.position > 0))
+        Ok(found.end.is_none() && found.servers.iter().any(|server| server.is_of_log))
     }
 
     /// Asks where it ends until `judge` has a result. Without an answer of etcd it says why, and asks again.

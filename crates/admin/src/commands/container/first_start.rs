@@ -61,6 +61,8 @@ pub(super) fn make(start: &Start) -> Result<(), String> {
     if let Some(error) = folder.write(None, &tree).map_err(|error| error.to_string())? {
         return Err(error.to_string());
     }
+    // The tools that load entries write to it next.
+    drop(folder);
     let joins = cluster::joins(start, &configured.schema)?;
     // What the settings ask for in the end must be valid before entries are loaded, which may take long.
     let (_, wanted) = configuration::load(&source, Phase::Serving)?;

@@ -22,6 +22,7 @@ pub(super) struct Wish<'t> {
 /// The change that the configuration refuses, or the file that cannot be written. Nothing is changed then.
 pub(super) fn apply(wish: &Wish<'_>, layout: &Layout) -> Result<Vec<String>, String> {
     let folder = Folder::new(&layout.config, &registry());
+    folder.claim().map_err(|error| error.to_string())?;
     let (stored, _) = folder.read().map_err(|error| error.to_string())?;
     let mut tree = stored.clone();
     tree.complete();

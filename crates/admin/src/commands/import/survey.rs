@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_ldif::{Attributes, Change, FileResolver, Reader, Record, RecordKind};
+use ironbark_ldif::{Attributes, Change, NoFiles, Reader, Record, RecordKind};
 
 use super::{
     rules::{self, Action},
@@ -34,13 +34,14 @@ pub(super) struct Survey {
 /// Takes an entry: its name, its content and its line.
 pub(super) type Each<'e> = dyn FnMut(&[u8], Attributes, u64) -> Result<(), String> + 'e;
 
-/// Reads records of a file one by one. Everything that goes wrong is told with file and line.
+/// Reads records of a file one by one. Everything that goes wrong is told with file and line. A value that names a file
+/// (`:< file:///etc/shadow`) is refused: the export is of another server, and no server writes such values.
 ///
 /// # Errors
 /// The file cannot be read, is not LDIF, or has changes instead of entries; or `each` fails.
 pub(super) fn each_record(path: &Path, each: &mut Each<'_>) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, file), FileResolver::default());
+    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, file), NoFiles);
     loop {
         match reader.read() {
             Ok(None) => return Ok(()),

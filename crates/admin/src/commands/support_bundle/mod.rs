@@ -13,7 +13,7 @@ use std::{
 
 use clap::Args;
 use ironbark_advisor::review;
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, secret::masked};
 use ironbark_runtime::Clock;
 
 use super::slaptest::report;
@@ -29,8 +29,8 @@ const LOG_WIDTH: usize = 1_000;
 pub(crate) struct SupportBundle {
     #[command(flatten)]
     target: Target,
-    /// A log file, of which the last 1,000 lines are taken. Logs have names, filters and addresses of clients, but no
-    /// passwords
+    /// A log file, of which the last 1,000 lines are taken. Logs have names, filters and addresses of clients; what
+    /// looks like a password is left out
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
     /// The file to write; it must not exist. It is readable for its owner alone
@@ -144,6 +144,8 @@ fn last_lines(path: &Path) -> Result<String, String> {
     for line in BufReader::new(file).split(b'\n') {
         let line = line.map_err(failed)?;
         let line = String::from_utf8_lossy(&line);
+        // Before it is cut: the end of a secret is one, too.
+        let line = masked(&line);
         let shown = line.chars().take(LOG_WIDTH);
         last.push_back(shown.map(|one| if one.is_control() { ' ' } else { one }).collect());
         if last.len() > LOG_LINES {

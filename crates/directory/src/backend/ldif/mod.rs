@@ -97,10 +97,7 @@ impl LdifFiles {
         let file = opened.map_err(|error| FolderError::of(&path, &error))?;
         match file.try_lock() {
             Ok(()) => Ok(LdifLock { file }),
-            Err(TryLockError::WouldBlock) => {
-                let reason = "the files of the database are in use by another process, which would not notice changes";
-                Err(FolderError::new(&path, reason))
-            }
+            Err(TryLockError::WouldBlock) => Err(FolderError::new(&path, entry_files::in_use(&path))),
             Err(TryLockError::Error(error)) => Err(FolderError::of(&path, &error)),
         }
     }

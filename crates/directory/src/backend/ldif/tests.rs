@@ -162,7 +162,8 @@ fn one_process_writes_and_others_read() {
     let opened = open::database(&settings, &schema).unwrap();
     let refused = open::database(&settings, &schema).unwrap_err().to_string();
     assert!(
-        refused.starts_with("database cn=x: ") && refused.contains("in use by another process"),
+        refused.starts_with("database cn=x: ")
+            && refused.contains(&format!("in use by process {}", std::process::id())),
         "{refused}"
     );
     assert!(open::to_read(&settings, &schema).unwrap().is_some());

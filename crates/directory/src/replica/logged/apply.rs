@@ -66,6 +66,7 @@ pub(in crate::replica) fn run(
         }
         (record.entry_uuid()?.unwrap_or_default(), csn_of(execution, &record)?)
     };
+    logged.refuse_uuid_of_other(execution, id)?;
     // A revision is as old as the change that it revises.
     let told = csn;
     let csn = match &logged.operation {
@@ -109,6 +110,29 @@ impl ReadLogged {
             Location::Entry(id) if !write_checks::record_of(execution.view(), id)?.is_glue() => Some(id),
             _ => None,
         })
+    }
+
+    /// Entries are found by their entryUUID: no change gives an entry that of another one.
+    fn refuse_uuid_of_other(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+        let known = &execution.configuration.well_known.entry_uuid;
+        let modifications = match &self.operation {
+            ReadOperation::Modify(modifications) | ReadOperation::Revise(modifications) => modifications.as_slice(),
+            ReadOperation::Rename(rename) => &rename.modifications,
+            ReadOperation::Delete | ReadOperation::Settle(..) => &[],
+        };
+        let given = modifications
+            .iter()
+            .filter(|one| one.description == *known && one.kind != ModificationKind::Delete)
+            .flat_map(|one| &one.normalized);
+        for uuid in given {
+            let Ok(uuid) = uuid.as_slice().try_into() else { continue };
+            if let Some(other) = find(execution, uuid)?.filter(|other| *other != id) {
+                let name = self.dn.pretty().to_owned();
+                let other = execution.view().dn(other)?.pretty().to_owned();
+                return Err(ReplicaRefusal::TakenUuid { name, other }.into());
+            }
+        }
+        Ok(())
     }
 
     /// The entry is not here.

@@ -66,6 +66,17 @@ impl Collected {
         self.entries.get(at).map(|entry| (entry.context, entry.id))
     }
 
+    /// Gives the databases of the entries the numbers that they have now. False: an entry is in none of `known`.
+    pub(super) fn renumber(&mut self, known: &[(i32, i32)]) -> bool {
+        self.entries.iter_mut().all(|entry| {
+            let found = known.iter().find(|(former, _)| *former == entry.context);
+            found.is_some_and(|(_, now)| {
+                entry.context = *now;
+                true
+            })
+        })
+    }
+
     /// Octets of memory.
     pub(super) fn octets(&self) -> usize {
         self.keys.len() + self.entries.len() * size_of::<Keyed>()

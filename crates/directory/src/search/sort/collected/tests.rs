@@ -103,3 +103,15 @@ fn long_keys_cost_more_to_compare() {
     };
     assert!(spent(20_000) > 10 * spent(10), "{} {}", spent(20_000), spent(10));
 }
+
+#[test]
+fn entries_follow_their_databases_to_other_numbers_and_none_is_left_behind() {
+    let mut collected = Collected::default();
+    for (context, id) in [(3, 7), (5, 8), (3, 9)] {
+        collected.begin().finish(context, id).unwrap();
+    }
+    assert!(collected.renumber(&[(3, 2), (5, 3)]));
+    let all: Vec<_> = (0..3).filter_map(|at| collected.get(at)).collect();
+    assert_eq!(all, [(2, 7), (3, 8), (2, 9)]);
+    assert!(!collected.renumber(&[(3, 3)]), "the database 2 is gone");
+}
