@@ -1,8 +1,8 @@
 //! Whether etcd has known a naming context whose log, or tree, it does not have.
 //!
 //! A server without changes of a log may let one begin only where there never was one: otherwise it would serve its
-//! empty database as that of the cluster, while those with the data refuse to write. Its own database remembers nothing,
-//! so the traces of others in etcd decide:
+//! empty database as that of the cluster, while those with the data refuse to write. Its own database remembers
+//! nothing, so the traces of others in etcd decide:
 //!
 //! - `/lost`: a server that has changes of a log has found none;
 //! - `/node/`: a server that says that it has changes of a log, running or gone for less than a day;

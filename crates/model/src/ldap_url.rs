@@ -225,8 +225,8 @@ impl LdapUrl {
             },
         };
         self.host = decode(host)?;
-        // No host name or address holds these characters, and the printed URL would be another one. RFC 4516 has no user
-        // before an `@`: it may have a password beside it, which errors and logs would print.
+        // No host name or address holds these characters, and the printed URL would be another one. RFC 4516 has no
+        // user before an `@`: it may have a password beside it, which errors and logs would print.
         if self
             .host
             .bytes()

@@ -18,7 +18,7 @@ pub enum StoreError {
     #[error("database is full: {0}")]
     Full(String),
     /// Another process has opened the file for writing.
-    #[error("{}: {}", .0.display(), ironbark_config::entry_files::in_use(.0))]
+    #[error("{}: {}", .0.display(), ironbark_runtime::process::in_use(.0))]
     InUse(std::path::PathBuf),
     /// The file is not ours, newer than we are, or damaged.
     #[error("{0}")]

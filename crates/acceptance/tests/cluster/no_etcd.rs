@@ -13,7 +13,7 @@ use crate::TOP;
 fn always(body: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
+    let answer_all = move || {
         for stream in listener.incoming() {
             let mut stream = BufReader::new(stream.unwrap());
             let (mut line, mut length) = (String::new(), 0);
@@ -30,7 +30,8 @@ fn always(body: &'static str) -> String {
             // A server that ends does not wait for it.
             let _ = stream.get_mut().write_all(answer.as_bytes());
         }
-    });
+    };
+    ironbark_runtime::spawn_named("no-etcd", answer_all).unwrap();
     address.to_string()
 }
 

@@ -70,14 +70,12 @@ fn without_etcd_binds_succeed_unless_they_are_counted() {
             .success()
             .unwrap();
         etcd.kill(0).unwrap();
-        let begun = std::time::Instant::now();
         for (password, code) in [("secret", right), ("wrong", wrong)] {
             let dn = "uid=ann,ou=people,dc=example,dc=com";
             let who = Credentials::Simple { dn, password };
             let outcome = server.client("ldapwhoami", &who, &[], "").unwrap();
             assert_eq!(outcome.code(), Some(code), "{lines}{password}: {outcome:?}");
         }
-        assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{lines}");
     }
 }
 

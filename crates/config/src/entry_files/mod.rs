@@ -23,7 +23,7 @@ use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
 
 pub use journal::{Draft, Journal, Step};
 pub use list::{Found, applied, list};
-pub use lock::{FolderLock, in_use, lock_holder};
+pub use lock::FolderLock;
 
 /// Why a file or folder of entries cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP in its own thread.
 //!
 //! It cannot harm the server. It has one thread and few connections, each for a short time; when more come, those that
-//! wait longest are closed ([`seats`]). Requests are small and their bodies are not read. It reads counters without stopping other threads.
+//! wait longest are closed ([`seats`]). Requests are small and their bodies are not read. It reads counters without
+//! stopping other threads.
 
 mod ask;
 mod clusters;

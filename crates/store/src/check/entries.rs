@@ -126,8 +126,8 @@ fn entry(
     name(deep, id, image, findings)
 }
 
-/// No other entry has the entryUUID: replication and the log find entries by it. Another one is found by the index; in a
-/// database without an index of it nothing depends on it.
+/// No other entry has the entryUUID: replication and the log find entries by it. Another one is found by the index; in
+/// a database without an index of it nothing depends on it.
 fn uuid(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut Findings) -> Result<(), StoreError> {
     let uuid = deep.view.catalog.uuid_of(image);
     if uuid == [0; 16] {

@@ -97,7 +97,7 @@ impl LdifFiles {
         let file = opened.map_err(|error| FolderError::of(&path, &error))?;
         match file.try_lock() {
             Ok(()) => Ok(LdifLock { file }),
-            Err(TryLockError::WouldBlock) => Err(FolderError::new(&path, entry_files::in_use(&path))),
+            Err(TryLockError::WouldBlock) => Err(FolderError::new(&path, ironbark_runtime::process::in_use(&path))),
             Err(TryLockError::Error(error)) => Err(FolderError::of(&path, &error)),
         }
     }
