@@ -73,7 +73,7 @@ fn trace(found: &TxnResponse) -> Option<String> {
 /// etcd does not answer.
 pub(crate) async fn mark_lost(keys: &Keys, etcd: &mut Etcd, place: &LogPlace) -> Result<(), Failure> {
     let txn = Txn {
-        compare: vec![Compare::absent(&keys.tail)],
+        compare: vec![Compare::absent(&keys.tail), Compare::absent(&keys.lost)],
         success: vec![Operation::put(&keys.lost, &place::text(place))],
         failure: Vec::new(),
     };
