@@ -32,8 +32,8 @@ pub(crate) struct Announced {
     /// The chain there, in hexadecimal: a digest of all changes.
     pub(crate) chain: String,
     pub(crate) is_ready: bool,
-    /// Whether it has changes of a log, of this one or of one that is gone.
-    pub(crate) is_of_log: bool,
+    /// Whether it has changes of a log, of this one or of one that is gone. `None`: a former version does not say.
+    pub(crate) is_of_log: Option<bool>,
     /// Octets of a copy that have come, and about how many there are.
     pub(crate) copied: Option<(u64, u64)>,
     /// Seconds since 1970.
@@ -41,6 +41,11 @@ pub(crate) struct Announced {
 }
 
 impl Announced {
+    /// Whether it has changes of a log, as far as it says. Without a word they may be.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.is_of_log.unwrap_or(self.position > 0)
+    }
+
     /// Whether it is to be told, after this.
     fn is_due(&self, told: &Self) -> bool {
         let told_of = |one: &Self| (one.position, one.is_ready, one.is_of_log, one.copied);
@@ -68,7 +73,7 @@ impl Announcer {
                 position: place.position.sequence,
                 chain: place::chain_text(&place),
                 is_ready: status.is_ready,
-                is_of_log: !place.is_empty() && self.member.shared.is_of_log(),
+                is_of_log: Some(!place.is_empty() && self.member.shared.is_of_log()),
                 copied: status.copied,
                 at: clock.now().unix_seconds(),
             };

@@ -60,7 +60,7 @@ fn trace(found: &TxnResponse) -> Option<String> {
     }
     let servers = found.range(0).iter();
     let mut servers = servers.filter_map(|pair| serde_json::from_slice::<Announced>(&pair.value.0).ok());
-    if let Some(server) = servers.find(|server| server.is_of_log) {
+    if let Some(server) = servers.find(Announced::has_changes) {
         return Some(format!("the word of {} that it has changes", server.name));
     }
     let pair = (1..6).find_map(|range| found.range(range).first())?;
@@ -118,6 +118,9 @@ mod tests {
         let member = r#"{"name":"c[1]","position":7,"is_of_log":true}"#;
         let found = trace(&answer([&[("/p/x/node/3", member)], &[], &[], &[], &[], &[]]));
         assert_eq!(found.as_deref(), Some("the word of c[1] that it has changes"));
+        let former = r#"{"name":"d[1]","position":7}"#;
+        let found = trace(&answer([&[("/p/x/node/4", former)], &[], &[], &[], &[], &[]]));
+        assert!(found.is_some(), "a former version does not say");
         for at in 1..6 {
             let mut ranges: [&[(&str, &str)]; 6] = [&[]; 6];
             if let Some(range) = ranges.get_mut(at) {

@@ -133,11 +133,11 @@ impl Overview {
             .filter_map(|pair| serde_json::from_slice(&pair.value.0).ok());
         let mut servers: Vec<Node> = told
             .map(|told: Announced| Node {
+                is_of_log: told.has_changes(),
                 name: told.name,
                 position: told.position,
                 chain: told.chain,
                 is_ready: told.is_ready,
-                is_of_log: told.is_of_log,
                 copied: told.copied,
                 at: told.at,
             })

@@ -162,8 +162,16 @@ impl<'o> Changes<'o> {
         let folder = Folder::new(path, &registry());
         if !options.dry_run {
             // Before it is read: a server beside this tool would not notice the change, and undo it.
-            let claimed = folder.claim();
-            claimed.map_err(|error| format!("{}: {error}", options.program))?;
+            if modifies {
+                let claimed = folder.claim();
+                claimed.map_err(|error| format!("{}: {error}", options.program))?;
+            } else if let Some(error) = folder.claim_to_add() {
+                // Scripts of images add schemas so, and start the server again.
+                eprintln!(
+                    "{}: warning: {error}; it will see the new entries when it starts again",
+                    options.program
+                );
+            }
         }
         if !folder.holds_configuration() {
             if modifies {

@@ -28,6 +28,11 @@ impl Drop for FolderLock {
 }
 
 impl FolderLock {
+    /// For who may write without the right.
+    pub fn none() -> Self {
+        Self { folder: None }
+    }
+
     /// Locks a folder for writing.
     ///
     /// # Errors

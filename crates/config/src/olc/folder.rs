@@ -63,6 +63,14 @@ impl Folder {
         Ok(())
     }
 
+    /// The same for who only adds entries: it may do so beside a server, which sees them at its next start. Returns why
+    /// it does not have the right to write.
+    pub fn claim_to_add(&self) -> Option<FolderError> {
+        let refused = self.claim().err()?;
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(FolderLock::none());
+        Some(refused)
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
