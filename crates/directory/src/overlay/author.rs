@@ -1,9 +1,9 @@
 //! Whose rights a definition has: those of its authors.
 //!
-//! A group with a URL, a role, a definition of Class of Service, a group of groups: whoever may write such an entry
-//! says what is computed. So it gives to clients at most what each of its authors may read, under the rules that are in
-//! force when somebody asks. The authors are who created it and who changed it last, as the entry says: who changes a
-//! definition vouches for all of it. The rootdn of the database is an author that may read everything.
+//! A group with a URL, a role, a definition of Class of Service, a group of groups: a client that may write such an
+//! entry says what is computed. So it gives to clients at most what each of its authors may read, under the rules that
+//! are in force when somebody asks. The authors are who created it and who changed it last, as the entry says: who
+//! changes a definition vouches for all of it. The rootdn of the database is an author that may read everything.
 
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{Record, StoreError};
@@ -132,15 +132,19 @@ impl<'a> DerivingLook<'a> {
         }
     }
 
-    /// The same with fewer rights: those that all authors of a definition have too.
+    /// The same with the rights that both an identity and the authors who have chosen it have. Where these are not
+    /// known, the choice does not count.
     #[must_use]
-    pub fn also_for<'b>(self, author: &'b Author) -> DerivingLook<'b>
+    pub fn for_chosen<'b>(self, identity: &'b Dn, author: &'b Author) -> DerivingLook<'b>
     where
         'a: 'b,
     {
         match &author.0 {
             Known::Nobody => self,
-            Known::These(others) => DerivingLook { others, ..self },
+            Known::These(others) => DerivingLook {
+                others,
+                ..self.acting_as(identity)
+            },
         }
     }
 

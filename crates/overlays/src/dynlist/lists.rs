@@ -185,7 +185,7 @@ impl List {
             return Some(look);
         };
         let is_free = self.authz.is_empty() || identity.is_root() || look.is_asked_by_root();
-        (is_free || look.is_named_by(&self.authz)).then(|| look.acting_as(identity).also_for(&self.author))
+        (is_free || look.is_named_by(&self.authz)).then(|| look.for_chosen(identity, &self.author))
     }
 
     /// The URLs whose entries are members.
