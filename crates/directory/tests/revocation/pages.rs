@@ -27,6 +27,19 @@ fn page(client: &mut Client, cookie: &[u8]) -> Answer {
     page_of(client, ("dc=ex", "(cn=m*)"), 2, cookie)
 }
 
+/// Three entries of a search that is sorted by cn, or the other way round.
+fn sorted_page(client: &mut Client, filter: &str, reverse: bool, cookie: &[u8]) -> Answer {
+    let by_name = [SortKey {
+        attribute: b"cn",
+        ordering_rule: Some(b"2.5.13.3"),
+        reverse,
+    }];
+    let sort = Control::critical(SortKeys(List::new(&by_name)));
+    let paged = Control::critical(PagedResults { size: 3, cookie });
+    let pdu = search("dc=ex", Scope::WholeSubtree, filter, &[&sort, &paged]);
+    send(client, &pdu)
+}
+
 fn site(lines: &str) -> (Site, Client) {
     let mut site = Site::populated(&format!("envflags nosync\n{lines}\naccess to * by * read"));
     for n in 0..8 {
@@ -143,17 +156,7 @@ fn a_cookie_belongs_to_its_request_and_requester() {
 #[test]
 fn sorted_pages_go_on_under_another_configuration() {
     let (site, mut reader) = site("");
-    let last_first = [SortKey {
-        attribute: b"cn",
-        ordering_rule: Some(b"2.5.13.3"),
-        reverse: true,
-    }];
-    let mut next = |cookie: &[u8]| {
-        let sort = Control::critical(SortKeys(List::new(&last_first)));
-        let paged = Control::critical(PagedResults { size: 3, cookie });
-        let pdu = search("dc=ex", Scope::WholeSubtree, "(cn=m*)", &[&sort, &paged]);
-        send(&mut reader, &pdu)
-    };
+    let mut next = |cookie: &[u8]| sorted_page(&mut reader, "(cn=m*)", true, cookie);
     let first = next(b"");
     assert!(first.entries[0].starts_with("dn: cn=m7,"), "{:?}", first.entries);
     reconfigure(
@@ -173,17 +176,7 @@ fn sorted_pages_go_on_when_another_database_goes() {
     let open = "envflags nosync\naccess to * by * read";
     let second = format!("{open}\ndatabase mdb\nsuffix o=two\ndirectory DIR/two\n");
     reconfigure(&site, "", &second);
-    let by_name = [SortKey {
-        attribute: b"cn",
-        ordering_rule: Some(b"2.5.13.3"),
-        reverse: false,
-    }];
-    let mut next = |cookie: &[u8]| {
-        let sort = Control::critical(SortKeys(List::new(&by_name)));
-        let paged = Control::critical(PagedResults { size: 3, cookie });
-        let pdu = search("dc=ex", Scope::WholeSubtree, "(cn=m*)", &[&sort, &paged]);
-        send(&mut reader, &pdu)
-    };
+    let mut next = |cookie: &[u8]| sorted_page(&mut reader, "(cn=m*)", false, cookie);
     let first = next(b"");
     assert_eq!((first.code, first.entries.len()), (0, 3));
     reconfigure(&site, "", open);
@@ -194,17 +187,7 @@ fn sorted_pages_go_on_when_another_database_goes() {
 #[test]
 fn a_sorted_page_tells_nothing_of_what_may_not_be_searched_now() {
     let (site, mut reader) = site("");
-    let by_name = [SortKey {
-        attribute: b"cn",
-        ordering_rule: Some(b"2.5.13.3"),
-        reverse: false,
-    }];
-    let mut next = |cookie: &[u8]| {
-        let sort = Control::critical(SortKeys(List::new(&by_name)));
-        let paged = Control::critical(PagedResults { size: 3, cookie });
-        let pdu = search("dc=ex", Scope::WholeSubtree, "(&(cn=m*)(sn=s))", &[&sort, &paged]);
-        send(&mut reader, &pdu)
-    };
+    let mut next = |cookie: &[u8]| sorted_page(&mut reader, "(&(cn=m*)(sn=s))", false, cookie);
     let first = next(b"");
     assert_eq!(first.entries.len(), 3);
     reconfigure(
