@@ -1,14 +1,18 @@
-//! Abandon and Cancel of writes, and writes that arrive shortly before the server ends.
+//! Writes that wait for the writer: their order, Abandon and Cancel, and those that arrive shortly before the server
+//! ends.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod harness;
 
-use std::sync::{
-    Arc, Mutex,
-    mpsc::{Receiver, Sender, channel},
+use std::{
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::Duration,
 };
 
-use harness::Site;
+use harness::{Client, Site};
 use ironbark_directory::{
     OperationError, Started, Submitted,
     overlay::{ContentHooks, Execution, Overlay},
@@ -19,23 +23,23 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Entry;
 
-/// Reports the first write that is executed, and holds it until the test lets it through.
+/// Reports the names of entries that are added, and holds each add until the test lets it through.
 struct Gate {
-    arrived: Sender<()>,
+    arrived: Sender<String>,
     open: Mutex<Receiver<()>>,
 }
 
 impl ContentHooks for Gate {
-    fn before_add(&self, _: &mut Execution<'_, '_>, _: &mut Entry) -> Result<(), OperationError> {
+    fn before_add(&self, _: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         // Fails at once after the test has let everything through.
-        let _ = self.arrived.send(());
+        let _ = self.arrived.send(entry.dn.pretty().to_owned());
         let _ = self.open.lock().expect("not poisoned").recv();
         Ok(())
     }
 }
 
 /// A site whose writer stops at the first write; the ends of the gate.
-fn gated() -> (Site, Receiver<()>, Sender<()>) {
+fn gated() -> (Site, Receiver<String>, Sender<()>) {
     let (arrived, arrivals) = channel();
     let (open, opened) = channel();
     let gate: Arc<dyn ContentHooks> = Arc::new(Gate {
@@ -51,28 +55,32 @@ fn gated() -> (Site, Receiver<()>, Sender<()>) {
     (site, arrivals, open)
 }
 
-fn start(site: &mut Site, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) {
+fn start(client: &mut Client, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) {
     let (mut pdu, mut out) = (Vec::new(), Vec::new());
     encode_request(&mut pdu, MessageId::new(id).expect("in range"), request, &[]);
-    let (worker, session) = site.parts();
+    let (worker, session) = client.parts();
     (worker.start(session, &pdu, &mut out), out)
 }
 
 /// An add that is refused after it has passed the gate: the class requires another attribute.
-fn entry_without_its_class() -> Request<'static> {
+fn entry_without_its_class(name: &[u8]) -> Request<'_> {
     const CLASSES: &[&[u8]] = &[b"organization"];
     const ATTRIBUTES: &[Attribute<'static>] = &[Attribute {
         description: b"objectClass",
         values: List::new(CLASSES),
     }];
     Request::Add(AddRequest {
-        entry: b"dc=ex",
+        entry: name,
         attributes: List::new(ATTRIBUTES),
     })
 }
 
-fn submit(site: &mut Site, id: i32) -> Submitted {
-    match start(site, id, &entry_without_its_class()).0 {
+fn submit(client: &mut Client, id: i32) -> Submitted {
+    submit_named(client, id, "dc=ex")
+}
+
+fn submit_named(client: &mut Client, id: i32, name: &str) -> Submitted {
+    match start(client, id, &entry_without_its_class(name.as_bytes())).0 {
         Started::Submitted(submitted) => submitted,
         _ => panic!("an add goes to the writer"),
     }
@@ -140,7 +148,7 @@ fn a_write_behind_the_order_to_end_is_refused_in_words() {
     let executing = submit(&mut site, 1);
     arrivals.recv().expect("the writer has the first write");
     site.directory.refuse_writes();
-    let (late, answer) = start(&mut site, 2, &entry_without_its_class());
+    let (late, answer) = start(&mut site, 2, &entry_without_its_class(b"dc=ex"));
     assert!(matches!(late, Started::Answered), "nothing comes behind the order");
     assert_eq!(code(&answer), 52);
     drop((arrivals, open));
@@ -162,15 +170,73 @@ fn waiting_writes_are_bounded_in_octets() {
         entry: b"cn=big,dc=ex",
         attributes: attributes.as_slice().into(),
     });
-    let refused = (2..1_000).find_map(|id| match start(&mut site, id, &request) {
-        (Started::Answered, out) => Some((id, code(&out))),
-        _ => None,
-    });
-    assert_eq!(
-        refused,
-        Some((513, 51)),
-        "511 requests of a little over 128 KiB wait, the next is refused as busy"
-    );
+    let fill = |client: &mut Client| {
+        let refused = (2..1_000).find_map(|id| match start(client, id, &request) {
+            (Started::Answered, out) => Some((id - 2, code(&out))),
+            _ => None,
+        });
+        refused.expect("there is an end")
+    };
+    assert_eq!(fill(&mut site), (341, 51), "a third of 128 MiB, then busy");
+    let mut other = Client::from(&site.directory, 8, None);
+    assert_eq!(fill(&mut other), (114, 51), "a third of what the source may still take");
+    let mut stranger = Client::from(&site.directory, 9, Some(1_000));
+    assert_eq!(fill(&mut stranger), (190, 51), "a third of all that is left");
     drop((arrivals, open));
     assert_eq!(code(&finish(&mut site, executing)), 65);
+}
+
+#[test]
+fn who_sends_what_takes_long_waits_behind_others() {
+    let (mut site, arrivals, open) = gated();
+    let mut slow: Vec<_> = Vec::new();
+    let mut send_slow = |site: &mut Site, number: i32| {
+        slow.push(submit_named(site, number, &format!("cn=slow{number},dc=ex")));
+    };
+    let pass = |site: &Site, name: &str, took: Duration| {
+        assert_eq!(arrivals.recv().expect("a write"), name);
+        site.clock.advance(took);
+        open.send(()).expect("held");
+    };
+    let (long, short) = (Duration::from_millis(100), Duration::from_micros(10));
+    send_slow(&mut site, 1);
+    assert_eq!(arrivals.recv().expect("a write"), "cn=slow1,dc=ex");
+    // All this comes while the first one is executed.
+    (2..5).for_each(|number| send_slow(&mut site, number));
+    let mut client = Client::from(&site.directory, 8, Some(1_000));
+    let mut quick = [1, 2].map(|number| submit_named(&mut client, number, &format!("cn=quick{number},dc=ex")));
+    site.clock.advance(long);
+    open.send(()).expect("held");
+    pass(&site, "cn=quick1,dc=ex", short);
+    pass(&site, "cn=quick2,dc=ex", short);
+    assert_eq!(arrivals.recv().expect("a write"), "cn=slow2,dc=ex");
+    let answered = quick.iter_mut().all(|submitted| submitted.receiver.try_recv().is_ok());
+    assert!(answered, "they do not wait for the end of the slow one");
+    site.clock.advance(long);
+    open.send(()).expect("held");
+    pass(&site, "cn=slow3,dc=ex", long);
+    pass(&site, "cn=slow4,dc=ex", long);
+    for submitted in slow {
+        assert_eq!(code(&finish(&mut site, submitted)), 65);
+    }
+}
+
+#[test]
+fn a_group_that_takes_long_ends_before_all_are_executed() {
+    let (mut site, arrivals, open) = gated();
+    let first = submit_named(&mut site, 1, "cn=first,dc=ex");
+    assert_eq!(arrivals.recv().expect("a write"), "cn=first,dc=ex");
+    let mut others: Vec<_> = (2..5)
+        .map(|number| submit_named(&mut site, number, &format!("cn={number},dc=ex")))
+        .collect();
+    open.send(()).expect("held");
+    for number in 2..5 {
+        assert_eq!(arrivals.recv().expect("a write"), format!("cn={number},dc=ex"));
+        let ended = others.iter_mut().map(|submitted| submitted.receiver.try_recv().is_ok());
+        // The second and the third are one group: it has not ended before the third.
+        assert_eq!(ended.filter(|ended| *ended).count(), if number == 4 { 2 } else { 0 });
+        site.clock.advance(Duration::from_millis(26));
+        open.send(()).expect("held");
+    }
+    assert_eq!(code(&finish(&mut site, first)), 65);
 }

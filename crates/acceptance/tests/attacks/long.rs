@@ -154,8 +154,13 @@ fn a_stranger_may_make_the_server_work_so_much_and_no_more() {
 
 /// A connection of somebody without further rights.
 pub(crate) fn somebody(server: &Server) -> TcpStream {
+    person(server, 0)
+}
+
+/// A connection of the person with this number.
+pub(crate) fn person(server: &Server, number: usize) -> TcpStream {
     let mut stream = connect(server);
-    let name = element(4, format!("cn=p0,{BASE}").as_bytes());
+    let name = element(4, format!("cn=p{number},{BASE}").as_bytes());
     let who = element(0x60, &[vec![2, 1, 3], name, element(0x80, b"secret")].concat());
     stream
         .write_all(&element(0x30, &[vec![2, 1, 1], who].concat()))

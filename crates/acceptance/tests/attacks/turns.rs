@@ -2,18 +2,19 @@
 
 use std::{
     io::Write as _,
-    net::Shutdown,
+    net::{Shutdown, TcpStream},
     process::Command,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
     thread,
 };
 
-use ironbark_testkit::{Credentials, Flavor, Listen, Server};
+use ironbark_testkit::{Credentials, Flavor, Listen, Server, wait};
 
+use crate::long::{self, any_of, person, somebody};
 use crate::process::memory;
 use crate::site::{ANN, BOB, DATA, run, site_with, template, user};
 use crate::verifications;
-use crate::wire::{self, connect, element, read_message};
+use crate::wire::{self, BASE, connect, element, read_message};
 
 /// A server that hashes slowly, in which Ann has a slow hash.
 fn slow_site() -> Server {
@@ -104,6 +105,83 @@ fn memory_that_slow_hashes_took_is_given_back() {
     });
     let kept = memory(&server).saturating_sub(before);
     assert!(kept < KEPT, "{kept} octets are kept");
+}
+
+/// A modify request, with controls.
+fn change(id: u32, name: &str, controls: &[u8]) -> Vec<u8> {
+    let value = element(0x31, &element(4, &id.to_be_bytes().map(|octet| b'a' + octet % 16)));
+    let change = [
+        element(0x0a, &[2]),
+        element(0x30, &[element(4, b"description"), value].concat()),
+    ];
+    let request = [
+        element(4, format!("cn={name},{BASE}").as_bytes()),
+        element(0x30, &element(0x30, &change.concat())),
+    ];
+    let message = [
+        element(0x02, &id.to_be_bytes()),
+        element(0x66, &request.concat()),
+        element(0xa0, controls),
+    ];
+    element(0x30, &message.concat())
+}
+
+/// A modify request whose assertion compares 100 substrings with each of 4,000 values, and fails.
+fn costly_change(id: u32) -> Vec<u8> {
+    let assertion = [
+        element(4, b"1.3.6.1.1.12"),
+        element(1, &[0xff]),
+        element(4, &any_of("description", 100)),
+    ];
+    change(id, "long", &element(0x30, &assertion.concat()))
+}
+
+/// The result code of a modify operation. `None`: the connection has ended.
+fn code_of_change(stream: &mut TcpStream) -> Option<u8> {
+    let (_, tag, content) = read_message(stream)?;
+    assert_eq!(tag, wire::MODIFY_RESPONSE);
+    Some(wire::result_code(&content))
+}
+
+#[test]
+fn who_sends_hundreds_of_costly_changes_waits_alone() {
+    const CHANGES: u32 = 200;
+    let server = long::site("access to * by users write by * read");
+    // Pipelined on one connection, and one at a time on many.
+    let flood: Vec<TcpStream> = (0..8).map(|_| somebody(&server)).collect();
+    let answered = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for (number, stream) in flood.iter().enumerate() {
+            let (mut sending, mut reading) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
+            let at_once = if number == 0 { CHANGES } else { 1 };
+            let requests: Vec<u8> = (0..at_once).flat_map(|id| costly_change(id + 2)).collect();
+            sending.write_all(&requests).unwrap();
+            let answered = &answered;
+            scope.spawn(move || {
+                while let Some(code) = code_of_change(&mut reading) {
+                    assert_eq!(code, 122);
+                    let next = costly_change(answered.fetch_add(1, Ordering::Relaxed) + CHANGES + 2);
+                    if number > 0 && sending.write_all(&next).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let begun = wait::until(|| (answered.load(Ordering::Relaxed) > 0).then_some(()));
+        let mut other = person(&server, 1);
+        let before = answered.load(Ordering::Relaxed);
+        for id in 0..10 {
+            other.write_all(&change(id + 2, "p1", &[])).unwrap();
+            assert_eq!(code_of_change(&mut other), Some(0));
+        }
+        let went_first = answered.load(Ordering::Relaxed) - before;
+        for stream in &flood {
+            stream.shutdown(Shutdown::Both).unwrap();
+        }
+        assert!(begun.is_some(), "the flood is answered");
+        assert!(went_first < 60, "{went_first} went before 10 of somebody else");
+    });
+    wire::assert_serves(&server);
 }
 
 /// A server whose key takes milliseconds to sign with.

@@ -5,16 +5,15 @@
 //! too.
 
 use std::{
-    pin::pin,
+    cell::Cell,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, SendError, Sender, channel},
     },
 };
 
+use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
-use tokio::sync::Notify;
 
 use super::{
     commit_log::LogSlot,
@@ -23,23 +22,24 @@ use super::{
     fence::Fence,
     in_memory::Governor,
     naming_context::NamingContext,
+    room::{Room, Share},
     written::{Executed, Refusal, Success, Wanted},
 };
 use crate::{
     OperationError,
     refusal::{QueueRefusal, WriteRefusal},
+    request::identity::Source,
 };
-
-/// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
-/// is always taken.
-const QUEUE_OCTETS: usize = 64 << 20;
-/// Least octets that a request counts for. So at most 16,384 requests may wait.
-const REQUEST_OCTETS: usize = 4 << 10;
 
 /// A write that waits for its turn. The queue and the writers know nothing else of it.
 pub(crate) trait WriteTask: Send {
     /// Size of the request in octets, which estimates how much it writes.
     fn octets(&self) -> usize;
+
+    /// Whose it is. Writes of one claimant are executed in their order.
+    fn claimant(&self) -> Claimant<Source> {
+        of_server()
+    }
 
     /// Tells that its turn has come. `micros` is monotonic time in microseconds.
     fn taken(&mut self, micros: u64);
@@ -83,6 +83,14 @@ pub(crate) trait WriteTask: Send {
     fn answer(self: Box<Self>, error: OperationError);
 }
 
+/// The claimant of the server's own writes, and of what comes from other servers.
+fn of_server() -> Claimant<Source> {
+    Claimant {
+        source: Source::Server,
+        connection: u64::MAX,
+    }
+}
+
 /// The outcome of a write, before its group is committed.
 #[allow(
     clippy::large_enum_variant,
@@ -95,45 +103,6 @@ pub(crate) enum Outcome {
     Returned(Wanted),
 }
 
-/// A write's share of [`QUEUE_OCTETS`]. Dropping it gives the share back.
-struct Share {
-    octets: usize,
-    waiting: Arc<Waiting>,
-}
-
-/// The writes of one queue that have not ended.
-#[derive(Debug, Default)]
-struct Waiting {
-    octets: AtomicUsize,
-    /// Told when one ends.
-    ended: Notify,
-}
-
-impl Share {
-    /// Takes a share. `None`: there is no room.
-    fn of(octets: usize, waiting: &Arc<Waiting>) -> Option<Self> {
-        let octets = octets.max(REQUEST_OCTETS);
-        let before = waiting.octets.fetch_add(octets, Ordering::Relaxed);
-        let share = Self {
-            octets,
-            waiting: Arc::clone(waiting),
-        };
-        fits(before, octets).then_some(share)
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.waiting.octets.fetch_sub(self.octets, Ordering::Relaxed);
-        self.waiting.ended.notify_waiters();
-    }
-}
-
-/// Whether a write has room in a queue with so many octets.
-fn fits(before: usize, octets: usize) -> bool {
-    before == 0 || before.saturating_add(octets) <= QUEUE_OCTETS
-}
-
 /// The reason why a write was not queued, with the write itself unless the writer has ended.
 pub(crate) type Unqueued = (OperationError, Option<Box<dyn WriteTask>>);
 
@@ -141,8 +110,8 @@ pub(crate) type Unqueued = (OperationError, Option<Box<dyn WriteTask>>);
 #[derive(Clone, Debug)]
 pub struct WriterHandle {
     queue: Sender<WriterCommand>,
-    /// Octets of the requests that have not ended.
-    waiting: Arc<Waiting>,
+    /// The room for requests.
+    room: Arc<Room>,
     /// The reason why the queue takes nothing more.
     closed: Arc<RwLock<Option<QueueRefusal>>>,
     /// What the writer has committed.
@@ -169,14 +138,29 @@ pub(crate) enum WriterCommand {
 /// A write in the queue.
 pub(crate) struct Queued {
     pub(crate) task: Box<dyn WriteTask>,
+    pub(crate) claimant: Claimant<Source>,
+    /// Microseconds for which it has been executed.
+    pub(crate) micros: Cell<u64>,
+    /// Those that were expected when its turn came.
+    pub(crate) expected: u64,
     /// `None` for the server's own writes.
     share: Option<Share>,
 }
 
 impl Queued {
+    fn new(task: Box<dyn WriteTask>, share: Option<Share>) -> Self {
+        Self {
+            claimant: task.claimant(),
+            task,
+            micros: Cell::default(),
+            expected: 0,
+            share,
+        }
+    }
+
     /// A write of the server itself. It takes no room from clients.
     pub(crate) fn of_server(task: Box<dyn WriteTask>) -> Self {
-        Self { task, share: None }
+        Self::new(task, None)
     }
 }
 
@@ -250,7 +234,7 @@ impl WriterHandle {
         let (queue, _) = channel();
         Self {
             queue,
-            waiting: Arc::default(),
+            room: Arc::default(),
             closed: Arc::new(RwLock::new(Some(QueueRefusal::ShuttingDown))),
             feed: Arc::default(),
             fence: Arc::default(),
@@ -282,7 +266,7 @@ impl WriterHandle {
     /// Whether writes of clients wait beside these.
     pub(crate) fn has_more_than(&self, group: &[Queued]) -> bool {
         let shares = group.iter().filter_map(|queued| queued.share.as_ref());
-        self.waiting.octets.load(Ordering::Relaxed) > shares.map(|share| share.octets).sum()
+        self.room.octets() > shares.map(Share::octets).sum()
     }
 
     /// Queues a write.
@@ -290,7 +274,7 @@ impl WriterHandle {
     /// # Errors
     /// `busy`, `unavailable`.
     pub(crate) fn submit(&self, task: Box<dyn WriteTask>) -> Result<(), Unqueued> {
-        let Some(share) = Share::of(task.octets(), &self.waiting) else {
+        let Some(share) = self.room.share(task.claimant(), task.octets()) else {
             return Err((QueueRefusal::Full.into(), Some(task)));
         };
         // This lock is held until the write is queued, so that no write comes after the command to close.
@@ -298,10 +282,7 @@ impl WriterHandle {
         if let Some(reason) = *closed {
             return Err((reason.into(), Some(task)));
         }
-        let queued = Queued {
-            task,
-            share: Some(share),
-        };
+        let queued = Queued::new(task, Some(share));
         self.queue
             .send(WriterCommand::Task(queued))
             .map_err(|SendError(order)| match order {
@@ -325,20 +306,11 @@ impl WriterHandle {
         self.queue.send(queued).map_err(|_| QueueRefusal::ShuttingDown.into())
     }
 
-    /// Waits until there is room for a write of this size, or the queue takes nothing more. Others may take the room
-    /// before the caller does.
+    /// Waits until there is room for a write of this size that another server has made, or the queue takes nothing
+    /// more. Others may take the room before the caller does.
     pub(crate) async fn room(&self, octets: usize) {
-        loop {
-            let mut ended = pin!(self.waiting.ended.notified());
-            // What ends from here on is noticed.
-            ended.as_mut().enable();
-            let before = self.waiting.octets.load(Ordering::Relaxed);
-            let is_closed = self.closed.read().unwrap_or_else(PoisonError::into_inner).is_some();
-            if is_closed || fits(before, octets.max(REQUEST_OCTETS)) {
-                return;
-            }
-            ended.await;
-        }
+        let is_closed = || self.closed.read().unwrap_or_else(PoisonError::into_inner).is_some();
+        self.room.wait(of_server(), octets, is_closed).await;
     }
 
     /// Asks the writer to wait after everything that it has been given. `None`: the writer has ended.
@@ -379,7 +351,7 @@ pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
     let (queue, orders) = channel();
     let handle = WriterHandle {
         queue,
-        waiting: Arc::default(),
+        room: Arc::default(),
         closed: Arc::default(),
         feed: Arc::default(),
         fence: Arc::default(),

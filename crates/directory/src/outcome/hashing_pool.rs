@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::Operation;
-use ironbark_runtime::Claimant;
 use tokio::sync::oneshot;
 
 use super::{
@@ -78,10 +77,6 @@ fn submit_work(
     reply: Reply,
     compute: Compute,
 ) -> Result<(), Box<dyn PoolTask>> {
-    let claimant = Claimant {
-        source: origin.peer.source(),
-        connection: origin.connection,
-    };
     let work = Work {
         directory: Arc::clone(directory),
         origin: origin.clone(),
@@ -89,7 +84,7 @@ fn submit_work(
         octets,
         pending: Some((reply, compute)),
     };
-    directory.hashing_pool().submit(claimant, Box::new(work))
+    directory.hashing_pool().submit(origin.claimant(), Box::new(work))
 }
 
 impl Work {

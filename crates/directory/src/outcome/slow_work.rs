@@ -1,6 +1,5 @@
 //! Slow work of overlays, on the pool for slow hashes: a requester waits for its result before its operation begins.
 
-use ironbark_runtime::Claimant;
 use tokio::sync::oneshot;
 
 use crate::{Directory, backend::hashing_pool::PoolTask, request::context::RequestContext};
@@ -24,16 +23,12 @@ pub(crate) fn submit<T: Send + 'static>(
     otherwise: T,
 ) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
-    let claimant = Claimant {
-        source: origin.peer.source(),
-        connection: origin.connection,
-    };
     let work = SlowWork {
         sender: Some(sender),
         work: Some(Box::new(work)),
         otherwise: Some(otherwise),
     };
-    if let Err(work) = directory.hashing_pool().submit(claimant, Box::new(work)) {
+    if let Err(work) = directory.hashing_pool().submit(origin.claimant(), Box::new(work)) {
         work.refuse();
     }
     receiver

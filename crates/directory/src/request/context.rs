@@ -8,9 +8,10 @@ use ironbark_ldap_proto::{
     controls::{ControlKind, ControlSet},
 };
 use ironbark_model::Dn;
+use ironbark_runtime::Claimant;
 
 use super::{
-    identity::{Identity, Peer, Strength, TlsChannel},
+    identity::{Identity, Peer, Source, Strength, TlsChannel},
     responses::Responses,
     stop::{Restriction, Sequence, StopFlag},
 };
@@ -115,6 +116,14 @@ impl RequestContext {
     /// The message as it came in, if an overlay [asks for messages](crate::overlay::ResponseHooks::takes_messages).
     pub fn message(&self) -> Option<&[u8]> {
         self.pdu.as_deref()
+    }
+
+    /// Who takes turns with others for it.
+    pub(crate) fn claimant(&self) -> Claimant<Source> {
+        Claimant {
+            source: self.peer.source(),
+            connection: self.connection,
+        }
     }
 
     /// Whether a control came with the request.

@@ -23,7 +23,7 @@ pub struct Peer {
 }
 
 /// The unit for counting clients: an IPv4 address, or an IPv6 network of 64 bits, which a single customer has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SourceAddress(u128);
 
 impl From<IpAddr> for SourceAddress {
@@ -39,7 +39,7 @@ impl From<IpAddr> for SourceAddress {
 }
 
 /// The source of connections, for taking turns: the connections of one user or customer.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
     /// By the network.
     Address(SourceAddress),
@@ -47,6 +47,8 @@ pub enum Source {
     User(u32),
     /// Without a socket.
     Unknown,
+    /// The server itself, and what comes from other servers.
+    Server,
 }
 
 impl Peer {

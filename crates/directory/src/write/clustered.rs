@@ -124,7 +124,9 @@ pub(super) fn commit(
             patience,
             has_more: writer.has_more_than(group),
         };
-        if let Committed::Ended(outcomes) = commit_some((site.0, site.1, &mut *site.2), group, Some(&appender)) {
+        let clock = || directory.monotonic_micros();
+        let part: Site<'_> = (site.0, site.1, &mut *site.2);
+        if let Committed::Ended(outcomes) = commit_some(part, group, Some(&appender), &clock) {
             return outcomes;
         }
     }

@@ -1,7 +1,7 @@
 //! Executes a group of writes in one transaction, and commits it once.
 //!
 //! No effect of a refused operation is ever committed. A write is executed at most twice, whatever is refused after it:
-//! a refusal that must undo an effect ends its group there.
+//! a refusal that must undo an effect ends its group there. So does a write after which the group has taken long.
 
 use ironbark_store::{Database, LogMode, WriteTransaction};
 
@@ -14,6 +14,7 @@ use crate::{
     NamingContext, OperationError,
     backend::{
         queue::{Outcome, Queued, Served, WriteTask},
+        turns::GROUP_MICROS,
         written::Refusal,
     },
     refusal::ClusterRefusal,
@@ -21,6 +22,9 @@ use crate::{
 
 /// The served configuration, the database, and its followers.
 pub(super) type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
+
+/// Microseconds of a monotonic clock.
+pub(super) type Clock<'c> = &'c dyn Fn() -> u64;
 
 /// What has become of a group.
 pub(super) enum Committed {
@@ -31,7 +35,8 @@ pub(super) enum Committed {
 }
 
 /// Commits the writes of a group before the first one that is refused after an effect. Returns the outcomes of these
-/// and of the refused one: at least one outcome.
+/// and of the refused one: at least one outcome. The group also ends with the write after which it has taken
+/// [`GROUP_MICROS`].
 ///
 /// The transaction of such a refused write is dropped, and the writes before it are executed again. Later writes have
 /// not been executed yet, so each write is executed at most twice, whatever stands in the same group. It is executed
@@ -42,10 +47,13 @@ pub(super) fn commit_some(
     (served, database, followers): Site<'_>,
     group: &[Queued],
     appender: Option<&Appender<'_>>,
+    clock: Clock<'_>,
 ) -> Committed {
     let (mut part, mut refused) = (group, None);
+    // What is executed again has come to its end before.
+    let mut micros = GROUP_MICROS;
     loop {
-        match attempt((served, database, &mut *followers), part, appender) {
+        match attempt((served, database, &mut *followers), part, appender, (clock, micros)) {
             Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, appender),
             Attempt::Overtaken => {
                 for queued in group {
@@ -61,7 +69,7 @@ pub(super) fn commit_some(
                 if let (Some(queued), Outcome::Refused(error)) = (dropped, &*outcome) {
                     queued.task.refused(error);
                 }
-                part = before;
+                (part, micros) = (before, u64::MAX);
                 refused = dropped.map(|queued| (queued, *outcome));
             }
         }
@@ -97,7 +105,7 @@ fn conclude_refusal(
 }
 
 enum Attempt<'g> {
-    /// The outcomes of all writes.
+    /// The outcomes of all writes, or of the first ones.
     Ended(Vec<Outcome>),
     /// As [`Committed::Overtaken`].
     Overtaken,
@@ -112,11 +120,12 @@ fn attempt<'g>(
     (served, database, followers): Site<'_>,
     group: &'g [Queued],
     appender: Option<&Appender<'_>>,
+    (clock, micros): (Clock<'_>, u64),
 ) -> Attempt<'g> {
     if group.is_empty() {
         return Attempt::Ended(Vec::new());
     }
-    let refuse_all = |error: OperationError| {
+    let refuse_all = |group: &[Queued], error: OperationError| {
         let refuse = |queued: &Queued| {
             queued.task.refused(&error);
             Outcome::Refused(error.clone())
@@ -125,7 +134,7 @@ fn attempt<'g>(
     };
     let mut transaction = match database.write() {
         Ok(transaction) => transaction,
-        Err(error) => return refuse_all(error.into()),
+        Err(error) => return refuse_all(group, error.into()),
     };
     transaction.log(log_mode(&served.context));
     if appender.is_some() {
@@ -133,8 +142,18 @@ fn attempt<'g>(
     }
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
-    for Queued { task, .. } in group {
-        match task.execute(served, &mut transaction) {
+    let begun = clock();
+    let mut last = begun;
+    for queued in group {
+        if last.saturating_sub(begun) >= micros {
+            break;
+        }
+        let task = &queued.task;
+        let ended = task.execute(served, &mut transaction);
+        let now = clock();
+        queued.micros.set(queued.micros.get() + now.saturating_sub(last));
+        last = now;
+        match ended {
             Ok((success, executed)) => {
                 // A bind may have nothing to record.
                 changed |= executed.has_news();
@@ -152,6 +171,7 @@ fn attempt<'g>(
             }
         }
     }
+    let group = group.get(..outcomes.len()).unwrap_or_default();
     let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
     let confirms = outcomes.iter().any(is_refusal) || group.iter().any(|queued| queued.task.reads_newest());
     let appender = appender.filter(|_| changed || confirms);
@@ -163,7 +183,7 @@ fn attempt<'g>(
     ) {
         Ok(()) => Attempt::Ended(outcomes),
         Err(NotAppended::Overtaken) => Attempt::Overtaken,
-        Err(NotAppended::Refused(error)) if appender.is_some() => refuse_all(error),
+        Err(NotAppended::Refused(error)) if appender.is_some() => refuse_all(group, error),
         Err(NotAppended::Refused(error)) => Attempt::Ended(not_committed(group, outcomes, &error)),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::Operation;
 use ironbark_model::{Budget, ResultCode};
+use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
@@ -25,7 +26,7 @@ use crate::{
     },
     overlay::{AccessWork, Execution, Requested},
     refusal::{QueueRefusal, RequestRefusal, WriteRefusal},
-    request::{context::RequestContext, controls::WriteControls},
+    request::{context::RequestContext, controls::WriteControls, identity::Source},
 };
 
 /// A request that was read.
@@ -280,6 +281,10 @@ type ReadAgain = (Option<Box<dyn WriteRequest>>, RequestContext);
 impl WriteTask for Job {
     fn octets(&self) -> usize {
         self.asked.request.octets()
+    }
+
+    fn claimant(&self) -> Claimant<Source> {
+        self.asked.origin.claimant()
     }
 
     fn taken(&mut self, micros: u64) {

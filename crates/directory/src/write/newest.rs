@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use ironbark_config::Operations;
 use ironbark_model::Dn;
+use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
@@ -25,6 +26,7 @@ use crate::{
     outcome::given::Answer,
     overlay::{Decision, IncomingRequest, Overlay, RequestHooks},
     refusal::ClusterRefusal,
+    request::identity::Source,
     result::OperationResult,
 };
 
@@ -53,7 +55,12 @@ impl RequestHooks for Newest {
         }
         let (reply, decided) = oneshot::channel();
         let suffix = request.context.suffixes().first().cloned().unwrap_or_default();
-        match writer.submit(Box::new(Wait { suffix, reply })) {
+        let claimant = request.origin.claimant();
+        match writer.submit(Box::new(Wait {
+            claimant,
+            suffix,
+            reply,
+        })) {
             Ok(()) => Decision::Elsewhere(decided),
             Err((error, _)) => refusal(error),
         }
@@ -82,6 +89,7 @@ fn refusal(error: OperationError) -> Decision {
 
 /// A place in the writer's queue.
 struct Wait {
+    claimant: Claimant<Source>,
     suffix: Dn,
     reply: oneshot::Sender<Decision>,
 }
@@ -89,6 +97,10 @@ struct Wait {
 impl WriteTask for Wait {
     fn octets(&self) -> usize {
         OCTETS
+    }
+
+    fn claimant(&self) -> Claimant<Source> {
+        self.claimant
     }
 
     fn taken(&mut self, _: u64) {}

@@ -23,7 +23,10 @@ use super::{
 };
 use crate::{
     Directory,
-    backend::queue::{Outcome, Queued, Served, WriterCommand},
+    backend::{
+        queue::{Outcome, Queued, Served, WriterCommand},
+        turns::Turns,
+    },
     overlay::Pipeline,
 };
 
@@ -34,7 +37,7 @@ const GROUP_LIMIT: usize = 1_024;
 /// to serve.
 pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<WriterCommand>) {
     let Ok(mut served) = first.recv() else { return };
-    let mut group = Vec::new();
+    let (mut turns, mut group, mut end) = (Turns::default(), Vec::new(), None);
     let mut flusher = Flusher::of(&served, directory);
     let mut indexing = Indexing::default();
     let mut timers = Timers::of(&served, directory, None);
@@ -50,22 +53,20 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             .min(timers.patience(directory))
             .min(followers.patience())
             .min(trimming.patience(directory));
-        let (mut end, mut is_busy) = (None, false);
-        match receive(orders, patience) {
-            Ok(first) => {
-                end = gather(first, orders, &mut group, group_limit(&served));
-                is_busy = !group.is_empty();
-                let site: Site<'_> = (&served, &database, &mut followers);
-                serve_group(directory, site, &mut flusher, &mut group);
-            }
+        match receive(orders, patience, (&mut turns, &mut end)) {
+            Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => followers.keep(&database),
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        turns.next_group(&mut group, group_limit(&served));
+        let is_busy = !group.is_empty();
+        let site: Site<'_> = (&served, &database, &mut followers);
+        serve_group(directory, site, &mut flusher, (&mut group, &mut turns));
         group.extend(own_writes(directory, &served, &mut timers));
         let site: Site<'_> = (&served, &database, &mut followers);
-        serve_group(directory, site, &mut flusher, &mut group);
+        serve_group(directory, site, &mut flusher, (&mut group, &mut turns));
         flusher.flush_when_due(directory, &served, &database);
-        match end {
+        match end.take_if(|_| turns.is_empty()) {
             Some(WriterCommand::Close) => {
                 followers.end(&database);
                 return finish(&served, &database, flusher);
@@ -134,8 +135,24 @@ fn finish(served: &Served, database: &Database, flusher: Flusher) {
     }
 }
 
+/// Takes the orders that have come. Without any it waits for the first, if no write waits. An order that is no write is
+/// left in `end`: what comes after it stays in the queue until it has been done.
+fn receive(
+    orders: &Receiver<WriterCommand>,
+    patience: Duration,
+    (turns, end): (&mut Turns, &mut Option<WriterCommand>),
+) -> Result<(), RecvTimeoutError> {
+    if end.is_none() && turns.is_empty() {
+        let first = next_order(orders, patience)?;
+        gather(Some(first), orders, turns, end);
+    } else if end.is_none() {
+        gather(orders.try_recv().ok(), orders, turns, end);
+    }
+    Ok(())
+}
+
 /// The next order, if it comes in time.
-fn receive(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<WriterCommand, RecvTimeoutError> {
+fn next_order(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<WriterCommand, RecvTimeoutError> {
     if patience == Duration::MAX {
         return orders.recv().map_err(|_| RecvTimeoutError::Disconnected);
     }
@@ -157,23 +174,22 @@ fn has_files(served: &Served) -> bool {
     served.context.backend.files().is_some()
 }
 
-/// Gathers waiting writes into a group. Another kind of order ends the group and is returned.
+/// Gathers the writes that have come, up to another kind of order.
 fn gather(
-    first: WriterCommand,
+    mut next: Option<WriterCommand>,
     orders: &Receiver<WriterCommand>,
-    group: &mut Vec<Queued>,
-    limit: usize,
-) -> Option<WriterCommand> {
-    let mut next = first;
-    loop {
-        match next {
-            WriterCommand::Task(queued) => group.push(queued),
+    turns: &mut Turns,
+    end: &mut Option<WriterCommand>,
+) {
+    while let Some(order) = next {
+        match order {
+            WriterCommand::Task(queued) => turns.push(queued),
             // The commit of the group applies first what the log has brought.
-            WriterCommand::Received if !group.is_empty() => {}
-            other => return Some(other),
-        }
-        if group.len() >= limit {
-            return None;
+            WriterCommand::Received if !turns.is_empty() => {}
+            other => {
+                *end = Some(other);
+                return;
+            }
         }
         next = orders
             .try_recv()
@@ -183,45 +199,47 @@ fn gather(
                 std::thread::yield_now();
                 orders.try_recv()
             })
-            .ok()?;
+            .ok();
     }
 }
 
-fn serve_group(directory: &Arc<Directory>, site: Site<'_>, flusher: &mut Flusher, group: &mut Vec<Queued>) {
+/// Executes the writes of a group, and commits them. Those that were not executed wait for their next turn.
+fn serve_group(
+    directory: &Arc<Directory>,
+    (served, database, followers): Site<'_>,
+    flusher: &mut Flusher,
+    (group, turns): (&mut Vec<Queued>, &mut Turns),
+) {
     if group.is_empty() {
         return;
     }
-    let (served, database, followers) = site;
     let now = directory.monotonic_micros();
-    let mut octets = 0;
     for queued in group.iter_mut() {
         queued.task.taken(now);
-        octets += queued.task.octets();
     }
-    let mut waiting = group.drain(..);
-    while !waiting.as_slice().is_empty() {
-        let writer = served.context.backend.own_writer();
-        if let Some(writer) = writer {
-            writer.fence().set(directory.last_drawn());
-        }
-        let group = waiting.as_slice();
-        let outcomes = if served.context.settings.cluster.is_some() {
-            clustered::commit(directory, &mut (served, database, &mut *followers), flusher, group)
-        } else {
-            match commit_some((served, database, &mut *followers), group, None) {
-                Committed::Ended(outcomes) => outcomes,
-                // There is no log.
-                Committed::Overtaken => return,
-            }
-        };
-        if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
-            writer.feed().call();
-        }
-        let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
-        directory.statistics().record_commit(done.count());
-        let count = outcomes.len();
-        followers.conclude(&served.context, waiting.by_ref().take(count).zip(outcomes).collect());
+    let writer = served.context.backend.own_writer();
+    if let Some(writer) = writer {
+        writer.fence().set(directory.last_drawn());
     }
+    let outcomes = if served.context.settings.cluster.is_some() {
+        clustered::commit(directory, &mut (served, database, &mut *followers), flusher, group)
+    } else {
+        let clock = || directory.monotonic_micros();
+        match commit_some((served, database, &mut *followers), group, None, &clock) {
+            Committed::Ended(outcomes) => outcomes,
+            // There is no log.
+            Committed::Overtaken => return,
+        }
+    };
+    if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
+        writer.feed().call();
+    }
+    let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
+    directory.statistics().record_commit(done.count());
+    let rest = group.split_off(outcomes.len());
+    turns.ended(group, rest);
+    let octets = group.iter().map(|queued| queued.task.octets()).sum();
+    followers.conclude(&served.context, group.drain(..).zip(outcomes).collect());
     flusher.written(octets);
 }
 
@@ -242,8 +260,9 @@ mod tests {
         for order in orders {
             sender.send(order).unwrap();
         }
-        let (first, mut group) = (receiver.recv().unwrap(), Vec::new());
-        let end = gather(first, &receiver, &mut group, GROUP_LIMIT);
+        let (mut turns, mut group, mut end) = (Turns::default(), Vec::new(), None);
+        receive(&receiver, Duration::ZERO, (&mut turns, &mut end)).unwrap();
+        turns.next_group(&mut group, GROUP_LIMIT);
         (group.len(), end)
     }
 

@@ -10,6 +10,7 @@ use ironbark_ldap_proto::{
     controls::{Control, PostReadResponse, PreReadResponse},
     extended::transaction::{UpdateControls, encode_end_response},
 };
+use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
@@ -23,7 +24,7 @@ use crate::{
     },
     outcome::{completion::Completion, hashing_pool, respond},
     refusal::{RequestRefusal, TransactionRefusal},
-    request::context::RequestContext,
+    request::{context::RequestContext, identity::Source},
 };
 
 /// Updates of one transaction.
@@ -256,6 +257,10 @@ fn value_of(updates: &[Answered]) -> Option<Vec<u8>> {
 impl WriteTask for Transaction {
     fn octets(&self) -> usize {
         self.settled.octets
+    }
+
+    fn claimant(&self) -> Claimant<Source> {
+        self.settled.origin.claimant()
     }
 
     fn taken(&mut self, micros: u64) {

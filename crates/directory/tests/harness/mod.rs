@@ -327,18 +327,23 @@ impl Site {
 
 impl Client {
     pub fn new(directory: &Arc<Service>) -> Self {
+        Self::from(directory, 7, None)
+    }
+
+    /// A connection with a number, of a user of this machine if one is given.
+    pub fn from(directory: &Arc<Service>, number: u64, user: Option<u32>) -> Self {
         let peer = Peer {
             name: "IP=192.0.2.1:4711".into(),
             socket_name: "IP=192.0.2.2:389".into(),
             listener_url: "ldap://".into(),
             domain: None,
             address: None,
-            credentials: None,
+            credentials: user.map(|user| (user, user)),
         };
         let mut client = Self {
             directory: Arc::clone(directory),
             worker: Some(directory.worker()),
-            session: Session::new(7, Arc::new(peer)),
+            session: Session::new(number, Arc::new(peer)),
             next_id: 0,
         };
         client.become_("cn=root,dc=ex");

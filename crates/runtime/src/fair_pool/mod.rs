@@ -29,7 +29,7 @@ pub trait Task: Send + 'static {
 }
 
 /// The submitter of work.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Claimant<S> {
     /// The source.
     pub source: S,

@@ -137,7 +137,7 @@ impl Handshake {
             reply,
         };
         let threads = &self.context.threads.0;
-        if threads.submit(self.claimant.clone(), step).is_err() {
+        if threads.submit(self.claimant, step).is_err() {
             return Err(io::Error::other("there is no thread for it"));
         }
         self.state = State::Away(stepped);
