@@ -18,10 +18,13 @@ use std::{
     time::Duration,
 };
 
-use harness::{Client, Site};
+use harness::{Client, Site, encoded, read_answer, search_request};
 use ironbark_config::{Operations, Restrict};
-use ironbark_directory::overlay::{Changes, Follower, Overlay};
-use ironbark_ldap_proto::Scope;
+use ironbark_directory::{
+    Progress, SearchRun, Started,
+    overlay::{Changes, Follower, Overlay},
+};
+use ironbark_ldap_proto::{Request, Scope};
 use ironbark_store::Staging;
 
 /// A second database, as lines behind the first.
@@ -424,6 +427,55 @@ fn a_database_gets_another_file_while_the_server_runs() {
     site.must_add("ou=new,o=two", "objectClass: organizationalUnit");
     let nowhere = site.directory.begin_renewal(&two.join("x")).expect("not ending");
     assert!(nowhere.is_none());
+}
+
+#[test]
+fn only_searches_of_a_database_that_is_replaced_are_ended_for_it() {
+    let mut site = with_second();
+    let two = fs::canonicalize(site.folder.path()).expect("a folder").join("two");
+    reconfigure(&site, "", SECOND).expect("a database more");
+    site.must_add("o=two", "objectClass: organization");
+    let long = "x".repeat(20_000);
+    for base in ["dc=ex", "o=two"] {
+        for name in ["k", "l", "m"] {
+            let text = format!("objectClass: device\ndescription: {long}");
+            site.must_add(&format!("cn={name},{base}"), &text);
+        }
+    }
+    // Clients that do not read: their searches stay as they are.
+    let mut out = Vec::new();
+    let [(mut other, mut run), (mut ended, mut to_end)] = ["dc=ex", "o=two"].map(|base| {
+        let mut client = site.connect();
+        let request = search_request(base, Scope::WholeSubtree, "(objectClass=*)", &[]);
+        let (worker, session) = client.parts();
+        match worker.start(session, &encoded(&Request::Search(request), &[]), &mut out) {
+            Started::Search(run) => (client, run),
+            _ => panic!("too much for the first turn"),
+        }
+    });
+    let renewal = site.directory.begin_renewal(&two);
+    let renewal = renewal.expect("not ending").expect("a database");
+    let must_end = |client: &mut Client, run: &mut SearchRun| {
+        let (worker, session) = client.parts();
+        worker.must_end(session, run)
+    };
+    assert!(!must_end(&mut ended, &mut to_end), "nobody waits");
+    site.directory.end_searches_of_closed(true);
+    assert!(!must_end(&mut other, &mut run));
+    assert!(must_end(&mut ended, &mut to_end));
+    drop(to_end);
+    for client in [&mut site, &mut other, &mut ended] {
+        client.rest();
+    }
+    assert!(
+        renewal.is_closed_within(Duration::from_mins(1)),
+        "the other one does not hold it"
+    );
+    let (worker, session) = other.parts();
+    while worker.step(session, &mut run, &mut out) == Progress::More {}
+    assert_eq!(read_answer(&out).code, 0);
+    site.directory.end_searches_of_closed(false);
+    site.directory.end_renewal(&renewal).expect("opened");
 }
 
 #[test]

@@ -145,6 +145,9 @@ impl Entry {
     }
 }
 
+/// `entryDN` (RFC 5020), which an entry has though it is not held.
+const ENTRY_DN: &str = "1.3.6.1.1.20";
+
 /// An entry in memory, seen by a filter.
 #[derive(Clone, Copy)]
 pub struct EntrySource<'e> {
@@ -212,10 +215,19 @@ impl ValueSource for EntrySource<'_> {
         self.budget
     }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
-        if let Some(description) = self.filter.slot(slot) {
-            self.visit_all(self.entry.matching_attributes(self.schema, description), visit);
+        let Some(asked) = self.filter.slot(slot) else { return };
+        let mut held = self.entry.matching_attributes(self.schema, asked).peekable();
+        if held.peek().is_none() && &*self.schema.attribute_type(asked.attribute_type).oid == ENTRY_DN {
+            let name = self.entry.dn.pretty().as_bytes();
+            if asked.options.is_empty() && self.may_answer(asked, name) {
+                // It is the only value.
+                let _ = visit(name);
+            }
+            return;
         }
+        self.visit_all(held, visit);
     }
+
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let attributes =
             self.entry.attributes.iter().filter(|attribute| {

@@ -39,6 +39,14 @@ fn owned(answer: &harness::Answer) -> (u32, String) {
 }
 
 #[test]
+fn a_filter_may_name_entries() {
+    let mut site = site("unique_uri ldap:///?mail?sub?(!(entryDN=cn=free,ou=p,dc=ex))");
+    let text = format!("{PERSON}\nmail: a@ex");
+    assert_eq!(site.add("cn=free,ou=p,dc=ex", &text).code, 0);
+    assert_eq!(site.add("cn=other,ou=p,dc=ex", &text).code, 19);
+}
+
+#[test]
 fn a_value_that_another_entry_has_is_refused() {
     for index in ["", "\nindex mail eq"] {
         let mut site = site(&format!("unique_uri ldap:///?mail?sub{index}"));

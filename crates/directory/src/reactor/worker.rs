@@ -412,11 +412,12 @@ impl Worker {
         }
     }
 
-    /// Whether a search must end because it keeps a closed database open that is waited for.
-    pub fn must_end(&mut self, run: &SearchRun) -> bool {
+    /// Whether a search must end because it keeps a closed database open that is waited for. A search of another
+    /// database goes on under the configuration that is in force.
+    pub fn must_end(&mut self, session: &mut Session, run: &mut SearchRun) -> bool {
         self.directory.ends_searches_of_closed() && {
             self.refresh();
-            run.configuration.has_closed_under(&self.configuration)
+            run.configuration.has_closed_under(&self.configuration) && self.renew(session, run).is_err()
         }
     }
 

@@ -89,7 +89,7 @@ impl Connection {
 
     /// Keeps a search, unless it must end.
     fn keep_or_end(&mut self, work: &mut Work, mut run: Box<SearchRun>) {
-        if work.worker.must_end(&run) {
+        if work.worker.must_end(&mut self.session, &mut run) {
             work.worker.end(&mut self.session, &mut run, self.output.buffer());
             self.results += 1;
             self.touch();
