@@ -6,7 +6,7 @@ mod common;
 use common::{ironbark, succeed};
 use ironbark_testkit::{Flavor, Server};
 
-use super::populated;
+use super::{people, populated};
 
 #[test]
 fn indexes_that_would_pay_are_named_and_do_pay() {
@@ -63,6 +63,26 @@ fn indexes_that_would_pay_are_named_and_do_pay() {
     searches(&server);
     let advice = succeed(&["advise", "-H", &server.url()]);
     assert!(advice.contains("\n  no further index would pay\n"), "{advice}");
+}
+
+#[test]
+fn indexes_that_overlays_miss_are_named_though_nobody_searches() {
+    let overlays = "overlay refint\nrefint_attributes seeAlso\noverlay memberof\nmemberof-addcheck TRUE\n";
+    let config = format!("{}{overlays}database monitor\n", Server::PEOPLE_CONFIG);
+    let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+    let group = "dn: cn=group,dc=example,dc=com\nobjectClass: groupOfNames\nmember: cn=new,dc=example,dc=com\n\
+                 seeAlso: uid=u7,dc=example,dc=com\n";
+    server.slapadd(&(people(100) + group)).unwrap();
+    server.launch().unwrap();
+    let advice = |server: &Server| succeed(&["advise", "-H", &server.url()]);
+    let lines = ["index seeAlso eq", "index member eq"];
+    assert!(lines.iter().all(|line| !advice(&server).contains(line)));
+    let changes = "dn: uid=u7,dc=example,dc=com\nchangetype: delete\n\n\
+                   dn: uid=u8,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=v8\ndeleteoldrdn: 1\n\n\
+                   dn: cn=new,dc=example,dc=com\nchangetype: add\nobjectClass: device\n";
+    server.ldapmodify(changes).unwrap().success().unwrap();
+    let told = advice(&server);
+    assert!(lines.iter().all(|line| told.contains(line)), "{told}");
 }
 
 #[test]
