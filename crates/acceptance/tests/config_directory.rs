@@ -349,6 +349,29 @@ fn the_code_of_a_refusal_comes_from_what_is_wrong_and_not_from_where_it_stands()
     }
 }
 
+#[test]
+fn a_file_never_takes_the_place_of_a_configuration_that_is_there() {
+    for flavor in [Flavor::OpenLdap, Flavor::Ironbark] {
+        let server = with_database(flavor);
+        let file = server.config_path().display().to_string();
+        let folder = server.layout().make_dir("slapd.d").unwrap();
+        server.layout().write("slapd.d/.keep", "").unwrap();
+        let both = ["-f", &file, "-F", folder.to_str().unwrap()];
+        slaptest(flavor, &both).success().unwrap();
+        // What somebody has changed since, as he may through cn=config.
+        let changed = folder.join("cn=config/changed");
+        std::fs::write(&changed, "").unwrap();
+        for tool in [Tool::Test, Tool::Cat, Tool::Add, Tool::Index, Tool::Schema] {
+            let outcome = tool.run(flavor, &both, "").unwrap();
+            assert_eq!(outcome.code(), Some(1), "{tool:?}");
+            assert!(outcome.stderr.contains("empty"), "{}", outcome.stderr);
+        }
+        let mut server = server.arguments(&both[2..]);
+        assert!(server.launch().is_err(), "slapd itself");
+        assert!(changed.exists(), "{flavor:?}");
+    }
+}
+
 /// core.schema as LDIF, as packages have it; the path of the file.
 fn core_as_ldif(server: &Server) -> String {
     let schema = Flavor::Ironbark.schema_dir().display().to_string();

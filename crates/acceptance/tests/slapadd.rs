@@ -488,6 +488,46 @@ fn files_belong_to_the_owner_of_the_directory_when_root_loads() {
 }
 
 #[test]
+fn tools_that_refuse_a_database_of_another_program_leave_it_as_it_is() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let theirs = prepared(Flavor::OpenLdap);
+    theirs.slapadd(PEOPLE).unwrap();
+    let ours = prepared(Flavor::Ironbark);
+    let (from, to) = (theirs.layout().join("db"), ours.layout().join("db"));
+    fs::copy(from.join("data.mdb"), to.join("data.mdb")).unwrap();
+    if fs::metadata("/proc/self").unwrap().uid() == 0 {
+        chown(&to, Some(65534), Some(65534)).unwrap();
+    }
+    let seen = || {
+        let found = fs::metadata(to.join("data.mdb")).unwrap();
+        (
+            found.uid(),
+            found.ino(),
+            found.mtime_nsec(),
+            found.ctime_nsec(),
+            found.len(),
+        )
+    };
+    let before = seen();
+    for tool in [
+        Tool::Cat,
+        Tool::Index,
+        Tool::Test,
+        Tool::Schema,
+        Tool::Add,
+        Tool::Modify,
+    ] {
+        let outcome = ours.tool(tool, &[], PEOPLE).unwrap();
+        assert_eq!(outcome.code(), Some(1), "{tool:?}: {}", outcome.stderr);
+        assert_eq!(seen(), before, "{tool:?}");
+    }
+    // Whoever owns the directory can still use it: no lock file of root is in his way.
+    let owner = fs::metadata(&to).unwrap().uid();
+    let lock = fs::metadata(to.join("lock.mdb"));
+    assert!(lock.is_err() || lock.is_ok_and(|lock| lock.uid() == owner));
+}
+
+#[test]
 fn a_link_in_the_directory_gives_nothing_away() {
     use std::os::unix::fs::{MetadataExt, chown, symlink};
     let server = prepared(Flavor::Ironbark);

@@ -30,7 +30,7 @@ pub struct Loaded {
 ///
 /// - `file` alone: slapd.conf; changes are not kept.
 /// - `folder` alone: a configuration directory.
-/// - both: the file; [`Loaded::keep`] then converts it into the directory.
+/// - both: the file; [`Loaded::keep`] then converts it into the directory, which must be empty.
 /// - none: the usual directory if it holds a configuration, otherwise the usual file.
 ///
 /// # Errors
@@ -70,6 +70,7 @@ pub(crate) fn claim_configuration(file: Option<&Path>, folder: Option<&Path>) ->
 fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     if let Some(folder) = folder {
         check_folder(folder)?;
+        check_is_empty(file, folder)?;
     }
     let name = file
         .to_str()
@@ -87,6 +88,22 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
         folder: folder.map(|folder| Folder::new(folder, &registry())),
         stored: None,
     })
+}
+
+/// A configuration is converted into an empty directory alone: what is in it may have been changed since, through
+/// cn=config. As in slapd, names that begin with a dot do not count.
+fn check_is_empty(file: &Path, folder: &Path) -> Result<(), String> {
+    let read = || std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect();
+    let names: std::io::Result<Vec<_>> = read();
+    let names = names.map_err(|error| format!("{}: {error}", folder.display()))?;
+    if names.iter().all(|name| name.as_encoded_bytes().starts_with(b".")) {
+        return Ok(());
+    }
+    let (file, folder) = (file.display(), folder.display());
+    Err(format!(
+        "\"{folder}\" is not empty: with -f and -F, {file} would be converted into it and replace what is there; \
+         leave -f out to use {folder}, leave -F out to use {file}, or name an empty directory"
+    ))
 }
 
 /// A missing directory is an error and is not created: after a typing error, the server would start without its

@@ -12,7 +12,14 @@ use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
 use super::backup::backed_up;
-use crate::shared::{chosen::Chosen, connect::connect, open::open_to_read, owner, progress::Progress, target::Target};
+use crate::shared::{
+    chosen::Chosen,
+    connect::connect,
+    open::open_to_read,
+    owner::{self, Use},
+    progress::Progress,
+    target::Target,
+};
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]
@@ -121,9 +128,9 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
         return Ok(true);
     }
     // LMDB trusts the pages, so they are checked first.
-    let pages = check::file_in_use(&open::options(settings));
-    // A reader creates the lock file if there is none.
-    owner::adopt_database(settings, "ironbark");
+    let pages = owner::opening((&[settings], Use::Read), "ironbark", || {
+        check::file_in_use(&open::options(settings))
+    });
     let pages = pages.map_err(|error| error.to_string())?;
     if !pages.is_empty() {
         return Ok(tell(&file, &pages));

@@ -9,7 +9,7 @@ use ironbark_ldap_proto::tool;
 use crate::shared::{
     chosen::Chosen,
     options::{Grammar, Options, Told},
-    owner,
+    owner::{self, Use},
     progress::Progress,
     running::RunningServer,
 };
@@ -109,11 +109,11 @@ fn build(options: &Options, chosen: &Chosen, settings: &DatabaseConfig, attribut
         words.extend(attributes.iter().map(|name| name.as_bytes()));
         return server.ask(tool::REINDEX, &words).map_err(|error| failed(&error));
     }
-    let directory = &settings.directory;
     let mut database_options = open::options(settings);
     database_options.no_sync |= options.quick;
-    let database = ironbark_store::Database::open(database_options, chosen.schema().clone());
-    owner::adopt(directory).map_err(|error| failed(&format!("{}: {error}", directory.display())))?;
+    let database = owner::opening((&[settings], Use::Write), "slapindex", || {
+        ironbark_store::Database::open(database_options, chosen.schema().clone())
+    });
     let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;
     let total = database.stat().map_err(|error| failed(&error))?.entries;
     let progress = Progress::entries(Some(total));

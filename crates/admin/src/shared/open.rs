@@ -4,7 +4,10 @@ use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
 use ironbark_store::Database;
 
-use super::{chosen::Chosen, owner};
+use super::{
+    chosen::Chosen,
+    owner::{self, Use},
+};
 
 /// Opens a database for reading. `None`: the database does not exist yet.
 ///
@@ -15,8 +18,8 @@ pub(crate) fn open_to_read(
     chosen: &Chosen,
     program: &str,
 ) -> Result<Option<Database>, String> {
-    let database = open::to_read(settings, chosen.schema());
-    // A reader creates the lock file if there is none.
-    owner::adopt_database(settings, program);
+    let database = owner::opening((&[settings], Use::Read), program, || {
+        open::to_read(settings, chosen.schema())
+    });
     database.map_err(|error| format!("{program}: could not open database: {error}"))
 }

@@ -1,6 +1,7 @@
 //! The owner of files that a tool leaves behind: if root runs the tool, they go to the owner of the database directory.
 //!
-//! A database that the server's user cannot open is a common problem after slapadd.
+//! A database that the server's user cannot open is a common problem after slapadd. What a tool neither makes nor
+//! writes to stays as it is: it may be the database of another program.
 
 use std::{
     fs, io,
@@ -10,6 +11,9 @@ use std::{
 
 use ironbark_config::{DatabaseConfig, database::EntryPlace};
 
+/// The files of a stored database.
+const FILES: [&str; 2] = ["data.mdb", "lock.mdb"];
+
 /// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
 ///
 /// Links are not followed, and a file with further names is left alone. The owner of the directory may be anyone, and
@@ -18,6 +22,11 @@ use ironbark_config::{DatabaseConfig, database::EntryPlace};
 /// # Errors
 /// Of the file system.
 pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
+    give_as(directory, &FILES.map(|name| directory.join(name)))
+}
+
+/// Gives files to the owner of a directory.
+fn give_as(directory: &Path, files: &[impl AsRef<Path>]) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
@@ -27,13 +36,58 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    for name in ["data.mdb", "lock.mdb"] {
-        give(&directory.join(name), &owner)?;
+    for file in files {
+        give(file.as_ref(), &owner)?;
     }
     Ok(())
 }
 
-/// Does this for the files of a database, in folders or not. If it fails, the user of `program` is told.
+/// What a tool does with a database that it opens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Use {
+    Read,
+    Write,
+}
+
+/// Opens databases by `open`, and gives away the files that this has made: readers make the lock file. Databases that
+/// were opened to be written to are given away as a whole.
+pub(crate) fn opening<T, E>(
+    (databases, used): (&[&DatabaseConfig], Use),
+    program: &str,
+    open: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let stored = databases.iter().filter(|one| one.kind.entries == EntryPlace::Store);
+    let paths = stored.flat_map(|one| FILES.map(|name| one.directory.join(name)));
+    let before: Vec<_> = paths.map(|path| (identity(&path), path)).collect();
+    let opened = open();
+    if opened.is_ok() && used == Use::Write {
+        for settings in databases {
+            adopt_database(settings, program);
+        }
+        return opened;
+    }
+    for (was, path) in before {
+        if let Some(directory) = path.parent().filter(|_| identity(&path) != was) {
+            tell(directory, program, give_as(directory, &[&path]));
+        }
+    }
+    opened
+}
+
+/// Device and inode of a file that is there.
+fn identity(file: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(file).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+fn tell(directory: &Path, program: &str, adopted: io::Result<()>) {
+    if let Err(error) = adopted {
+        let directory = directory.display();
+        eprintln!("{program}: {directory}: the files could not be given to the owner of the directory: {error}");
+    }
+}
+
+/// Gives away the files of a database, in folders or not. If it fails, the user of `program` is told.
 pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
     let directory = &settings.directory;
     let adopted = match settings.kind.entries {
@@ -41,10 +95,7 @@ pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
         EntryPlace::Files => adopt_folder(directory),
         _ => Ok(()),
     };
-    if let Err(error) = adopted {
-        let directory = directory.display();
-        eprintln!("{program}: {directory}: the files could not be given to the owner of the directory: {error}");
-    }
+    tell(directory, program, adopted);
 }
 
 /// Does this for everything below a configuration directory.

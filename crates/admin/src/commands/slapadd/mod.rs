@@ -38,7 +38,7 @@ use crate::shared::{
     load_options::{LoadOptions, parse_sid},
     members,
     options::{Grammar, Options, Told},
-    owner,
+    owner::{self, Use},
     progress::Progress,
     running::RunningServer,
 };
@@ -240,8 +240,9 @@ fn open_all(
         if let Some(server) = running {
             return Ok(Opened::Server(server));
         }
-        let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
-        owner::adopt_database(database, "slapadd");
+        let made = owner::opening((&[database], Use::Write), "slapadd", || {
+            Opened::new(database, chosen.schema(), settings.memory_limit, options.quick)
+        });
         made.map_err(|error| format!("slapadd: could not open database: {error}"))
     };
     chosen.databases().zip(running).map(open).collect()

@@ -37,7 +37,7 @@ use crate::shared::{
     load_options::LoadOptions,
     members,
     options::{Grammar, Options, Told},
-    owner,
+    owner::{self, Use},
     running::RunningServer,
 };
 
@@ -152,21 +152,22 @@ pub(crate) fn apply(
 fn open_here(options: &Options, settings: &LoadOptions, chosen: &Chosen) -> Result<Arc<Service>, String> {
     members::refuse(chosen.databases().map(|(_, database)| database), chosen, "slapmodify")?;
     let server_id = settings.server_id;
-    let directory = Service::open(OpenOptions {
-        bare: false,
-        configuration: for_tool(chosen, options),
-        clock: Clock::system(),
-        randomness: Randomness::system(),
-        factories: Factories {
-            overlays: Arc::new(make_overlay),
-            external: Arc::new(ironbark_backends::make),
-            server_id: Arc::new(move |_, _| Ok(server_id)),
-            ..Factories::default()
-        },
+    let databases = chosen.databases().map(|(_, database)| database).chain(logs_of(chosen));
+    let databases: Vec<_> = databases.collect();
+    let directory = owner::opening((&databases, Use::Write), "slapmodify", || {
+        Service::open(OpenOptions {
+            bare: false,
+            configuration: for_tool(chosen, options),
+            clock: Clock::system(),
+            randomness: Randomness::system(),
+            factories: Factories {
+                overlays: Arc::new(make_overlay),
+                external: Arc::new(ironbark_backends::make),
+                server_id: Arc::new(move |_, _| Ok(server_id)),
+                ..Factories::default()
+            },
+        })
     });
-    for database in chosen.databases().map(|(_, database)| database).chain(logs_of(chosen)) {
-        owner::adopt_database(database, "slapmodify");
-    }
     directory.map_err(|error| format!("slapmodify: {error}"))
 }
 

@@ -16,7 +16,7 @@ use crate::shared::{
     chosen::{Chosen, read_configuration},
     getopt::Opt,
     options::{Grammar, Options, Told},
-    owner,
+    owner::{self, Use},
 };
 
 const GRAMMAR: Grammar = Grammar {
@@ -149,7 +149,8 @@ fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;
-    let opened = Database::open(options, chosen.schema().clone());
-    owner::adopt(directory).map_err(|error| error.to_string())?;
+    let opened = owner::opening((&[settings], Use::Read), "slaptest", || {
+        Database::open(options, chosen.schema().clone())
+    });
     opened.map(drop).map_err(|error| error.to_string())
 }
