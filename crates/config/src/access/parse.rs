@@ -1,6 +1,6 @@
 //! Reading `access to <what> [by <who> <access> <control>] ...`.
 
-use super::{AccessRule, By, Control, Grant, Who, what, who, words::Words};
+use super::{AccessRule, By, Control, Grant, NameCondition, Who, what, who, words::Words};
 use crate::{SettingError, statement::Statement};
 
 impl AccessRule {
@@ -58,7 +58,15 @@ pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>)
 }
 
 fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, SettingError> {
-    let who = parse_conditions(statement, words)?;
+    let says_what = |word| Control::parse(word).is_some() || Grant::parse(word).is_some();
+    let who = match words.peek() {
+        // As in slapd, a clause without a condition is about everybody.
+        Some(word) if who::parse(statement, word)?.is_none() && says_what(word) => vec![Who::Name {
+            is_real: false,
+            is: NameCondition::Anyone,
+        }],
+        _ => parse_conditions(statement, words)?,
+    };
     let mut grant = Grant::NOTHING;
     let mut control = Control::default();
     let mut word = words.next_in_clause();

@@ -40,6 +40,10 @@ fn parse(text: &str) -> Result<(AccessRule, String), String> {
 
 const FORMS: &[(&str, &str)] = &[
     ("to * by * read", "to * by * read"),
+    ("to * by read by ssf=1 write", "to * by * read by ssf=1 write"),
+    ("to * by break", "to * by * +0 break"),
+    ("to * by +0 break by =r stop", "to * by * +0 break by * =r"),
+    ("to attrs=cn,,sn, by * read", "to attrs=cn,sn by * read"),
     ("TO * BY Users READ", "to * by users read"),
     ("to dn=* by * none", "to * by * none"),
     ("to dn=\"\" by * read", "to dn.base=\"\" by * read"),
@@ -193,7 +197,8 @@ fn malformed_rules_are_refused() {
         ("to filter=((( by * read", "bad filter \"(((\" in to clause"),
         ("to dn.near=dc=a by * read", "unknown dn style \"near\""),
         ("to * for * read", "expecting <what> got \"for\""),
-        ("to * by read", "expecting <who> after \"by\" got \"read\""),
+        ("to * by reed", "expecting <who> after \"by\" got \"reed\""),
+        ("to attrs=,, by * read", "unknown attr \",,\" in to clause"),
         ("to * by", "expecting <who> after \"by\" got \"\""),
         ("to * dn=dc=a by * read", "dn pattern already specified in to clause"),
         ("to * by users dn=dc=a read", "dn pattern already specified"),

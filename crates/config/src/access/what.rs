@@ -99,7 +99,12 @@ fn filter(styled: &Styled<'_>) -> Result<String, SettingError> {
 
 fn attributes(statement: &Statement<'_>, list: &str) -> Result<Vec<AttributeTarget>, SettingError> {
     let unknown = |name: &str| SettingError::Wrong(format!("unknown attr \"{name}\" in to clause"));
+    if list.split(',').all(str::is_empty) {
+        return Err(unknown(list));
+    }
+    // slapd passes over commas that separate nothing.
     list.split(',')
+        .filter(|name| !name.is_empty())
         .map(|name| attribute(statement, name).ok_or_else(|| unknown(name)))
         .collect()
 }
