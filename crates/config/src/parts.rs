@@ -34,6 +34,8 @@ pub enum PartKind {
     Module,
     /// Another module that is not built.
     MissingModule,
+    /// A module with access rules of its own (`dynacl/<name>`), which are not built.
+    MissingRules,
     /// A database type that will not be built; what serves in its place.
     RefusedDatabase(&'static str),
     /// An overlay that will not be built; what serves in its place.
@@ -122,6 +124,19 @@ impl Part {
     }
 }
 
+impl Part {
+    /// The line without which a part that is not built would do nothing, even where it is loaded.
+    pub(crate) fn used_by(&self) -> Option<String> {
+        let name = self.name;
+        match self.kind {
+            PartKind::MissingDatabase | PartKind::RefusedDatabase(_) => Some(format!("database {name}")),
+            PartKind::MissingOverlay | PartKind::RefusedOverlay(_) => Some(format!("overlay {name}")),
+            PartKind::MissingRules => Some(format!("by dynacl/{name}")),
+            _ => None,
+        }
+    }
+}
+
 /// Whether the part that `moduleload` names is supported.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
@@ -129,6 +144,7 @@ pub fn is_built(part: &Part) -> bool {
         PartKind::MissingDatabase
         | PartKind::MissingOverlay
         | PartKind::MissingModule
+        | PartKind::MissingRules
         | PartKind::RefusedDatabase(_)
         | PartKind::RefusedOverlay(_)
         | PartKind::RefusedModule(_) => false,
@@ -202,6 +218,14 @@ const fn module(name: &'static str) -> Part {
     }
 }
 
+const fn missing_rules(name: &'static str, modules: &'static [&'static str]) -> Part {
+    Part {
+        name,
+        modules,
+        kind: PartKind::MissingRules,
+    }
+}
+
 const fn missing_module(name: &'static str) -> Part {
     Part {
         name,
@@ -241,6 +265,7 @@ const OTHERS: &[Part] = &[
     missing_overlay("alias"),
     missing_overlay("chain"),
     missing_overlay("datamorph"),
+    missing_overlay("distproc"),
     refused_overlay("dupent", "clients take entries with several values apart themselves"),
     refused_overlay(
         "lastmod",
@@ -254,6 +279,7 @@ const OTHERS: &[Part] = &[
         "roles (overlay roles) and groups in groups (overlay nestgroup) serve for this",
     ),
     missing_overlay("remoteauth"),
+    missing_overlay("resultstats"),
     missing_overlay("rwm"),
     missing_overlay("trace"),
     missing_overlay("translucent"),
@@ -266,6 +292,9 @@ const OTHERS: &[Part] = &[
     module("ciboolean"),
     module("ppm"),
     module("vc"),
+    missing_rules("gss", &["gssacl"]),
+    missing_rules("now", &[]),
+    missing_rules("posixGroup", &["posixgroup"]),
     missing_module("lloadd"),
     missing_module("pw-kerberos"),
     missing_module("pw-radius"),

@@ -4,7 +4,7 @@ use super::{database, explain, private, run};
 #[test]
 fn every_error_is_listed_in_the_order_of_the_file() {
     let found = explain(
-        "nonsense 1\nsizelimit many\nmoduleload nosuch\nmoduleload rwm\ninclude /no/such/file\nTLSCertificateFile\n\"open\n\
+        "nonsense 1\nsizelimit many\nmoduleload nosuch\nmoduleload pw-radius\ninclude /no/such/file\nTLSCertificateFile\n\"open\n\
          attributetype ( 1.2.3 NAME 'broken\ndatabase nosuch\nits-own 1\nindex cn eq\ndatabase mdb\nsuffix bad\nindex nosuch eq\n\
          overlay nosuch\nits-own 1\naccess to nothing=x by * read\naccess to * by * read\n",
     );
@@ -13,7 +13,7 @@ fn every_error_is_listed_in_the_order_of_the_file() {
         ("slapd.conf:1: unknown: nonsense: ", "the server does not start with it"),
         ("slapd.conf:2: wrong: sizelimit: ", "unable to parse limit"),
         ("slapd.conf:3: unknown: moduleload: ", "\"nosuch\" is not known"),
-        ("slapd.conf:4: unknown: moduleload: ", "rwm"),
+        ("slapd.conf:4: unknown: moduleload: ", "pw-radius"),
         ("slapd.conf:5: wrong: include: ", "/no/such/file"),
         ("slapd.conf:7: wrong: ", "unterminated quoted string"),
         ("slapd.conf:8: wrong: schema: ", "closing quote"),

@@ -133,6 +133,9 @@ const CERTIFICATE_LEVELS: &[(&str, RequireCertificate)] = &[
     ("try", RequireCertificate::Try),
     ("demand", RequireCertificate::Demand),
     ("hard", RequireCertificate::Demand),
+    ("true", RequireCertificate::Demand),
+    ("on", RequireCertificate::Demand),
+    ("yes", RequireCertificate::Demand),
 ];
 const SAN_LEVELS: &[(&str, RequireSan)] = &[
     ("never", RequireSan::Never),
@@ -229,6 +232,14 @@ mod tests {
             );
         }
         Ok(settings)
+    }
+
+    #[test]
+    fn all_words_for_a_certificate_that_must_be_good_are_read() {
+        for word in ["demand", "hard", "true", "on", "YES"] {
+            let read = settings(&[("provider", "ldaps://a.example"), ("tls_reqcert", word)]).unwrap();
+            assert_eq!(read.tls.require_certificate, RequireCertificate::Demand, "{word}");
+        }
     }
 
     #[test]

@@ -234,7 +234,7 @@ fn an_error_has_the_kind_of_its_fault() {
     }
     for text in [
         "overlay rwm",
-        "moduleload rwm",
+        "moduleload pw-radius",
         "backend ldap",
         "access to * by dynacl/aci read",
     ] {
@@ -304,24 +304,20 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
              for this",
         ),
         (
-            "moduleload nssov.la",
-            "<moduleload> module \"nssov.la\" (nssov) will not be built: sssd, or nslcd, does this on each client",
+            "overlay nssov",
+            "<overlay> \"nssov\" will not be built: sssd, or nslcd, does this on each client",
+        ),
+        (
+            "moduleload pw-radius.la",
+            "<moduleload> module \"pw-radius.la\" (pw-radius) is not built yet",
         ),
         ("overlay rwm", "<overlay> \"rwm\" is not built yet"),
         ("overlay nonsense", "<overlay> overlay \"nonsense\" is not known"),
-        (
-            "moduleload rwm.la",
-            "<moduleload> module \"rwm.la\" (rwm) is not built yet",
-        ),
-        (
-            "moduleload back_ldap",
-            "<moduleload> module \"back_ldap\" (ldap) is not built yet",
-        ),
         ("moduleload nonsense", "<moduleload> module \"nonsense\" is not known"),
         ("moduleload", "<moduleload> missing <file> [<argument> ...] argument"),
         (
             "TLSVerifyClient perhaps",
-            "<TLSVerifyClient> invalid value \"perhaps\": never, allow, try, demand, hard or true expected",
+            "<TLSVerifyClient> invalid value \"perhaps\": never, allow, try, demand, hard, true, on or yes expected",
         ),
         ("TLSCertificate ?", "<TLSCertificate> not base64"),
         (
@@ -572,6 +568,26 @@ fn module_names_come_in_many_forms() {
         "pw-netscape.la",
     ] {
         loaded(&format!("moduleload {name}"));
+    }
+}
+
+#[test]
+fn what_is_loaded_and_not_used_is_told_and_does_no_harm() {
+    for (name, line) in [
+        ("back_ldap", "database ldap"),
+        ("rwm.la", "overlay rwm"),
+        ("nssov", "overlay nssov"),
+        ("gssacl", "by dynacl/gss"),
+        ("posixgroup.so", "by dynacl/posixGroup"),
+        ("now", "by dynacl/now"),
+    ] {
+        let files = with_schema("slapd.conf", format!("moduleload {name}\n"));
+        let told = load("slapd.conf", &files, registry()).unwrap().notices;
+        let expected = format!("`{line}` would be refused");
+        assert!(
+            told.iter().any(|notice| notice.to_string().ends_with(&expected)),
+            "{told:?}"
+        );
     }
 }
 

@@ -95,7 +95,9 @@ fn state(part: &Part) -> &'static str {
     match part.kind {
         PartKind::Database | PartKind::Overlay | PartKind::Passwords | PartKind::Module => "part of the program",
         PartKind::BuiltIn(reason) => reason,
-        PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule => "not built",
+        PartKind::MissingDatabase | PartKind::MissingOverlay | PartKind::MissingModule | PartKind::MissingRules => {
+            "not built"
+        }
         PartKind::RefusedDatabase(instead) | PartKind::RefusedOverlay(instead) | PartKind::RefusedModule(instead) => {
             instead
         }

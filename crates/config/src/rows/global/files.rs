@@ -92,7 +92,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<file> [<argument> ...]", "")
         .does(
             "Loads a module. Every module that is built is part of the program, so this line only checks that the \
-             module is one of them. The directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter. \
+             module is one of them. A database, an overlay or a kind of access rules that is not built may be loaded, \
+             and is refused where it is used. The directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter. \
              Two modules change what the server does, without any other line. With ciboolean, Boolean values have any \
              case. With vc there is the extended operation Verify Credentials (1.3.6.1.4.1.4203.666.6.5, \
              `ldap_verify_credentials` of libldap), for services that check the passwords of their users: it is a \
@@ -149,7 +150,12 @@ fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<()
         .module(name)
         .ok_or_else(|| SettingError::UnknownPart(format!("module \"{name}\"")))?;
     if !parts::is_built(part) {
-        return Err(part.absent(format!("module \"{name}\" ({})", part.name)));
+        let absent = part.absent(format!("module \"{name}\" ({})", part.name));
+        let Some(line) = part.used_by() else {
+            return Err(absent);
+        };
+        // Many configurations load what they do not use.
+        statement.notice(format!("{absent}: `{line}` would be refused"));
     }
     config.modules.push(words.join(" "));
     Ok(())

@@ -174,10 +174,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .olc("0.75", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(730)])
         .shown()
-        .takes("never|allow|try|demand|hard|true", "never")
+        .takes("never|allow|try|demand|hard|true|on|yes", "never")
         .does(
             "Says whether clients are asked for a certificate. `never` does not ask. `allow` asks, and ignores a bad \
-             certificate. `try` ends the connection of a client with a bad certificate. `demand` (`hard`, `true`) also \
+             certificate. `try` ends the connection of a client with a bad certificate. `demand` (`hard`, `true`, `on`, `yes`) also \
              ends the connection of a client without one. A good certificate has version 3 and is signed, directly or \
              through others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`. A client \
              with a good certificate may bind with SASL EXTERNAL.",
@@ -191,9 +191,9 @@ pub(crate) const ROWS: &[Setting] = &[
                     "never" => VerifyClient::Never,
                     "allow" => VerifyClient::Allow,
                     "try" => VerifyClient::Try,
-                    "demand" | "hard" | "true" => VerifyClient::Demand,
+                    "demand" | "hard" | "true" | "on" | "yes" => VerifyClient::Demand,
                     other => {
-                        let expected = "never, allow, try, demand, hard or true";
+                        let expected = "never, allow, try, demand, hard, true, on or yes";
                         return Err(format!("invalid value \"{other}\": {expected} expected").into());
                     }
                 };
