@@ -6,7 +6,7 @@ word_set! {
     /// Single privileges, by the letters of slapd.access(5), in the order in which slapd prints them.
     ///
     /// As in slapd, the privileges to write share a bit, 0x200, and none of them holds without it. So `-z` also ends
-    /// `a`, until `+` gives one of them again.
+    /// `a`, until `+` gives one of them again. `-i`, which slapd has since 2.7, ends nothing else.
     Privileges {
         /// Manage: change what the schema or the server protects.
         MANAGE = 0x100, "m";
@@ -34,6 +34,8 @@ word_set! {
 impl Privileges {
     /// The bit that the privileges to write share.
     const SHARED: u32 = 0x200;
+    /// Those of `a` and `z` alone.
+    const ADD_OR_DELETE: u32 = 0x60;
 }
 
 /// Whether a clause applies only to values that are the requester's own name.
@@ -160,10 +162,18 @@ impl GrantKind {
             Self::Set(privileges) => privileges,
             Self::Add(privileges) => before.with(privileges),
             // Whoever may add and delete may increment; with one of these, `i` of `w` goes too.
-            Self::Remove(privileges) if privileges.0 & Privileges::SHARED != 0 => {
+            Self::Remove(privileges) if privileges.0 & Privileges::ADD_OR_DELETE != 0 => {
                 before.without(privileges).without(Privileges::INCREMENT)
             }
-            Self::Remove(privileges) => before.without(privileges),
+            Self::Remove(privileges) => {
+                let left = before.without(privileges);
+                let shared = before.0 & Privileges::SHARED;
+                if left.0 & Privileges::ADD_OR_DELETE == 0 {
+                    left
+                } else {
+                    Privileges(left.0 | shared)
+                }
+            }
         }
     }
 }
@@ -277,6 +287,24 @@ mod tests {
         ("write -z +z", "azrscxd"),
         ("manage -w +a", "marscxd"),
     ];
+
+    #[test]
+    fn what_increments_is_taken_away_alone() {
+        for (chain, expected) in [
+            ("=w -i", "az"),
+            ("=w -i +i", "w"),
+            ("write -i", "azrscxd"),
+            ("=ai -i", "a"),
+            ("=i -i", ""),
+            ("=a -i", "a"),
+            ("=w -z -i", ""),
+        ] {
+            let granted = chain.split(' ').fold(Privileges(0), |before, word| {
+                Grant::parse(word).map_or(before, |grant| grant.kind.apply(before))
+            });
+            assert_eq!(granted.words().concat(), expected, "{chain}");
+        }
+    }
 
     #[test]
     fn a_letter_to_write_takes_the_others_with_it_as_in_slapd() {
