@@ -3,6 +3,7 @@
 //! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work
 //! or memory.
 
+mod allowance;
 mod apr1;
 mod argon2;
 mod crypt;
@@ -20,6 +21,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::room;
 
+pub use allowance::Allowance;
 pub use error::HashError;
 pub use scheme::{Cost, Scheme};
 
@@ -27,6 +29,41 @@ pub use scheme::{Cost, Scheme};
 pub fn cost(stored: &[u8]) -> Cost {
     split(stored).0.map_or(Cost::Cheap, Scheme::cost)
 }
+
+/// The cost of comparing a password with several stored values: many cheap comparisons, or some with a long password,
+/// are slow.
+pub fn cost_of_all<'v>(stored: impl Iterator<Item = &'v Vec<u8>>, presented: &[u8]) -> Cost {
+    let (mut all, mut is_slow) = (0, false);
+    for value in stored {
+        all += value.len() + presented.len() + OCTETS_OF_COMPARISON;
+        is_slow |= cost(value) == Cost::Slow;
+    }
+    if is_slow || all > MOST_CHEAP_OCTETS {
+        Cost::Slow
+    } else {
+        Cost::Cheap
+    }
+}
+
+/// What a comparison costs in addition to its octets.
+const OCTETS_OF_COMPARISON: usize = 128;
+/// Octets that are hashed in one or two milliseconds.
+const MOST_CHEAP_OCTETS: usize = 512 << 10;
+
+/// The work of comparing with a stored value, in parts of what one value may ask for.
+fn work(stored: &[u8]) -> u64 {
+    match split(stored) {
+        (Some(Scheme::Argon2), hash) => argon2::work(hash),
+        (Some(Scheme::Crypt), hash) => crypt::work(hash),
+        (Some(Scheme::Pbkdf2(prf)), hash) => pbkdf2::work(prf, hash),
+        (Some(Scheme::Scram(function)), hash) => scram::work(function, hash),
+        (Some(Scheme::Apr1(_)), _) => OF_APR1,
+        _ => 0,
+    }
+}
+
+/// About a millisecond.
+const OF_APR1: u64 = 100;
 
 /// Memory for verifying one stored value, if it is much.
 pub fn memory_octets(stored: &[u8]) -> usize {
@@ -52,6 +89,16 @@ pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
         (None, unknown) if names_scheme(unknown) => false,
         (None, clear) => bool::from(clear.ct_eq(presented)),
         (Some(scheme), hash) => scheme.verify(hash, presented),
+    }
+}
+
+/// The password behind a value that is stored in the clear, for mechanisms that need it. A value that names an unknown
+/// scheme is none: it may be a hash, or name an account elsewhere (`{SASL}ann@EXAMPLE.COM`).
+pub fn in_the_clear(stored: &[u8]) -> Option<&[u8]> {
+    match split(stored) {
+        (None, unknown) if names_scheme(unknown) => None,
+        (None | Some(Scheme::Cleartext), clear) => Some(clear).filter(|clear| !clear.is_empty()),
+        (Some(_), _) => None,
     }
 }
 
