@@ -1,9 +1,7 @@
 //! The work of all comparisons of one request.
 
-use super::work;
+use super::{limit::MOST_WORK, work};
 
-/// The work that a single stored value may ask for: about ten seconds. All of one request together may ask for no more.
-pub(super) const MOST_WORK: u64 = 1_000_000;
 /// Octets that are hashed in one part of that work.
 const OCTETS_PER_PART: u64 = 3_000;
 

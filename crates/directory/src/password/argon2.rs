@@ -5,7 +5,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
-use super::{allowance::MOST_WORK, encoding::decode_base64, error::HashError};
+use super::{encoding::decode_base64, error::HashError, limit::MOST_WORK};
 use crate::room;
 
 /// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's

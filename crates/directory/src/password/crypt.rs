@@ -3,7 +3,7 @@
 use subtle::ConstantTimeEq as _;
 use yescrypt::{Mode, Params, PasswordHash, PasswordVerifier as _, Yescrypt, yescrypt};
 
-use super::{allowance::MOST_WORK, error::HashError, nt};
+use super::{error::HashError, limit::MOST_WORK, nt};
 
 /// bcrypt's cost is the logarithm of its rounds. Stored hashes above these limits (about ten seconds of work) are
 /// refused.

@@ -10,6 +10,7 @@ mod crypt;
 mod digest;
 mod encoding;
 mod error;
+mod limit;
 mod netscape;
 mod nt;
 mod pbkdf2;

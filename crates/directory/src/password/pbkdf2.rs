@@ -4,7 +4,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
-use super::{allowance::MOST_WORK, encoding::decode_base64};
+use super::{encoding::decode_base64, limit::MOST_WORK};
 
 /// The pseudo-random function: HMAC with this digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

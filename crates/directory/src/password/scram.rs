@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Digest;
 use subtle::ConstantTimeEq as _;
 
-use super::{allowance::MOST_WORK, encoding::decode_base64};
+use super::{encoding::decode_base64, limit::MOST_WORK};
 
 /// The hash function of a SCRAM mechanism.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

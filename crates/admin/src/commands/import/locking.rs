@@ -1,5 +1,5 @@
-//! Accounts that 389 Directory Server locks although they do not hold nsAccountLock. Its tools inactivate an account, or
-//! all who have a role, by roles below `nsDisabledRole`; a Class of Service gives nsAccountLock to who has that one.
+//! Accounts that 389 Directory Server locks although they do not hold nsAccountLock. Its tools inactivate an account,
+//! or all who have a role, by roles below `nsDisabledRole`; a Class of Service gives nsAccountLock to who has that one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
