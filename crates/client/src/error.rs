@@ -74,6 +74,9 @@ pub enum Error {
     /// The server sent a message that does not answer the request.
     #[error("protocol violation by the server: {0}")]
     Protocol(String),
+    /// The answer to a search is longer than what is collected in memory; the search has been abandoned.
+    #[error("the answer to a search has more than {0} octets")]
+    TooLong(usize),
     /// The server refused the operation.
     #[error("{0}")]
     Refused(Box<LdapResult>),

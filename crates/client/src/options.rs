@@ -13,6 +13,8 @@ pub struct Options {
     pub operation_timeout: Duration,
     /// Longest message accepted from the server, in octets.
     pub max_message: usize,
+    /// Most octets of an answer that is collected ([`crate::SearchStream::collect`]), about what it takes in memory.
+    pub max_collected: usize,
 }
 
 impl Default for Options {
@@ -21,6 +23,7 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             operation_timeout: Duration::from_mins(1),
             max_message: 64 << 20,
+            max_collected: 64 << 20,
         }
     }
 }

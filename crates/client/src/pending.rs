@@ -75,6 +75,11 @@ impl Pending {
         drop(self);
     }
 
+    /// Most octets of an answer that is collected.
+    pub(crate) fn most_collected(&self) -> usize {
+        self.client.options().max_collected
+    }
+
     pub(crate) async fn next(&mut self) -> Result<Incoming, Error> {
         let receiving = self.client.connection().receive(self.id);
         let received = match self.timeout {

@@ -97,6 +97,37 @@ impl SearchItem {
             _ => None,
         }
     }
+
+    /// About the octets that it takes in memory.
+    pub(crate) fn octets(&self) -> usize {
+        let of_values = |values: &[Vec<u8>]| {
+            values
+                .iter()
+                .map(|value| size_of::<Vec<u8>>() + value.len())
+                .sum::<usize>()
+        };
+        let of_controls = |controls: &[Control]| {
+            let values = controls
+                .iter()
+                .map(|control| control.value.as_ref().map_or(0, Vec::len));
+            size_of_val(controls) + values.sum::<usize>()
+        };
+        let held = match self {
+            Self::Entry(entry) => {
+                let attributes = entry.attributes.iter();
+                let attributes = attributes.map(|(name, values)| name.len() + of_values(values));
+                let attributes = size_of_val(&*entry.attributes) + attributes.sum::<usize>();
+                entry.dn.len() + attributes + of_controls(&entry.controls)
+            }
+            Self::Reference { uris, controls } => {
+                let uris = uris.iter().map(|uri| size_of::<String>() + uri.len());
+                uris.sum::<usize>() + of_controls(controls)
+            }
+            // They are not kept.
+            Self::Intermediate { .. } => return 0,
+        };
+        size_of::<Self>() + held
+    }
 }
 
 impl LdapResult {

@@ -105,10 +105,22 @@ impl SearchStream {
     }
 
     /// Waits for the whole answer and keeps it in memory; intermediate responses are skipped.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`]: it has more than [`crate::Options::max_collected`] octets.
     pub async fn collect(mut self) -> Result<SearchOutcome, Error> {
+        let most = self.pending.most_collected();
         let (mut entries, mut references) = (Vec::new(), Vec::new());
+        let mut octets: usize = 0;
         loop {
-            match self.pending.next().await? {
+            let incoming = self.pending.next().await?;
+            if let Incoming::Item(item) = &incoming {
+                octets = octets.saturating_add(item.octets());
+                if octets > most {
+                    return Err(Error::TooLong(most));
+                }
+            }
+            match incoming {
                 Incoming::Item(SearchItem::Entry(entry)) => entries.push(entry),
                 Incoming::Item(SearchItem::Reference { uris, .. }) => references.push(uris),
                 Incoming::Item(SearchItem::Intermediate { .. }) => {}

@@ -21,6 +21,7 @@ mod delta_config;
 mod dir_sync;
 mod glued;
 mod hardship;
+mod hostile;
 mod interop;
 mod kept_config;
 mod lag;
@@ -35,6 +36,8 @@ mod shadow;
 mod storm;
 mod strict;
 mod told;
+#[path = "../overload/wire.rs"]
+mod wire;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

@@ -1,6 +1,7 @@
 //! Peers that lie: in their proofs, and around StartTLS.
 
-use ironbark_client::{Client, ConnectSettings, Error};
+use ironbark_client::{Client, ConnectSettings, Error, Options, Search};
+use ironbark_ldap_proto::{Filter, Scope};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -197,6 +198,39 @@ async fn nonsense_instead_of_consent_ends_the_attempt() {
         let error = Client::connect(&settings).await.unwrap_err();
         assert!(matches!(error, Error::Protocol(_) | Error::Closed { .. }), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
+        peer.await.unwrap();
+    }
+}
+
+/// The answer has entries, or references, without end. The mechanisms that a server offers are asked for in this way,
+/// before any bind.
+#[tokio::test]
+async fn an_answer_without_end_is_collected_up_to_a_limit() {
+    let attribute = element(
+        0x30,
+        &[element(4, b"description"), element(0x31, &element(4, &[b'x'; 60]))].concat(),
+    );
+    let entry = element(0x64, &[element(4, b""), element(0x30, &attribute)].concat());
+    let empty = element(0x64, &[element(4, b""), element(0x30, b"")].concat());
+    let reference = element(0x73, &element(4, b"ldap://localhost/"));
+    for part in [entry, empty, reference] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let peer = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let message = element(0x30, &[&[2, 1, 1][..], &part].concat());
+            while stream.write_all(&message).await.is_ok() {}
+        });
+        let options = Options {
+            max_collected: 1 << 20,
+            ..Options::default()
+        };
+        let client = Client::connect_tcp(&address, options).await.unwrap();
+        let search = Search::new("", Scope::BaseObject, Filter::Present(b"objectClass".into()));
+        let error = client.search(&search, &[]).unwrap().collect().await.unwrap_err();
+        assert!(matches!(error, Error::TooLong(1_048_576)), "{error:?}");
+        // The peer ends with the connection.
+        drop(client);
         peer.await.unwrap();
     }
 }

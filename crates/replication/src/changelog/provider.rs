@@ -1,6 +1,6 @@
 //! The searches at a provider with such a log.
 
-use ironbark_client::{Client, Search, SearchOutcome, SearchStream};
+use ironbark_client::{Client, Error, Search, SearchOutcome, SearchStream};
 use ironbark_directory::LogPlace;
 use ironbark_ldap_proto::{
     EncodeControl, Filter, Scope,
@@ -10,12 +10,14 @@ use ironbark_model::ResultCode;
 
 use super::{Attributes, ChangeEntry, Changelog, Kept, entry, text, values};
 use crate::{
-    Line, SyncSearch,
+    Line, SyncSearch, Violation,
     session::{Failure, ended_with, proxied},
 };
 
 /// Changes that are read at a time.
 const WINDOW: u64 = 200;
+/// How often changes are asked for in a row, if the log shows none of them.
+const MOST_EMPTY: u32 = 1_000;
 /// Depth of a filter.
 const FILTER_DEPTH: usize = 250;
 /// Where the schema is, if the root DSE does not say so.
@@ -109,13 +111,29 @@ impl<'a> Provider<'a> {
     /// They cannot be read.
     pub(crate) async fn changes_after(&self, number: u64, last: u64) -> Result<Vec<ChangeEntry>, Failure> {
         let mut known = number;
+        let mut window = WINDOW;
+        let mut empty = 0;
         while known < last {
-            let to = last.min(known.saturating_add(WINDOW));
-            let found = self.changes(known + 1, to).await?;
+            let to = last.min(known.saturating_add(window));
+            let found = match self.changes(known + 1, to).await {
+                // Few changes may be long.
+                Err(Failure::Client(Error::TooLong(_))) if to - known > 1 => {
+                    window = (to - known) / 2;
+                    continue;
+                }
+                found => found?,
+            };
             if !found.is_empty() {
                 return Ok(found);
             }
             known = to;
+            empty += 1;
+            if empty == MOST_EMPTY {
+                return Err(Failure::Provider(format!(
+                    "the provider's log ends with change {last}, and does not show those from {} to {known}",
+                    number.saturating_add(1)
+                )));
+            }
         }
         Ok(Vec::new())
     }
@@ -125,8 +143,15 @@ impl<'a> Provider<'a> {
     /// # Errors
     /// It cannot be read.
     pub(crate) async fn last_change(&self, number: u64) -> Result<Option<ChangeEntry>, Failure> {
-        let from = number.saturating_sub(WINDOW - 1).max(1);
-        Ok(self.changes(from, number).await?.pop())
+        let mut window = WINDOW;
+        loop {
+            let from = number.saturating_sub(window - 1).max(1);
+            match self.changes(from, number).await {
+                // Few changes may be long.
+                Err(Failure::Client(Error::TooLong(_))) if from < number => window = (number - from).div_ceil(2),
+                found => return Ok(found?.pop()),
+            }
+        }
     }
 
     /// The change of this number, if the log has it.
@@ -155,6 +180,7 @@ impl<'a> Provider<'a> {
             .map(|entry| ChangeEntry::of(boxed(entry.attributes)));
         let mut all = read.collect::<Result<Vec<_>, _>>()?;
         all.sort_by_key(|change| change.number);
+        in_range(&all, from, to)?;
         Ok(all)
     }
 
@@ -194,6 +220,26 @@ impl<'a> Provider<'a> {
         let found = checked(self.search(&request)?.collect().await?)?;
         let entry = found.entries.into_iter().next();
         Ok(entry.map(|entry| boxed(entry.attributes)).unwrap_or_default().into())
+    }
+}
+
+/// What was not asked for would lead back, or far ahead.
+fn in_range(changes: &[ChangeEntry], from: u64, to: u64) -> Result<(), Violation> {
+    let is_outside = |change: &&ChangeEntry| !(from..=to).contains(&change.number);
+    if let Some(change) = changes.iter().find(is_outside) {
+        let number = change.number;
+        let text = format!("the provider shows change {number} of its log, asked for those from {from} to {to}");
+        return Err(Violation::Malformed(text));
+    }
+    let twice = changes.windows(2).find_map(|pair| match pair {
+        [one, other] if one.number == other.number => Some(one.number),
+        _ => None,
+    });
+    match twice {
+        Some(number) => Err(Violation::Malformed(format!(
+            "the provider shows change {number} of its log twice"
+        ))),
+        None => Ok(()),
     }
 }
 
