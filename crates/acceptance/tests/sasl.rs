@@ -430,3 +430,29 @@ fn conditions_are_met_by_those_who_have_used_sasl() {
     let how = ["-Y", "SCRAM-SHA-256", "-U", "ann", "-w", "pencil"];
     assert_eq!(whoami(&server, &url, &how), (Some(0), ANN.to_owned()));
 }
+
+/// The names of a negotiation are kept until its last step, for anybody.
+#[test]
+fn a_negotiation_is_begun_with_short_names_and_known_extensions_only() {
+    let server = started(Flavor::Ironbark, "sasl-secprops none\n");
+    let mut raw = Raw::open(&server);
+    for (length, expected) in [(4_000, IN_PROGRESS), (60_000, OTHER)] {
+        let name = "a".repeat(length);
+        assert_eq!(raw.bind("LOGIN", Some(name.as_bytes())).0, expected, "{length}");
+        // Ends the negotiation.
+        assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
+        for first in [format!("n,,n={name},r=abc"), format!("n,a=u:{name},n=ann,r=abc")] {
+            assert_eq!(
+                raw.bind("SCRAM-SHA-256", Some(first.as_bytes())).0,
+                expected,
+                "{length}"
+            );
+            assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
+        }
+    }
+    for first in ["n,,m=1,n=ann,r=abc", "n,,n=ann,r=abc,m=1"] {
+        assert_eq!(raw.bind("SCRAM-SHA-256", Some(first.as_bytes())).0, OTHER, "{first}");
+    }
+    // A name with a zero is not the name without it.
+    assert_eq!(raw.bind("LOGIN", Some(b"an\0n")).0, INVALID);
+}

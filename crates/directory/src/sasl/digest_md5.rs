@@ -59,6 +59,10 @@ pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Ex
         .uri
         .get(..5)
         .is_some_and(|service| service.eq_ignore_ascii_case("ldap/"));
+    let has_zero = |name: &str| name.contains('\0');
+    if has_zero(&proof.user) || proof.authorization.as_deref().is_some_and(has_zero) {
+        return Err(SaslRefusal::Unauthenticated.into());
+    }
     if !is_ours || !is_for_ldap {
         return Err(SaslRefusal::Unauthenticated.into());
     }
@@ -227,6 +231,10 @@ mod tests {
         assert!(step(&ours, Some(EXAMPLE.as_bytes())).is_err(), "another service");
         assert!(step(&exchange("other", "elwood.innosoft.com"), Some(ldap.as_bytes())).is_err());
         assert!(step(&exchange("OA6MG9tEQGm2hh", "other"), Some(ldap.as_bytes())).is_err());
+        for (old, new) in [("chris", "ch\0ris"), ("qop=auth", "qop=auth,authzid=\"u:\0\"")] {
+            let zero = ldap.replace(old, new);
+            assert!(step(&ours, Some(zero.as_bytes())).is_err(), "{new}");
+        }
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(crate) fn step(schema: &Schema, origin: &RequestContext, message: Option<&[u
         (None, None) => return Err(SaslRefusal::NoMechanism.into()),
     };
     let authorization = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| SaslRefusal::Unauthorized)?;
+    if authorization.contains('\0') {
+        return Err(SaslRefusal::Unauthorized.into());
+    }
     Ok(Step::Claim(Claim {
         user: User::Dn(dn),
         authorization: Some(authorization.to_owned()).filter(|text| !text.is_empty()),

@@ -40,11 +40,16 @@ pub(crate) struct Final<'m> {
 }
 
 const MAX_NONCE: usize = 1_024;
+/// Octets of a first message. Names and nonce of it are kept until the final one comes, from strangers too.
+const MAX_FIRST: usize = 4_096;
 
 impl<'m> First<'m> {
     /// # Errors
     /// It is malformed, or has extensions that must be understood.
     pub(crate) fn parse(text: &'m str) -> Result<Self, SaslRefusal> {
+        if text.len() > MAX_FIRST {
+            return Err(SaslRefusal::malformed("message too long"));
+        }
         let (flag, rest) = text
             .split_once(',')
             .ok_or_else(|| SaslRefusal::malformed("GS2 header"))?;
@@ -66,11 +71,12 @@ impl<'m> First<'m> {
             None => return Err(SaslRefusal::malformed("authorization identity")),
         };
         let gs2_header = text.get(..text.len() - bare.len()).unwrap_or_default();
-        // `m=`, an extension that must be understood, would come first.
         let user = bare.strip_prefix("n=").ok_or_else(|| SaslRefusal::malformed("name"))?;
         let (user, rest) = user.split_once(',').ok_or_else(|| SaslRefusal::malformed("name"))?;
         let nonce = rest.strip_prefix("r=").ok_or_else(|| SaslRefusal::malformed("nonce"))?;
-        let nonce = nonce.split(',').next().unwrap_or_default();
+        let mut parts = nonce.split(',');
+        let nonce = parts.next().unwrap_or_default();
+        optional(parts)?;
         let is_printable = nonce.bytes().all(|octet| octet.is_ascii_graphic());
         if nonce.is_empty() || nonce.len() > MAX_NONCE || !is_printable {
             return Err(SaslRefusal::malformed("nonce"));
@@ -88,13 +94,14 @@ impl<'m> First<'m> {
 
 impl<'m> Final<'m> {
     /// # Errors
-    /// It is malformed.
+    /// It is malformed, or has extensions that must be understood.
     pub(crate) fn parse(text: &'m str) -> Result<Self, SaslRefusal> {
         let (without_proof, proof) = text.rsplit_once(",p=").ok_or_else(|| SaslRefusal::malformed("proof"))?;
         let mut parts = without_proof.split(',');
         let mut part = |prefix: &str| parts.next().and_then(|part| part.strip_prefix(prefix));
         let binding = part("c=").ok_or_else(|| SaslRefusal::malformed("channel binding"))?;
         let nonce = part("r=").ok_or_else(|| SaslRefusal::malformed("nonce"))?;
+        optional(parts)?;
         let decoded = |text: &str| STANDARD.decode(text).map_err(|_| SaslRefusal::malformed("base64"));
         Ok(Self {
             binding: decoded(binding)?,
@@ -103,6 +110,14 @@ impl<'m> Final<'m> {
             proof: decoded(proof)?,
         })
     }
+}
+
+/// Extensions at the end of a message are skipped. `m`, one that must be understood, fails wherever it is.
+fn optional<'m>(mut extensions: impl Iterator<Item = &'m str>) -> Result<(), SaslRefusal> {
+    if extensions.any(|extension| extension.starts_with("m=")) {
+        return Err(SaslRefusal::malformed("mandatory extension"));
+    }
+    Ok(())
 }
 
 /// `saslname`: `=2C` and `=3D` for comma and equals sign.
@@ -156,6 +171,9 @@ mod tests {
             "n,,n=a=,r=x",
             "n,,n=a=2c,r=x",
             "n,,m=1,n=a,r=x",
+            "n,,n=a,m=1,r=x",
+            "n,,n=a,r=x,m=1",
+            "n,,n=a,r=x,y=1,m=",
             "x,,n=a,r=x",
             "p,,n=a,r=x",
             "n,b=c,n=a,r=x",
@@ -167,6 +185,9 @@ mod tests {
             assert!(First::parse(text).is_err(), "{text}");
         }
         assert!(First::parse(&format!("n,,n=a,r={}", "x".repeat(MAX_NONCE + 1))).is_err());
+        let long = |length: usize| format!("n,,n={},r=x", "a".repeat(length - 9));
+        assert!(First::parse(&long(MAX_FIRST)).is_ok());
+        assert!(First::parse(&long(MAX_FIRST + 1)).is_err());
         for text in [
             "",
             "c=biws",
@@ -175,6 +196,8 @@ mod tests {
             "c=?,r=x,p=AA==",
             "c=biws,r=x,p=?",
             "r=x,c=biws,p=AA==",
+            "c=biws,r=x,m=1,p=AA==",
+            "c=biws,r=x,y=1,m=,p=AA==",
         ] {
             assert!(Final::parse(text).is_err(), "{text}");
         }
