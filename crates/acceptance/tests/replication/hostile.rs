@@ -66,7 +66,7 @@ fn provider(answer: impl Fn(u32, &[u8]) -> Box<dyn Iterator<Item = Vec<u8>>> + S
 }
 
 fn mentions(request: &[u8], text: &str) -> bool {
-    request.windows(text.len()).any(|part| part == text.as_bytes())
+    String::from_utf8_lossy(request).contains(text)
 }
 
 /// A consumer of such a provider, whose log must have this line.
@@ -83,6 +83,7 @@ fn assert_says(url: &str, words: &str, line: &str) {
 }
 
 const LOG: &str = "syncdata=changelog type=refreshAndPersist";
+const LOG_BASE: &str = "cn=changelog";
 const SCHEMA: (&str, &str) = ("attributeTypes", "( 2.5.4.3 NAME 'cn' )");
 
 /// The root DSE, the schema and the content of a server with a log of changes.
@@ -115,32 +116,34 @@ fn change(id: u32, number: &str) -> Vec<u8> {
 
 #[test]
 fn changes_that_were_not_asked_for_are_refused() {
-    let later = provider(|id, request| match mentions(request, "cn=changelog") {
-        true => Box::new([change(id, "5"), change(id, "1000000000000000000")].into_iter()),
-        false => Box::new(usual(id, request, "5").into_iter()),
-    });
-    assert_says(
-        &later,
-        LOG,
-        "shows change 1000000000000000000 of its log, asked for those from 1 to 5",
-    );
-    let twice = provider(|id, request| match mentions(request, "cn=changelog") {
-        true => Box::new([change(id, "5"), change(id, "5")].into_iter()),
-        false => Box::new(usual(id, request, "5").into_iter()),
-    });
-    assert_says(&twice, LOG, "shows change 5 of its log twice");
+    for (numbers, line) in [
+        (
+            ["5", "1000000000000000000"],
+            "shows change 1000000000000000000 of its log, asked for those from 1 to 5",
+        ),
+        (["5", "5"], "shows change 5 of its log twice"),
+    ] {
+        let url = provider(move |id, request| {
+            if mentions(request, LOG_BASE) {
+                return Box::new(numbers.into_iter().map(move |number| change(id, number)));
+            }
+            Box::new(usual(id, request, "5").into_iter())
+        });
+        assert_says(&url, LOG, line);
+    }
 }
 
 #[test]
 fn a_log_that_promises_changes_without_end_and_shows_none_is_given_up() {
     // The comparison begins behind the last change; then the log claims to have gone on.
     static ASKED: AtomicU32 = AtomicU32::new(0);
-    let url = provider(|id, request| match mentions(request, "cn=changelog") {
-        true => Box::new(std::iter::empty()),
-        false if mentions(request, "lastChangeNumber") && ASKED.fetch_add(1, Ordering::Relaxed) > 1 => {
-            Box::new(usual(id, request, "18446744073709551615").into_iter())
+    let url = provider(|id, request| {
+        if mentions(request, LOG_BASE) {
+            return Box::new(std::iter::empty());
         }
-        false => Box::new(usual(id, request, "0").into_iter()),
+        let goes_on = mentions(request, "lastChangeNumber") && ASKED.fetch_add(1, Ordering::Relaxed) > 1;
+        let last = if goes_on { "18446744073709551615" } else { "0" };
+        Box::new(usual(id, request, last).into_iter())
     });
     assert_says(&url, LOG, "does not show those from 1 to 200000");
 }
@@ -151,21 +154,19 @@ fn answers_without_end_are_given_up() {
         let value = "x".repeat(60_000);
         std::iter::repeat_with(move || entry(id, "", &[(name, &value)]))
     };
-    let long = "the answer to a search has more than 67108864 octets";
-    // The root DSE, the schema, the log.
-    let root = provider(move |id, _| Box::new(endless(id, "firstChangeNumber")));
-    assert_says(&root, LOG, long);
-    let schema = provider(move |id, request| match mentions(request, "attributeTypes") {
-        true => Box::new(endless(id, "attributeTypes")),
-        false => Box::new(usual(id, request, "5").into_iter()),
-    });
-    assert_says(&schema, LOG, long);
-    let log = provider(move |id, request| match mentions(request, "cn=changelog") {
-        true => Box::new(endless(id, "changeNumber")),
-        false => Box::new(usual(id, request, "1").into_iter()),
-    });
-    assert_says(&log, LOG, long);
-    // The entry of the base.
-    let domain = provider(move |id, _| Box::new(endless(id, "objectGUID")));
-    assert_says(&domain, "type=dirSync interval=00:00:00:01", long);
+    // The root DSE, the schema, the log; the entry of the base.
+    for (asked, name, words) in [
+        ("", "firstChangeNumber", LOG),
+        ("attributeTypes", "attributeTypes", LOG),
+        (LOG_BASE, "changeNumber", LOG),
+        ("", "objectGUID", "type=dirSync interval=00:00:00:01"),
+    ] {
+        let url = provider(move |id, request| {
+            if mentions(request, asked) {
+                return Box::new(endless(id, name));
+            }
+            Box::new(usual(id, request, "1").into_iter())
+        });
+        assert_says(&url, words, "the answer to a search has more than 67108864 octets");
+    }
 }
