@@ -300,6 +300,45 @@ fn costly_stored_passwords_cost_their_owner_alone() {
     assert_serves_people(&server);
 }
 
+/// Gives Ann other stored passwords: the values of an expression of Python.
+fn give_passwords(server: &Server, values: &str) {
+    let script = format!(
+        "import ldap, os\nc = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s(os.environ['ROOT_DN'], 'secret')\n\
+         c.modify_s('{ANN}', [(ldap.MOD_REPLACE, 'userPassword', {values})])\n"
+    );
+    server.python(&script).unwrap().success().unwrap();
+}
+
+/// The result of a bind as Ann with a password of many octets. `None`: there is none in time.
+fn bind_with_octets(server: &Server, octets: usize) -> Option<u8> {
+    let request = [
+        element(0x02, &[3]),
+        element(4, ANN.as_bytes()),
+        element(0x80, &vec![b'x'; octets]),
+    ];
+    let mut stream = connect(server);
+    stream
+        .write_all(&message(1, &element(0x60, &request.concat())))
+        .unwrap();
+    read_message(&mut stream).map(|(_, _, content)| wire::result_code(&content))
+}
+
+#[test]
+fn a_long_password_takes_no_longer_than_a_short_one() {
+    let server = site();
+    // With 200,000 octets, some of these would take minutes: the time of SHA-crypt grows with the square of the length.
+    for stored in [
+        "{CRYPT}$6$abcdefgh$x",
+        "{CRYPT}$5$abcdefgh$x",
+        "{CRYPT}$1$abcdefgh$x",
+        "{CRYPT}$sha1$24680$abcdefgh$x",
+    ] {
+        give_passwords(&server, &format!("[b'{stored}']"));
+        assert_eq!(bind_with_octets(&server, 200_000), Some(49), "{stored}");
+    }
+    assert_serves_people(&server);
+}
+
 #[test]
 fn a_cursor_of_each_kind_is_kept_a_few_times_only() {
     let server = site();

@@ -12,6 +12,9 @@ const MAX_BCRYPT_COST: u32 = 17;
 const MAX_SHA_ROUNDS: u32 = 5_000_000;
 /// For scrypt: its memory, 128 * r * N octets, times its passes p.
 const MAX_SCRYPT_OCTETS: u64 = 1 << 30;
+/// The longest password, as in crypt(3) of Debian. The time of SHA-crypt grows with the square of the length, that of
+/// others with the length times the rounds.
+const MOST_OCTETS: usize = 511;
 const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Whether a string asks for no more work than allowed, and has only characters with which the libraries may index
@@ -125,8 +128,13 @@ pub(super) fn memory_octets(hash: &[u8]) -> usize {
     }
 }
 
+/// Whether crypt(3) takes a password: not too long, and without NUL, at which it would end.
+fn is_taken(presented: &[u8]) -> bool {
+    presented.len() <= MOST_OCTETS && !presented.contains(&0)
+}
+
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(hash) else {
+    let Some(text) = std::str::from_utf8(hash).ok().filter(|_| is_taken(presented)) else {
         return false;
     };
     let text = text.trim();
@@ -148,7 +156,7 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
 
 /// Hashes with a salt in the form of crypt(3), which names the algorithm.
 pub(super) fn hash_with_salt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
-    if !within_limits(salt) {
+    if !within_limits(salt) || !is_taken(presented) {
         return Err(HashError::Failed);
     }
     let text = pwhash::unix::crypt(presented, salt).map_err(|_| HashError::Failed)?;
@@ -183,6 +191,9 @@ fn characters(length: usize, random: &mut dyn FnMut(&mut [u8])) -> String {
 
 /// New values are SHA-512 crypt with the default 5,000 rounds, which every crypt(3) of the last decade verifies.
 pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
+    if !is_taken(presented) {
+        return Err(HashError::Failed);
+    }
     let salt = characters(NEW_SALT_LENGTH, random);
     let text =
         pwhash::sha512_crypt::hash_with(format!("$6${salt}").as_str(), presented).map_err(|_| HashError::Failed)?;

@@ -60,6 +60,34 @@ fn a_long_password_or_salt_costs_no_thousand_rounds() {
 }
 
 #[test]
+fn crypt_takes_no_password_that_is_longer_than_crypt_3_takes_or_has_a_nul() {
+    let crypt = Scheme::from_name(b"CRYPT").expect("known");
+    let longest = [b'x'; 511];
+    let stored = hash(crypt, &longest, &mut |_| ()).expect("511 octets are taken");
+    assert!(verify(&stored, &longest));
+    // 10 million octets would take days: the time grows with the square of their number.
+    let long = vec![b'x'; 10_000_000];
+    for salt in [
+        "ab",
+        "_J9..abcd",
+        "$1$abcdefgh",
+        "$2b$05$abcdefghijklmnopqrstuu",
+        "$5$a",
+        "$6$a",
+        "$sha1$9$abcdefgh",
+    ] {
+        assert!(super::hash_crypt(b"x", salt).is_ok(), "{salt}");
+        for refused in [&long[..], &[b'x'; 512], b"x\0y"] {
+            assert_eq!(super::hash_crypt(refused, salt), Err(HashError::Failed), "{salt}");
+        }
+    }
+    assert_eq!(hash(crypt, &long, &mut |_| ()), Err(HashError::Failed));
+    assert!(!verify(&stored, &long));
+    let of_des = super::hash_crypt(b"x", "ab").expect("a salt of DES");
+    assert!(verify(&of_des, b"x") && !verify(&of_des, b"x\0"));
+}
+
+#[test]
 fn scrypt_and_nt_hashes_of_crypt_verify() {
     for stored in [
         "{CRYPT}$7$C6..../....SodiumChloride$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
