@@ -1,16 +1,17 @@
-//! Hashes that take long do not run on a writer's thread.
+//! Comparisons and hashes that take long run neither on a writer's thread nor on a reactor.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod harness;
 
 use std::sync::{Arc, Mutex};
 
-use harness::Site;
+use harness::{Site, encoded, read_answer};
 use ironbark_directory::{
-    OperationError,
+    OperationError, Started,
     overlay::{ContentHooks, Execution, Overlay},
     password::{self, Scheme},
 };
+use ironbark_ldap_proto::{Authentication, BindRequest, Request};
 use ironbark_model::Entry;
 
 const STORED: &[u8] = b"{PBKDF2}1000$AAAAAAAAAAAAAAAAAAAAAA$mqsdTM1wPBAoq3R40N0o7rZvVSA";
@@ -62,4 +63,55 @@ fn a_writer_sends_an_operation_back_for_slow_hashes_and_executes_it_once() {
             .code,
         68
     );
+}
+
+/// Where a bind is answered: here, or elsewhere.
+fn is_answered_at_once(site: &mut Site, password: &[u8]) -> bool {
+    let request = Request::Bind(BindRequest {
+        version: 3,
+        name: b"dc=ex",
+        authentication: Authentication::Simple(password),
+    });
+    let (pdu, mut out) = (encoded(&request, &[]), Vec::new());
+    let (worker, session) = site.parts();
+    match worker.start(session, &pdu, &mut out) {
+        Started::Answered => true,
+        Started::Submitted(submitted) => {
+            let completion = submitted.receiver.blocking_recv().expect("completes");
+            worker.finish(session, completion, &mut out);
+            let expected = if password == b"right" { 0 } else { 49 };
+            assert_eq!(read_answer(&out).code, expected);
+            false
+        }
+        _ => unreachable!("a bind is answered, or is made elsewhere"),
+    }
+}
+
+#[test]
+fn many_cheap_comparisons_and_those_with_a_long_password_hold_up_no_reactor() {
+    let mut site = Site::open("");
+    let hashed = |number: usize| {
+        let password = if number == 0 {
+            "right".to_owned()
+        } else {
+            number.to_string()
+        };
+        let stored = password::hash(Scheme::DEFAULT, password.as_bytes(), &mut |salt| salt.fill(1));
+        format!("\nuserPassword: {}", String::from_utf8(stored.unwrap()).unwrap())
+    };
+    let with = |count| -> String { (0..count).map(hashed).collect() };
+    let text = "objectClass: dcObject\nobjectClass: organization\no: ex";
+    site.must_add("dc=ex", &format!("{text}{}", with(20)));
+    let long = vec![b'x'; 100_000];
+    assert!(is_answered_at_once(&mut site, b"right"));
+    assert!(is_answered_at_once(&mut site, &long[..1_000]));
+    assert!(
+        !is_answered_at_once(&mut site, &long),
+        "20 comparisons of 100,000 octets"
+    );
+    site.become_("cn=root,dc=ex");
+    assert_eq!(site.delete("dc=ex").code, 0);
+    site.must_add("dc=ex", &format!("{text}{}", with(5_000)));
+    assert!(!is_answered_at_once(&mut site, b"wrong"), "5,000 short comparisons");
+    assert!(!is_answered_at_once(&mut site, b"right"));
 }

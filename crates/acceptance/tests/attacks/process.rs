@@ -23,7 +23,16 @@ fn status(pid: u32, field: &str) -> String {
 
 /// Octets of memory that belong to the server alone.
 pub(crate) fn memory(server: &Server) -> usize {
-    let text = status(server.pid().unwrap(), "RssAnon");
+    octets(server, "RssAnon")
+}
+
+/// The most octets of memory that the server has had.
+pub(crate) fn peak(server: &Server) -> usize {
+    octets(server, "VmHWM")
+}
+
+fn octets(server: &Server, field: &str) -> usize {
+    let text = status(server.pid().unwrap(), field);
     text.trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::process::memory;
+use crate::process::{memory, peak};
 use crate::site::{ANN, BASE, BOB, DATA, run, site, site_with, template, user};
 use crate::wire::{self, PATIENCE, connect, element, everything, read_message, search};
 
@@ -336,6 +336,18 @@ fn a_long_password_takes_no_longer_than_a_short_one() {
         give_passwords(&server, &format!("[b'{stored}']"));
         assert_eq!(bind_with_octets(&server, 200_000), Some(49), "{stored}");
     }
+    assert_serves_people(&server);
+}
+
+#[test]
+fn a_password_that_is_compared_with_many_values_is_in_memory_once() {
+    let server = site();
+    give_passwords(&server, "[b'{CRYPT}%d' % n for n in range(1000)]");
+    assert_eq!(bind_with_octets(&server, 1_000), Some(49));
+    let before = peak(&server);
+    assert_eq!(bind_with_octets(&server, 200_000), Some(49));
+    let more = peak(&server).saturating_sub(before);
+    assert!(more < KEPT, "{more} octets were taken");
     assert_serves_people(&server);
 }
 

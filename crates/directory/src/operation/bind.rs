@@ -1,6 +1,6 @@
 //! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; `sasl` has the other binds.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{iter, ops::ControlFlow, sync::Arc};
 
 use ironbark_config::{Allow, Disallow, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
@@ -287,7 +287,7 @@ fn check_name(
     }
     let root = root_password(configuration, dn);
     if let Some((name, stored)) = &root
-        && password::cost(stored) == Cost::Cheap
+        && password::cost_of_all(iter::once(stored), password) == Cost::Cheap
         && password::verify(stored, password)
     {
         return decide(name.clone(), vec![stored.clone()], password);
@@ -364,9 +364,13 @@ fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)
 }
 
 fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
-    let (cheap, slow): (Vec<_>, Vec<_>) = stored
+    let (mut cheap, mut slow): (Vec<_>, Vec<_>) = stored
         .into_iter()
         .partition(|value| password::cost(value) == Cost::Cheap);
+    if password::cost_of_all(cheap.iter(), password) == Cost::Slow {
+        cheap.append(&mut slow);
+        slow = std::mem::take(&mut cheap);
+    }
     if cheap.iter().any(|value| password::verify(value, password)) {
         return Ok(Verdict::Accepted(Identity {
             dn,

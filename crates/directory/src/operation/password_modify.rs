@@ -290,8 +290,8 @@ impl Work {
             || self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
             || self
                 .old
-                .iter()
-                .any(|(_, stored)| stored.iter().any(|value| password::cost(value) == Cost::Slow))
+                .as_ref()
+                .is_some_and(|(old, stored)| password::cost_of_all(stored.iter(), old) == Cost::Slow)
     }
 
     /// Computes here if that is quick, otherwise on the hashing pool.

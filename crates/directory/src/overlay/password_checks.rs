@@ -6,7 +6,7 @@
 //! or because something has changed meanwhile. They send the operation back to the pool ([`Wanted`]), and from there to
 //! the writer again.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use ironbark_model::Dn;
 use ironbark_store::Location;
@@ -21,12 +21,17 @@ use crate::{
 /// Results that were computed for an operation.
 #[derive(Clone, Default)]
 pub(crate) struct Computed {
-    /// Stored value, presented password, and whether they match.
-    verified: Vec<(Vec<u8>, Vec<u8>, bool)>,
+    /// By stored value.
+    verified: HashMap<Vec<u8>, Vec<Verified>>,
+    /// The password that was presented last: it is kept once, however many values it is compared with.
+    presented: Option<Arc<[u8]>>,
     hashed: Vec<Hashed>,
     /// How often the writer has sent the operation back.
     returns: u32,
 }
+
+/// A presented password, and whether it matches.
+type Verified = (Arc<[u8]>, bool);
 
 /// A scheme, a password, and the resulting stored value.
 type Hashed = (Scheme, Vec<u8>, Result<Vec<u8>, OperationError>);
@@ -46,7 +51,10 @@ impl Computed {
     /// Verifies a password and keeps the result.
     pub(crate) fn verify(&mut self, pool: &HashingPool, stored: &[u8], presented: &[u8]) -> bool {
         let matches = pool.verify(stored, presented);
-        self.verified.push((stored.to_vec(), presented.to_vec(), matches));
+        let kept = self.presented.take().filter(|last| **last == *presented);
+        let kept = kept.unwrap_or_else(|| presented.into());
+        self.presented = Some(Arc::clone(&kept));
+        self.verified.entry(stored.to_vec()).or_default().push((kept, matches));
         matches
     }
 
@@ -71,9 +79,9 @@ impl Computed {
 
     /// Whether a password matches a stored value, if this was computed.
     pub(crate) fn verified(&self, stored: &[u8], presented: &[u8]) -> Option<bool> {
-        let mut known = self.verified.iter();
-        let found = known.find(|(known, password, _)| known == stored && password == presented);
-        found.map(|(.., matches)| *matches)
+        let mut known = self.verified.get(stored)?.iter();
+        let found = known.find(|(password, _)| **password == *presented);
+        found.map(|(_, matches)| *matches)
     }
 
     /// The hash of a password by a scheme, if it was computed.

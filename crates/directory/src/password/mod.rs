@@ -28,6 +28,26 @@ pub fn cost(stored: &[u8]) -> Cost {
     split(stored).0.map_or(Cost::Cheap, Scheme::cost)
 }
 
+/// The cost of comparing a password with several stored values: many cheap comparisons, or some with a long password,
+/// are slow.
+pub fn cost_of_all<'v>(stored: impl Iterator<Item = &'v Vec<u8>>, presented: &[u8]) -> Cost {
+    let (mut all, mut is_slow) = (0, false);
+    for value in stored {
+        all += value.len() + presented.len() + OCTETS_OF_COMPARISON;
+        is_slow |= cost(value) == Cost::Slow;
+    }
+    if is_slow || all > MOST_CHEAP_OCTETS {
+        Cost::Slow
+    } else {
+        Cost::Cheap
+    }
+}
+
+/// What a comparison costs in addition to its octets.
+const OCTETS_OF_COMPARISON: usize = 128;
+/// Octets that are hashed in one or two milliseconds.
+const MOST_CHEAP_OCTETS: usize = 512 << 10;
+
 /// Memory for verifying one stored value, if it is much.
 pub fn memory_octets(stored: &[u8]) -> usize {
     match split(stored) {
