@@ -63,6 +63,13 @@ impl HashingPool {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }
 
+    /// Whether `presented` is the password of one of some stored values, as far as the work of one request goes.
+    pub(crate) fn verify_any(&self, stored: &[Vec<u8>], presented: &[u8]) -> bool {
+        let mut allowance = password::Allowance::default();
+        let mut stored = stored.iter();
+        stored.any(|value| allowance.take(value, presented) && self.verify(value, presented))
+    }
+
     /// Whether `presented` is the password of the stored value. Only one hash with large memory is computed at a time.
     pub(crate) fn verify(&self, stored: &[u8], presented: &[u8]) -> bool {
         let is_large = password::memory_octets(stored) >= LARGE_OCTETS;

@@ -148,7 +148,7 @@ impl Proof {
             Self::Protected(_) => Some(None),
             Self::Password(presented) => {
                 let stored = secrets::passwords(asking, dn)?;
-                stored.iter().any(|value| pool.verify(value, presented)).then_some(None)
+                pool.verify_any(&stored, presented).then_some(None)
             }
             Self::CramMd5(proof) => {
                 let stored = secrets::cleartext(asking, dn)?;

@@ -346,7 +346,7 @@ impl Work {
     fn compute(&self) -> Result<SetPassword, OperationError> {
         let pool = self.directory.hashing_pool();
         if let Some((presented, stored)) = &self.old
-            && !stored.iter().any(|value| pool.verify(value, presented))
+            && !pool.verify_any(stored, presented)
         {
             return Err(PasswordModifyRefusal::UnverifiedOldPassword.into());
         }

@@ -23,6 +23,8 @@ use crate::{
 pub(crate) struct Computed {
     /// By stored value.
     verified: HashMap<Vec<u8>, Vec<Verified>>,
+    /// What the verifications have cost.
+    allowance: password::Allowance,
     /// The password that was presented last: it is kept once, however many values it is compared with.
     presented: Option<Arc<[u8]>>,
     hashed: Vec<Hashed>,
@@ -50,7 +52,7 @@ impl Computed {
 
     /// Verifies a password and keeps the result.
     pub(crate) fn verify(&mut self, pool: &HashingPool, stored: &[u8], presented: &[u8]) -> bool {
-        let matches = pool.verify(stored, presented);
+        let matches = self.allowance.take(stored, presented) && pool.verify(stored, presented);
         let kept = self.presented.take().filter(|last| **last == *presented);
         let kept = kept.unwrap_or_else(|| presented.into());
         self.presented = Some(Arc::clone(&kept));

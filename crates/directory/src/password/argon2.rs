@@ -5,7 +5,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
-use super::{encoding::decode_base64, error::HashError};
+use super::{encoding::decode_base64, error::HashError, limit::MOST_WORK};
 use crate::room;
 
 /// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's
@@ -84,6 +84,15 @@ pub(super) fn memory_octets(hash: &[u8]) -> usize {
     let stored = stored.filter(Stored::is_within_limits);
     let kibibytes = stored.map_or(0, |stored| stored.params.m_cost());
     usize::try_from(kibibytes).unwrap_or(usize::MAX).saturating_mul(1024)
+}
+
+/// The work of a comparison, in parts of [`MOST_WORK`].
+pub(super) fn work(hash: &[u8]) -> u64 {
+    let stored = std::str::from_utf8(hash).ok().and_then(parse);
+    stored.filter(Stored::is_within_limits).map_or(0, |stored| {
+        let kibibytes = u64::from(stored.params.m_cost()) * u64::from(stored.params.t_cost());
+        kibibytes * MOST_WORK / u64::from(MAX_WORK_KIB)
+    })
 }
 
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {

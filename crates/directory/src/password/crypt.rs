@@ -3,13 +3,15 @@
 use subtle::ConstantTimeEq as _;
 use yescrypt::{Mode, Params, PasswordHash, PasswordVerifier as _, Yescrypt, yescrypt};
 
-use super::{error::HashError, nt};
+use super::{error::HashError, limit::MOST_WORK, nt};
 
 /// bcrypt's cost is the logarithm of its rounds. Stored hashes above these limits (about ten seconds of work) are
 /// refused.
 const MAX_BCRYPT_COST: u32 = 17;
 /// For SHA-1, SHA-256 and SHA-512.
 const MAX_SHA_ROUNDS: u32 = 5_000_000;
+/// Without `rounds=`.
+const DEFAULT_SHA_ROUNDS: u32 = 5_000;
 /// For scrypt: its memory, 128 * r * N octets, times its passes p.
 const MAX_SCRYPT_OCTETS: u64 = 1 << 30;
 /// The longest password, as in crypt(3) of Debian. The time of SHA-crypt grows with the square of the length, that of
@@ -54,13 +56,6 @@ impl<'a> Scrypt<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let (parameters, rest) = text.strip_prefix("$7$")?.split_at_checked(11)?;
         let (salt, hash) = rest.rsplit_once('$').unwrap_or((rest, ""));
-        let number = |digits: &str| {
-            let mut digits = digits.bytes().rev();
-            digits.try_fold(0, |number: u32, digit| {
-                let value = NEW_SALT.iter().position(|known| *known == digit)?;
-                Some(number << 6 | u32::try_from(value).ok()?)
-            })
-        };
         let (log_n, rest) = parameters.split_at_checked(1)?;
         let (r, p) = rest.split_at_checked(5)?;
         Some(Self {
@@ -89,6 +84,15 @@ impl<'a> Scrypt<'a> {
         let is_made = params.is_ok_and(|params| yescrypt(presented, self.salt.as_bytes(), &params, &mut hash).is_ok());
         is_made && digits(&hash).as_bytes().ct_eq(self.hash.as_bytes()).into()
     }
+}
+
+/// The number that digits of crypt(3) stand for, the least significant first.
+fn number(digits: &str) -> Option<u32> {
+    let mut digits = digits.bytes().rev();
+    digits.try_fold(0, |number: u32, digit| {
+        let value = NEW_SALT.iter().position(|known| *known == digit)?;
+        Some(number << 6 | u32::try_from(value).ok()?)
+    })
 }
 
 /// Octets as digits of crypt(3), three octets in four digits.
@@ -125,6 +129,36 @@ pub(super) fn memory_octets(hash: &[u8]) -> usize {
             (128 * (r + 1)) << (n + 1)
         }
         _ => 0,
+    }
+}
+
+/// The work of a comparison, in parts of [`MOST_WORK`].
+pub(super) fn work(hash: &[u8]) -> u64 {
+    let text = std::str::from_utf8(hash).unwrap_or_default().trim();
+    if !within_limits(text) {
+        return 0;
+    }
+    let octets = memory_octets(hash) as u64;
+    if octets > 0 {
+        return octets * MOST_WORK / MAX_SCRYPT_OCTETS;
+    }
+    let of_rounds = |rounds: u32| u64::from(rounds) * MOST_WORK / u64::from(MAX_SHA_ROUNDS);
+    if let Some(rounds) = text.strip_prefix('_').and_then(|rest| rest.get(..4)) {
+        return of_rounds(number(rounds).unwrap_or_default());
+    }
+    let mut fields = text.split('$').skip(1);
+    match (fields.next(), fields.next()) {
+        (Some("2a" | "2b" | "2y" | "2x"), Some(cost)) => {
+            let cost = cost.parse().unwrap_or(MAX_BCRYPT_COST);
+            MOST_WORK >> MAX_BCRYPT_COST.saturating_sub(cost)
+        }
+        (Some("5" | "6"), Some(field)) => {
+            let rounds = field.strip_prefix("rounds=").and_then(|rounds| rounds.parse().ok());
+            of_rounds(rounds.unwrap_or(DEFAULT_SHA_ROUNDS))
+        }
+        (Some("sha1"), Some(rounds)) => of_rounds(rounds.parse().unwrap_or(MAX_SHA_ROUNDS)),
+        // DES and MD5.
+        _ => of_rounds(1_000),
     }
 }
 

@@ -3,12 +3,14 @@
 //! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work
 //! or memory.
 
+mod allowance;
 mod apr1;
 mod argon2;
 mod crypt;
 mod digest;
 mod encoding;
 mod error;
+mod limit;
 mod netscape;
 mod nt;
 mod pbkdf2;
@@ -20,6 +22,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::room;
 
+pub use allowance::Allowance;
 pub use error::HashError;
 pub use scheme::{Cost, Scheme};
 
@@ -47,6 +50,21 @@ pub fn cost_of_all<'v>(stored: impl Iterator<Item = &'v Vec<u8>>, presented: &[u
 const OCTETS_OF_COMPARISON: usize = 128;
 /// Octets that are hashed in one or two milliseconds.
 const MOST_CHEAP_OCTETS: usize = 512 << 10;
+
+/// The work of comparing with a stored value, in parts of what one value may ask for.
+fn work(stored: &[u8]) -> u64 {
+    match split(stored) {
+        (Some(Scheme::Argon2), hash) => argon2::work(hash),
+        (Some(Scheme::Crypt), hash) => crypt::work(hash),
+        (Some(Scheme::Pbkdf2(prf)), hash) => pbkdf2::work(prf, hash),
+        (Some(Scheme::Scram(function)), hash) => scram::work(function, hash),
+        (Some(Scheme::Apr1(_)), _) => OF_APR1,
+        _ => 0,
+    }
+}
+
+/// About a millisecond.
+const OF_APR1: u64 = 100;
 
 /// Memory for verifying one stored value, if it is much.
 pub fn memory_octets(stored: &[u8]) -> usize {

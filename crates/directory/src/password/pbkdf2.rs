@@ -4,7 +4,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
-use super::encoding::decode_base64;
+use super::{encoding::decode_base64, limit::MOST_WORK};
 
 /// The pseudo-random function: HMAC with this digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,15 +86,26 @@ impl Stored {
     }
 }
 
+/// A stored value that may be compared with.
+fn read(prf: Prf, hash: &[u8]) -> Option<Stored> {
+    let text = std::str::from_utf8(hash).ok()?;
+    let stored = Stored::parse(prf, text.trim())?;
+    let is_whole = stored.key.len() == prf.length() || stored.key.len() == LENGTH_OF_389_KEY;
+    (is_whole && (1..=MAX_ROUNDS).contains(&stored.rounds)).then_some(stored)
+}
+
+/// The work of a comparison, in parts of [`MOST_WORK`].
+pub(super) fn work(prf: Prf, hash: &[u8]) -> u64 {
+    read(prf, hash).map_or(0, |stored| {
+        let blocks = stored.key.len().div_ceil(prf.length()) as u64;
+        u64::from(stored.rounds) * blocks * MOST_WORK / u64::from(MAX_ROUNDS)
+    })
+}
+
 pub(super) fn verify(prf: Prf, hash: &[u8], presented: &[u8]) -> bool {
-    let text = std::str::from_utf8(hash).ok();
-    let Some(stored) = text.and_then(|text| Stored::parse(prf, text.trim())) else {
+    let Some(stored) = read(prf, hash) else {
         return false;
     };
-    let is_whole = stored.key.len() == prf.length() || stored.key.len() == LENGTH_OF_389_KEY;
-    if !is_whole || !(1..=MAX_ROUNDS).contains(&stored.rounds) {
-        return false;
-    }
     let mut key = [0; LENGTH_OF_389_KEY];
     let (key, _) = key.split_at_mut(stored.key.len());
     prf.derive(presented, &stored.salt, stored.rounds, key);

@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Digest;
 use subtle::ConstantTimeEq as _;
 
-use super::encoding::decode_base64;
+use super::{encoding::decode_base64, limit::MOST_WORK};
 
 /// The hash function of a SCRAM mechanism.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,6 +117,11 @@ impl Keys {
         let (salt, stored, server) = (encode(&self.salt), encode(&self.stored_key), encode(&self.server_key));
         format!("{}:{salt}${stored}:{server}", self.rounds)
     }
+}
+
+/// The work of a comparison, in parts of [`MOST_WORK`].
+pub(super) fn work(hash: Hash, text: &[u8]) -> u64 {
+    Keys::parse(hash, text).map_or(0, |keys| u64::from(keys.rounds) * MOST_WORK / u64::from(MAX_ROUNDS))
 }
 
 pub(super) fn verify(hash: Hash, text: &[u8], presented: &[u8]) -> bool {

@@ -88,6 +88,53 @@ fn crypt_takes_no_password_that_is_longer_than_crypt_3_takes_or_has_a_nul() {
 }
 
 #[test]
+fn the_comparisons_of_a_request_cost_no_more_than_one_value_may() {
+    let among = |stored: &str, most: u32| {
+        let mut allowance = super::Allowance::default();
+        (0..most)
+            .take_while(|_| allowance.take(stored.as_bytes(), b"x"))
+            .count()
+    };
+    for (costliest, some) in [
+        (
+            "{PBKDF2}10000000$AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAA",
+            "{PBKDF2}100000$AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        ),
+        (
+            "{ARGON2}$argon2id$v=19$m=1048576,t=8,p=1$AAAAAAAAAAA$AAAAAA",
+            "{ARGON2}$argon2id$v=19$m=65536,t=1,p=1$AAAAAAAAAAA$AAAAAA",
+        ),
+        ("{CRYPT}$6$rounds=5000000$a$x", "{CRYPT}$6$rounds=50000$a$x"),
+        ("{CRYPT}$2b$17$x", "{CRYPT}$2b$10$x"),
+        ("{CRYPT}$y$jFT$x$x", "{CRYPT}$y$j9T$x$x"),
+        ("{CRYPT}$sha1$5000000$x$x", "{CRYPT}$sha1$24680$x$x"),
+        (
+            "{SCRAM-SHA-1}10000000:AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAA=:AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+            "{SCRAM-SHA-1}100000:AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAA=:AAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        ),
+    ] {
+        assert_eq!(among(costliest, 1_000), 1, "{costliest}");
+        let number = among(some, 1_000);
+        assert!((30..300).contains(&number), "{some}: {number}");
+    }
+    assert!(among("{CRYPT}_J9..abcdAAAAAAAAAAA", 5_000) > 1_000);
+    assert_eq!(among("{CRYPT}_zzzDabcdAAAAAAAAAAA", 5_000), 2);
+    // What is refused at once costs nothing, and a right password may follow.
+    for refused in [
+        "{PBKDF2}4294967295$AAAA$AAAA",
+        "{CRYPT}$2b$31$x",
+        "{ARGON2}x",
+        "{SSHA}x",
+        "x",
+    ] {
+        assert_eq!(among(refused, 100_000), 100_000, "{refused}");
+    }
+    let mut allowance = super::Allowance::default();
+    let long = vec![b'x'; 4_000_000];
+    assert!((100..2_000).contains(&(0..10_000).take_while(|_| allowance.take(b"{SSHA}x", &long)).count()));
+}
+
+#[test]
 fn scrypt_and_nt_hashes_of_crypt_verify() {
     for stored in [
         "{CRYPT}$7$C6..../....SodiumChloride$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
