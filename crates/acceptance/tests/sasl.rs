@@ -59,6 +59,42 @@ const ANN: &str = "dn:uid=ann,ou=people,dc=example,dc=com";
 const BOB: &str = "dn:uid=bob,ou=people,dc=example,dc=com";
 
 #[test]
+fn a_stored_value_of_an_unknown_scheme_is_no_password() {
+    let server = started(Flavor::Ironbark, "sasl-secprops none\n");
+    let store = |value: &str| {
+        let script = format!(
+            "import ldap, os\nc = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s(os.environ['ROOT_DN'], 'secret')\n\
+             c.modify_s('{}', [(ldap.MOD_REPLACE, 'userPassword', [b'{value}'])])\n",
+            &ANN[3..]
+        );
+        server.python(&script).unwrap().success().unwrap();
+    };
+    // An account elsewhere, whose name anybody knows; a hash that is not known here.
+    for (value, is_password) in [("{SASL}ann@EXAMPLE.COM", false), ("{NEW-HASH}x", false), ("{}x", true)] {
+        store(value);
+        for name in [
+            "SCRAM-SHA-1",
+            "SCRAM-SHA-256",
+            "SCRAM-SHA-512",
+            "DIGEST-MD5",
+            "CRAM-MD5",
+            "PLAIN",
+            "LOGIN",
+        ] {
+            let (code, who) = whoami(&server, &server.tls_url(), &["-Y", name, "-U", "ann", "-w", value]);
+            assert_eq!(
+                (code == Some(0), who == ANN),
+                (is_password, is_password),
+                "{name} {value}"
+            );
+        }
+        let simple = ["-x", "-D", &ANN[3..], "-w", value];
+        let outcome = server.client_with("ldapwhoami", &[], &[&["-H", &server.url()][..], &simple].concat(), "");
+        assert_eq!(outcome.unwrap().code() == Some(0), is_password, "{value}");
+    }
+}
+
+#[test]
 fn clients_are_known_by_every_mechanism() {
     let server = started(Flavor::Ironbark, "");
     let (plain, tls) = (server.url(), server.tls_url());

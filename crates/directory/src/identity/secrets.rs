@@ -30,10 +30,7 @@ pub(crate) fn cleartext(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, Ope
 }
 
 fn in_the_clear(value: &[u8]) -> Option<Vec<u8>> {
-    match password::split(value) {
-        (None | Some(Scheme::Cleartext), clear) if !clear.is_empty() => Some(clear.to_vec()),
-        _ => None,
-    }
+    password::in_the_clear(value).map(<[u8]>::to_vec)
 }
 
 /// The keys for SCRAM: from `userPassword` or `authPassword` (RFC 5803), otherwise from passwords in the clear.

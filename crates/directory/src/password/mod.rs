@@ -93,6 +93,16 @@ pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
     }
 }
 
+/// The password behind a value that is stored in the clear, for mechanisms that need it. A value that names an unknown
+/// scheme is none: it may be a hash, or name an account elsewhere (`{SASL}ann@EXAMPLE.COM`).
+pub fn in_the_clear(stored: &[u8]) -> Option<&[u8]> {
+    match split(stored) {
+        (None, unknown) if names_scheme(unknown) => None,
+        (None | Some(Scheme::Cleartext), clear) => Some(clear).filter(|clear| !clear.is_empty()),
+        (Some(_), _) => None,
+    }
+}
+
 /// Hashes a new password for storage, scheme prefix included. `salt` supplies randomness.
 ///
 /// # Errors
