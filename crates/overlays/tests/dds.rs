@@ -147,15 +147,30 @@ fn only_who_may_manage_the_life_of_an_entry_refreshes_it() {
                  access to * by users write";
     let mut site = site(rules);
     site.must_add(M, MEETING);
-    for (who, code) in [
-        ("cn=a,ou=p,dc=ex", 0),
-        ("cn=b,ou=p,dc=ex", 50),
-        ("cn=c,ou=p,dc=ex", 32),
-        ("", 32),
-    ] {
+    for (who, code) in [("cn=a,ou=p,dc=ex", 0), ("cn=b,ou=p,dc=ex", 50), ("cn=c,ou=p,dc=ex", 32)] {
         site.become_(who);
         assert_eq!(refresh(&mut site, M, 60).code, code, "{who}");
     }
+}
+
+#[test]
+fn an_anonymous_client_refreshes_nothing_whatever_the_access_rules_are() {
+    let mut site = site("access to * by * manage");
+    site.must_add(M, MEETING);
+    site.become_("");
+    let refused = (8, "modifications require authentication");
+    // Nor does it learn what is there.
+    for name in [M, "cn=a,ou=p,dc=ex", "cn=none,dc=ex"] {
+        assert_eq!(refresh(&mut site, name, 60).brief(), refused, "{name}");
+    }
+    assert_eq!(ttl(&mut site, M), Some(86_400));
+    site.become_("cn=a,ou=p,dc=ex");
+    let missing = refresh(&mut site, "cn=none,dc=ex", 60);
+    assert_eq!((missing.brief(), &*missing.matched_dn), ((32, ""), ""));
+    assert_eq!(
+        refresh(&mut site, "none", 60).brief(),
+        (21, "invalid DN in refresh exop request data")
+    );
 }
 
 #[test]

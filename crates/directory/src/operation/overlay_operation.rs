@@ -6,6 +6,7 @@ use ironbark_config::Operations;
 use ironbark_ldap_proto::{ExtendedRequest, Operation, extended::Descriptor};
 use ironbark_model::Dn;
 
+use super::submit;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
@@ -49,6 +50,7 @@ pub(crate) fn start(
     let context = configuration
         .context_of(request.dn())
         .ok_or_else(|| referral::default_referral(configuration, request.dn(), None))?;
+    submit::refuse_anonymous(configuration, origin, request.dn())?;
     context.check_extended(configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
     if hooks(context, row).is_none() {

@@ -254,7 +254,11 @@ fn verify_and_queue(
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
-fn refuse_anonymous(configuration: &Configuration, origin: &RequestContext, dn: &Dn) -> Result<(), WriteRefusal> {
+pub(super) fn refuse_anonymous(
+    configuration: &Configuration,
+    origin: &RequestContext,
+    dn: &Dn,
+) -> Result<(), WriteRefusal> {
     if may_write(configuration, origin) || configuration.context_of(dn).is_none() {
         return Ok(());
     }

@@ -51,7 +51,12 @@ impl ExtendedWrite for Request {
             return Err(DdsRefusal::RefreshOverLimit.into());
         }
         let ttl_s = self.ttl_s.max(settings.min_ttl_s.unwrap_or_default());
-        let id = execution.locate_known(&self.dn)?;
+        // As in slapd: the answer to this operation names no superior.
+        let without_matched_dn = |error: OperationError| OperationError {
+            matched_dn: String::new(),
+            ..error
+        };
+        let id = execution.locate_known(&self.dn).map_err(without_matched_dn)?;
         let entry = execution.entry(id)?;
         if !entry.is_of_class(execution.schema(), self.dds.class) {
             return Err(DdsRefusal::StaticEntry.into());

@@ -29,7 +29,7 @@ refusals! {
         BecomesDynamic => OBJECT_CLASS_VIOLATION,
             "objectClass modification cannot turn static entry into dynamicObject";
         /// The entry to refresh is named by no DN.
-        InvalidDn => INVALID_DN_SYNTAX, "invalid DN";
+        InvalidDn => INVALID_ATTRIBUTE_SYNTAX, "invalid DN in refresh exop request data";
         /// The entry to refresh is static.
         StaticEntry => OBJECT_CLASS_VIOLATION, "refresh operation only applies to dynamic objects";
         /// The access rules do not grant managing the time to live.
