@@ -255,3 +255,83 @@ fn what_a_conflict_of_replication_has_left_is_named_and_kept() {
         assert!(left_out.contains(part), "{part}: {left_out}");
     }
 }
+
+/// What the tools of 389 make to inactivate accounts and roles.
+const INACTIVATION: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+dc: example
+nsUniqueId: 80ec968e-e9e411f1-a52daa54-e2f6f670
+
+dn: cn=nsManagedDisabledRole,dc=example,dc=com
+objectClass: LDAPsubentry
+objectClass: nsRoleDefinition
+objectClass: nsSimpleRoleDefinition
+objectClass: nsManagedRoleDefinition
+cn: nsManagedDisabledRole
+
+dn: cn=leavers,dc=example,dc=com
+objectClass: LDAPsubentry
+objectClass: nsRoleDefinition
+objectClass: nsSimpleRoleDefinition
+objectClass: nsManagedRoleDefinition
+cn: leavers
+
+dn: cn=temps,dc=example,dc=com
+objectClass: LDAPsubentry
+objectClass: nsRoleDefinition
+objectClass: nsComplexRoleDefinition
+objectClass: nsFilteredRoleDefinition
+cn: temps
+nsRoleFilter: (employeeType=temp)
+
+dn: cn=nsDisabledRole,dc=example,dc=com
+objectClass: LDAPsubentry
+objectClass: nsRoleDefinition
+objectClass: nsComplexRoleDefinition
+objectClass: nsNestedRoleDefinition
+cn: nsDisabledRole
+nsRoleDN: cn=nsManagedDisabledRole, dc=example,dc=com
+nsRoleDN: cn=gone,dc=example,dc=com
+nsRoleDN: cn=temps,dc=example,dc=com
+
+dn: cn=gone,dc=example,dc=com
+objectClass: LDAPsubentry
+objectClass: nsRoleDefinition
+objectClass: nsComplexRoleDefinition
+objectClass: nsNestedRoleDefinition
+cn: gone
+nsRoleDN: cn=leavers,dc=example,dc=com
+nsRoleDN: cn=nsDisabledRole,dc=example,dc=com
+";
+
+#[test]
+fn accounts_that_are_locked_by_an_inactivated_role_stay_locked() {
+    let layout = Layout::new().unwrap();
+    let mut ldif = vec![INACTIVATION.to_owned()];
+    for (name, more) in [
+        ("free", ""),
+        ("other", "nsRoleDN: cn=managed,dc=example,dc=com\n"),
+        ("role", "nsRoleDN: cn=nsManagedDisabledRole,dc=example,dc=com\n"),
+        (
+            "both",
+            "nsAccountLock: true\nnsRoleDN: cn=nsManagedDisabledRole,dc=example,dc=com\n",
+        ),
+        ("leaver", "nsRoleDN: cn=Leavers,dc=example,dc=com\n"),
+    ] {
+        ldif.push(format!(
+            "\ndn: uid={name},dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: {name}\ncn: x\nsn: x\n\
+             userPassword: secret\n{more}"
+        ));
+    }
+    let file = layout.write("inactivated.ldif", ldif.concat()).unwrap();
+    let imported = Imported::new(&[text(&file)]);
+    for (name, code) in [("free", 0), ("other", 0), ("role", 49), ("both", 49), ("leaver", 49)] {
+        let name = format!("uid={name},dc=example,dc=com");
+        assert_eq!(imported.bind(&name, "secret"), Some(code), "{name}");
+    }
+    imported.reports(&[
+        "| 3 | `nsRoleDN` | the same, with `pwdAccountLockedTime: 000001010000Z`",
+        "| the inactivated role cn=temps,dc=example,dc=com, which has a filter | accounts that it locks there",
+    ]);
+}

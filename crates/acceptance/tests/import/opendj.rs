@@ -32,6 +32,8 @@ fn an_export_in_the_form_of_opendj_is_served() {
     assert_eq!(imported.bind(EVE, "secret"), Some(0));
     let locked = "uid=max,ou=people,dc=example,dc=com";
     assert_eq!(imported.bind(locked, "secret"), Some(49), "the account is disabled");
+    let expired = "uid=tim,ou=people,dc=example,dc=com";
+    assert_eq!(imported.bind(expired, "secret"), Some(49), "the account has expired");
     let found = imported.search(&["-b", EVE, "-s", "base", "*", "+"]);
     for line in [
         "entryUUID: 0b1a2c3d-1111-4222-8333-444455556666",

@@ -10,6 +10,7 @@ use ironbark_model::{
 };
 
 use super::{
+    locking::LockingRoles,
     rules::{self, Action, Rule},
     source::Source,
     survey::plain,
@@ -30,6 +31,7 @@ pub(super) struct Converter {
     pub(super) source: Source,
     pub(super) schema: Arc<Schema>,
     pub(super) tally: Tally,
+    locking: LockingRoles,
     scratch: Vec<u8>,
     /// The rules of attribute types, because types recur.
     found: HashMap<String, Found>,
@@ -40,17 +42,19 @@ type Found = Option<(usize, &'static Rule)>;
 
 /// pwdAccountLockedTime of an account that only an administrator unlocks (draft-behera-ldap-password-policy §5.3.3).
 const LOCKED: &[u8] = b"000001010000Z";
+const LOCKED_TIME: &[u8] = b"pwdAccountLockedTime";
 /// The most types whose rules are remembered: data may name any number of them.
 const MOST_FOUND: usize = 4_096;
 /// Access rules that the report shows.
 const MOST_ACI: usize = 200;
 
 impl Converter {
-    pub(super) fn new(source: Source, schema: Arc<Schema>) -> Self {
+    pub(super) fn new(source: Source, schema: Arc<Schema>, locking: LockingRoles) -> Self {
         Self {
             source,
             schema,
             tally: Tally::new(),
+            locking,
             scratch: Vec::new(),
             found: HashMap::new(),
         }
@@ -70,9 +74,17 @@ impl Converter {
         let has_uuid = attributes
             .iter()
             .any(|(name, _)| base_of(name).eq_ignore_ascii_case(b"entryUUID"));
+        let locking_rule = rules::of_locking_roles(self.source).filter(|_| self.locking.lock(&attributes));
         let (mut entry, mut left_out) = (Attributes::new(), Attributes::new());
         for (name, value) in attributes {
             self.attribute(dn, name, value, has_uuid, &mut entry, &mut left_out);
+        }
+        if let Some(number) = locking_rule {
+            self.tally.rule(number, dn);
+            let is_locked = entry.iter().any(|(name, _)| name == LOCKED_TIME);
+            if !is_locked && let Some(name) = self.storable(dn, LOCKED_TIME, LOCKED) {
+                entry.push((name, LOCKED.to_vec()));
+            }
         }
         self.complete(dn, &mut entry);
         self.tally.written += 1;
@@ -138,7 +150,7 @@ impl Converter {
                 }
                 Action::Rename(to) => name = to.as_bytes().to_vec(),
                 Action::Lock if value.eq_ignore_ascii_case(b"true") => {
-                    name = b"pwdAccountLockedTime".to_vec();
+                    name = LOCKED_TIME.to_vec();
                     value = LOCKED.to_vec();
                 }
                 Action::UniqueId => {

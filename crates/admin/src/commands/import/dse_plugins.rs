@@ -47,7 +47,7 @@ const INSTEAD: &[(&str, &str)] = &[
         "usn",
         "`overlay usn` has uSNChanged; the name of the attribute differs (entryUSN)",
     ),
-    ("pam pass through auth", "`{SASL}` in userPassword, with saslauthd"),
+    ("pam pass through auth", "no counterpart: passwords are checked here"),
     (
         "pass through authentication",
         "no counterpart: users bind where their entries are",

@@ -8,6 +8,7 @@ mod convert;
 mod dse;
 mod dse_plugins;
 mod load;
+mod locking;
 mod opendj_config;
 mod report;
 mod rules;
@@ -155,9 +156,14 @@ impl Import {
         let imported = site.add_schema(&databases, |schema| candidates.choose(source, survey, schema))?;
         let refused_indexes = fit(source, &mut databases, &*load_schema(&site.file)?);
         site.drop_refused_overlays(&databases, &mut settings)?;
+        if source == Source::Ds389 {
+            for (what, becomes) in survey.roles.notes() {
+                settings.note(what, becomes);
+            }
+        }
         site.write(&databases, &settings)?;
 
-        let mut converter = Converter::new(source, load_schema(&site.file)?);
+        let mut converter = Converter::new(source, load_schema(&site.file)?, survey.roles.locking());
         let mut output = Output::new(directory, &databases, &site.file)?;
         self.convert(&mut converter, &mut output, suffixes)?;
         if let Some(policy) = &site.policy {

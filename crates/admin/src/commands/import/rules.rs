@@ -16,6 +16,8 @@ pub(super) enum Action {
     Rename(&'static str),
     /// `true` becomes pwdAccountLockedTime.
     Lock,
+    /// The attribute stays. If it names a role that locks accounts, the entry gets pwdAccountLockedTime.
+    LockByRole,
     /// Becomes entryUUID, if the entry has none.
     UniqueId,
     /// The value of objectClass is left out.
@@ -144,6 +146,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         Source::Ds389,
+        &["nsRoleDN"],
+        Action::LockByRole,
+        "the same, with `pwdAccountLockedTime: 000001010000Z` if it names an inactivated role (`nsDisabledRole`)",
+        "overlay ppolicy lets nobody bind as a locked account",
+    ),
+    rule(
+        Source::Ds389,
         &["pwdUpdateTime"],
         Action::Rename("pwdChangedTime"),
         "`pwdChangedTime`",
@@ -230,6 +239,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule(
         Source::Opendj,
+        &["ds-pwp-account-expiration-time"],
+        Action::Rename("pwdEndTime"),
+        "`pwdEndTime`",
+        "overlay ppolicy lets nobody bind as an account that has expired",
+    ),
+    rule(
+        Source::Opendj,
         &["ds-sync-*"],
         Action::Drop,
         LEFT_OUT,
@@ -300,6 +316,12 @@ pub(super) fn find(source: Source, action: impl Fn(Action) -> bool, name: &str) 
     };
     let mut rules = RULES.iter().enumerate();
     rules.find(|(_, rule)| rule.source == source && action(rule.action) && rule.names.iter().any(is_name))
+}
+
+/// The position of the rule for accounts that are locked by a role.
+pub(super) fn of_locking_roles(source: Source) -> Option<usize> {
+    let is_it = |rule: &Rule| rule.source == source && rule.action == Action::LockByRole;
+    RULES.iter().position(is_it)
 }
 
 /// The rule by which entries with a name are left out. The name is a plain one.

@@ -10,6 +10,7 @@ use std::{
 use ironbark_ldif::{Attributes, Change, NoFiles, Reader, Record, RecordKind};
 
 use super::{
+    locking::Roles,
     rules::{self, Action},
     source::{Marks, Source},
 };
@@ -29,6 +30,8 @@ pub(super) struct Survey {
     pub(super) classes: BTreeSet<String>,
     /// The topmost names as written.
     pub(super) suffixes: Vec<String>,
+    /// Roles of 389.
+    pub(super) roles: Roles,
 }
 
 /// Takes an entry: its name, its content and its line.
@@ -122,6 +125,7 @@ impl Survey {
         if classes.iter().any(is_tombstone) || rules::of_name(Source::Ds389, &shown).is_some() {
             return Ok(());
         }
+        self.roles.see(&shown, &classes, attributes)?;
         for class in classes {
             insert(&mut self.classes, class)?;
         }
