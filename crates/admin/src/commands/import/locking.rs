@@ -78,8 +78,8 @@ impl Roles {
 
 /// Roles name other roles.
 const ROLES: [&str; 2] = ["nsRoleDefinition", "nsNestedRoleDefinition"];
-const UNLOCKED: &str =
-    "accounts that it locks there are not locked here: give them `pwdAccountLockedTime: 000001010000Z`";
+const UNLOCKED: &str = "accounts that it locks there are not locked here: give them \
+    `pwdAccountLockedTime: 000001010000Z`";
 
 impl LockingRoles {
     /// Whether an account has such a role by its name.
