@@ -1,10 +1,10 @@
 //! Exports in the form of OpenDJ, which cannot be run here: written by hand.
 
-use std::fs;
+use std::{fs, process::Command};
 
-use ironbark_testkit::Layout;
+use ironbark_testkit::{Flavor, Layout};
 
-use super::Imported;
+use super::{Imported, import};
 
 const DATA: &str = include_str!("opendj.ldif");
 const CONFIG: &str = include_str!("opendj-config.ldif");
@@ -21,6 +21,35 @@ attributeTypes: ( 1.3.6.1.4.1.99999.1.3 NAME 'unused' SYNTAX 1.3.6.1.4.1.1466.11
 objectClasses: ( 1.3.6.1.4.1.99999.2.1 NAME 'badgeHolder' AUXILIARY MAY ( badge $ rawBadge ) )
 ";
 const EVE: &str = "uid=eve,ou=people,dc=example,dc=com";
+
+#[test]
+fn an_import_that_is_cut_off_leaves_nothing_that_a_server_starts_with() {
+    let layout = Layout::new().unwrap();
+    let person = |number: u32| {
+        format!(
+            "\ndn: uid=u{number},dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: u{number}\ncn: x\nsn: x\n\
+             description: {}\n",
+            "x".repeat(1_000)
+        )
+    };
+    let base = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n".to_owned();
+    let ldif = base + &(0..2_000).map(person).collect::<String>();
+    let data = layout.write("data.ldif", ldif).unwrap();
+    let folder = layout.join("imported");
+    // The kernel ends a process that writes a longer file: in the midst of the entries.
+    let limited = "ulimit -f 1024; exec \"$0\" import --from opendj --output \"$1\" \"$2\"";
+    let cut_off = Command::new("sh")
+        .args(["-c", limited, Flavor::Ironbark.program().unwrap().to_str().unwrap()])
+        .args([&folder, &data])
+        .output()
+        .unwrap();
+    assert!(!cut_off.status.success(), "{cut_off:?}");
+    assert!(folder.join("slapd.conf.unfinished").exists() && !folder.join("slapd.conf").exists());
+    fs::remove_dir_all(&folder).unwrap();
+    let done = import(&folder, &["--from", "opendj", data.to_str().unwrap()]);
+    assert!(done.status.success(), "{done:?}");
+    assert!(folder.join("slapd.conf").exists() && !folder.join("slapd.conf.unfinished").exists());
+}
 
 #[test]
 fn an_export_in_the_form_of_opendj_is_served() {

@@ -63,6 +63,8 @@ pub(crate) struct Import {
 
 /// The file with the definitions of the old server.
 const IMPORTED: &str = "imported.schema";
+/// The configuration until all has been loaded. No server starts with what an import has left that was cut off.
+const UNFINISHED: &str = "slapd.conf.unfinished";
 
 impl Import {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -147,7 +149,7 @@ impl Import {
         let first = suffixes.iter().find(is_top).ok_or("the data has no suffix")?;
         let policy = format!("cn=imported password policy,{first}");
         let site = Site {
-            file: directory.join("slapd.conf"),
+            file: directory.join(UNFINISHED),
             administrator: format!("cn=admin,{first}"),
             policy: (source != Source::Slapcat).then_some(policy),
             overlays: overlays(source, survey, &settings),
@@ -186,6 +188,8 @@ impl Import {
             overlays: &site.overlays,
         });
         init::replace_private(&directory.join("report.md"), text.as_bytes())?;
+        std::fs::rename(&site.file, directory.join("slapd.conf"))
+            .map_err(|error| format!("{}: {error}", site.file.display()))?;
         print!("{}", farewell(foundation, &site.administrator, converter.tally.written));
         Ok(())
     }
