@@ -390,6 +390,7 @@ dn: cn=module{0},cn=config
 changetype: modify
 add: olcModuleLoad
 olcModuleLoad: back_ldap
+olcModuleLoad: rwm
 
 dn: olcDatabase=ldap,cn=config
 changetype: add
@@ -398,6 +399,12 @@ objectClass: olcLDAPConfig
 olcDatabase: ldap
 olcSuffix: dc=far
 olcDbURI: ldap://127.0.0.1:1
+
+dn: olcOverlay=rwm,olcDatabase={1}mdb,cn=config
+changetype: add
+objectClass: olcOverlayConfig
+objectClass: olcRwmConfig
+olcOverlay: rwm
 
 END
   quietly ldapmodify -Q -Y EXTERNAL -H ldapi:/// -f /tmp/c.ldif
