@@ -126,12 +126,12 @@ fn change(id: u32, name: &str, controls: &[u8]) -> Vec<u8> {
     element(0x30, &message.concat())
 }
 
-/// A modify request whose assertion compares 100 substrings with each of 4,000 values, and fails.
+/// A modify request whose assertion compares 200 substrings with each of 4,000 values, and fails.
 fn costly_change(id: u32) -> Vec<u8> {
     let assertion = [
         element(4, b"1.3.6.1.1.12"),
         element(1, &[0xff]),
-        element(4, &any_of("description", 100)),
+        element(4, &any_of("description", 200)),
     ];
     change(id, "long", &element(0x30, &assertion.concat()))
 }
@@ -145,7 +145,7 @@ fn code_of_change(stream: &mut TcpStream) -> Option<u8> {
 
 #[test]
 fn who_sends_hundreds_of_costly_changes_waits_alone() {
-    const CHANGES: u32 = 200;
+    const CHANGES: u32 = 800;
     let server = long::site("access to * by users write by * read");
     // Pipelined on one connection, and one at a time on many.
     let flood: Vec<TcpStream> = (0..8).map(|_| somebody(&server)).collect();
@@ -155,9 +155,10 @@ fn who_sends_hundreds_of_costly_changes_waits_alone() {
             let (mut sending, mut reading) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
             let at_once = if number == 0 { CHANGES } else { 1 };
             let requests: Vec<u8> = (0..at_once).flat_map(|id| costly_change(id + 2)).collect();
-            sending.write_all(&requests).unwrap();
             let answered = &answered;
             scope.spawn(move || {
+                // The server reads no more than so many at a time.
+                sending.write_all(&requests).unwrap();
                 while let Some(code) = code_of_change(&mut reading) {
                     assert_eq!(code, 122);
                     let next = costly_change(answered.fetch_add(1, Ordering::Relaxed) + CHANGES + 2);
@@ -179,7 +180,8 @@ fn who_sends_hundreds_of_costly_changes_waits_alone() {
             stream.shutdown(Shutdown::Both).unwrap();
         }
         assert!(begun.is_some(), "the flood is answered");
-        assert!(went_first < 60, "{went_first} went before 10 of somebody else");
+        // A group takes 50 ms at most; without turns all that is pipelined goes first.
+        assert!(went_first < CHANGES / 2, "{went_first} went before 10 of somebody else");
     });
     wire::assert_serves(&server);
 }
