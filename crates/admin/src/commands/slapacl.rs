@@ -325,13 +325,9 @@ fn level(word: &str) -> Option<Privileges> {
     })
 }
 
-/// `read(=rscxd)`. As in slapd, the word is left out unless the last clause grants a level, and `az` is `w`.
+/// `read(=rscxd)`. As in slapd, the word is left out unless the last clause grants a level.
 fn text(granted: &Granted) -> String {
-    let mut privileges = granted.privileges;
-    if privileges.contains(Privileges::ADD.with(Privileges::DELETE)) {
-        privileges = privileges.with(Privileges::WRITE);
-    }
-    let letters = match privileges.words().concat() {
+    let letters = match granted.privileges.words().concat() {
         nothing if nothing.is_empty() => "0".to_owned(),
         letters => letters,
     };

@@ -217,8 +217,7 @@ pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) ->
     match modification.kind {
         ModificationKind::AddIfAbsent => true,
         ModificationKind::Add => each(Privileges::ADD),
-        // As in slapd, which knows no `i`, who may add and delete may increment.
-        ModificationKind::Increment => each(Privileges::INCREMENT) || each(Privileges::ADD.with(Privileges::DELETE)),
+        ModificationKind::Increment => each(Privileges::INCREMENT),
         ModificationKind::Delete if modification.values.is_empty() => whole(Privileges::DELETE),
         ModificationKind::Delete => each(Privileges::DELETE),
         // Both are checked: a client that may only write its own name must not remove the others.
