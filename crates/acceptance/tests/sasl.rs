@@ -57,6 +57,16 @@ fn whoami(server: &Server, url: &str, how: &[&str]) -> (Option<i32>, String) {
 
 const ANN: &str = "dn:uid=ann,ou=people,dc=example,dc=com";
 const BOB: &str = "dn:uid=bob,ou=people,dc=example,dc=com";
+/// The mechanisms by which a password is proven.
+const BY_PASSWORD: [&str; 7] = [
+    "SCRAM-SHA-1",
+    "SCRAM-SHA-256",
+    "SCRAM-SHA-512",
+    "DIGEST-MD5",
+    "CRAM-MD5",
+    "PLAIN",
+    "LOGIN",
+];
 
 #[test]
 fn a_stored_value_of_an_unknown_scheme_is_no_password() {
@@ -72,15 +82,7 @@ fn a_stored_value_of_an_unknown_scheme_is_no_password() {
     // An account elsewhere, whose name anybody knows; a hash that is not known here.
     for (value, is_password) in [("{SASL}ann@EXAMPLE.COM", false), ("{NEW-HASH}x", false), ("{}x", true)] {
         store(value);
-        for name in [
-            "SCRAM-SHA-1",
-            "SCRAM-SHA-256",
-            "SCRAM-SHA-512",
-            "DIGEST-MD5",
-            "CRAM-MD5",
-            "PLAIN",
-            "LOGIN",
-        ] {
+        for name in BY_PASSWORD {
             let (code, who) = whoami(&server, &server.tls_url(), &["-Y", name, "-U", "ann", "-w", value]);
             assert_eq!(
                 (code == Some(0), who == ANN),
@@ -99,15 +101,7 @@ fn clients_are_known_by_every_mechanism() {
     let server = started(Flavor::Ironbark, "");
     let (plain, tls) = (server.url(), server.tls_url());
     let as_ann = ["-U", "ann", "-w", "pencil"];
-    for name in [
-        "SCRAM-SHA-1",
-        "SCRAM-SHA-256",
-        "SCRAM-SHA-512",
-        "DIGEST-MD5",
-        "CRAM-MD5",
-        "PLAIN",
-        "LOGIN",
-    ] {
+    for name in BY_PASSWORD {
         let right = [&["-Y", name][..], &as_ann].concat();
         let known = (Some(0), ANN.to_owned());
         assert_eq!(whoami(&server, &tls, &right), known, "{name}");

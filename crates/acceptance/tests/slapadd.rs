@@ -521,7 +521,7 @@ fn tools_that_refuse_a_database_of_another_program_leave_it_as_it_is() {
         assert_eq!(outcome.code(), Some(1), "{tool:?}: {}", outcome.stderr);
         assert_eq!(seen(), before, "{tool:?}");
     }
-    // Whoever owns the directory can still use it: no lock file of root is in his way.
+    // The owner of the directory can still use it: no lock file of root is in his way.
     let owner = fs::metadata(&to).unwrap().uid();
     let lock = fs::metadata(to.join("lock.mdb"));
     assert!(lock.is_err() || lock.is_ok_and(|lock| lock.uid() == owner));

@@ -154,7 +154,7 @@ fn only_who_may_manage_the_life_of_an_entry_refreshes_it() {
 }
 
 #[test]
-fn an_anonymous_client_refreshes_nothing_whatever_the_access_rules_are() {
+fn an_anonymous_client_refreshes_nothing_even_if_rules_let_it_manage() {
     let mut site = site("access to * by * manage");
     site.must_add(M, MEETING);
     site.become_("");

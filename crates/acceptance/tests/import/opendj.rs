@@ -36,7 +36,7 @@ fn an_import_that_is_cut_off_leaves_nothing_that_a_server_starts_with() {
     let ldif = base + &(0..2_000).map(person).collect::<String>();
     let data = layout.write("data.ldif", ldif).unwrap();
     let folder = layout.join("imported");
-    // The kernel ends a process that writes a longer file: in the midst of the entries.
+    // The kernel ends a process that writes a longer file: while it writes the entries.
     let limited = "ulimit -f 1024; exec \"$0\" import --from opendj --output \"$1\" \"$2\"";
     let cut_off = Command::new("sh")
         .args(["-c", limited, Flavor::Ironbark.program().unwrap().to_str().unwrap()])

@@ -63,7 +63,8 @@ impl HashingPool {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }
 
-    /// Whether `presented` is the password of one of some stored values, as far as the work of one request goes.
+    /// Whether `presented` is the password of one of some stored values. It ends when the work that one request may
+    /// cost is used up.
     pub(crate) fn verify_any(&self, stored: &[Vec<u8>], presented: &[u8]) -> bool {
         let mut allowance = password::Allowance::default();
         let mut stored = stored.iter();

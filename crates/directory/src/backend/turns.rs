@@ -65,7 +65,7 @@ impl Turns {
         }
     }
 
-    /// Takes notice of the end of a group: those that were executed, and those that come again, before all others of
+    /// Notes the end of a group: those that were executed, and those that come again, before all others of
     /// their connections.
     pub(crate) fn ended(&mut self, executed: &[Queued], rest: Vec<Queued>) {
         let micros: u64 = executed.iter().map(|queued| queued.micros.get()).sum();

@@ -23,7 +23,11 @@ impl Allowance {
             .saturating_add(work(stored))
             .saturating_add(octets / OCTETS_PER_PART);
         if self.spent >= MOST_WORK {
-            tracing::warn!(target: "any", "an entry has so many stored passwords, or such costly ones, that no more of them are compared for one request");
+            tracing::warn!(
+                target: "any",
+                "an entry has so many stored passwords, or such costly ones, that no more of them are compared for one \
+                 request"
+            );
         }
         true
     }
