@@ -142,6 +142,32 @@ fn slaptest_says_what_the_server_would() {
     }
 }
 
+#[test]
+fn slaptest_fails_where_a_start_fails() {
+    for (global, why) in [
+        ("rootDSE {dir}/none.ldif\n", "none.ldif: No such file"),
+        ("pidfile {dir}/none/slapd.pid\n", "pid file"),
+        ("argsfile {dir}/none/slapd.args\n", "args file"),
+        ("logfile {dir}/none/slapd.log\n", "log file"),
+        ("TLSCertificateFile {dir}/none.crt\n", "TLS"),
+    ] {
+        let others = Server::PEOPLE_CONFIG
+            .lines()
+            .filter(|line| !line.contains("{dir}/slapd."));
+        let template = format!("{global}{}\n", others.collect::<Vec<_>>().join("\n"));
+        let mut server = Server::prepare(Flavor::Ironbark, &template).unwrap();
+        server.slapadd(DATA).unwrap();
+        let outcome = server.tool(Tool::Test, &[], "").unwrap();
+        assert!(
+            outcome.code() == Some(1) && outcome.stderr.contains(why),
+            "{global}: {outcome:?}"
+        );
+        let outcome = server.tool(Tool::Test, &["-u"], "").unwrap();
+        assert!(outcome.code() == Some(0) && outcome.stderr.contains(why), "{outcome:?}");
+        assert!(server.launch().is_err(), "{global}");
+    }
+}
+
 /// The rights of each identity: read, search, compare, and six kinds of writes. One connection for each identity,
 /// because 2,000 programs of ldap-utils would take minutes.
 const MATRIX: &str = r"

@@ -302,7 +302,7 @@ fn connect_supervisor() -> Supervisor {
 }
 
 /// Changes of a cluster's cn=config must be kept: the next start would otherwise serve under settings of long ago.
-fn check_place(loaded: &Loaded) -> Result<(), String> {
+pub(crate) fn check_place(loaded: &Loaded) -> Result<(), String> {
     let config = &loaded.configuration.config;
     if config.cluster.is_none() || loaded.folder.is_some() {
         return Ok(());

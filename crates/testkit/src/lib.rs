@@ -30,6 +30,7 @@ mod ldif;
 mod samba_dc;
 mod scenario;
 mod server;
+mod strangers;
 mod tool;
 mod transcript;
 
@@ -50,5 +51,6 @@ pub use ldif::{NormalizedLdif, assert_ldif_eq, difference};
 pub use samba_dc::SambaDc;
 pub use scenario::{assert_same, assert_same_answers};
 pub use server::{Listen, Server, free_port};
+pub use strangers::{Stranger, Strangers};
 pub use tool::Tool;
 pub use transcript::Transcript;

@@ -11,6 +11,7 @@ mod negotiated;
 mod pem;
 mod secp521r1;
 mod versions;
+mod x509;
 
 pub use binding::{endpoint, exporter};
 pub use ciphers::select_ciphers;
@@ -18,6 +19,10 @@ pub use curves::select_curves;
 pub use negotiated::Negotiated;
 pub use pem::{FileError, certificates, complete, files, private_key, revocation_lists};
 pub use versions::select_versions;
+pub use x509::{
+    PairError, Peer, Revocation, SCHEMES, Trust, TrustError, Weakness, alternative_names, certified, is_for,
+    verify_tls12_signature, verify_tls13_signature, weaknesses,
+};
 
 /// Why a text selects nothing. It is a whole clause that follows the name of the setting.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ironbark_ber::Reader;
 use ironbark_model::syntax::Certificate;
 use rustls::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer,
@@ -68,7 +69,7 @@ pub fn revocation_lists(path: &Path) -> Result<Vec<CertificateRevocationListDer<
 /// # Errors
 /// The file cannot be read, holds no private key, or holds one that is encrypted.
 pub fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, FileError> {
-    let text = fs::read(path).map_err(|error| FileError::new(path, error))?;
+    let text = read(path)?;
     if text.windows(ENCRYPTED.len()).any(|part| part == ENCRYPTED) {
         return Err(FileError::new(path, "the private key is encrypted"));
     }
@@ -81,11 +82,41 @@ pub fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, FileError> {
 /// Both PKCS#8 (`BEGIN ENCRYPTED PRIVATE KEY`) and older forms (`Proc-Type: 4,ENCRYPTED`) have this word.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
-/// The items of one kind in a PEM file.
-fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, FileError> {
-    let text = fs::read(path).map_err(|error| FileError::new(path, error))?;
-    let items: Result<Vec<T>, Error> = T::pem_slice_iter(&text).collect();
+/// The items of one kind in a PEM file. Octets behind the DER of an item are left out, as OpenSSL leaves them: a
+/// trusted certificate has its settings there.
+fn items<T: PemObject + AsRef<[u8]> + From<Vec<u8>>>(path: &Path) -> Result<Vec<T>, FileError> {
+    let text = read(path)?;
+    let items = T::pem_slice_iter(&text).map(|item| item.map(|item| first_element(item.as_ref()).to_vec().into()));
+    let items: Result<Vec<T>, Error> = items.collect();
     items.map_err(|error| FileError::new(path, error))
+}
+
+/// All of it, if it is no DER.
+fn first_element(octets: &[u8]) -> &[u8] {
+    Reader::new(octets).read_any().map_or(octets, |first| first.encoded)
+}
+
+/// The text of a file: without a byte order mark, and with one word for what has several. OpenSSL reads all of them.
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let text = fs::read(path).map_err(|error| FileError::new(path, error))?;
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+    let lines = text.split_inclusive(|octet| *octet == b'\n');
+    Ok(lines.flat_map(|line| label(line).unwrap_or(line)).copied().collect())
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The usual form of a line that begins or ends a certificate; `None`: the line stays.
+fn label(line: &[u8]) -> Option<&'static [u8]> {
+    match line.trim_ascii() {
+        b"-----BEGIN X509 CERTIFICATE-----" | b"-----BEGIN TRUSTED CERTIFICATE-----" => {
+            Some(b"-----BEGIN CERTIFICATE-----\n")
+        }
+        b"-----END X509 CERTIFICATE-----" | b"-----END TRUSTED CERTIFICATE-----" => {
+            Some(b"-----END CERTIFICATE-----\n")
+        }
+        _ => None,
+    }
 }
 
 /// Appends the issuers of a certificate that the authorities contain, except the self-signed one, as OpenSSL does.

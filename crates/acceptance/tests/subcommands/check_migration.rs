@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use ironbark_testkit::{Flavor, Server, Tool};
+use ironbark_testkit::{Flavor, Server, Stranger, Strangers, Tool};
 
 use super::common::{PEOPLE, ironbark};
 
@@ -84,6 +84,33 @@ fn what_stands_in_the_way_is_named_with_its_place() {
     assert!(!goes && text.contains("data: /nonexistent/slapcat: "), "{text}");
     let nowhere = ironbark(&["check-migration", "/nonexistent"]);
     assert!(!nowhere.status.success() && nowhere.stdout.is_empty());
+}
+
+#[test]
+fn certificates_that_cannot_be_served_stand_in_the_way() {
+    let server = installation("");
+    let strangers = Strangers::new(server.layout()).unwrap();
+    let config = std::fs::read_to_string(server.config_path()).unwrap();
+    for (name, key, told) in [
+        (
+            "usual",
+            Stranger::EC,
+            "Start      certificates, overlays and other files",
+        ),
+        ("ed448", &["-newkey", "ed448"], "openssl req -x509"),
+        ("absent", Stranger::EC, "Start      not checked: "),
+    ] {
+        strangers.make(name, Stranger { key, ..Stranger::USUAL }).unwrap();
+        let [certificate, key] = ["crt", "key"].map(|end| strangers.file(name, end));
+        if name == "absent" {
+            std::fs::remove_file(&key).unwrap();
+        }
+        let (certificate, key) = (certificate.display(), key.display());
+        let lines = format!("TLSCertificateFile {certificate}\nTLSCertificateKeyFile {key}\n{config}");
+        let file = server.layout().write("tls.conf", lines).unwrap().display().to_string();
+        let (text, goes) = page(&ironbark(&["check-migration", &file]));
+        assert!(goes == (name != "ed448") && text.contains(told), "{text}");
+    }
 }
 
 #[test]

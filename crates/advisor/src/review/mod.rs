@@ -1,5 +1,6 @@
 //! All findings about a configuration.
 
+mod certificates;
 mod definitions;
 mod indexes;
 mod old;
@@ -31,6 +32,7 @@ pub fn review(
     passwords::find(written, &mut findings);
     definitions::find(written, &mut findings);
     protection::find(written, listeners, &mut findings);
+    certificates::find(written, &mut findings);
     indexes::find(written, &mut findings);
     log::find(written, logs, &mut findings)?;
     findings.sort();

@@ -1,14 +1,9 @@
 //! `tls_cacert`, `tls_cacertdir` and `tls_crlcheck`: which certificates of servers are trusted.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use ironbark_tls::{FileError, certificates, files, revocation_lists};
-use rustls::{
-    RootCertStore,
-    client::WebPkiServerVerifier,
-    crypto::CryptoProvider,
-    pki_types::{CertificateDer, CertificateRevocationListDer},
-};
+use ironbark_tls::{FileError, Peer, Revocation, Trust, TrustError, certificates, files, revocation_lists};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 
 use crate::{CrlCheck, Error, RequireCertificate, TlsSettings};
 
@@ -50,7 +45,7 @@ impl Authorities {
         }
         let is_named = settings.ca_certificate_file.is_some() || !directories.is_empty();
         if !is_named && is_checked(settings) {
-            // Files that cannot be read are left out. If nothing remains, `verifier` says so.
+            // Files that cannot be read are left out. If nothing remains, `trust` says so.
             read.certificates = rustls_native_certs::load_native_certs().certs;
         }
         Ok(read)
@@ -62,42 +57,37 @@ impl Authorities {
         Ok(())
     }
 
-    /// The verifier of chains; `None` if certificates are not checked.
+    /// What a server's certificate is verified with; `None` if it is not checked.
     ///
     /// # Errors
     /// [`Error::Setting`]: there is nothing to check with, or a revocation list is damaged.
-    pub(super) fn verifier(
-        &self,
-        settings: &TlsSettings,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Option<Arc<WebPkiServerVerifier>>, Error> {
+    pub(super) fn trust(&self, settings: &TlsSettings) -> Result<Option<Trust>, Error> {
         if !is_checked(settings) {
             return Ok(None);
         }
-        let mut roots = RootCertStore::empty();
-        let (used, _) = roots.add_parsable_certificates(self.certificates.iter().cloned());
-        if used == 0 {
-            let reason = "no authority to check the server's certificate with (tls_reqcert)";
-            return Err(Error::setting("tls_cacert", reason));
-        }
-        let mut builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-        let crl_check = settings.crl_check.unwrap_or_default();
-        if crl_check != CrlCheck::None {
-            if self.revocations.is_empty() {
-                let reason = "no revocation list in the files of tls_cacert and tls_cacertdir";
-                return Err(Error::setting("tls_crlcheck", reason));
+        let (revocation, lists) = match settings.crl_check.unwrap_or_default() {
+            CrlCheck::None => (Revocation::IfListed, &[][..]),
+            CrlCheck::Peer => (Revocation::Own, &self.revocations[..]),
+            CrlCheck::All => (Revocation::All, &self.revocations[..]),
+        };
+        let trust = Trust::new(
+            Peer::Server,
+            &self.certificates,
+            (revocation, lists),
+            settings.is_strict,
+        );
+        let trust = trust.map_err(|error| match error {
+            TrustError::NoAuthority => {
+                let reason = "no authority to check the server's certificate with (tls_reqcert)";
+                Error::setting("tls_cacert", reason)
             }
-            builder = builder
-                .with_crls(self.revocations.iter().cloned())
-                .enforce_revocation_expiration();
-        }
-        if crl_check == CrlCheck::Peer {
-            builder = builder.only_check_end_entity_revocation();
-        }
-        let verifier = builder
-            .build()
-            .map_err(|error| Error::setting("tls_crlcheck", error.to_string()))?;
-        Ok(Some(verifier))
+            TrustError::NoList => {
+                let reason = "no revocation list in the files of tls_cacert and tls_cacertdir";
+                Error::setting("tls_crlcheck", reason)
+            }
+            error => Error::setting("tls_crlcheck", error.to_string()),
+        })?;
+        Ok(Some(trust))
     }
 }
 

@@ -6,11 +6,11 @@ mod verify;
 
 use std::sync::Arc;
 
-use ironbark_tls::{Negotiated, SelectionError, endpoint, select_ciphers, select_curves, select_versions};
+use ironbark_tls::{Negotiated, SelectionError, certified, endpoint, select_ciphers, select_curves, select_versions};
 use rustls::{
     ClientConfig, ClientConnection,
     client::Resumption,
-    crypto::{CryptoProvider, aws_lc_rs::default_provider},
+    crypto::aws_lc_rs::default_provider,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName},
 };
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -56,8 +56,8 @@ impl Tls {
         let provider = Arc::new(provider);
         let authorities = Authorities::read(settings)?;
         let names = HostNames::of(host, settings)?;
-        let verifier = verifier(settings, &authorities, &names, &provider)?;
-        let builder = ClientConfig::builder_with_provider(provider)
+        let verifier = verifier(settings, &authorities, &names)?;
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| Error::setting("tls_protocol_min", error.to_string()))?
             .dangerous()
@@ -66,9 +66,9 @@ impl Tls {
         let has_certificate = own.is_some();
         let mut config = match own {
             None => builder.with_no_client_auth(),
-            Some((chain, key)) => builder
-                .with_client_auth_cert(chain, key)
-                .map_err(|error| Error::setting("tls_key", error.to_string()))?,
+            Some((chain, key)) => builder.with_client_cert_resolver(
+                certified(chain, key, &provider).map_err(|error| Error::setting("tls_key", error.to_string()))?,
+            ),
         };
         // Each attempt to connect has its own context: there is no session to resume.
         config.resumption = Resumption::disabled();
@@ -104,15 +104,10 @@ impl Tls {
     }
 }
 
-fn verifier(
-    settings: &TlsSettings,
-    authorities: &Authorities,
-    names: &HostNames,
-    provider: &Arc<CryptoProvider>,
-) -> Result<Verifier, Error> {
-    let chains = authorities.verifier(settings, provider)?;
+fn verifier(settings: &TlsSettings, authorities: &Authorities, names: &HostNames) -> Result<Verifier, Error> {
+    let trust = authorities.trust(settings)?;
     let names: Vec<ServerName<'static>> = names.to_check().to_vec();
-    Ok(Verifier::new(chains, names, settings.require_san, provider))
+    Ok(Verifier::new(trust, names, settings.require_san))
 }
 
 /// The client's certificate with its issuers, and its key.

@@ -1,63 +1,51 @@
 //! The check of a server's certificate: its chain, and its names by `tls_reqsan`.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use ironbark_ber::{Reader, tags};
 use ironbark_model::syntax::Certificate;
+use ironbark_tls::{SCHEMES, Trust, alternative_names, is_for, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
     CertificateError, DigitallySignedStruct, Error, SignatureScheme,
-    client::{
-        WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    },
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
 
 use crate::RequireSan;
 
-/// Without a verifier of chains every certificate is accepted.
+/// Without trust in anybody every certificate is accepted.
 ///
 /// The signature of the handshake is checked even then: a channel binding to the server's certificate means something
 /// only if the server has its key.
 pub(super) struct Verifier {
-    chains: Option<Arc<WebPkiServerVerifier>>,
+    trust: Option<Trust>,
     names: Vec<ServerName<'static>>,
     require_san: RequireSan,
-    provider: Arc<CryptoProvider>,
 }
 
 impl Verifier {
-    pub(super) fn new(
-        chains: Option<Arc<WebPkiServerVerifier>>,
-        names: Vec<ServerName<'static>>,
-        require_san: RequireSan,
-        provider: &Arc<CryptoProvider>,
-    ) -> Self {
+    pub(super) fn new(trust: Option<Trust>, names: Vec<ServerName<'static>>, require_san: RequireSan) -> Self {
         Self {
-            chains,
+            trust,
             names,
             require_san,
-            provider: Arc::clone(provider),
         }
     }
 
-    /// Decides when the chain is sound and the subjectAltName has none of the names.
-    fn check_common_name(&self, own: &CertificateDer<'_>, error: Error) -> Result<ServerCertVerified, Error> {
-        let has_san = !matches!(
-            &error,
-            Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) if presented.is_empty()
-        );
+    /// Whether a certificate, whose chain is sound, has one of the names.
+    fn is_for_us(&self, own: &CertificateDer<'_>, sent: &ServerName<'_>) -> bool {
+        let sent = self.names.is_empty().then_some(sent);
+        let mut names = self.names.iter().chain(sent);
+        if self.require_san != RequireSan::Never && names.clone().any(|name| is_for(own, name)) {
+            return true;
+        }
         let counts = match self.require_san {
             RequireSan::Never | RequireSan::Allow => true,
-            RequireSan::Try => !has_san,
+            RequireSan::Try => alternative_names(own).is_none(),
             RequireSan::Demand => false,
         };
         let common_name = common_name(own).filter(|_| counts);
-        match common_name.filter(|pattern| self.names.iter().any(|name| matches(pattern, name))) {
-            Some(_) => Ok(ServerCertVerified::assertion()),
-            None => Err(error),
-        }
+        common_name.is_some_and(|pattern| names.any(|name| matches(&pattern, name)))
     }
 }
 
@@ -75,23 +63,19 @@ impl ServerCertVerifier for Verifier {
         own: &CertificateDer<'_>,
         issuers: &[CertificateDer<'_>],
         name: &ServerName<'_>,
-        ocsp: &[u8],
+        _ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let Some(chains) = &self.chains else {
+        let Some(trust) = &self.trust else {
             return Ok(ServerCertVerified::assertion());
         };
-        // The names are checked last: their error says that the chain is sound.
-        let mut error = Error::InvalidCertificate(CertificateError::NotValidForName);
-        for name in self.names.iter().chain(self.names.is_empty().then_some(name)) {
-            match chains.verify_server_cert(own, issuers, name, ocsp, now) {
-                Ok(verified) if self.require_san != RequireSan::Never => return Ok(verified),
-                Ok(_) => {}
-                Err(other) if is_about_the_name(&other) => error = other,
-                Err(other) => return Err(other),
-            }
+        trust.verify(own, issuers, now)?;
+        if !self.is_for_us(own, name) {
+            let expected = self.names.first().cloned().unwrap_or_else(|| name.to_owned());
+            let presented = alternative_names(own).unwrap_or_default();
+            return Err(CertificateError::NotValidForNameContext { expected, presented }.into());
         }
-        self.check_common_name(own, error)
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -100,8 +84,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
+        verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -110,20 +93,12 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
+        verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        SCHEMES.to_vec()
     }
-}
-
-fn is_about_the_name(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. })
-    )
 }
 
 /// The last CN of the subject.

@@ -1,7 +1,7 @@
 //! ldaps:// and StartTLS: who is trusted, under which name, and what is refused.
 
 use ironbark_client::{Error, proto::ResultCode};
-use ironbark_testkit::{Authority, Flavor, Identity, Layout, TestkitError};
+use ironbark_testkit::{Authority, Flavor, Identity, Layout, Listen, Server, Stranger, Strangers, TestkitError};
 
 use crate::{TLS, connect, everything, identity, secured, settings, unsecured, usual, with};
 
@@ -290,4 +290,73 @@ async fn a_setting_that_cannot_be_obeyed_is_named() {
 fn prepare(layout: &Layout, authority: &mut Authority) -> Result<(), TestkitError> {
     authority.client("Ann")?.write(layout, "ann")?;
     authority.client("Bob")?.write(layout, "bob")
+}
+
+#[tokio::test]
+async fn servers_with_the_certificates_of_strangers_are_trusted_as_by_openssl() {
+    let authority = "basicConstraints=critical,CA:TRUE\nsubjectAltName=IP:127.0.0.1\n";
+    let usual = Stranger::USUAL;
+    for (name, like, trusted, is_weak) in [
+        (
+            "self",
+            Stranger {
+                extensions: authority,
+                issuer: "server",
+                ..usual
+            },
+            "server",
+            true,
+        ),
+        (
+            "authority",
+            Stranger {
+                extensions: authority,
+                ..usual
+            },
+            "root",
+            true,
+        ),
+        (
+            "version 1",
+            Stranger {
+                extensions: "",
+                subject: "/CN=127.0.0.1",
+                ..usual
+            },
+            "root",
+            true,
+        ),
+        (
+            "short",
+            Stranger {
+                key: &["-newkey", "rsa:1024"],
+                ..usual
+            },
+            "root",
+            true,
+        ),
+        (
+            "pss",
+            Stranger {
+                key: &["-newkey", "rsa-pss"],
+                ..usual
+            },
+            "root",
+            false,
+        ),
+    ] {
+        let template = format!("{}{}", crate::FILES, Server::PEOPLE_CONFIG);
+        let mut server = Server::prepare(Flavor::OpenLdap, &template)
+            .unwrap()
+            .listening_on(Listen::Tls);
+        let strangers = Strangers::new(server.layout()).unwrap();
+        strangers.make("server", like).unwrap();
+        std::fs::copy(strangers.file(trusted, "crt"), strangers.file("ca", "crt")).unwrap();
+        server.launch().unwrap();
+        assert_eq!(failure(&server, TLS[0]).await, None, "{name}");
+        let mut strict = settings(&server, TLS[0]);
+        strict.tls.is_strict = true;
+        let refused = ironbark_client::Client::connect(&strict).await.is_err();
+        assert_eq!(refused, is_weak, "{name}");
+    }
 }

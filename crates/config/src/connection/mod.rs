@@ -68,6 +68,8 @@ pub struct TlsSettings {
     pub crl_file: Option<PathBuf>,
     /// `tls_protocol_min`, in the form of the protocol: (3, 3) is TLS 1.2. Older versions than that do not exist here.
     pub protocol_min: (u8, u8),
+    /// Weak certificates of servers are refused. No word sets it: it may be `tls-strict` of the server.
+    pub is_strict: bool,
 }
 
 /// `tls_reqcert`: whether the server's certificate is checked (`ldap.conf(5)`, `TLS_REQCERT`).

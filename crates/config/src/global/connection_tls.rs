@@ -33,6 +33,7 @@ impl TlsConfig {
             curves: own.curves.clone().or_else(|| server.curves.clone()),
             crl_check: own.crl_check.or(Some(crl_check)),
             crl_file: or(&own.crl_file, Some(&server.crl_file)),
+            is_strict: own.is_strict || server.is_strict,
             ..*own
         }
     }

@@ -33,6 +33,8 @@ pub struct TlsConfig {
     pub curves: Option<String>,
     /// `TLSProtocolMin`: 3.1 is TLS 1.0, 3.4 is TLS 1.3.
     pub protocol_min: ProtocolVersion,
+    /// `tls-strict`: weak certificates are refused.
+    pub is_strict: bool,
 }
 
 impl TlsConfig {

@@ -3,10 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use ironbark_config::{CrlCheck, SettingError, TlsConfig, VerifyClient};
+use ironbark_tls::{Peer, Revocation, SCHEMES, Trust, TrustError, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
+    DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
     client::danger::HandshakeSignatureValid,
-    crypto::CryptoProvider,
     pki_types::{CertificateDer, UnixTime},
     server::{
         WebPkiClientVerifier,
@@ -16,14 +16,12 @@ use rustls::{
 
 use super::files::Material;
 
-/// The verifier of clients' certificates, and whether a failed verification ends the connection.
+/// The treatment of clients' certificates.
 pub(super) enum Clients {
     /// Certificates are not asked for.
     NotAsked,
-    /// A certificate from a client was verified in the handshake.
-    Verified(Arc<dyn ClientCertVerifier>),
-    /// A certificate from a client is verified after the handshake: `allow`.
-    Unverified(Arc<dyn ClientCertVerifier>),
+    /// They are.
+    Asked(Arc<Verifier>),
 }
 
 impl Clients {
@@ -31,98 +29,87 @@ impl Clients {
     ///
     /// # Errors
     /// No authorities to verify with; a revocation list that cannot be read.
-    pub(super) fn new(
-        settings: &TlsConfig,
-        material: &Material,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Self, SettingError> {
+    pub(super) fn new(settings: &TlsConfig, material: &Material) -> Result<Self, SettingError> {
         if settings.verify_client == VerifyClient::Never {
             return Ok(Self::NotAsked);
         }
-        let mut roots = RootCertStore::empty();
-        let (used, _) = roots.add_parsable_certificates(material.authorities.iter().cloned());
-        if used == 0 {
-            return Err(
-                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".into(),
-            );
-        }
-        let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-        if settings.verify_client != VerifyClient::Demand {
-            builder = builder.allow_unauthenticated();
-        }
-        if settings.crl_check == CrlCheck::None {
-            // For GnuTLS's lists: a certificate that is on no list is accepted.
-            builder = builder
-                .with_crls(material.revocations.clone())
-                .allow_unknown_revocation_status();
-        } else {
-            if material.revocations.is_empty() {
-                return Err("TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".into());
+        let revocation = match settings.crl_check {
+            CrlCheck::None => Revocation::IfListed,
+            CrlCheck::Peer => Revocation::Own,
+            CrlCheck::All => Revocation::All,
+        };
+        let lists = (revocation, &material.revocations[..]);
+        let trust = Trust::new(Peer::Client, &material.authorities, lists, settings.is_strict);
+        let trust = trust.map_err(|error| match error {
+            TrustError::NoAuthority => {
+                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".to_owned()
             }
-            builder = builder
-                .with_crls(material.revocations.clone())
-                .enforce_revocation_expiration();
-        }
-        if settings.crl_check == CrlCheck::Peer {
-            builder = builder.only_check_end_entity_revocation();
-        }
-        let verifier = builder.build().map_err(|error| format!("TLSVerifyClient: {error}"))?;
-        Ok(if settings.verify_client == VerifyClient::Allow {
-            Self::Unverified(verifier)
-        } else {
-            Self::Verified(verifier)
-        })
+            TrustError::NoList => "TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".to_owned(),
+            error => format!("TLSVerifyClient: {error}"),
+        })?;
+        Ok(Self::Asked(Arc::new(Verifier {
+            trust,
+            level: settings.verify_client,
+        })))
     }
 
     /// The verifier that the handshake uses.
     pub(super) fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
         match self {
             Self::NotAsked => WebPkiClientVerifier::no_client_auth(),
-            Self::Verified(verifier) => Arc::clone(verifier),
-            Self::Unverified(verifier) => Arc::new(Lenient(Arc::clone(verifier))),
+            Self::Asked(verifier) => Arc::clone(verifier) as _,
         }
     }
 
     /// Whether the certificates that a client has shown prove its identity.
     pub(super) fn accept(&self, chain: &[CertificateDer<'_>], now: Option<UnixTime>) -> bool {
         match (self, chain) {
-            (Self::Verified(_), [_, ..]) => true,
-            (Self::Unverified(verifier), [own, issuers @ ..]) => {
-                now.is_some_and(|now| verifier.verify_client_cert(own, issuers, now).is_ok())
+            (Self::Asked(verifier), [own, issuers @ ..]) if verifier.level == VerifyClient::Allow => {
+                now.is_some_and(|now| verifier.trust.verify(own, issuers, now).is_ok())
             }
+            (Self::Asked(_), [_, ..]) => true,
             _ => false,
         }
     }
 }
 
-/// Accepts any certificate whose key the client holds. The certificate is verified afterwards.
-struct Lenient(Arc<dyn ClientCertVerifier>);
+/// Verifies clients' certificates. With `allow` any is taken whose key the client holds; it is verified after the
+/// handshake, by [`Clients::accept`].
+pub(super) struct Verifier {
+    trust: Trust,
+    level: VerifyClient,
+}
 
-impl fmt::Debug for Lenient {
+impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lenient")
+        f.debug_struct("Verifier")
+            .field("level", &self.level)
+            .finish_non_exhaustive()
     }
 }
 
-impl ClientCertVerifier for Lenient {
+impl ClientCertVerifier for Verifier {
     fn offer_client_auth(&self) -> bool {
         true
     }
 
     fn client_auth_mandatory(&self) -> bool {
-        false
+        self.level == VerifyClient::Demand
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.0.root_hint_subjects()
+        self.trust.subjects()
     }
 
     fn verify_client_cert(
         &self,
-        _own: &CertificateDer<'_>,
-        _issuers: &[CertificateDer<'_>],
-        _now: UnixTime,
+        own: &CertificateDer<'_>,
+        issuers: &[CertificateDer<'_>],
+        now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
+        if self.level != VerifyClient::Allow {
+            self.trust.verify(own, issuers, now)?;
+        }
         Ok(ClientCertVerified::assertion())
     }
 
@@ -132,7 +119,7 @@ impl ClientCertVerifier for Lenient {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, certificate, signed)
+        verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -141,10 +128,10 @@ impl ClientCertVerifier for Lenient {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, certificate, signed)
+        verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        SCHEMES.to_vec()
     }
 }

@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use ironbark_config::{SettingError, TlsConfig};
 use ironbark_directory::TlsChannel;
 use ironbark_model::syntax::Certificate;
-use ironbark_tls::{Negotiated, endpoint, select_ciphers, select_curves, select_versions};
+use ironbark_tls::{Negotiated, certified, endpoint, select_ciphers, select_curves, select_versions, weaknesses};
 use rustls::{
     ServerConfig, ServerConnection,
     crypto::aws_lc_rs::{Ticketer, default_provider},
@@ -175,15 +175,22 @@ impl TlsContext {
         let versions = select_versions(oldest, &provider.cipher_suites)
             .map_err(|_| "TLSProtocolMin and TLSCipherSuite together leave nothing")?;
         let provider = Arc::new(provider);
-        let clients = Clients::new(settings, &material, &provider)?;
+        let clients = Clients::new(settings, &material)?;
         let Material { chain, key, .. } = material;
+        let weaknesses = chain.first().map(|own| weaknesses(own)).unwrap_or_default();
+        if let Some(weakness) = weaknesses.first().filter(|_| settings.is_strict) {
+            return Err(format!("tls-strict: the server's certificate is weak: {weakness}").into());
+        }
+        for weakness in weaknesses {
+            tracing::warn!(target: "any", "TLS: the server's certificate works, but {weakness}");
+        }
         let endpoint = chain.first().and_then(|own| endpoint(own));
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        let own = certified(chain, key, &provider).map_err(|error| format!("certificate and private key: {error}"))?;
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
             .map_err(|error| error.to_string())?
             .with_client_cert_verifier(clients.verifier())
-            .with_single_cert(chain, key)
-            .map_err(|error| format!("certificate and private key: {error}"))?;
+            .with_cert_resolver(own);
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self {
             config: Arc::new(config),

@@ -3,6 +3,7 @@
 mod back_mdb;
 mod data;
 mod page;
+mod start;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use ironbark_runtime::Clock;
 use self::{
     back_mdb::Size,
     data::{Checked, Source},
+    start::Start,
 };
 
 /// Options of `ironbark check-migration`.
@@ -40,6 +42,7 @@ struct Report<'r> {
     checked: Option<Checked>,
     /// Why data could not be read.
     failed: Option<String>,
+    start: Start,
 }
 
 impl CheckMigration {
@@ -70,8 +73,10 @@ impl CheckMigration {
             findings,
             checked: None,
             failed: None,
+            start: Start::NotTried,
         };
         if report.findings.loads() {
+            report.start = start::rehearsed(&self.installation);
             match self.read_data(&written) {
                 Ok(checked) => report.checked = checked,
                 Err(text) => report.failed = Some(text),
@@ -112,6 +117,6 @@ impl Report<'_> {
     /// Whether nothing stands in the way.
     fn is_possible(&self) -> bool {
         let is_refused = self.checked.as_ref().is_some_and(|checked| checked.refused > 0);
-        self.findings.loads() && !is_refused && self.failed.is_none()
+        self.findings.loads() && !is_refused && self.failed.is_none() && !matches!(self.start, Start::Fails(_))
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ironbark_advisor::{Class, Finding, Place};
 use ironbark_config::parts::{Part, PartKind, module_name};
 
-use super::Report;
+use super::{Report, start::Start};
 
 /// Lines of a list.
 const SHOWN: usize = 25;
@@ -32,6 +32,7 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let _ = writeln!(text, "Settings   {obeyed} obeyed, {meaningless} without meaning here");
     modules(report, &mut text);
     databases(report, &mut text);
+    start(report, &mut text);
     data(report, &mut text);
     time(report, &mut text);
     list("What stands in the way", &obstacles, &mut text);
@@ -44,6 +45,9 @@ pub(super) fn page(report: &Report<'_>) -> String {
 fn obstacles(report: &Report<'_>) -> Vec<String> {
     let blocking = report.findings.iter().filter(|finding| finding.blocks);
     let mut all: Vec<String> = blocking.map(line).collect();
+    if let Start::Fails(why) = &report.start {
+        all.push(format!("start: {why}"));
+    }
     all.extend(report.failed.as_ref().map(|text| format!("data: {text}")));
     if let Some(checked) = &report.checked {
         all.extend(checked.complaints.iter().map(|complaint| format!("data: {complaint}")));
@@ -131,6 +135,16 @@ fn megabytes(octets: u64) -> String {
     } else {
         format!("{} MB", octets.div_ceil(MEGABYTE))
     }
+}
+
+fn start(report: &Report<'_>, text: &mut String) {
+    let told = match &report.start {
+        Start::Works => "certificates, overlays and other files are as a start needs them".to_owned(),
+        Start::Fails(_) => "fails, see below".to_owned(),
+        Start::CannotTell(why) => format!("not checked: {why}"),
+        Start::NotTried => return,
+    };
+    let _ = writeln!(text, "Start      {told}");
 }
 
 fn data(report: &Report<'_>, text: &mut String) {

@@ -7,8 +7,7 @@ pub(super) mod report;
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, database::EntryPlace};
-use ironbark_directory::Appraisal;
-use ironbark_server::Loaded;
+use ironbark_server::{Loaded, rehearse};
 use ironbark_store::Database;
 
 use self::explain::Explain;
@@ -91,8 +90,17 @@ fn explained(explain: &Explain, options: &Options, listeners: Option<&Opt>, quie
 }
 
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
-    let Loaded { configuration, .. } =
-        read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
+    let loaded = read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
+    match rehearse(&loaded) {
+        Ok(()) => {}
+        Err(error) if options.dry_run => say(&format!("slaptest: {error}")),
+        Err(error) => {
+            return Err(format!(
+                "slaptest: {error}\nslap_startup failed (test would succeed using the -u switch)"
+            ));
+        }
+    }
+    let Loaded { configuration, .. } = loaded;
     for notice in configuration.notices.iter().filter(|_| options.verbose > 0) {
         say(&notice.to_string());
     }
@@ -107,8 +115,6 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         Some(number) => vec![number - 1],
         None => (0..count).collect(),
     };
-    // Access rules may name controls that only the server knows.
-    Appraisal::new(&configuration).map_err(|error| format!("slaptest: {error}\nslaptest: bad configuration file!"))?;
     let chosen = Chosen {
         configuration,
         positions,

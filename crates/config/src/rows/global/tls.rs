@@ -7,7 +7,7 @@ use crate::{
     class::ConfigClass,
     global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, Setting},
+    setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
 };
 
@@ -170,6 +170,21 @@ pub(crate) const ROWS: &[Setting] = &[
         .does("Names a source of randomness.")
         .whole()
         .meaningless("the kernel's random number generator is used"),
+    Setting::new(Global, &["tls-strict"], &["olcTLSStrict"])
+        .olc("+135", Form::Boolean)
+        .allowed_by(&[ConfigClass::Global.at(850)])
+        .takes("on|off", "FALSE")
+        .does(
+            "Refuses certificates that work and are weak: of version 1, with RSA keys of less than 2,048 bits, signed \
+             with SHA-224, and certificates of authorities (CA:TRUE) that a client or server shows as its own. This \
+             counts for the server's own certificate, for those of its clients, and for those of other servers that it \
+             connects to. RSA keys of less than 1,024 bits and signatures with MD5 or SHA-1 are refused in any case, \
+             except in the server's own certificate. `slaptest --explain` names what is weak.",
+        )
+        .since(OWN)
+        .like(&["on"])
+        .whole()
+        .obeyed(global_field!(tls.is_strict)),
     Setting::new(Global, &["TLSVerifyClient"], &["olcTLSVerifyClient"])
         .olc("0.75", Form::ExactText)
         .allowed_by(&[ConfigClass::Global.at(730)])
@@ -177,10 +192,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("never|allow|try|demand|hard|true|on|yes", "never")
         .does(
             "Says whether clients are asked for a certificate. `never` does not ask. `allow` asks, and ignores a bad \
-             certificate. `try` ends the connection of a client with a bad certificate. `demand` (`hard`, `true`, `on`, `yes`) also \
-             ends the connection of a client without one. A good certificate has version 3 and is signed, directly or \
-             through others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`. A client \
-             with a good certificate may bind with SASL EXTERNAL.",
+             certificate. `try` ends the connection of a client with a bad certificate. `demand` (`hard`, `true`, `on`, \
+             `yes`) also ends the connection of a client without one. A good certificate is signed, directly or through \
+             others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`, or is one of \
+             them; the rules are OpenSSL's. A client with a good certificate may bind with SASL EXTERNAL.",
         )
         .since("2.0")
         .like(&["demand", "allow", "try"])

@@ -7,17 +7,19 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod strangers;
+
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
     time::Duration,
 };
 
-use ironbark_testkit::{Authority, Credentials, Flavor, Identity, Listen, Outcome, Server, wait};
+use ironbark_testkit::{Authority, Credentials, Flavor, Identity, Listen, Outcome, Server, Tool, wait};
 
 const FILES: &str =
     "TLSCACertificateFile {dir}/ca.crt\nTLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";
-const DATA: &str = include_str!("data/example.ldif");
+const DATA: &str = include_str!("../data/example.ldif");
 
 /// The usual configuration behind these global lines.
 fn template(global: &str) -> String {
@@ -455,5 +457,10 @@ fn a_server_that_cannot_speak_tls_as_it_should_does_not_start() {
         server.layout().write("slapd.conf", config).unwrap();
         let error = server.launch().unwrap_err().to_string();
         assert!(error.contains(why), "{why}: {error}");
+        let tested = server.tool(Tool::Test, &[], "").unwrap();
+        assert!(
+            tested.code() == Some(1) && tested.stderr.contains(why),
+            "{why}: {tested:?}"
+        );
     }
 }

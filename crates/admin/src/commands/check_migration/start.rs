@@ -1,0 +1,61 @@
+//! Whether the server would start: its certificates, the files of its root DSE, its overlays.
+
+use std::{
+    fs::File,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use ironbark_config::TlsConfig;
+use ironbark_server::{load_configuration, rehearse};
+
+/// What a start would come to.
+pub(super) enum Start {
+    /// The configuration does not load.
+    NotTried,
+    /// Nothing stands in its way.
+    Works,
+    /// The reason.
+    Fails(String),
+    /// A file is not there for whoever asks: on another machine, or without its owner's rights.
+    CannotTell(String),
+}
+
+/// Makes everything that a start makes, and nothing else.
+pub(super) fn rehearsed(installation: &Path) -> Start {
+    let (file, folder) = if installation.is_dir() {
+        (None, Some(installation))
+    } else {
+        (Some(installation), None)
+    };
+    let loaded = match load_configuration(file, folder) {
+        Ok(loaded) => loaded,
+        Err(error) => return Start::Fails(error),
+    };
+    let global = &loaded.configuration.global;
+    let missing = named(&global.tls).chain(&global.root_dse_files).find_map(out_of_reach);
+    if let Some(why) = missing {
+        return Start::CannotTell(why);
+    }
+    match rehearse(&loaded) {
+        Ok(()) => Start::Works,
+        Err(error) => Start::Fails(error),
+    }
+}
+
+fn named(tls: &TlsConfig) -> impl Iterator<Item = &PathBuf> {
+    let files = [
+        &tls.ca_certificate_file,
+        &tls.certificate_file,
+        &tls.key_file,
+        &tls.crl_file,
+    ];
+    files.into_iter().flatten()
+}
+
+/// Why somebody cannot read a file, though it may be well.
+fn out_of_reach(path: &PathBuf) -> Option<String> {
+    let error = File::open(path).err()?;
+    let is_elsewhere = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+    is_elsewhere.then(|| format!("{}: {error}", path.display()))
+}

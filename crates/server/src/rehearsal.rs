@@ -1,0 +1,57 @@
+//! What a start would do, without doing it: slaptest's question.
+
+use std::path::Path;
+
+use ironbark_config::{Configuration, DatabaseConfig, SettingError, database::EntryPlace};
+use ironbark_directory::Appraisal;
+
+use crate::{configuration::Loaded, root_dse, serve::check_place, tls::Tls};
+
+/// Makes everything that a server with this configuration makes at its start and that can fail: TLS from its files, the
+/// attributes of the root DSE, overlays, databases whose entries are elsewhere. It looks for the folders of files that
+/// would be written. Nothing is written, no stored database is opened, and nobody is listened to.
+///
+/// # Errors
+/// Why the server would not start; a line for the operator.
+pub fn rehearse(loaded: &Loaded) -> Result<(), String> {
+    check_place(loaded)?;
+    let configuration = &loaded.configuration;
+    let global = &configuration.global;
+    // Dropped, it changes nothing.
+    drop(Tls::default().prepare(&global.tls).map_err(|error| error.to_string())?);
+    root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())?;
+    for (what, file) in [
+        ("pid file", &global.pid_file),
+        ("args file", &global.args_file),
+        ("log file", &global.log_file),
+    ] {
+        let folder = file.as_deref().and_then(Path::parent);
+        let is_missing = folder.is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+        if let Some(file) = file.as_ref().filter(|_| is_missing) {
+            return Err(format!("{what} {}: its folder does not exist", file.display()));
+        }
+    }
+    parts(configuration).map_err(|error| error.to_string())
+}
+
+/// Overlays and databases without files.
+fn parts(configuration: &Configuration) -> Result<(), ironbark_directory::OpenError> {
+    let schema = &configuration.schema;
+    let served = |settings: &&DatabaseConfig| !settings.disabled;
+    for settings in configuration.databases.iter().filter(served) {
+        if settings.kind.entries == EntryPlace::Elsewhere {
+            ironbark_backends::make(settings, schema)
+                .map_err(|error| ironbark_config::ConfigError::of_setting(&settings.location, "database", error))?;
+        }
+    }
+    let all = configuration.databases.iter().filter(served);
+    for overlay in all
+        .chain([&configuration.frontend])
+        .flat_map(|settings| &settings.overlays)
+    {
+        ironbark_overlays::make(overlay, schema)
+            .map_err(|error: SettingError| ironbark_config::ConfigError::of_overlay(&overlay.location, error))?;
+    }
+    // Access rules may name controls that only the server knows.
+    Appraisal::new(configuration).map(drop)
+}
