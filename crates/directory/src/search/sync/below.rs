@@ -49,7 +49,9 @@ impl Sync {
             None => glue_at(view, new_dn)?,
         };
         let mut subtrees = Subtrees::default();
-        above.into_iter().for_each(|id| subtrees.add(id));
+        if let Some(id) = above {
+            subtrees.add(id);
+        }
         persisting.below = Some(Below {
             subtrees,
             all: Vec::new(),
