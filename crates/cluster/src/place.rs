@@ -36,7 +36,8 @@ pub fn read(text: &[u8]) -> Option<LogPlace> {
     let generation = u64::from_str_radix(words.next()?, 16).ok()?;
     let sequence = u64::from_str_radix(words.next()?, 16).ok()?;
     let chain = u128::from_str_radix(words.next()?, 16).ok()?.to_be_bytes();
-    words.next().is_none().then_some(LogPlace {
+    let is_place = words.next().is_none() && sequence <= Position::MOST;
+    is_place.then_some(LogPlace {
         position: Position { generation, sequence },
         chain,
     })
@@ -56,7 +57,8 @@ mod tests {
             chain: [7; 16],
         };
         assert_eq!(read(text(&place).as_bytes()), Some(place));
-        for wrong in ["", "1 2", "1 2 3 4", "x 1 2", "1 2 \u{e4}"] {
+        // Behind the last number there is no other one.
+        for wrong in ["", "1 2", "1 2 3 4", "x 1 2", "1 2 \u{e4}", "1 ffffffffffffffff 2"] {
             assert_eq!(read(wrong.as_bytes()), None, "{wrong}");
         }
     }

@@ -103,6 +103,9 @@ impl ConfigTree {
         let is_member = configuration.config.cluster.is_some();
         if is_member {
             self.cluster.check()?;
+        } else if matches!(from, Origin::Cluster(_)) {
+            // Nobody could change it here then, nor would it take what comes next.
+            return Err(out_of_cluster());
         }
         match &from {
             // To those outside the cluster is one server: what others do not have is not of its vector.
@@ -189,6 +192,14 @@ fn of_entry((uuid, csn, entry): &(String, Option<Csn>, Entry)) -> olc::ReplicaEn
         csn: csn.map(Csn::text),
         entry: entry.clone(),
     }
+}
+
+/// Each server has the line `cluster` of cn=config for itself. Only a tree without `database config` takes it away.
+fn out_of_cluster() -> OperationError {
+    OperationError::new(
+        ResultCode::UNWILLING_TO_PERFORM,
+        "it would take this server out of the cluster: it has no database config",
+    )
 }
 
 /// The loader's refusal as a result. The location is omitted: the client just sent it.

@@ -80,6 +80,9 @@ pub struct Position {
 }
 
 impl Position {
+    /// The greatest number of a change. No log comes near it; what has a greater one is not of this program.
+    pub const MOST: u64 = u64::MAX / 2;
+
     /// The place behind it.
     pub(crate) fn next(self) -> Self {
         Self {

@@ -67,7 +67,7 @@ pub use scope::Scope;
 pub use staging::Staging;
 pub use value_list::ValueList;
 pub use version::{EnvironmentNumber, Version};
-pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
+pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, Subtrees, View};
 pub use write::{Applied, DerivedState, LogMode};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost

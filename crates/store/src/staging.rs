@@ -66,6 +66,16 @@ impl Staging {
         self.path.join("data.mdb")
     }
 
+    /// Octets that there is room for.
+    ///
+    /// # Errors
+    /// The operating system does not tell.
+    pub fn room(&self) -> Result<u64, StoreError> {
+        let found = rustix::fs::statvfs(&self.path);
+        let found = found.map_err(|error| StoreError::file(&self.path, error.into()))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
     /// Checks its `data.mdb` as the database that `options` describe: every page, every entry and its name. Returns the
     /// number of entries. Indexes are not checked: they can be made anew of the entries. `progress` is called with the
     /// number of entries checked so far, and that of all.

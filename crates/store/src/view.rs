@@ -7,6 +7,7 @@ mod chain;
 mod derived;
 mod name;
 mod source;
+mod subtrees;
 mod unique;
 
 use std::{
@@ -33,6 +34,7 @@ pub use answer::{AnswerCache, Kinds};
 pub use attribute::RecordAttribute;
 pub(crate) use chain::WalkedChains;
 pub use source::{EntryGuards, Evaluation};
+pub use subtrees::Subtrees;
 
 /// Read access within one transaction.
 #[derive(Clone, Copy)]

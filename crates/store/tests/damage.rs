@@ -81,6 +81,21 @@ fn a_file_that_was_cut_off_is_refused_and_the_message_says_what_to_do() {
     }
 }
 
+/// LMDB would write the next page over the first one of the file.
+#[test]
+fn a_last_page_that_has_no_next_one_is_not_taken_for_a_free_one() {
+    let directory = tempfile::tempdir().unwrap();
+    filled(directory.path(), 30);
+    let file = directory.path().join("data.mdb");
+    let mut bytes = fs::read(&file).unwrap();
+    for page in [0, 4096] {
+        bytes[page + 136..page + 144].copy_from_slice(&u64::MAX.to_ne_bytes());
+    }
+    fs::write(&file, bytes).unwrap();
+    let found = findings(directory.path());
+    assert!(found.iter().any(|finding| finding.contains("truncated")), "{found:?}");
+}
+
 #[test]
 fn where_a_file_may_be_cut_off_nothing_is_missing() {
     let directory = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ use std::sync::{
 
 use common::*;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{BucketSums, ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
+use ironbark_store::{BucketSums, ChangeRecord, Database, Effect, Location, Scope, StoreError, Subtrees, ValueChange};
 
 fn entry_of(store: &Store, name: &str) -> Entry {
     let snapshot = store.database.snapshot().unwrap();
@@ -70,6 +70,43 @@ fn locate_tells_the_closest_superior() {
     );
     assert!(view.has_subordinates(locate(view, "dc=example,dc=com")).unwrap());
     assert!(!view.has_subordinates(people).unwrap());
+}
+
+#[test]
+fn entries_below_others_are_found_once_and_a_few_at_a_time() {
+    let store = store();
+    store.people();
+    let inner = add(
+        "ou=inner,ou=people,dc=example,dc=com",
+        &[("objectClass", "organizationalUnit")],
+    );
+    let person = |number: usize| {
+        let above = ["ou=people", "ou=inner,ou=people"][number % 2];
+        add(
+            &format!("uid=u{number},{above},dc=example,dc=com"),
+            &[("objectClass", "account")],
+        )
+    };
+    let all: Vec<_> = std::iter::once(inner).chain((0..2_500).map(person)).collect();
+    store.apply(&all).unwrap();
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    let (mut subtrees, mut found, mut rounds) = (Subtrees::default(), Vec::new(), 0);
+    // As after thousands of renames.
+    for _ in 0..2_000 {
+        for name in ["ou=people,dc=example,dc=com", "ou=inner,ou=people,dc=example,dc=com"] {
+            subtrees.add(locate(view, name));
+        }
+        rounds += usize::from(!subtrees.is_done());
+        let before = found.len();
+        subtrees.walk(view, &mut |id| found.push(id)).unwrap();
+        assert!(found.len() - before <= 1_000);
+    }
+    // Each is found below its superior, and looked at itself.
+    assert!(subtrees.is_done() && (5..=7).contains(&rounds), "{rounds}");
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 2_501);
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::*;
-use ironbark_model::{CompiledFilter, Filter};
+use ironbark_model::{Budget, CompiledFilter, Filter};
 use ironbark_store::{Effect, Plan, Scope, TermKind, ValueChange, View};
 use proptest::prelude::*;
 
@@ -646,4 +646,38 @@ fn an_entry_is_found_by_its_uuid() {
         matches!(find(&bare.database), Err(ironbark_store::StoreError::Inapplicable(_))),
         "without an index nothing is known"
     );
+}
+
+/// A database of millions of entries has subtrees of hundreds of thousands that are worth a walk.
+#[test]
+fn a_long_walk_of_the_scope_costs_steps() {
+    let store = store();
+    store.people();
+    let unit = |name: &str| add(name, &[("objectClass", "organizationalUnit")]);
+    let device = |name: String| add(&name, &[("objectClass", "account"), ("host", "x")]);
+    let mut all = vec![unit("ou=in,ou=people,dc=example,dc=com")];
+    all.extend((0..350).map(|number| device(format!("uid=i{number},ou=in,ou=people,dc=example,dc=com"))));
+    all.extend((0..3_000).map(|number| device(format!("uid=o{number},ou=people,dc=example,dc=com"))));
+    store.apply(&all).unwrap();
+    let snapshot = store.database.snapshot().unwrap();
+    let (budget, filter) = (Budget::new(0), compile("(host=y)"));
+    let spent = |steps: u64, scope: Scope| {
+        budget.renew(steps, None);
+        let view = snapshot.view().under(&budget);
+        let base = locate(view, "ou=in,ou=people,dc=example,dc=com");
+        let plan = view.plan(base, scope, &filter).unwrap();
+        (steps - budget.left(), budget.is_exhausted(), plan.candidate_estimate)
+    };
+    // The first 256 names are free.
+    let (walked, is_exhausted, candidates) = spent(10_000, Scope::OneLevel);
+    assert!(
+        (94..200).contains(&walked) && !is_exhausted && candidates == 350,
+        "{walked}"
+    );
+    let (walked, is_exhausted, candidates) = spent(10_000, Scope::Subtree);
+    assert!(
+        (376..500).contains(&walked) && !is_exhausted && candidates == 351,
+        "{walked}"
+    );
+    assert!(spent(100, Scope::Subtree).1);
 }

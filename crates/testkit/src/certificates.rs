@@ -110,12 +110,21 @@ impl Authority {
 
     /// The certificate of `cn=<name>,ou=People,o=Example`.
     pub fn client(&mut self, common_name: &str) -> Result<Identity, TestkitError> {
-        let mut parameters = CertificateParams::new(Vec::new()).map_err(failed)?;
-        parameters.distinguished_name = name(&[
+        self.client_called(&[
             (DnType::OrganizationName, "Example"),
             (DnType::OrganizationalUnitName, "People"),
             (DnType::CommonName, common_name),
-        ]);
+        ])
+    }
+
+    /// The certificate of a client whose subject is empty.
+    pub fn nameless_client(&mut self) -> Result<Identity, TestkitError> {
+        self.client_called(&[])
+    }
+
+    fn client_called(&mut self, parts: &[(DnType, &str)]) -> Result<Identity, TestkitError> {
+        let mut parameters = CertificateParams::new(vec!["client.example.com".to_owned()]).map_err(failed)?;
+        parameters.distinguished_name = name(parts);
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(parameters)
     }

@@ -14,6 +14,7 @@ mod files;
 mod identity;
 mod long;
 mod memory;
+mod moves;
 mod oracles;
 mod process;
 mod referrals;

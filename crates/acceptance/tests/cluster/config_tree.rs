@@ -466,13 +466,27 @@ fn what_cannot_be_read_in_etcd_changes_nothing() {
         .etcdctl(&["get", "--print-value-only", "/ironbark/cn=config/tail"])
         .unwrap();
     let generation = tail.stdout.split(' ').next().unwrap().to_owned();
+    // Half of a configuration: with it nobody would be the administrator.
+    let half = format!("{}dn: cn=config\nobjectClass: olcGlobal\ncn: config\n", "\0".repeat(17));
+    etcd.put("/ironbark/cn=config/tree", half.as_bytes())
+        .unwrap()
+        .success()
+        .unwrap();
+    put("tail", &format!("{generation} {:016x} {:032x}", 98, 0));
+    all[0].wait_for_log("out of the cluster").unwrap();
     put("tree", "nonsense");
     put("tail", &format!("{generation} {:016x} {:032x}", 99, 0));
     all[0].wait_for_log("/tree: malformed").unwrap();
     let refused = modify(&all[0], &replace("olcSizeLimit", "82"));
     assert_eq!(refused.code(), Some(52), "{}", refused.stderr);
-    put("tail", "nonsense");
+    // Behind the last of all numbers there is none for the next change.
+    let chain = tail.stdout.trim_end().split(' ').nth(2).unwrap();
+    put("tail", &format!("{generation} {:016x} {chain}", u64::MAX));
     all[0].wait_for_log("/tail: malformed").unwrap();
+    let refused = modify(&all[0], &replace("olcSizeLimit", "83"));
+    assert_eq!(refused.code(), Some(52), "{}", refused.stderr);
+    assert!(!said(&all[0]).contains("panicked"), "{}", said(&all[0]));
+    put("tail", "nonsense");
     assert_eq!(value(&all[0], "cn=config", "olcSizeLimit"), "81");
     modify(&all[0], &replace("olcPidFile", "/run/own.pid"))
         .success()

@@ -55,6 +55,13 @@ fn empty_answers_are_malformed_and_end_nothing() {
 }
 
 #[test]
+fn an_answer_of_endless_lists_is_malformed_and_takes_no_memory() {
+    let elements = vec!["{}"; 100_000].join(",");
+    let body = format!(r#"{{"header":{{"revision":"5"}},"kvs":[{elements}]}}"#);
+    goes_on(body.leak(), "expected a list of 65536 elements at most");
+}
+
+#[test]
 fn a_log_that_is_never_there_after_its_beginning_ends_nothing() {
     let body = r#"{"header":{"cluster_id":"1","member_id":"1","revision":"1"},"succeeded":true}"#;
     goes_on(body, "and does not have it then");

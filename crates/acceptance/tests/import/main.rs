@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod ds389;
+mod hostile;
 mod opendj;
 mod slapcat;
 mod wrong;

@@ -47,6 +47,25 @@ fn started(flavor: Flavor, global: &str) -> Server {
     server
 }
 
+#[test]
+fn a_certificate_without_a_name_or_with_nul_in_it_identifies_nobody() {
+    let external = ["-Q", "-Y", "EXTERNAL"];
+    for flavor in Flavor::ALL {
+        let (mut server, mut authority) = prepared(flavor, "TLSVerifyClient demand\n");
+        let layout = server.layout();
+        authority.nameless_client().unwrap().write(layout, "nameless").unwrap();
+        authority.client("An\0n").unwrap().write(layout, "nul").unwrap();
+        server.launch().unwrap();
+        for (code, answer) in whoami(&server, Some("nameless"), &external) {
+            assert!(code != Some(0), "{flavor}: {answer}");
+        }
+        // In slapd the name has it.
+        for (_, answer) in whoami(&server, Some("nul"), &external) {
+            assert!(!answer.contains("cn=ann"), "{flavor}: {answer}");
+        }
+    }
+}
+
 /// Runs a client that trusts our authority and shows the certificate of `who`, if any.
 fn client(server: &Server, who: Option<&str>, program: &str, arguments: &[&str]) -> Outcome {
     let authority = server.layout().join("ca.crt").display().to_string();

@@ -8,7 +8,9 @@ use std::{
 };
 
 use ironbark_config::cluster::ClusterConfig;
+use ironbark_store::Staging;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::mpsc,
     task::spawn_local,
@@ -40,12 +42,18 @@ const STAYS_S: i64 = 30;
 const MOST: usize = 128;
 /// How much is written to the disk at once.
 const FLUSHED: u64 = 64 << 20;
+/// How much a small database may grow between its announcement and the end of its copy.
+const GROWTH: u64 = 64 << 20;
 
 /// A connection that has presented the secret, and about how many octets it has.
 type Offer = (TlsStream<TcpStream>, u64);
 
-/// Waits until `file` has a whole copy.
-pub(super) async fn receive_copy(member: &Membership, key: &str, file: &File) -> Result<(), String> {
+/// Waits until `file`, which is that of `staging`, has a whole copy.
+pub(super) async fn receive_copy(
+    member: &Membership,
+    key: &str,
+    (staging, file): (&Staging, &File),
+) -> Result<(), String> {
     let config = &member.config;
     let mut secret = [0; SECRET];
     getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
@@ -75,7 +83,7 @@ pub(super) async fn receive_copy(member: &Membership, key: &str, file: &File) ->
                     again.reset_after(SOON);
                 }
             }
-            Some(offer) = offered.recv() => match take(offer, &member.shared, file).await {
+            Some((stream, length)) = offered.recv() => match take_offered(stream, length, &member.shared, (staging, file)).await {
                 Ok(()) => {
                     // It goes by itself, too.
                     let _ = etcd.txn(&Txn { success: vec![Operation::delete(key)], ..Txn::default() }).await;
@@ -160,14 +168,42 @@ async fn greeting(acceptor: TlsAcceptor, stream: TcpStream, secret: [u8; SECRET]
     }
 }
 
-/// Takes a copy.
-async fn take((mut stream, length): Offer, shared: &Shared, mut file: &File) -> io::Result<()> {
+/// Takes a copy, if there is room for it.
+async fn take_offered(
+    stream: TlsStream<TcpStream>,
+    length: u64,
+    shared: &Shared,
+    (staging, file): (&Staging, &File),
+) -> io::Result<()> {
     file.set_len(0).map_err(of_the_disk)?;
+    let room = staging.room().map_err(|error| of_the_disk(io::Error::other(error)))?;
+    if length > room {
+        let (length, room) = (length / 1_000_000, room / 1_000_000);
+        let why = format!("it has {length} MB, and there is room for {room} MB");
+        return Err(of_the_disk(io::Error::other(why)));
+    }
+    // The database may grow meanwhile.
+    let most = length.saturating_add(length / 4).saturating_add(GROWTH);
+    take(stream, (length, most), shared, file).await
+}
+
+/// Takes a copy of about `length` octets, and at most of `most`.
+async fn take(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    (length, most): (u64, u64),
+    shared: &Shared,
+    mut file: &File,
+) -> io::Result<()> {
     io::Seek::rewind(&mut file).map_err(of_the_disk)?;
     within(GREETING, want(&mut stream)).await?;
     let (mut chunk, mut octets, mut flushed) = (Vec::new(), 0, 0);
     shared.set_copied(Some((0, length)));
     while within(SILENCE, receive(&mut stream, &mut chunk)).await? {
+        if octets + chunk.len() as u64 > most {
+            return Err(io::Error::other(format!(
+                "{length} octets were announced, and more than {most} come"
+            )));
+        }
         file.write_all(&chunk).map_err(of_the_disk)?;
         octets += chunk.len() as u64;
         if octets - flushed > FLUSHED {
@@ -202,4 +238,33 @@ fn is_of_the_disk(error: &io::Error) -> bool {
     error
         .get_ref()
         .is_some_and(<dyn std::error::Error + Send + Sync>::is::<OfTheDisk>)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use ironbark_store::LogPlace;
+    use tokio::io::AsyncReadExt;
+
+    use super::{
+        super::wire::{CHUNK, send},
+        *,
+    };
+
+    #[tokio::test]
+    async fn a_copy_without_end_is_given_up_where_it_should_have_ended() {
+        let staging = Staging::new(&std::env::temp_dir()).unwrap();
+        let file = File::create(staging.file()).unwrap();
+        let shared = Shared::new([1; 8], SOON, LogPlace::default(), false);
+        let (mut sender, receiver) = tokio::io::duplex(CHUNK);
+        let endless = async {
+            assert_eq!(sender.read_u8().await.unwrap(), 1);
+            while send(&mut sender, &vec![7; CHUNK]).await.is_ok() {}
+        };
+        let most = 1 << 20;
+        let (taken, ()) = tokio::join!(take(receiver, (most / 2, most), &shared, &file), endless);
+        assert!(taken.unwrap_err().to_string().contains("more than 1048576 come"));
+        assert_eq!(file.metadata().unwrap().len(), most);
+    }
 }

@@ -1,7 +1,41 @@
 //! The messages of etcd's gateway. Octets are in base64, numbers are strings.
 
+use std::{fmt, marker::PhantomData};
+
 use base64::{Engine, prelude::BASE64_STANDARD};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, SeqAccess, Visitor},
+};
+
+/// The most elements of a list. An empty one takes three octets of the answer and twenty times as much memory.
+const MOST_ELEMENTS: usize = 1 << 16;
+
+/// Reads a list.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    deserializer.deserialize_seq(List(PhantomData))
+}
+
+struct List<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for List<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of {MOST_ELEMENTS} elements at most")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Vec<T>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(element) = elements.next_element()? {
+            if all.len() == MOST_ELEMENTS {
+                return Err(A::Error::invalid_length(all.len() + 1, &self));
+            }
+            all.push(element);
+        }
+        Ok(all)
+    }
+}
 
 /// Octets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,7 +51,7 @@ impl<'de> Deserialize<'de> for Octets {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         let octets = BASE64_STANDARD.decode(text.as_bytes());
-        octets.map(Self).map_err(serde::de::Error::custom)
+        octets.map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -40,7 +74,7 @@ impl Serialize for Number {
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(serde::de::Error::custom)
+        text.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -51,7 +85,7 @@ pub(crate) struct Unsigned(pub(crate) u64);
 impl<'de> Deserialize<'de> for Unsigned {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(serde::de::Error::custom)
+        text.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -210,6 +244,7 @@ pub(crate) fn behind(prefix: &str) -> Octets {
 #[serde(default)]
 pub(crate) struct RangeResponse {
     pub(crate) header: Header,
+    #[serde(deserialize_with = "list")]
     pub(crate) kvs: Vec<KeyValue>,
     pub(crate) more: bool,
 }
@@ -332,6 +367,7 @@ impl Operation {
 pub(crate) struct TxnResponse {
     pub(crate) header: Header,
     pub(crate) succeeded: bool,
+    #[serde(deserialize_with = "list")]
     responses: Vec<Answer>,
 }
 
@@ -376,6 +412,7 @@ pub(crate) struct WatchMessage {
 #[derive(Deserialize, Debug, Default)]
 #[serde(default)]
 pub(crate) struct Watched {
+    #[serde(deserialize_with = "list")]
     pub(crate) events: Vec<Event>,
     pub(crate) canceled: bool,
     pub(crate) cancel_reason: String,
@@ -406,6 +443,22 @@ mod tests {
         };
         let expected = r#"{"compare":[{"key":"YQ==","result":"EQUAL","target":"VALUE","value":"Yg=="},{"key":"Yw==","result":"EQUAL","target":"VERSION","version":"0"}],"success":[{"request_put":{"key":"YQ==","value":"eA=="}},{"request_delete_range":{"key":"ZA=="}}],"failure":[{"request_range":{"key":"cC8x","range_end":"cDA=","limit":"2","sort_order":"ASCEND","sort_target":"KEY"}}]}"#;
         assert_eq!(serde_json::to_string(&txn).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_list_has_so_many_elements_and_no_more() {
+        let read = |count: usize| {
+            let elements = vec!["{}"; count].join(",");
+            let named = |name: &str| format!(r#"{{"{name}":[{elements}]}}"#);
+            let [kvs, responses, events] = &["kvs", "responses", "events"].map(named);
+            [
+                serde_json::from_str::<RangeResponse>(kvs).is_ok(),
+                serde_json::from_str::<TxnResponse>(responses).is_ok(),
+                serde_json::from_str::<Watched>(events).is_ok(),
+            ]
+        };
+        assert_eq!(read(MOST_ELEMENTS), [true; 3]);
+        assert_eq!(read(MOST_ELEMENTS + 1), [false; 3]);
     }
 
     #[test]

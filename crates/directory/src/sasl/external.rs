@@ -11,17 +11,28 @@ pub(crate) fn is_available(origin: &RequestContext) -> bool {
     subject(origin).is_some() || origin.peer.credentials.is_some()
 }
 
+/// The subject of the client's certificate. An empty one says nothing of the client, whose identity may be elsewhere in
+/// the certificate.
 fn subject(origin: &RequestContext) -> Option<&[u8]> {
-    origin.channel.as_ref()?.subject.as_deref()
+    let subject = origin.channel.as_ref()?.subject.as_deref();
+    subject.filter(|subject| *subject != EMPTY)
+}
+
+/// A `Name` without an RDN.
+const EMPTY: [u8; 2] = [0x30, 0];
+
+/// The name in a certificate. slapd keeps only the normal form of such names. In that, NUL is not there: the name of
+/// somebody else could come of it.
+fn name_of(schema: &Schema, subject: &[u8]) -> Option<Dn> {
+    let dn = Dn::from_rdn_sequence(schema, subject).ok()?;
+    let has_nul = dn.pretty().contains("\\00");
+    Dn::parse(schema, dn.normalized()).ok().filter(|_| !has_nul)
 }
 
 /// The message is the requested authorization identity; empty or absent: the client's own.
 pub(crate) fn step(schema: &Schema, origin: &RequestContext, message: Option<&[u8]>) -> StepResult<(), ()> {
     let dn = match (subject(origin), origin.peer.credentials) {
-        // slapd keeps only the normal form of such names.
-        (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
-            .and_then(|dn| Dn::parse(schema, dn.normalized()))
-            .map_err(|_| SaslRefusal::InvalidSubject)?,
+        (Some(subject), _) => name_of(schema, subject).ok_or(SaslRefusal::InvalidSubject)?,
         (None, Some((user, group))) => {
             let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
             Dn::parse(schema, name.as_bytes()).map_err(|_| SaslRefusal::UnnamedPeer)?

@@ -76,7 +76,7 @@ pub(super) fn missing_end(file: &PageFile, meta: Meta) -> Result<Option<String>,
 /// are missing, and that does no harm.
 fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
     let there = length / file.page_size() as u64;
-    let mut missing = (meta.last_page + 1).saturating_sub(there);
+    let mut missing = meta.last_page.saturating_add(1).saturating_sub(there);
     let mut findings = Findings::default();
     let mut walk = Walk::new(file, meta, &mut findings)?;
     free_pages(&mut walk, &mut |_, page| {

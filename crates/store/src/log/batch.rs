@@ -138,7 +138,9 @@ impl Batch {
             records.push(ChangeRecord::take(content, &mut at, &mut shared)?);
         }
         let follow = |pair: &[ChangeRecord]| matches!(pair, [one, next] if one.position.next() == next.position);
-        (records.len() as u64 == count && records.windows(2).all(follow)).then_some(Self { mark: *mark, records })
+        let is_number = |record: &ChangeRecord| (1..=Position::MOST).contains(&record.position.sequence);
+        let is_whole = records.len() as u64 == count && records.windows(2).all(follow) && records.iter().all(is_number);
+        is_whole.then_some(Self { mark: *mark, records })
     }
 
     /// The place of its first change.
@@ -194,6 +196,28 @@ mod tests {
             bytes[at % length] ^= 1 << bit;
             // No panic, and no memory for what cannot come out.
             let _ = (Batch::decode(&bytes), Batch::decode(&bytes[..cut % length]));
+        }
+    }
+
+    #[test]
+    fn changes_have_numbers_from_one_on_that_others_can_follow() {
+        for (sequence, is_number) in [
+            (0, false),
+            (1, true),
+            (Position::MOST, true),
+            (Position::MOST + 1, false),
+            (u64::MAX, false),
+        ] {
+            let mut writer = BatchWriter::default();
+            writer.push(&ChangeRecord {
+                position: Position {
+                    generation: 7,
+                    sequence,
+                },
+                ..ChangeRecord::default()
+            });
+            let bytes = writer.encode([9; 16]).unwrap().0;
+            assert_eq!(Batch::decode(&bytes).is_ok(), is_number, "{sequence}");
         }
     }
 

@@ -7,8 +7,12 @@ use crate::{DerivedCandidates, EntryId, StoreError, View, posting::IdSet, record
 const FEW: u64 = 32;
 /// The part of the index answer's size that a walk may take before it stops.
 const WALK_PART: u64 = 8;
-/// Walks of this length are always tried.
+/// Walks of this length are always tried, and cost nothing.
 const SHORT_WALK: u64 = 256;
+/// Steps for a name behind them.
+const NAME_STEPS: u64 = 1;
+/// The same with a look whether there are names below it.
+const BRANCH_STEPS: u64 = 4;
 
 /// The result.
 pub(super) struct Narrowed {
@@ -82,11 +86,16 @@ pub(crate) fn candidates(
     }))
 }
 
-/// The immediate subordinates, if there are no more than `limit`.
+/// Whether a walk that has seen so many names goes on. A large database may have millions of them within the limit.
+fn goes_on(view: View<'_>, seen: u64, limit: u64, steps: u64) -> bool {
+    seen <= limit && (seen <= SHORT_WALK || view.spend(steps))
+}
+
+/// The immediate subordinates, if there are no more than `limit`, and enough steps.
 fn children(view: View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
     let mut set = IdSet::Nothing;
-    for (child, seen) in view.children(base)?.zip(0u64..) {
-        if seen >= limit {
+    for (child, seen) in view.children(base)?.zip(1u64..) {
+        if !goes_on(view, seen, limit, NAME_STEPS) {
             return Ok(None);
         }
         set.insert(child?);
@@ -94,7 +103,7 @@ fn children(view: View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, 
     Ok(Some(set))
 }
 
-/// The subtree, if there are no more than `limit` entries in it.
+/// The subtree, if there are no more than `limit` entries in it, and enough steps.
 fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Option<IdSet>, StoreError> {
     let mut set = IdSet::Nothing;
     let mut queue = vec![base];
@@ -102,7 +111,7 @@ fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Op
     while let Some(entry) = queue.pop() {
         for child in view.children(entry)? {
             seen += 1;
-            if seen > limit {
+            if !goes_on(view, seen, limit, BRANCH_STEPS) {
                 return Ok(None);
             }
             let child = child?;

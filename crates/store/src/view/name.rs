@@ -1,5 +1,7 @@
 //! Names: from a DN to an entry and back, subordinates, scopes.
 
+use std::ops::Bound;
+
 use ironbark_model::Dn;
 
 use super::{Location, View};
@@ -97,15 +99,30 @@ impl<'t> View<'t> {
         &self,
         id: EntryId,
     ) -> Result<impl Iterator<Item = Result<EntryId, StoreError>> + use<'t>, StoreError> {
-        let (parent, root) = self.name_parent(id)?;
+        let children = self.children_behind(id, &[])?;
+        Ok(children.map(|child| child.map(|(_, id)| id)))
+    }
+    /// The immediate subordinates behind a place, each with its own place. An empty place is before all of them. A
+    /// place means the same in each version of the database, whether its entry is still there or not.
+    pub fn children_behind(
+        &self,
+        id: EntryId,
+        place: &[u8],
+    ) -> Result<impl Iterator<Item = Result<(&'t [u8], EntryId), StoreError>> + use<'t>, StoreError> {
+        let (parent, _) = self.name_parent(id)?;
         let prefix = varint::Key::new(parent);
-        let own = prefix.bytes().len();
-        let rows = self.tables().names.prefix_iter(self.txn, prefix.bytes())?;
-        Ok(rows.filter_map(move |row| match row {
-            // The entry `""` of the empty suffix lies among its subordinates.
-            Ok((key, _)) if root && key.len() == own => None,
-            Ok((_, value)) => Some(varint::read(value).ok_or_else(|| StoreError::damaged("a row of `names`"))),
-            Err(error) => Some(Err(error.into())),
+        // The entry `""` of the empty suffix lies among its subordinates: the prefix alone is its key.
+        let behind = if place.is_empty() { prefix.bytes() } else { place };
+        let bounds = (Bound::Excluded(behind), Bound::Unbounded);
+        let rows = self.tables().names.range(self.txn, &bounds)?;
+        let is_child = move |row: &Result<(&[u8], _), _>| match row {
+            Ok((key, _)) => key.starts_with(prefix.bytes()),
+            Err(_) => true,
+        };
+        Ok(rows.take_while(is_child).map(|row| {
+            let (key, value) = row?;
+            let child = varint::read(value).ok_or_else(|| StoreError::damaged("a row of `names`"))?;
+            Ok((key, child))
         }))
     }
     /// The parent ID that an entry's subordinates have in `names`, and whether it is the root.

@@ -163,6 +163,15 @@ impl Etcd {
 
     /// Runs etcdctl.
     pub fn etcdctl(&self, arguments: &[&str]) -> Result<Outcome, TestkitError> {
+        self.etcdctl_with(arguments, b"")
+    }
+
+    /// Puts a value of any octets.
+    pub fn put(&self, key: &str, value: &[u8]) -> Result<Outcome, TestkitError> {
+        self.etcdctl_with(&["put", key], value)
+    }
+
+    fn etcdctl_with(&self, arguments: &[&str], input: &[u8]) -> Result<Outcome, TestkitError> {
         let mut etcdctl = self.control.command(installed("/usr/bin/etcdctl")?);
         etcdctl
             .env_clear()
@@ -172,7 +181,7 @@ impl Etcd {
         if self.members.iter().any(|member| member.is_secure) {
             etcdctl.arg("--cacert").arg(self.authority());
         }
-        command::run(etcdctl.args(arguments), b"")
+        command::run(etcdctl.args(arguments), input)
     }
 
     /// Kills a member.

@@ -134,7 +134,7 @@ fn other(name: &str, plugin: &ConfigEntry, settings: &mut Settings) {
 
 /// `overlay refint`.
 fn referential_integrity(plugin: &ConfigEntry, settings: &mut Settings) {
-    let attributes: Vec<&str> = plugin.all("referint-membership-attr").collect();
+    let attributes: Vec<String> = plugin.all("referint-membership-attr").map(quoted).collect();
     let text = format!("overlay refint\nrefint_attributes {}", attributes.join(" "));
     settings.overlay(text, None);
     settings.note(
@@ -188,7 +188,7 @@ fn unique(plugin: &ConfigEntry, settings: &mut Settings) {
 }
 
 fn dna(entry: &ConfigEntry, settings: &mut Settings) {
-    let types: Vec<&str> = entry.all("dnaType").collect();
+    let types: Vec<String> = entry.all("dnaType").map(quoted).collect();
     let mut lines = vec!["overlay dna".to_owned(), format!("dna-type {}", types.join(" "))];
     for (theirs, ours) in [
         ("dnaFilter", "dna-filter"),
@@ -204,7 +204,7 @@ fn dna(entry: &ConfigEntry, settings: &mut Settings) {
     }
     settings.overlay(lines.join("\n"), entry.one("dnaScope"));
     settings.note(
-        format!("DNA plugin for {}", types.join(", ")),
+        format!("DNA plugin for {}", entry.all("dnaType").collect::<Vec<_>>().join(", ")),
         "`overlay dna`; see docs/accounts.md",
     );
 }

@@ -38,6 +38,8 @@ pub(super) struct Imported {
     pub(super) changes: Vec<String>,
 }
 
+/// The longest chain of superiors that is followed. Real schemas have a handful.
+const MOST_SUPERIORS: usize = 100;
 /// The syntax that takes the place of one that does not exist here: Octet String, which holds any value.
 const ANY_VALUE: &str = "1.3.6.1.4.1.1466.115.121.1.40";
 /// Syntaxes of other servers and what serves here.
@@ -132,6 +134,8 @@ impl Candidates {
             schema,
             made: Imported::default(),
             done: BTreeSet::new(),
+            type_depth: 0,
+            class_depth: 0,
         };
         let is_dropped = |name: &String| rules::find(source, |action| action == Action::DropClass, name).is_some();
         for name in survey.classes.iter().filter(|name| !is_dropped(name)) {
@@ -150,6 +154,9 @@ struct Choice<'c> {
     made: Imported,
     /// OIDs that are written, or cannot be.
     done: BTreeSet<String>,
+    /// Superiors of types, and of classes, that are being followed.
+    type_depth: usize,
+    class_depth: usize,
 }
 
 impl Choice<'_> {
@@ -165,11 +172,16 @@ impl Choice<'_> {
         if self.schema.find_attribute_type(oid.as_bytes()).is_some() {
             return self.has_other_name("attribute type", name, &oid);
         }
+        if self.type_depth == MOST_SUPERIORS {
+            return self.has_too_many_superiors("attribute type", name);
+        }
         if !self.done.insert(format!("type {oid}")) {
             return true;
         }
         let mut definition = definition.clone();
+        self.type_depth += 1;
         self.adapt(&mut definition);
+        self.type_depth -= 1;
         let text = definition.print(&|oid| oid.to_owned());
         let _ = writeln!(self.made.text, "attributetype {}\n", folded(&text));
         self.made.types += 1;
@@ -181,6 +193,12 @@ impl Choice<'_> {
         if !self.made.changes.contains(&text) {
             self.made.changes.push(text);
         }
+        false
+    }
+
+    fn has_too_many_superiors(&mut self, kind: &str, name: &str) -> bool {
+        let text = format!("{kind} `{name}`: more than {MOST_SUPERIORS} others are below it, so it is not added");
+        self.made.changes.push(text);
         false
     }
 
@@ -250,11 +268,16 @@ impl Choice<'_> {
         if self.schema.find_object_class(oid.as_bytes()).is_some() {
             return self.has_other_name("object class", name, &oid);
         }
+        if self.class_depth == MOST_SUPERIORS {
+            return self.has_too_many_superiors("object class", name);
+        }
         if !self.done.insert(format!("class {oid}")) {
             return true;
         }
         let mut definition = definition.clone();
+        self.class_depth += 1;
         definition.superiors.retain(|superior| self.class(superior));
+        self.class_depth -= 1;
         for list in [&mut definition.must, &mut definition.may] {
             list.retain(|attribute| {
                 let is_there = self.attribute_type(attribute);
@@ -272,11 +295,12 @@ impl Choice<'_> {
     }
 }
 
-/// A definition on lines of its own: each element that begins with a keyword of lists goes to a new line.
+/// A definition on lines of its own: each element that begins with a keyword of lists goes to a new line. A line end in
+/// a description would end the statement of slapd.conf.
 fn folded(text: &str) -> String {
     [" SUP ", " EQUALITY ", " SYNTAX ", " MUST ", " MAY "]
         .iter()
-        .fold(text.to_owned(), |text, keyword| {
+        .fold(text.replace(char::is_control, " "), |text, keyword| {
             text.replacen(keyword, &format!("\n {keyword}"), 1)
         })
 }

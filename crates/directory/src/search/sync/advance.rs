@@ -140,6 +140,7 @@ impl SearchRun {
                 Phase::Begin => self.begin_sync(step),
                 Phase::Collect { next } => self.collect(next, step),
                 Phase::Probe => self.probe(step),
+                Phase::List { after } => self.list_others(after, step),
                 Phase::Gone { next } => Ok(self.name_gone(next, step)),
                 Phase::Send => self.send(step),
                 Phase::Ended { after } => self.name_ended(after, step),

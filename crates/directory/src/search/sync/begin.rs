@@ -1,7 +1,7 @@
 //! The begin of a refresh: which way it goes.
 
 use ironbark_ldap_proto::controls::EntryState;
-use ironbark_store::{ContextVector, Location, StoreError, View};
+use ironbark_store::{ContextVector, Location, StoreError, Subtrees, View};
 
 use super::{Meeting, Phase, Sync, least::LogBegin};
 use crate::{
@@ -190,6 +190,7 @@ impl Sync {
     pub(super) fn leave_log(&mut self, view: View<'_>) -> Result<(), OperationError> {
         let refresh = &mut self.refresh;
         refresh.changed.clear();
+        refresh.below = Subtrees::default();
         refresh.gone = Vec::new();
         let way = self.without_log(view)?;
         self.go(way);

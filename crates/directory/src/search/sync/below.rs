@@ -3,12 +3,14 @@
 //! A consumer that has the renamed entry, and keeps it, renames what is below it. Others must be told, and so must all
 //! if the renamed entry is gone by now, and glue keeps its last name for what is below.
 
+use std::sync::Arc;
+
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::Dn;
-use ironbark_store::{Effect, EntryId, HeldSnapshot, Location, Record, StoreError, View};
+use ironbark_store::{Effect, EntryId, HeldSnapshot, Location, Record, StoreError, Subtrees, View};
 use roaring::RoaringTreemap;
 
-use super::{Below, Meeting, Stage, Sync, refresh::entries_below};
+use super::{Below, Meeting, Stage, Sync};
 use crate::{
     OperationError,
     refusal::SyncRefusal,
@@ -46,25 +48,43 @@ impl Sync {
             Some(id) => Some(id),
             None => glue_at(view, new_dn)?,
         };
-        let all = match above {
-            Some(id) => entries_below(view, id)?,
-            None => Vec::new(),
-        };
-        persisting.withholds_cookie = has_everything && !all.is_empty();
+        let mut subtrees = Subtrees::default();
+        if let Some(id) = above {
+            subtrees.add(id);
+        }
         persisting.below = Some(Below {
-            all,
+            subtrees,
+            all: Vec::new(),
             matched: RoaringTreemap::new(),
-            stage: Stage::Note,
+            stage: Stage::Find,
         });
         Ok(())
     }
 
     fn below(&mut self) -> Option<&mut Below> {
-        self.persisting
-            .as_mut()?
-            .below
-            .as_mut()
-            .filter(|below| !below.all.is_empty())
+        self.persisting.as_mut()?.below.as_mut()
+    }
+
+    /// Finds some of the entries below. `false`: there are more.
+    fn find_below(&mut self, view: View<'_>) -> Result<bool, StoreError> {
+        let has_everything = self.has_everything;
+        let Some(persisting) = &mut self.persisting else {
+            return Ok(true);
+        };
+        let Some(below) = &mut persisting.below else {
+            return Ok(true);
+        };
+        let is_done = below.subtrees.walk(view, &mut |id| below.all.push(id))?;
+        if is_done {
+            persisting.withholds_cookie = has_everything && !below.all.is_empty();
+            below.stage = if below.all.is_empty() { Stage::Send } else { Stage::Note };
+        }
+        Ok(is_done)
+    }
+
+    /// Those that were chosen of the entries below.
+    fn chosen_below(&self, choose: impl FnOnce(&Below) -> RoaringTreemap) -> Option<RoaringTreemap> {
+        self.persisting.as_ref()?.below.as_ref().map(choose)
     }
 }
 
@@ -90,10 +110,22 @@ impl SearchRun {
                 return Ok(Walked::Through);
             };
             match below.stage {
+                Stage::Find => {
+                    let context = Arc::clone(&sync.context);
+                    let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+                        return Err(SyncRefusal::NoProvider.into());
+                    };
+                    let is_done = sync.find_below(snapshot.view());
+                    step.scratch.keep_snapshot(snapshot);
+                    step.slice.has_advanced = true;
+                    if !is_done? {
+                        return Ok(Walked::SliceEnd);
+                    }
+                }
                 Stage::Note => {
-                    let all: RoaringTreemap = below.all.iter().copied().collect();
                     sync.meeting = Meeting::Note;
-                    let walked = self.walk_among(step, |_| Some(all))?;
+                    let all = |below: &Below| below.all.iter().copied().collect();
+                    let walked = self.walk_among(step, |sync| sync.chosen_below(all))?;
                     if !matches!(walked, Walked::Through) {
                         return Ok(walked);
                     }
@@ -121,7 +153,7 @@ impl SearchRun {
             return Ok(Walked::Finish);
         };
         let cookie = sync.cookie_of_part(step.scratch.directory().server_id());
-        let context = std::sync::Arc::clone(&sync.context);
+        let context = Arc::clone(&sync.context);
         let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
             return Err(SyncRefusal::NoProvider.into());
         };
@@ -166,11 +198,10 @@ impl SearchRun {
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
         };
-        let Some(below) = sync.below() else {
+        if sync.below().is_none_or(|below| below.all.is_empty()) {
             return Ok(Walked::Through);
-        };
-        let matched = below.matched.clone();
+        }
         sync.meeting = Meeting::Send(EntryState::Modify, None);
-        self.walk_among(step, |_| Some(matched))
+        self.walk_among(step, |sync| sync.chosen_below(|below| below.matched.clone()))
     }
 }

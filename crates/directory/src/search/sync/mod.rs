@@ -37,7 +37,7 @@ use std::{
 
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::{Dn, number_map::NumberMap};
-use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope, Subtrees};
 use roaring::RoaringTreemap;
 
 pub use self::least::{UNORDERED, first_note as log_first_note};
@@ -112,6 +112,10 @@ enum Phase {
     },
     /// Finds out which of the changed entries belong to the content.
     Probe,
+    /// Lists the changed entries that no longer do, from behind this one on.
+    List {
+        after: EntryId,
+    },
     /// Names the entries that no longer do, from this place of the list on.
     Gone {
         next: usize,
@@ -143,6 +147,8 @@ struct Refresh {
     /// Whether entries that are not named are gone.
     names_present: bool,
     changed: RoaringTreemap,
+    /// The entries below those that have moved, which are changed, too.
+    below: Subtrees,
     /// Changed entries that belong to the content.
     matched: RoaringTreemap,
     /// Whether one of the changes was a move.
@@ -256,6 +262,8 @@ struct Persisting {
 
 /// What is done with the entries below a renamed one.
 struct Below {
+    /// Finds them.
+    subtrees: Subtrees,
     /// Each after those above it.
     all: Vec<EntryId>,
     /// Those that belong to the content.
@@ -266,6 +274,8 @@ struct Below {
 /// Before and after the renamed entry itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// Finds them.
+    Find,
     /// Finds out which belong to the content.
     Note,
     /// Names the others, from the last of so many on.

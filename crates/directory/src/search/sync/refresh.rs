@@ -23,7 +23,7 @@ use crate::{
     told::SyncContent,
 };
 
-/// Changes that are read in one slice.
+/// Changes, and effects of changes, that are read in one slice; one change is read as a whole.
 const CHANGES: usize = 512;
 /// Changed entries beyond which the log is left, and the fewest beyond which it may be.
 const MOST_CHANGED: u64 = 4_000_000;
@@ -81,15 +81,29 @@ impl SearchRun {
     /// Finds out which changed entries belong to the content.
     pub(super) fn probe(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let walked = self.walk_content(step)?;
-        let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) else {
-            return Ok(walked);
+        if let Some(sync) = self.sync_mut().filter(|_| matches!(walked, Walked::Through)) {
+            sync.phase = Phase::List { after: 0 };
+        }
+        Ok(walked)
+    }
+
+    /// Lists some of the changed entries that do not belong to the content.
+    pub(super) fn list_others(&mut self, after: EntryId, step: &mut Step<'_>) -> Result<Walked, OperationError> {
+        let Some(sync) = self.sync_mut() else {
+            return Ok(Walked::Finish);
         };
         let context = Arc::clone(&sync.context);
-        if let Some(snapshot) = step.scratch.take_snapshot(&context)? {
-            let named = sync.name_others(snapshot.view());
-            step.scratch.keep_snapshot(snapshot);
-            named?;
+        let Some(snapshot) = step.scratch.take_snapshot(&context)? else {
+            return Ok(Walked::Finish);
+        };
+        let listed = sync.list_some_others(snapshot.view(), after);
+        step.scratch.keep_snapshot(snapshot);
+        step.slice.has_advanced = true;
+        if let Some(after) = listed? {
+            sync.phase = Phase::List { after };
+            return Ok(Walked::SliceEnd);
         }
+        sync.meeting = Meeting::Send(EntryState::Add, None);
         sync.phase = if sync.names_gone_first() {
             Phase::Gone { next: 0 }
         } else {
@@ -250,27 +264,38 @@ impl Sync {
 
     fn collect(&mut self, view: View<'_>, schema: &Schema, first: u64) -> Result<Collected, StoreError> {
         let most = (view.entry_count()? / 2).clamp(FEW_CHANGED, MOST_CHANGED);
+        let Refresh { below, changed, .. } = &mut self.refresh;
+        let is_found = below.walk(view, &mut |id| _ = changed.insert(id))?;
+        if changed.len() > most {
+            return Ok(Collected::Useless);
+        }
+        if !is_found {
+            return Ok(Collected::More(first));
+        }
         let mut gone = HashMap::new();
         gone.extend(self.refresh.gone.drain(..));
-        let mut next = first;
-        for record in view.changes(first)?.take(CHANGES) {
+        let (mut next, mut left) = (first, CHANGES);
+        for record in view.changes(first)? {
             let record = record?;
             next = record.position.sequence + 1;
             if next - 1 > self.refresh.last {
                 break;
             }
-            if self.has(&record) {
-                continue;
+            left = left.saturating_sub(record.effects.len().max(record.buried.len()).max(1));
+            if !self.has(&record) {
+                if !self.take_up((view, schema), &record, &mut gone)? {
+                    return Ok(Collected::Useless);
+                }
+                if self.refresh.changed.len() + gone.len() as u64 > most || gone.len() > MOST_GONE {
+                    return Ok(Collected::Useless);
+                }
             }
-            if !self.take_up((view, schema), &record, &mut gone)? {
-                return Ok(Collected::Useless);
-            }
-            if self.refresh.changed.len() + gone.len() as u64 > most || gone.len() > MOST_GONE {
-                return Ok(Collected::Useless);
+            if left == 0 || !self.refresh.below.is_done() {
+                break;
             }
         }
         self.refresh.gone = gone.into_iter().collect();
-        let is_all = next > self.refresh.last || next == first;
+        let is_all = (next > self.refresh.last || next == first) && self.refresh.below.is_done();
         Ok(if is_all { Collected::All } else { Collected::More(next) })
     }
 
@@ -309,7 +334,7 @@ impl Sync {
                 self.refresh.has_moves = true;
             }
             if is_move && !self.has_everything && self.holds_subtrees() {
-                self.refresh.changed.extend(entries_below(view, id)?);
+                self.refresh.below.add(id);
             }
         }
         for uuid in &record.buried {
@@ -318,10 +343,13 @@ impl Sync {
         Ok(true)
     }
 
-    /// Adds the changed entries that do not belong to the content to those that are gone.
-    fn name_others(&mut self, view: View<'_>) -> Result<(), StoreError> {
+    /// Adds some of the changed entries that do not belong to the content to those that are gone, from behind one on.
+    /// Returns the last of them, if there are more.
+    fn list_some_others(&mut self, view: View<'_>, after: EntryId) -> Result<Option<EntryId>, StoreError> {
         let others = &self.refresh.changed - &self.refresh.matched;
-        for id in others {
+        let mut rest = others.iter();
+        rest.advance_to(after + 1);
+        for (id, count) in rest.zip(1..) {
             if let Some(record) = view.record(id)?
                 && let Some(uuid) = record.entry_uuid()?
             {
@@ -332,9 +360,11 @@ impl Sync {
                 };
                 self.refresh.gone.push((uuid, departure));
             }
+            if count == CHANGES {
+                return Ok(Some(id));
+            }
         }
-        self.meeting = Meeting::Send(EntryState::Add, None);
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -381,18 +411,4 @@ fn is_name_in_use(view: View<'_>, schema: &Schema, effect: &Effect) -> Result<bo
         return Ok(true);
     };
     Ok(matches!(view.locate(&name)?, Location::Entry(_)))
-}
-
-/// All entries below one, each after those above it.
-pub(super) fn entries_below(view: View<'_>, id: EntryId) -> Result<Vec<EntryId>, StoreError> {
-    let mut found = Vec::new();
-    let mut above = vec![id];
-    while let Some(parent) = above.pop() {
-        for child in view.children(parent)? {
-            let child = child?;
-            found.push(child);
-            above.push(child);
-        }
-    }
-    Ok(found)
 }
