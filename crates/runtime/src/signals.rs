@@ -3,11 +3,11 @@
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{SigId, flag, low_level::unregister};
 use tokio::signal::unix::{self, SignalKind, signal};
 
 /// A signal that the server acts on.
@@ -21,9 +21,19 @@ pub enum Signal {
     Hangup,
 }
 
-/// The signals as they arrive. Their default action is disabled from [`Signals::install`] to the end of the process.
+/// Signals that arrive before a server can act on them. They end nothing.
+#[derive(Debug)]
+pub struct HeldSignals {
+    /// The number of the last one; 0: none came.
+    last: Arc<AtomicUsize>,
+    holders: Vec<SigId>,
+}
+
+/// The signals as they arrive, first the one that was held. Their default action is disabled from [`HeldSignals::hold`]
+/// to the end of the process.
 #[derive(Debug)]
 pub struct Signals {
+    held: Option<Signal>,
     terminate: unix::Signal,
     interrupt: unix::Signal,
     hangup: unix::Signal,
@@ -35,19 +45,49 @@ pub struct Signals {
 #[derive(Debug, Clone)]
 pub struct StopFlag(Arc<AtomicBool>);
 
-impl Signals {
-    /// Takes over SIGTERM, SIGINT and SIGHUP. Call this inside a tokio runtime that has I/O enabled.
+impl HeldSignals {
+    /// Takes over SIGTERM, SIGINT and SIGHUP.
     ///
     /// # Errors
     /// The operating system refused a handler.
-    pub fn install() -> io::Result<Self> {
-        Ok(Self {
+    pub fn hold() -> io::Result<Self> {
+        let last = Arc::<AtomicUsize>::default();
+        let mut holders = Vec::new();
+        for (number, value) in [(SIGTERM, TERMINATE), (SIGINT, INTERRUPT), (SIGHUP, HANGUP)] {
+            holders.push(flag::register_usize(number, Arc::clone(&last), value)?);
+        }
+        Ok(Self { last, holders })
+    }
+
+    /// Begins to wait for signals. Call this inside a tokio runtime that has I/O enabled.
+    ///
+    /// # Errors
+    /// The operating system refused a handler.
+    pub fn install(self) -> io::Result<Signals> {
+        let mut signals = Signals {
+            held: None,
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
-        })
+        };
+        for holder in self.holders {
+            unregister(holder);
+        }
+        signals.held = match self.last.load(Ordering::Relaxed) {
+            TERMINATE => Some(Signal::Terminate),
+            INTERRUPT => Some(Signal::Interrupt),
+            HANGUP => Some(Signal::Hangup),
+            _ => None,
+        };
+        Ok(signals)
     }
+}
 
+const TERMINATE: usize = 1;
+const INTERRUPT: usize = 2;
+const HANGUP: usize = 3;
+
+impl Signals {
     /// Waits for the next signal. Several signals of one kind that arrive before the call count as one. The future may
     /// be dropped without losing a signal.
     pub async fn next(&mut self) -> Signal {
@@ -55,6 +95,9 @@ impl Signals {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Signal> {
+        if let Some(held) = self.held.take() {
+            return Poll::Ready(held);
+        }
         for (stream, name) in [
             (&mut self.terminate, Signal::Terminate),
             (&mut self.interrupt, Signal::Interrupt),
@@ -102,7 +145,10 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let mut signals = Signals::install().unwrap();
+            let held = HeldSignals::hold().unwrap();
+            raise(Number::SIGTERM).unwrap();
+            let mut signals = held.install().unwrap();
+            assert_eq!(signals.next().await, Signal::Terminate, "it came early");
             raise(Number::SIGHUP).unwrap();
             assert_eq!(signals.next().await, Signal::Hangup);
             raise(Number::SIGINT).unwrap();

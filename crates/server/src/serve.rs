@@ -13,7 +13,7 @@ use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service, SyncCook
 use ironbark_model::schema::Source;
 use ironbark_replication::StrictRefreshes;
 use ironbark_runtime::{
-    Clock, Randomness, Signal, Signals, Supervisor, SupervisorSettings, available_cores,
+    Clock, HeldSignals, Randomness, Signal, Signals, Supervisor, SupervisorSettings, available_cores,
     process::{self, Identity, Readiness, StateFile},
 };
 use ironbark_store::{
@@ -77,6 +77,8 @@ struct Prepared {
     identity: Identity,
     max_descriptors: u64,
     supervisor: Supervisor,
+    /// In the foreground. The caller of a daemon may end while it waits.
+    held: Option<HeldSignals>,
 }
 
 impl Prepared {
@@ -85,6 +87,8 @@ impl Prepared {
         let _ = process::forbid_core_files();
         // A system that keeps the old limit serves fewer connections, but it works.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
+        // Clients reach the port from here on, and so may whoever ends the server then.
+        let held = options.debug.map(|_| HeldSignals::hold()).transpose()?;
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
         let listeners = Listeners::open(&urls, options.family, Inherited::take())?;
         let identity = Identity::look_up(options.user.as_deref(), options.group.as_deref())?;
@@ -94,6 +98,7 @@ impl Prepared {
             identity,
             max_descriptors,
             supervisor: connect_supervisor(),
+            held,
         })
     }
 
@@ -148,7 +153,10 @@ impl Running {
             identity,
             max_descriptors,
             supervisor,
+            held,
         } = prepared;
+        // From here on a signal waits until the server can end cleanly.
+        let held = held.map_or_else(HeldSignals::hold, Ok)?;
         // It is out of reach inside a chroot.
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
@@ -167,8 +175,7 @@ impl Running {
         let failed = FailedParts::default();
         expect_the_worst(log, maps, failed.clone())?;
         let runtime = main_runtime()?;
-        // From here on a signal waits until the server can end cleanly.
-        let signals = runtime.block_on(async { Signals::install() })?;
+        let signals = runtime.block_on(async { held.install() })?;
         let (threads, metrics_listener) = (global.threads, global.metrics_listener);
         let facts = facts(&listeners, max_descriptors);
         if options.bare {

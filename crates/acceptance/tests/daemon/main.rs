@@ -10,7 +10,7 @@
 mod server;
 mod supervisor;
 
-use std::{fs, net::Shutdown};
+use std::{fs, net::Shutdown, os::unix::net::UnixStream};
 
 use server::{
     Place, Running, SEARCH_DONE, exists, read_message, read_notice, run, search, search_subschema, signal, stderr,
@@ -228,6 +228,31 @@ fn at_the_end_clients_are_told() {
     assert!(notice.windows(3).any(|part| part == unavailable));
     assert_eq!(running.wait(), Some(0));
     running.wait_for_line("closed (slapd shutdown)");
+}
+
+#[test]
+fn a_signal_as_soon_as_the_port_answers_ends_it_cleanly() {
+    for _ in 0..5 {
+        let place = Place::new("");
+        let log = fs::File::create(place.path("log")).unwrap();
+        let mut child = place
+            .slapd(&place.local_url())
+            .args(["-d", "256"])
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        // Without a pause: a start takes a few milliseconds more.
+        while UnixStream::connect(place.path("ldapi")).is_err() {
+            assert_eq!(child.try_wait().unwrap(), None);
+            std::thread::yield_now();
+        }
+        let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+        let ended = wait_until(|| child.try_wait().unwrap());
+        assert_eq!(ended.and_then(|status| status.code()), Some(0));
+        let log = fs::read_to_string(place.path("log")).unwrap();
+        assert!(log.contains("slapd stopped."), "{log}");
+    }
 }
 
 #[test]
