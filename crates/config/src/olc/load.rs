@@ -16,7 +16,7 @@ use crate::{
     reader::Line,
     registry::Registry,
     schema_lines::{build_schema, is_ciboolean},
-    schema_statement::{SchemaKind, SchemaStatement},
+    schema_statement::{SchemaKind, SchemaStatement, definition_text},
 };
 
 /// Attributes of a database that others depend on. They are read first.
@@ -266,8 +266,9 @@ fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec
         let Some(Fate::Obeyed(Handler::Schema(kind))) = registry.with_attribute(attribute).map(|row| row.fate) else {
             continue;
         };
-        for (number, text) in (1..).zip(node.texts(attribute)) {
-            let (_, text) = index::split(text);
+        for (number, value) in (1..).zip(node.values(attribute)) {
+            let text = definition_text(value);
+            let (_, text) = index::split(&text);
             if (but_built_in && is_built_in(registry, kind, text)) || is_default_option(kind, node, text) {
                 continue;
             }
