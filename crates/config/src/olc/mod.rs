@@ -6,6 +6,7 @@
 mod change;
 mod common;
 mod folder;
+mod former;
 mod index;
 mod ldif;
 mod load;
