@@ -264,7 +264,10 @@ impl Loading {
                 if !is_default {
                     self.notice(line, format!("has no meaning here: {reason}"), NoticeKind::Meaningless);
                 }
-                self.kept().push(row.name(), text);
+                match self.overlay_of(row) {
+                    Some(overlay) => overlay.kept.push(row.name(), text),
+                    None => self.kept().push(row.name(), text),
+                }
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
@@ -277,6 +280,13 @@ impl Loading {
                 Ok(())
             }
         }
+    }
+
+    /// The overlay of the present database that a setting belongs to.
+    fn overlay_of(&mut self, row: &Setting) -> Option<&mut OverlayConfig> {
+        let Level::Overlay(name) = row.level else { return None };
+        let mut own = self.target().overlays.iter_mut().rev();
+        own.find(|overlay| overlay.name() == name)
     }
 
     /// The place where statements without meaning are kept.

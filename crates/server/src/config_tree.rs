@@ -102,6 +102,9 @@ impl ConfigTree {
         let former = self.tree(by.configuration);
         // What others send was checked where it was set.
         let former = matches!(from, Origin::Client).then_some(&*former);
+        if let Some(former) = former {
+            tree.load_modules(former).map_err(of_tree)?;
+        }
         let read = olc::load_change(&tree, former, &by.configuration.schema);
         let mut configuration = read.map_err(|error| refusal(&error))?;
         let is_member = configuration.config.cluster.is_some();

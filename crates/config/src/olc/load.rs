@@ -7,7 +7,7 @@ use ironbark_model::{Schema, schema::Source};
 
 use super::{
     former::Former,
-    index,
+    index, repeated,
     tree::{Kind, Node, Tree},
 };
 use crate::{
@@ -57,6 +57,9 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 /// # Errors
 /// As of [`load`].
 pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<Configuration, ConfigError> {
+    if let Some(former) = former {
+        repeated::check(&definitions(tree), &definitions(former), current)?;
+    }
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
     let former = former.map_or(Former::All, Former::of);
