@@ -19,7 +19,7 @@ use crate::{
     schema_lines::{build_schema, load_ciboolean, schema_statements},
     schema_statement::SchemaStatement,
     setting::{Fate, Handler, Level, Setting},
-    statement::{Kept, Statement},
+    statement::{Kept, Statement, ValueAge},
     survey::{SurveyRecord, Surveyed, SurveyedSection},
 };
 
@@ -125,6 +125,10 @@ pub(crate) struct Loading {
     databases: Vec<DatabaseConfig>,
     backends: Vec<(&'static DatabaseDescriptor, Kept)>,
     section: Section,
+    /// Whether the present values are being set.
+    value: ValueAge,
+    /// The positions of databases that were in cn=config before.
+    older: Vec<usize>,
     notices: Vec<Notice>,
     /// The result for each statement, if errors are skipped.
     survey: Option<SurveyRecord>,
@@ -156,6 +160,8 @@ impl Loading {
             databases: Vec::new(),
             backends: Vec::new(),
             section: Section::Global,
+            value: ValueAge::New,
+            older: Vec::new(),
             notices: Vec::new(),
             survey: None,
         }
@@ -223,6 +229,19 @@ impl Loading {
         }
     }
 
+    /// Says whether the values that follow are being set.
+    pub(crate) fn value_age(&mut self, age: ValueAge) {
+        self.value = age;
+    }
+
+    /// The present database was in cn=config before. If the steps of a client leave it without a part, it is not served
+    /// until the part is there.
+    pub(crate) fn database_is_older(&mut self) {
+        if self.section == Section::Database {
+            self.older.push(self.databases.len().saturating_sub(1));
+        }
+    }
+
     /// An attribute of cn=config without a row: a server ignores it.
     pub(crate) fn unknown_attribute(&mut self, line: &Line) -> Result<(), ConfigError> {
         self.settle(None, line, Ok(()))
@@ -245,7 +264,10 @@ impl Loading {
                 if !is_default {
                     self.notice(line, format!("has no meaning here: {reason}"), NoticeKind::Meaningless);
                 }
-                self.kept().push(row.name(), text);
+                match self.overlay_of(row) {
+                    Some(overlay) => overlay.kept.push(row.name(), text),
+                    None => self.kept().push(row.name(), text),
+                }
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
@@ -258,6 +280,13 @@ impl Loading {
                 Ok(())
             }
         }
+    }
+
+    /// The overlay of the present database that a setting belongs to.
+    fn overlay_of(&mut self, row: &Setting) -> Option<&mut OverlayConfig> {
+        let Level::Overlay(name) = row.level else { return None };
+        let mut own = self.target().overlays.iter_mut().rev();
+        own.find(|overlay| overlay.name() == name)
     }
 
     /// The place where statements without meaning are kept.
@@ -434,6 +463,7 @@ impl Loading {
             schema: &schema,
             parts: registry.parts(),
             location: &line.location,
+            value: self.value,
             notices,
         };
         match handler {
@@ -454,6 +484,26 @@ impl Loading {
         }
     }
 
+    fn check_databases(&mut self, complain: &mut Complain<'_>) -> Result<(), ConfigError> {
+        for position in 0..self.databases.len() {
+            let (before, others) = self.databases.split_at_mut(position);
+            let Some(database) = others.first_mut() else { continue };
+            if let Err(error) = check::check_parts(database) {
+                if self.older.contains(&position) {
+                    database.disabled = true;
+                    self.notices.push(check::not_served(&error, &database.location));
+                } else {
+                    complain(error)?;
+                }
+                continue;
+            }
+            if let Err(error) = check::check_database(database, before) {
+                complain(error)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the whole; `complain` decides for each error whether it ends the reading.
     pub(crate) fn finish(mut self, complain: &mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
         let mut config = match self.config.take() {
@@ -472,12 +522,7 @@ impl Loading {
         for database in &mut self.databases {
             database.restrict_as(&self.frontend);
         }
-        for (position, database) in self.databases.iter().enumerate() {
-            let before = self.databases.get(..position).unwrap_or_default();
-            if let Err(error) = check::check_database(database, before) {
-                complain(error)?;
-            }
-        }
+        self.check_databases(complain)?;
         if let Err(error) = check::check_config(&config) {
             complain(error)?;
         }

@@ -56,9 +56,11 @@ impl LogLevel {
         if self.0 == 0 {
             return vec!["0".to_owned()];
         }
-        let mut words: Vec<String> = self.words().into_iter().map(str::to_owned).collect();
-        let named = self
-            .words()
+        // slapd no longer knows the names of the two.
+        let is_known = |word: &&str| !matches!(*word, "cache" | "index");
+        let named: Vec<&str> = self.words().into_iter().filter(is_known).collect();
+        let mut words: Vec<String> = named.iter().map(|word| (*word).to_owned()).collect();
+        let named = named
             .into_iter()
             .filter_map(Self::word)
             .fold(0, |bits, level| bits | level.0);

@@ -20,8 +20,20 @@ pub struct Statement<'a> {
     pub parts: &'a Parts,
     /// Where it stands.
     pub location: &'a Source,
+    /// Whether the value is being set, or was set at an earlier time.
+    pub value: ValueAge,
     /// Notices for the log about it.
     pub notices: &'a RefCell<Vec<(NoticeKind, String)>>,
+}
+
+/// Whether a value is being set. slapd checks some rules only then: in cn=config the settings that a value depends on
+/// may change after it, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueAge {
+    /// The value stands in slapd.conf, or a client sets it now.
+    New,
+    /// The value was in cn=config before.
+    Older,
 }
 
 impl<'a> Statement<'a> {
@@ -49,6 +61,18 @@ impl<'a> Statement<'a> {
             Err(format!("missing {} argument", self.grammar).into())
         } else {
             Ok(self.arguments)
+        }
+    }
+
+    /// Refuses a value that does not fit the settings it depends on. If it was set before them, it has no effect as
+    /// long as it does not fit, and the log says so.
+    pub(crate) fn does_not_fit(&self, reason: &str) -> Result<(), SettingError> {
+        match self.value {
+            ValueAge::New => Err(reason.into()),
+            ValueAge::Older => {
+                self.notice(format!("has no effect: it {reason}"));
+                Ok(())
+            }
         }
     }
 

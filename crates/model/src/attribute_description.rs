@@ -153,7 +153,7 @@ impl Schema {
 }
 
 fn is_type_name(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(crate::schema::is_descriptor) || crate::schema::is_numeric_oid(text)
+    std::str::from_utf8(text).is_ok_and(crate::schema::is_descriptor) || crate::schema::is_written_oid(text)
 }
 
 #[cfg(test)]

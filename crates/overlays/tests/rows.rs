@@ -186,6 +186,7 @@ impl Bench {
             schema: &schema,
             parts: registry.parts(),
             location: &location,
+            value: ironbark_config::ValueAge::New,
             notices: &notices,
         };
         match handler {

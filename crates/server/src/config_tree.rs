@@ -25,6 +25,7 @@ use crate::{
     config_vector,
     configuration::Loaded,
     settings::ServerSettings,
+    tls::Completeness,
 };
 
 /// The tree of cn=config.
@@ -98,8 +99,14 @@ impl ConfigTree {
 
     /// Puts a new tree into force: the cluster, the directory, the files, the server's own settings.
     fn put(&self, mut tree: Tree, by: &ChangeAuthor<'_>, from: Origin<'_>) -> Result<(), OperationError> {
-        let read = olc::load_change(&tree, &by.configuration.schema);
-        let configuration = read.map_err(|error| refusal(&error))?;
+        let former = self.tree(by.configuration);
+        // What others send was checked where it was set.
+        let former = matches!(from, Origin::Client).then_some(&*former);
+        if let Some(former) = former {
+            tree.load_modules(former).map_err(of_tree)?;
+        }
+        let read = olc::load_change(&tree, former, &by.configuration.schema);
+        let mut configuration = read.map_err(|error| refusal(&error))?;
         let is_member = configuration.config.cluster.is_some();
         if is_member {
             self.cluster.check()?;
@@ -115,8 +122,9 @@ impl ConfigTree {
             Origin::Cluster(_) => {}
         }
         let notices = configuration.notices.clone();
-        let settings = self.settings.prepare(&configuration.global);
+        let settings = self.settings.prepare(&configuration.global, Completeness::InSteps);
         let settings = settings.map_err(|error| of_setting(&error))?;
+        configuration.global.lacks_tls = settings.lack_tls(&configuration.global);
         // Before other writers wait: followers write to another database.
         (by.announce)(&configuration.schema, &tree.entries(&configuration.schema));
         let prepared = by.governor.prepare(configuration);

@@ -5,20 +5,31 @@ use std::path::Path;
 use ironbark_config::{Configuration, DatabaseConfig, SettingError, database::EntryPlace};
 use ironbark_directory::Appraisal;
 
-use crate::{configuration::Loaded, root_dse, serve::check_place, tls::Tls};
+use crate::{
+    configuration::Loaded,
+    root_dse,
+    serve::{check_place, completeness},
+    tls::Tls,
+};
 
 /// Makes everything that a server with this configuration makes at its start and that can fail: TLS from its files, the
 /// attributes of the root DSE, overlays, databases whose entries are elsewhere. It looks for the folders of files that
-/// would be written. Nothing is written, no stored database is opened, and nobody is listened to.
+/// would be written. Nothing is written, no stored database is opened, and nobody is listened to. Returns what a start
+/// would warn of.
 ///
 /// # Errors
 /// Why the server would not start; a line for the operator.
-pub fn rehearse(loaded: &Loaded) -> Result<(), String> {
+pub fn rehearse(loaded: &Loaded) -> Result<Option<String>, String> {
     check_place(loaded)?;
     let configuration = &loaded.configuration;
     let global = &configuration.global;
     // Dropped, it changes nothing.
-    drop(Tls::default().prepare(&global.tls).map_err(|error| error.to_string())?);
+    let tls = Tls::default();
+    let prepared = tls.prepare(&global.tls, completeness(loaded));
+    let warning = prepared
+        .map_err(|error| error.to_string())?
+        .warning()
+        .map(str::to_owned);
     root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())?;
     for (what, file) in [
         ("pid file", &global.pid_file),
@@ -31,7 +42,8 @@ pub fn rehearse(loaded: &Loaded) -> Result<(), String> {
             return Err(format!("{what} {}: its folder does not exist", file.display()));
         }
     }
-    parts(configuration).map_err(|error| error.to_string())
+    parts(configuration).map_err(|error| error.to_string())?;
+    Ok(warning)
 }
 
 /// Overlays and databases without files.

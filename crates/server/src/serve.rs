@@ -39,7 +39,7 @@ use crate::{
     root_dse,
     server_id::OwnUrls,
     settings::ServerSettings,
-    tls::Tls,
+    tls::{Completeness, Tls},
     tools::Tools,
 };
 
@@ -161,11 +161,12 @@ impl Running {
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
         let mut loaded = claim_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        let completeness = completeness(&loaded);
         loaded.keep()?;
         check_place(&loaded)?;
-        let global = &loaded.configuration.global;
         let settings = ServerSettings::new(log);
-        settings.prepare(global)?.commit(|| {});
+        settings.begin(&mut loaded.configuration.global, completeness)?;
+        let global = &loaded.configuration.global;
         for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
@@ -306,6 +307,14 @@ fn connect_supervisor() -> Supervisor {
         tracing::warn!(target: "any", "daemon: no connection to the supervisor: {error}");
         Supervisor::default()
     })
+}
+
+/// Steps of clients may have left TLS incomplete in a directory. A file is written as a whole.
+pub(crate) fn completeness(loaded: &Loaded) -> Completeness {
+    match loaded.stored {
+        Some(_) => Completeness::AsLeft,
+        None => Completeness::Required,
+    }
 }
 
 /// Changes of a cluster's cn=config must be kept: the next start would otherwise serve under settings of long ago.

@@ -9,7 +9,7 @@ use crate::{
     log::{Log, PreparedLog},
     metrics::{Metrics, PreparedMetrics},
     replication::Replication,
-    tls::{PreparedTls, Tls},
+    tls::{Completeness, PreparedTls, Tls},
 };
 
 /// The parts that use these settings. A clone belongs to the same server.
@@ -43,17 +43,33 @@ impl ServerSettings {
         }
     }
 
+    /// Puts the settings of the first configuration into force.
+    ///
+    /// # Errors
+    /// As of [`ServerSettings::prepare`].
+    pub(crate) fn begin(&self, global: &mut GlobalConfig, tls: Completeness) -> Result<(), SettingError> {
+        let prepared = self.prepare(global, tls)?;
+        let lacks_tls = prepared.lack_tls(global);
+        prepared.commit(|| {});
+        global.lacks_tls = lacks_tls;
+        Ok(())
+    }
+
     /// Reads certificates, opens the log file, takes the address of the metrics listener.
     ///
     /// # Errors
     /// The reason for a failure, for the administrator.
-    pub(crate) fn prepare(&self, global: &GlobalConfig) -> Result<PreparedSettings<'_>, SettingError> {
+    pub(crate) fn prepare(
+        &self,
+        global: &GlobalConfig,
+        tls: Completeness,
+    ) -> Result<PreparedSettings<'_>, SettingError> {
         let metrics = self
             .metrics
             .get()
             .map(|metrics| metrics.prepare(global.metrics_listener));
         Ok(PreparedSettings {
-            tls: self.tls.prepare(&global.tls)?,
+            tls: self.tls.prepare(&global.tls, tls)?,
             log: self
                 .log
                 .prepare(global)
@@ -79,6 +95,11 @@ impl ServerSettings {
 }
 
 impl PreparedSettings<'_> {
+    /// Whether TLS is configured and cannot be offered.
+    pub(crate) fn lack_tls(&self, global: &GlobalConfig) -> bool {
+        global.tls.is_configured() && !self.tls.has_context()
+    }
+
     /// Puts the settings into force together with `swap`, which puts the configuration into force. The configuration
     /// says whether StartTLS is offered, so a TLS context comes before the offer and goes after it.
     pub(crate) fn commit(self, swap: impl FnOnce()) {

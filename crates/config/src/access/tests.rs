@@ -31,6 +31,7 @@ fn parse(text: &str) -> Result<(AccessRule, String), String> {
         schema: &schema,
         parts: test_overlay::registry().parts(),
         location: &location,
+        value: crate::statement::ValueAge::New,
         notices: &notices,
     };
     let rule = AccessRule::parse(&statement).map_err(|error| error.to_string())?;

@@ -96,6 +96,8 @@ pub struct GlobalConfig {
     pub max_incoming_authenticated: u64,
     /// The `TLS*` settings.
     pub tls: TlsConfig,
+    /// TLS is configured and cannot be offered: certificate and key are no pair yet. The server says so, not a setting.
+    pub lacks_tls: bool,
     /// `threads`; `None`: as many as the machine has cores.
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
@@ -141,6 +143,7 @@ impl Default for GlobalConfig {
             max_incoming: 262_143,
             max_incoming_authenticated: 16_777_215,
             tls: TlsConfig::default(),
+            lacks_tls: false,
             threads: None,
             tool_threads: None,
             kept: Kept::default(),

@@ -38,6 +38,16 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
+    /// Whether both the certificate and the key are others than those of `former`.
+    pub fn has_other_pair_than(&self, former: &Self) -> bool {
+        let has_certificate = self.certificate.is_some() || self.certificate_file.is_some();
+        let has_key = self.key.is_some() || self.key_file.is_some();
+        let is_other_certificate =
+            self.certificate != former.certificate || self.certificate_file != former.certificate_file;
+        let is_other_key = self.key != former.key || self.key_file != former.key_file;
+        has_certificate && has_key && is_other_certificate && is_other_key
+    }
+
     /// Whether the server should speak TLS: it has a certificate or a key. Authorities alone serve connections to other
     /// servers.
     pub fn is_configured(&self) -> bool {

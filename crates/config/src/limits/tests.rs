@@ -22,6 +22,7 @@ fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
         schema: &schema,
         parts: test_overlay::registry().parts(),
         location: &location,
+        value: crate::statement::ValueAge::New,
         notices: &notices,
     };
     let rule = LimitsRule::parse(&statement, &SearchLimits::default()).map_err(|error| error.to_string())?;

@@ -1,8 +1,43 @@
 //! What can only be said of a database when all of it has been read.
 
-use crate::{ConfigError, DatabaseConfig, SettingError, database::EntryPlace};
+use ironbark_model::schema::Source;
 
-/// Checks a database that comes behind others.
+use crate::{ConfigError, DatabaseConfig, Notice, NoticeKind, SettingError, Subject, database::EntryPlace};
+
+/// Checks that a database has the parts that it needs. A client of cn=config that sets them one after the other leaves
+/// some of them missing in between.
+///
+/// # Errors
+/// The part that is missing, or does not fit another one.
+pub(super) fn check_parts(database: &DatabaseConfig) -> Result<(), ConfigError> {
+    if !database.kind.has_suffix() || database.disabled {
+        return Ok(());
+    }
+    if database.suffixes.is_empty() {
+        let reason = "needs a suffix".to_owned();
+        return Err(ConfigError::of_setting(&database.location, "database", reason));
+    }
+    let refused = |error: SettingError| Err(ConfigError::of_setting(&database.location, "syncrepl", error));
+    for line in &database.syncrepl {
+        if database.root_dn.is_none() {
+            return refused("rootDN must be defined before syncrepl may be used".into());
+        }
+        line.check_base(&database.suffixes).or_else(refused)?;
+    }
+    Ok(())
+}
+
+/// The notice for a database that cannot be served as it is now.
+pub(super) fn not_served(error: &ConfigError, location: &Source) -> Notice {
+    Notice {
+        location: location.clone(),
+        subject: Subject::Setting("database".to_owned()),
+        text: format!("is not served until its settings are complete: {}", error.reason()),
+        kind: NoticeKind::Statement,
+    }
+}
+
+/// Checks a database that has its parts and comes behind others.
 ///
 /// # Errors
 /// It cannot be served so.
@@ -10,9 +45,6 @@ pub(super) fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig
     let refused = |reason: String| Err(ConfigError::of_setting(&database.location, "database", reason));
     if !database.kind.has_suffix() || database.disabled {
         return Ok(());
-    }
-    if database.suffixes.is_empty() {
-        return refused("needs a suffix".to_owned());
     }
     if database.kind.entries == EntryPlace::Files && database.directory.as_os_str().is_empty() {
         return refused("needs a directory".to_owned());
@@ -60,10 +92,6 @@ pub(super) fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig
 fn check_consumers(database: &DatabaseConfig) -> Result<(), ConfigError> {
     let refused = |error: SettingError| Err(ConfigError::of_setting(&database.location, "syncrepl", error));
     for line in &database.syncrepl {
-        if database.root_dn.is_none() {
-            return refused("rootDN must be defined before syncrepl may be used".into());
-        }
-        line.check_base(&database.suffixes).or_else(refused)?;
         let Some(kind) = line.other_kind() else { continue };
         if database.multi_provider {
             // Its changes have no CSNs, so conflicts could not be decided.

@@ -6,7 +6,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_model::{Schema, schema::Source};
 
 use super::{
-    index,
+    former::Former,
+    index, repeated,
     tree::{Kind, Node, Tree},
 };
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     reader::Line,
     registry::Registry,
     schema_lines::{build_schema, is_ciboolean},
-    schema_statement::{SchemaKind, SchemaStatement},
+    schema_statement::{SchemaKind, SchemaStatement, definition_text},
 };
 
 /// Attributes of a database that others depend on. They are read first.
@@ -28,6 +29,13 @@ const FIRST: [&str; 5] = [
     "olcDbDirectory",
 ];
 
+/// What the reader of a node needs to know beside the node.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    registry: &'a Registry,
+    former: &'a Former<'a>,
+}
+
 /// Reads a tree and checks all of it. As in slapd, names may have attribute types without a definition: the schema that
 /// a suffix needs may come later.
 ///
@@ -36,21 +44,26 @@ const FIRST: [&str; 5] = [
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).gather_unknown_types();
-    let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
+    let (mut configuration, _) = load_settings(tree, &Former::All, Loading::new(schema, &tree.registry), &mut Err)?;
     Arc::make_mut(&mut configuration.schema).end_gathering();
     configuration.schema_definitions = definitions.into();
     Ok(configuration)
 }
 
 /// Reads a tree that a client has changed while `current` was in force. Names may have attribute types without a
-/// definition only if they had them before.
+/// definition only if they had them before. `former`: the tree before the change. Values that it has were checked when
+/// they were set; without it, all were.
 ///
 /// # Errors
 /// As of [`load`].
-pub fn load_change(tree: &Tree, current: &Schema) -> Result<Configuration, ConfigError> {
+pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<Configuration, ConfigError> {
+    if let Some(former) = former {
+        repeated::check(&definitions(tree), &definitions(former), current)?;
+    }
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
-    let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
+    let former = former.map_or(Former::All, Former::of);
+    let (mut configuration, _) = load_settings(tree, &former, Loading::new(schema, &tree.registry), &mut Err)?;
     configuration.schema_definitions = definitions.into();
     Ok(configuration)
 }
@@ -61,7 +74,7 @@ pub fn survey(tree: &Tree) -> Survey {
         let (mut schema, definitions) = schema_on(tree, complain)?;
         Arc::make_mut(&mut schema).gather_unknown_types();
         let (mut configuration, statements) =
-            load_settings(tree, Loading::surveying(schema, &tree.registry), complain)?;
+            load_settings(tree, &Former::All, Loading::surveying(schema, &tree.registry), complain)?;
         Arc::make_mut(&mut configuration.schema).end_gathering();
         configuration.schema_definitions = definitions.into();
         Ok((configuration, statements))
@@ -70,18 +83,26 @@ pub fn survey(tree: &Tree) -> Survey {
 
 fn load_settings(
     tree: &Tree,
+    former: &Former<'_>,
     mut loading: Loading,
     complain: &mut Complain<'_>,
 ) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
-    settings(&mut loading, &tree.registry, &tree.root)?;
+    let place = Place {
+        registry: &tree.registry,
+        former,
+    };
+    settings(&mut loading, place, &tree.root)?;
     for node in &tree.root.children {
         match node.kind() {
-            Some(Kind::Module) => settings(&mut loading, &tree.registry, node)?,
-            Some(Kind::Backend) => section(&mut loading, &tree.registry, node, "backend")?,
+            Some(Kind::Module) => settings(&mut loading, place, node)?,
+            Some(Kind::Backend) => section(&mut loading, place, node, "backend")?,
             Some(Kind::Database) => {
-                section(&mut loading, &tree.registry, node, "database")?;
+                section(&mut loading, place, node, "database")?;
+                if former.has(node) {
+                    loading.database_is_older();
+                }
                 for overlay in &node.children {
-                    section(&mut loading, &tree.registry, overlay, "overlay")?;
+                    section(&mut loading, place, overlay, "overlay")?;
                     if is_disabled(overlay) {
                         loading.disable_overlay(&overlay.location);
                     }
@@ -109,25 +130,26 @@ fn is_disabled(overlay: &Node) -> bool {
 }
 
 /// A database, backend or overlay: its type and its settings.
-fn section(loading: &mut Loading, registry: &Registry, node: &Node, keyword: &str) -> Result<(), ConfigError> {
-    let row = registry.with_keyword(keyword).next();
+fn section(loading: &mut Loading, place: Place<'_>, node: &Node, keyword: &str) -> Result<(), ConfigError> {
+    let row = place.registry.with_keyword(keyword).next();
     let row = row.ok_or_else(|| refused(node, "no such section"))?;
     let (_, name) = index::split(&node.name);
     loading.apply(row, &Line::of_value(row, keyword, name, &node.location))?;
-    settings(loading, registry, node)
+    settings(loading, place, node)
 }
 
 /// The settings of one node, ordered so that none needs a later one.
-fn settings(loading: &mut Loading, registry: &Registry, node: &Node) -> Result<(), ConfigError> {
+fn settings(loading: &mut Loading, place: Place<'_>, node: &Node) -> Result<(), ConfigError> {
+    let registry = place.registry;
     let seen = in_order(registry, node);
     for attribute in &seen {
-        attribute_values(loading, registry, node, attribute)?;
+        attribute_values(loading, place, node, attribute)?;
     }
     // Other names of an attribute, and attributes that no class allows: the check of the entry reports these.
     for (name, _) in &node.attributes {
         match registry.with_attribute(name) {
             Some(row) if !row.attributes.iter().any(|name| seen.contains(name)) => {
-                attribute_values(loading, registry, node, name)?;
+                attribute_values(loading, place, node, name)?;
             }
             None if registry.base_schema().attribute_description(name.as_bytes()).is_err() => {
                 loading.unknown_attribute(&Line::of_unknown(name, &node.location))?;
@@ -150,13 +172,8 @@ pub(super) fn in_order(registry: &Registry, node: &Node) -> Vec<&'static str> {
     order
 }
 
-fn attribute_values(
-    loading: &mut Loading,
-    registry: &Registry,
-    node: &Node,
-    attribute: &str,
-) -> Result<(), ConfigError> {
-    let Some(row) = node.row(registry, attribute) else {
+fn attribute_values(loading: &mut Loading, place: Place<'_>, node: &Node, attribute: &str) -> Result<(), ConfigError> {
+    let Some(row) = node.row(place.registry, attribute) else {
         return Ok(());
     };
     let Some(name) = row.attributes.iter().find(|name| !node.values(name).is_empty()) else {
@@ -165,6 +182,7 @@ fn attribute_values(
     if is_elsewhere(row, node) {
         return Ok(());
     }
+    loading.value_age(place.former.value_age(node, name));
     for value in node.values(name) {
         let value = if row.form.is_ordered() {
             index::split_value(value).1
@@ -266,8 +284,9 @@ fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec
         let Some(Fate::Obeyed(Handler::Schema(kind))) = registry.with_attribute(attribute).map(|row| row.fate) else {
             continue;
         };
-        for (number, text) in (1..).zip(node.texts(attribute)) {
-            let (_, text) = index::split(text);
+        for (number, value) in (1..).zip(node.values(attribute)) {
+            let text = definition_text(value);
+            let (_, text) = index::split(&text);
             if (but_built_in && is_built_in(registry, kind, text)) || is_default_option(kind, node, text) {
                 continue;
             }

@@ -6,11 +6,14 @@
 mod change;
 mod common;
 mod folder;
+mod former;
 mod index;
 mod ldif;
 mod load;
 mod logged;
+mod modules;
 mod render;
+mod repeated;
 mod replicated;
 mod text;
 mod tree;

@@ -98,6 +98,8 @@ fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'sta
 fn global_values(configuration: &Configuration, row: &'static Setting) -> Vec<String> {
     let schema = &*configuration.schema;
     match row.fate {
+        // It stands in the frontend: slapd reads cn=config before the modules that have the schemes.
+        Fate::Obeyed(Handler::Global { .. }) if row.attributes == ["olcPasswordHash"] => Vec::new(),
         Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
         Fate::Obeyed(Handler::Database { get, .. }) => get(&configuration.frontend, schema),
         Fate::Obeyed(Handler::Schema(SchemaKind::AttributeOptions)) => attribute_options(configuration),
@@ -279,6 +281,7 @@ fn overlay(configuration: &Configuration, number: usize, settings: &OverlayConfi
     if let Some(class) = own {
         fill(&configuration.registry, &mut node, class, &|row| match row.fate {
             Fate::Obeyed(Handler::Overlay { get, .. }) => get(settings, &configuration.schema),
+            Fate::Meaningless(_) => settings.kept.of(row.name()),
             _ => Vec::new(),
         });
     }

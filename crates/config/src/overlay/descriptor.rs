@@ -3,7 +3,7 @@
 use ironbark_model::schema::Source;
 
 use super::settings::{AnySettings, OverlaySettings};
-use crate::{SettingError, setting::Setting};
+use crate::{SettingError, setting::Setting, statement::Kept};
 
 /// Everything that configuration needs to know about an overlay. It stands beside the overlay's struct.
 #[derive(Debug)]
@@ -73,6 +73,8 @@ pub struct OverlayConfig {
     settings: AnySettings,
     /// `olcDisabled`: a complete configuration has no such overlays.
     pub(crate) is_disabled: bool,
+    /// Statements without meaning here.
+    pub(crate) kept: Kept,
 }
 
 impl OverlayConfig {
@@ -83,6 +85,7 @@ impl OverlayConfig {
             descriptor,
             settings: (descriptor.fresh)(),
             is_disabled: false,
+            kept: Kept::default(),
         }
     }
 

@@ -4,11 +4,11 @@
 mod files;
 mod lines;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use ironbark_model::schema::Source;
 
-use crate::{ConfigError, Setting, error::Complain, registry::schema_kind};
+use crate::{ConfigError, Setting, error::Complain, registry::schema_kind, schema_statement::definition_text};
 
 pub(crate) use crate::words::quoted_after;
 pub use crate::words::{quote, quote_value};
@@ -191,15 +191,20 @@ impl Reading<'_> {
     }
 }
 
+/// The text of a line. Schema definitions alone may have bytes that are not UTF-8.
+fn text_of(line: &[u8]) -> Option<Cow<'_, str>> {
+    let text = definition_text(line);
+    let keyword = text.split_whitespace().next().unwrap_or_default();
+    let is_allowed = matches!(text, Cow::Borrowed(_)) || schema_kind(keyword).is_some();
+    (is_allowed && !text.contains('\0')).then_some(text)
+}
+
 /// `None` for a blank line or a comment.
 fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigError> {
     if text.first().is_none_or(|&first| first == b'#') {
         return Ok(None);
     }
-    let text = std::str::from_utf8(text)
-        .ok()
-        .filter(|text| !text.contains('\0'))
-        .ok_or_else(|| ConfigError::of_line(location, "line is not UTF-8 text"))?;
+    let text = text_of(text).ok_or_else(|| ConfigError::of_line(location, "line is not UTF-8 text"))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n', '\x0b', '\x0c']);
     if text.is_empty() {
         return Ok(None);

@@ -146,6 +146,13 @@ fn text_that_is_not_utf_8_is_refused_outside_comments() {
 }
 
 #[test]
+fn a_definition_alone_may_have_latin_1_in_it() {
+    let text = b"attributetype ( 1.2 DESC 'caf\xe9 \xc3\xa9' )\n".to_vec();
+    let read = read("f", &Memory::file("f", text)).unwrap();
+    assert_eq!(read[0].raw, "( 1.2 DESC 'caf\u{e9} \u{e9}' )");
+}
+
+#[test]
 fn values_of_cn_config_are_split_as_slapd_splits_them() {
     for (value, expected) in [
         ("a b\tc", &["a", "b", "c"][..]),

@@ -101,7 +101,7 @@ impl Configuration {
     /// The extended operation with this name. As in slapd, StartTLS is `None` unless TLS is configured. The operation
     /// of an overlay or of a module is `None` unless that is configured.
     pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
-        let has_tls = self.settings.tls.is_configured();
+        let has_tls = self.settings.tls.is_configured() && !self.settings.lacks_tls;
         lookup(name).filter(|row| match row.operation {
             ExtendedOperation::StartTls => has_tls,
             ExtendedOperation::VerifyCredentials => self.verifies_credentials,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AttributeTypeDefinition, ContentRuleDefinition, DefinitionError, ObjectClassDefinition, Schema, SchemaError,
-    SchemaErrors, Source, SyntaxDefinition, is_descriptor, resolve,
+    SchemaErrors, Source, SyntaxDefinition, is_macro_name, resolve,
     sourced::{MacroDefinition, Sourced},
 };
 use crate::attribute_options::AttributeOptions;
@@ -116,11 +116,11 @@ impl SchemaBuilder {
                 reason: "a name and an OID expected".to_owned(),
             });
         };
-        if !is_descriptor(name) {
+        if !is_macro_name(name) {
             return Err(SchemaError {
                 source_of: source.clone(),
                 element: format!("object identifier {name}"),
-                reason: "a macro name consists of letters, digits and hyphens and starts with a letter".to_owned(),
+                reason: "a macro name begins with no digit, and has no colon, parenthesis, dollar or quote".to_owned(),
             });
         }
         let definition = MacroDefinition {

@@ -120,7 +120,8 @@ fn parse<'a>(
     text: &'a str,
     mut element: impl FnMut(&str, &mut Tokens<'a>) -> Result<bool, DefinitionError>,
 ) -> Result<Common, DefinitionError> {
-    let mut tokens = Tokens::new(text);
+    // As in slapd, a definition may stand in double quotes, and text behind its parenthesis is no part of it.
+    let mut tokens = Tokens::new(text.strip_prefix('"').unwrap_or(text));
     let mut common = Common::default();
     if tokens.next()? != Some(Token::Open) {
         return Err(tokens.error("opening parenthesis expected"));
@@ -132,7 +133,7 @@ fn parse<'a>(
     let mut seen: Vec<String> = Vec::new();
     loop {
         let keyword = match tokens.required("closing parenthesis")? {
-            Token::Close => break,
+            Token::Close => return Ok(common),
             Token::Word(word) => word.to_ascii_uppercase(),
             _ => return Err(tokens.error("keyword expected")),
         };
@@ -162,10 +163,6 @@ fn parse<'a>(
             }
         }
         seen.push(keyword);
-    }
-    match tokens.next()? {
-        None => Ok(common),
-        Some(_) => Err(tokens.error("text after the closing parenthesis")),
     }
 }
 
@@ -344,6 +341,7 @@ fn noid_length(tokens: &mut Tokens<'_>) -> Result<(Box<str>, Option<u32>), Defin
         return Ok((oid.into(), None));
     };
     match bound.strip_suffix('}').map(str::parse) {
+        _ if bound == "}" => Ok((oid.into(), None)),
         Some(Ok(length)) => Ok((oid.into(), Some(length))),
         _ => Err(tokens.error("bad length bound of SYNTAX")),
     }
@@ -383,10 +381,26 @@ pub(crate) fn is_numeric_oid(text: &[u8]) -> bool {
     arcs > 1 && matches!(text.first(), Some(b'0'..=b'2')) && text.get(1) == Some(&b'.')
 }
 
+/// An OID as slapd takes it from a definition: numbers with dots between them. Schema files in use have OIDs of one
+/// arc, with a first arc over 2, and with leading zeros.
+pub(crate) fn is_written_oid(text: &[u8]) -> bool {
+    let mut arcs = text.split(|byte| *byte == b'.');
+    arcs.all(|arc| !arc.is_empty() && arc.iter().all(u8::is_ascii_digit))
+}
+
+/// The name of an `objectidentifier` macro: any word that is no number, has no colon, and is no more than one token of
+/// a definition.
+pub(crate) fn is_macro_name(text: &str) -> bool {
+    let ends_a_word = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '$' | '\'' | '"' | '{' | ':');
+    !text.is_empty()
+        && !text.starts_with(|first: char| first.is_ascii_digit() || first == '.')
+        && !text.contains(ends_a_word)
+}
+
 /// A numeric OID, a macro, or a macro with a suffix of arcs.
 fn is_oid_like(text: &str) -> bool {
-    let (name, suffix) = text.split_once(':').unwrap_or((text, "0"));
-    (is_descriptor(name) && !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
-        || is_numeric_oid(text.as_bytes())
-        || text.bytes().all(|byte| byte.is_ascii_digit())
+    match text.split_once(':') {
+        Some((name, suffix)) => is_macro_name(name) && is_written_oid(suffix.as_bytes()),
+        None => is_macro_name(text) || is_written_oid(text.as_bytes()),
+    }
 }

@@ -35,12 +35,13 @@ pub use definition::{
     AttributeTypeDefinition, Common, ContentRuleDefinition, Extensions, ObjectClassDefinition, OtherDefinition,
     OtherKind, SyntaxDefinition,
 };
-pub(crate) use definition::{is_descriptor, is_numeric_oid};
+pub(crate) use definition::{is_descriptor, is_macro_name, is_numeric_oid, is_written_oid};
 pub use element::{AttributeType, ClassKind, ObjectClass, OidMacro, Source, SyntaxRow, Usage};
 pub use error::{SchemaError, SchemaErrors};
 pub use numbers::{ClassNumber, TypeNumber};
 pub use print::OidText;
 pub use tokens::DefinitionError;
+pub(crate) use tokens::is_parenthesized;
 
 /// The definitions a server knows. Immutable; cheap to share (`Arc<Schema>`).
 #[derive(Debug, Clone)]
@@ -179,7 +180,7 @@ impl Schema {
             Some((name, suffix)) => (name, Some(suffix)),
             None => (text, None),
         };
-        let found = self.macros.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))?;
+        let found = self.macros.iter().find(|entry| *entry.name == *name)?;
         Some(match suffix {
             Some(suffix) => format!("{}.{suffix}", found.oid),
             None => found.oid.to_string(),

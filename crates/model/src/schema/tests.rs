@@ -458,3 +458,83 @@ proptest! {
         prop_assert_eq!(parsed.print(&str::to_owned), text);
     }
 }
+
+#[test]
+fn forms_that_public_schema_files_have_and_slapd_takes_are_taken() {
+    for (text, name, oid) in [
+        // FusionDirectory
+        (
+            "attributetype ( 1.2.3.1 NAME 'a' SUP name ) X-ORIGIN 'behind'",
+            "a",
+            "1.2.3.1",
+        ),
+        ("attributetype ( 1.2.3.1 NAME 'a' SUP name ))", "a", "1.2.3.1"),
+        // GOsa and others
+        ("attributetype ( 9.1.2 NAME 'a' SUP name )", "a", "9.1.2"),
+        ("attributetype ( 1.2.03.00 NAME 'a' SUP name )", "a", "1.2.03.00"),
+        ("attributetype ( 1234 NAME 'a' SUP name )", "a", "1234"),
+        // YaST
+        (
+            "objectidentifier SUSE 1.3.9\nobjectidentifier SUSE.YaST_x SUSE:10\n\
+             attributetype ( SUSE.YaST_x:01 NAME 'a' SUP name )",
+            "a",
+            "1.3.9.10.01",
+        ),
+        ("attributetype (1.2.3.1 NAME'a'DESC'b'SUP(name))", "a", "1.2.3.1"),
+        ("attributetype \"( 1.2.3.1 NAME 'a' SUP name )\"", "a", "1.2.3.1"),
+    ] {
+        let schema = built(text).unwrap_or_else(|errors| panic!("{text}: {errors}"));
+        let found = schema.find_attribute_type(name.as_bytes()).unwrap();
+        assert_eq!(&*found.oid, oid, "{text}");
+        let by_oid = schema.find_attribute_type(oid.as_bytes()).unwrap();
+        assert_eq!(by_oid.number, found.number);
+    }
+    let class = built("objectclass ( 3.1 NAME 'c' SUP(top) AUXILIARY MAY(cn$name) )").unwrap();
+    assert_eq!(class.find_object_class(b"c").unwrap().may.len(), 2);
+}
+
+#[test]
+fn an_oid_that_slapd_refuses_is_refused() {
+    for (text, why) in [
+        ("attributetype ( 1.2. NAME 'a' SUP name )", "neither an OID nor a macro"),
+        ("attributetype ( 1..2 NAME 'a' SUP name )", "neither an OID nor a macro"),
+        ("attributetype ( .1.2 NAME 'a' SUP name )", "neither an OID nor a macro"),
+        (
+            "attributetype ( 1.2:3 NAME 'a' SUP name )",
+            "neither an OID nor a macro",
+        ),
+        ("objectidentifier 9my 1.2.3", "a macro name begins with no digit"),
+        (
+            "objectidentifier My 1.2.3\nattributetype ( my:1 NAME 'a' SUP name )",
+            "OID could not be expanded",
+        ),
+    ] {
+        let reason = refused(text);
+        assert!(reason.contains(why), "{text}: {reason}");
+    }
+}
+
+#[test]
+fn a_definition_with_another_oid_stands_for_a_built_in_one_that_is_not_in_use() {
+    let mut builder = SchemaBuilder::new().built_in();
+    builder.hide();
+    let own = "attributetype ( 1.2.3.4 NAME 'ours' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 \
+               SINGLE-VALUE NO-USER-MODIFICATION USAGE dSAOperation )";
+    file::read(&mut builder, own, &"built-in".into()).unwrap();
+    let base = builder.build().unwrap();
+    let with = |text: &str| {
+        let mut builder = SchemaBuilder::from_schema(&base);
+        file::read(&mut builder, text, &"389.schema".into())?;
+        builder.build()
+    };
+    let plain = "attributetype ( 1.2.9 NAME 'ours' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )";
+    let schema = with(plain).unwrap();
+    let number = |name: &str| schema.find_attribute_type(name.as_bytes()).unwrap().number;
+    assert_eq!(number("1.2.9"), number("1.2.3.4"));
+    assert!(!schema.find_attribute_type(b"ours").unwrap().hidden);
+    let contradiction = with(&plain.replace("1.27", "1.15")).unwrap_err().to_string();
+    assert!(
+        contradiction.contains("is taken by the attribute type with OID 1.2.3.4"),
+        "{contradiction}"
+    );
+}

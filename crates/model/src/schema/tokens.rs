@@ -40,6 +40,21 @@ pub(crate) struct Tokens<'a> {
     start: usize,
 }
 
+/// Whether a text is one pair of parentheses with what is between them, and nothing else.
+pub(crate) fn is_parenthesized(text: &str) -> bool {
+    let mut tokens = Tokens::new(text);
+    let mut depth = 0_usize;
+    loop {
+        match tokens.next() {
+            Ok(Some(Token::Open)) => depth += 1,
+            Ok(Some(Token::Close)) if depth == 1 => return matches!(tokens.next(), Ok(None)),
+            Ok(Some(Token::Close)) if depth > 1 => depth -= 1,
+            Ok(Some(_)) if depth > 0 => {}
+            _ => return false,
+        }
+    }
+}
+
 impl<'a> Tokens<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self {
@@ -153,7 +168,7 @@ impl<'a> Tokens<'a> {
         let mut separated = true;
         loop {
             match self.required(what)? {
-                Token::Close => return Ok(found),
+                Token::Close if !separated || !dollars || found.is_empty() => return Ok(found),
                 Token::Dollar if dollars && !separated => separated = true,
                 Token::Word(text) | Token::Quoted(text) if separated || !dollars => {
                     found.push(text.into());

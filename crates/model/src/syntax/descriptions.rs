@@ -5,7 +5,7 @@ use crate::{
     Schema,
     schema::{
         AttributeTypeDefinition, ContentRuleDefinition, ObjectClassDefinition, OtherDefinition, OtherKind,
-        SyntaxDefinition,
+        SyntaxDefinition, is_parenthesized,
     },
 };
 
@@ -57,26 +57,31 @@ pub(super) static ROWS: &[Syntax] = &[
     .hidden(),
 ];
 
+/// A value is a definition and nothing else. A schema file may have text around it.
+fn alone(value: &[u8]) -> Result<&str, InvalidValue> {
+    text(value).and_then(|text| is_parenthesized(text).then_some(text).ok_or(InvalidValue))
+}
+
 fn attribute_type(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    AttributeTypeDefinition::parse(text(value)?)
+    AttributeTypeDefinition::parse(alone(value)?)
         .map(|_| ())
         .map_err(|_| InvalidValue)
 }
 
 fn object_class(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    ObjectClassDefinition::parse(text(value)?)
+    ObjectClassDefinition::parse(alone(value)?)
         .map(|_| ())
         .map_err(|_| InvalidValue)
 }
 
 fn content_rule(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    ContentRuleDefinition::parse(text(value)?)
+    ContentRuleDefinition::parse(alone(value)?)
         .map(|_| ())
         .map_err(|_| InvalidValue)
 }
 
 fn syntax(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    SyntaxDefinition::parse(text(value)?)
+    SyntaxDefinition::parse(alone(value)?)
         .map(|_| ())
         .map_err(|_| InvalidValue)
 }
@@ -98,7 +103,7 @@ fn name_form(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 }
 
 fn other(value: &[u8], kind: OtherKind) -> Result<(), InvalidValue> {
-    OtherDefinition::parse(text(value)?, kind)
+    OtherDefinition::parse(alone(value)?, kind)
         .map(|_| ())
         .map_err(|_| InvalidValue)
 }

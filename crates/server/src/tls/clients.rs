@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use ironbark_config::{CrlCheck, SettingError, TlsConfig, VerifyClient};
 use ironbark_tls::{Peer, Revocation, SCHEMES, Trust, TrustError, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
     client::danger::HandshakeSignatureValid,
     pki_types::{CertificateDer, UnixTime},
     server::{
@@ -28,7 +28,7 @@ impl Clients {
     /// Chosen by the settings.
     ///
     /// # Errors
-    /// No authorities to verify with; a revocation list that cannot be read.
+    /// A revocation list that cannot be read.
     pub(super) fn new(settings: &TlsConfig, material: &Material) -> Result<Self, SettingError> {
         if settings.verify_client == VerifyClient::Never {
             return Ok(Self::NotAsked);
@@ -40,17 +40,26 @@ impl Clients {
         };
         let lists = (revocation, &material.revocations[..]);
         let trust = Trust::new(Peer::Client, &material.authorities, lists, settings.is_strict);
-        let trust = trust.map_err(|error| match error {
-            TrustError::NoAuthority => {
-                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".to_owned()
+        let trust = match trust {
+            Ok(trust) => Ok(trust),
+            Err(TrustError::NoAuthority) => {
+                Err("TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath")
             }
-            TrustError::NoList => "TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".to_owned(),
-            error => format!("TLSVerifyClient: {error}"),
-        })?;
+            Err(TrustError::NoList) => Err("TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath"),
+            Err(error) => return Err(format!("TLSVerifyClient: {error}").into()),
+        };
         Ok(Self::Asked(Arc::new(Verifier {
             trust,
             level: settings.verify_client,
         })))
+    }
+
+    /// The setting without which no certificate of a client can be verified: each is refused.
+    pub(super) fn lack(&self) -> Option<&'static str> {
+        match self {
+            Self::NotAsked => None,
+            Self::Asked(verifier) => verifier.trust.as_ref().err().copied(),
+        }
     }
 
     /// The verifier that the handshake uses.
@@ -65,7 +74,7 @@ impl Clients {
     pub(super) fn accept(&self, chain: &[CertificateDer<'_>], now: Option<UnixTime>) -> bool {
         match (self, chain) {
             (Self::Asked(verifier), [own, issuers @ ..]) if verifier.level == VerifyClient::Allow => {
-                now.is_some_and(|now| verifier.trust.verify(own, issuers, now).is_ok())
+                now.is_some_and(|now| verifier.verify(own, issuers, now).is_ok())
             }
             (Self::Asked(_), [_, ..]) => true,
             _ => false,
@@ -76,8 +85,21 @@ impl Clients {
 /// Verifies clients' certificates. With `allow` any is taken whose key the client holds; it is verified after the
 /// handshake, by [`Clients::accept`].
 pub(super) struct Verifier {
-    trust: Trust,
+    /// Or what is missing.
+    trust: Result<Trust, &'static str>,
     level: VerifyClient,
+}
+
+impl Verifier {
+    fn verify(
+        &self,
+        own: &CertificateDer<'_>,
+        issuers: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), CertificateError> {
+        let trust = self.trust.as_ref().map_err(|_| CertificateError::UnknownIssuer)?;
+        trust.verify(own, issuers, now)
+    }
 }
 
 impl fmt::Debug for Verifier {
@@ -98,7 +120,7 @@ impl ClientCertVerifier for Verifier {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.trust.subjects()
+        self.trust.as_ref().map_or(&[], Trust::subjects)
     }
 
     fn verify_client_cert(
@@ -108,7 +130,7 @@ impl ClientCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         if self.level != VerifyClient::Allow {
-            self.trust.verify(own, issuers, now)?;
+            self.verify(own, issuers, now)?;
         }
         Ok(ClientCertVerified::assertion())
     }

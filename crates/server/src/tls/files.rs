@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::fault::TlsFault;
 use ironbark_config::{SettingError, TlsConfig};
 use ironbark_tls::{FileError, certificates, complete, private_key, revocation_lists};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
@@ -68,20 +69,22 @@ fn directories(settings: &TlsConfig) -> impl Iterator<Item = &Path> {
 ///
 /// # Errors
 /// Names the setting or the file, and the reason.
-pub(super) fn read(settings: &TlsConfig) -> Result<Material, SettingError> {
+pub(super) fn read(settings: &TlsConfig) -> Result<Material, TlsFault> {
     let (authorities, mut revocations) = authorities(settings)?;
     if let Some(path) = &settings.crl_file {
         let lists = revocation_lists(path).map_err(unavailable)?;
         if lists.is_empty() {
-            return Err(unavailable(FileError::new(path, "no revocation list")));
+            return Err(unavailable(FileError::new(path, "no revocation list")).into());
         }
         revocations.extend(lists);
     }
-    let mut chain = own_chain(settings)?;
+    let (chain, key) = (own_chain(settings)?, key(settings)?);
+    let missing = |setting: &str, what: &str| TlsFault::NoPair(format!("{setting} is missing: a server needs {what}"));
+    let mut chain = chain.ok_or_else(|| missing("TLSCertificateFile", "a certificate"))?;
     complete(&mut chain, &authorities);
     Ok(Material {
         chain,
-        key: key(settings)?,
+        key: key.ok_or_else(|| missing("TLSCertificateKeyFile", "a private key"))?,
         authorities,
         revocations,
     })
@@ -112,26 +115,31 @@ fn authorities(settings: &TlsConfig) -> Result<Authorities, SettingError> {
     Ok((authorities, revocations))
 }
 
-fn own_chain(settings: &TlsConfig) -> Result<Vec<CertificateDer<'static>>, SettingError> {
+/// `None`: no setting names a certificate.
+fn own_chain(settings: &TlsConfig) -> Result<Option<Vec<CertificateDer<'static>>>, SettingError> {
     if let Some(der) = &settings.certificate {
-        return Ok(vec![CertificateDer::from(der.clone())]);
+        return Ok(Some(vec![CertificateDer::from(der.clone())]));
     }
-    let path = settings.certificate_file.as_deref();
-    let path = path.ok_or("TLSCertificateFile is missing: a server needs a certificate")?;
+    let Some(path) = settings.certificate_file.as_deref() else {
+        return Ok(None);
+    };
     let chain = certificates(path).map_err(unavailable)?;
     if chain.is_empty() {
         return Err(unavailable(FileError::new(path, "no certificate")));
     }
-    Ok(chain)
+    Ok(Some(chain))
 }
 
-fn key(settings: &TlsConfig) -> Result<PrivateKeyDer<'static>, SettingError> {
+/// `None`: no setting names a key.
+fn key(settings: &TlsConfig) -> Result<Option<PrivateKeyDer<'static>>, SettingError> {
     if let Some(der) = &settings.key {
-        return PrivateKeyDer::try_from(der.clone()).map_err(|reason| format!("TLSCertificateKey: {reason}").into());
+        let key = PrivateKeyDer::try_from(der.clone());
+        return key
+            .map(Some)
+            .map_err(|reason| format!("TLSCertificateKey: {reason}").into());
     }
     let path = settings.key_file.as_deref();
-    let path = path.ok_or("TLSCertificateKeyFile is missing: a server needs a private key")?;
-    private_key(path).map_err(unavailable)
+    path.map(|path| private_key(path).map_err(unavailable)).transpose()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

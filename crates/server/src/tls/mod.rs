@@ -7,7 +7,9 @@ use arc_swap::ArcSwapOption;
 use ironbark_config::{SettingError, TlsConfig};
 use ironbark_directory::TlsChannel;
 use ironbark_model::syntax::Certificate;
-use ironbark_tls::{Negotiated, certified, endpoint, select_ciphers, select_curves, select_versions, weaknesses};
+use ironbark_tls::{
+    Negotiated, PairError, certified, endpoint, select_ciphers, select_curves, select_versions, weaknesses,
+};
 use rustls::{
     ServerConfig, ServerConnection,
     crypto::aws_lc_rs::{Ticketer, default_provider},
@@ -16,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 use self::{
     clients::Clients,
+    fault::TlsFault,
     files::{Material, Seen},
     handshake::HandshakeThreads,
 };
@@ -23,6 +26,7 @@ use self::{
 pub(crate) use self::handshake::Handshake;
 
 mod clients;
+mod fault;
 mod files;
 mod handshake;
 
@@ -47,6 +51,20 @@ pub(crate) struct PreparedTls<'t> {
     tls: &'t Tls,
     /// `None`: settings and files are the same as those in force.
     next: Option<(Source, Option<Arc<TlsContext>>)>,
+    /// Why the context is not that of the settings.
+    warning: Option<String>,
+}
+
+/// Whether a certificate without its key is refused. slapd's clients set the two one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Completeness {
+    /// A file was written as a whole.
+    Required,
+    /// A client changes cn=config. TLS stays as it was until certificate and key are a pair. A change of both is
+    /// refused if they are none.
+    InSteps,
+    /// The server starts with what such clients have left. There is no TLS until certificate and key are a pair.
+    AsLeft,
 }
 
 /// The TLS state that new connections use.
@@ -77,27 +95,65 @@ impl Tls {
     ///
     /// # Errors
     /// The setting or file, and what is wrong with it.
-    pub(crate) fn prepare(&self, settings: &TlsConfig) -> Result<PreparedTls<'_>, SettingError> {
+    pub(crate) fn prepare(
+        &self,
+        settings: &TlsConfig,
+        completeness: Completeness,
+    ) -> Result<PreparedTls<'_>, SettingError> {
         let seen = Seen::now(settings);
-        let is_in_force = {
+        let (is_in_force, is_new_pair) = {
             let source = self.source();
-            source.settings == *settings && source.seen.as_ref() == Some(&seen)
+            let is_in_force = source.settings == *settings && source.seen.as_ref() == Some(&seen);
+            (is_in_force, settings.has_other_pair_than(&source.settings))
+        };
+        let unchanged = PreparedTls {
+            tls: self,
+            next: None,
+            warning: None,
         };
         if is_in_force {
-            return Ok(PreparedTls { tls: self, next: None });
+            return Ok(unchanged);
         }
-        let context = settings
-            .is_configured()
-            .then(|| TlsContext::new(settings, &self.threads).map_err(|error| error.about("TLS")));
         let source = Source {
             settings: settings.clone(),
             seen: Some(seen),
         };
-        let context = context.transpose()?.map(Arc::new);
-        Ok(PreparedTls {
-            tls: self,
-            next: Some((source, context)),
-        })
+        let made = settings
+            .is_configured()
+            .then(|| TlsContext::new(settings, &self.threads))
+            .transpose();
+        let is_refused = match completeness {
+            Completeness::Required => true,
+            Completeness::InSteps => is_new_pair,
+            Completeness::AsLeft => false,
+        };
+        match made {
+            Ok(context) => {
+                let lack = context.as_ref().and_then(|context| context.clients.lack());
+                if let Some(lack) = lack.filter(|_| completeness == Completeness::Required) {
+                    return Err(SettingError::from(lack).about("TLS"));
+                }
+                let refuses = |lack| format!("{lack}; until then each certificate of a client is refused");
+                Ok(PreparedTls {
+                    next: Some((source, context.map(Arc::new))),
+                    warning: lack.map(refuses),
+                    ..unchanged
+                })
+            }
+            Err(TlsFault::NoPair(reason)) if !is_refused => Ok(PreparedTls {
+                warning: Some(format!(
+                    "{reason}; until certificate and key are a pair, {}",
+                    match self.context() {
+                        Some(_) => "the former ones stay in use",
+                        None => "there is no TLS",
+                    }
+                )),
+                next: Some((source, self.context())),
+                ..unchanged
+            }),
+            Err(TlsFault::NoPair(reason)) => Err(SettingError::from(reason).about("TLS")),
+            Err(TlsFault::Wrong(error)) => Err(error.about("TLS")),
+        }
     }
 
     fn source(&self) -> MutexGuard<'_, Source> {
@@ -152,46 +208,66 @@ impl PreparedTls<'_> {
         }
     }
 
+    /// Why the context is not that of the settings.
+    pub(crate) fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
     /// Puts it into force.
     pub(crate) fn commit(self) {
         if let Some((source, context)) = self.next {
             let mut current = self.tls.source();
+            if let Some(warning) = self.warning {
+                tracing::warn!(target: "any", "TLS: {warning}");
+            }
             self.tls.current.store(context);
             *current = source;
         }
     }
 }
 
+fn wrong(reason: impl Into<SettingError>) -> TlsFault {
+    TlsFault::Wrong(reason.into())
+}
+
 impl TlsContext {
-    fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, SettingError> {
+    fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, TlsFault> {
         let material = files::read(settings)?;
         let mut provider = default_provider();
         let ciphers = select_ciphers(settings.cipher_suite.as_deref());
-        provider.cipher_suites = ciphers.map_err(|error| format!("TLSCipherSuite: {error}"))?;
+        provider.cipher_suites = ciphers.map_err(|error| wrong(format!("TLSCipherSuite: {error}")))?;
         if let Some(curves) = &settings.curves {
-            provider.kx_groups = select_curves(curves).map_err(|error| format!("TLSECName: {error}"))?;
+            provider.kx_groups = select_curves(curves).map_err(|error| wrong(format!("TLSECName: {error}")))?;
         }
         let oldest = (settings.protocol_min.major, settings.protocol_min.minor);
         let versions = select_versions(oldest, &provider.cipher_suites)
-            .map_err(|_| "TLSProtocolMin and TLSCipherSuite together leave nothing")?;
+            .map_err(|_| wrong("TLSProtocolMin and TLSCipherSuite together leave nothing"))?;
         let provider = Arc::new(provider);
         let clients = Clients::new(settings, &material)?;
         let Material { chain, key, .. } = material;
         let weaknesses = chain.first().map(|own| weaknesses(own)).unwrap_or_default();
         if let Some(weakness) = weaknesses.first().filter(|_| settings.is_strict) {
-            return Err(format!("tls-strict: the server's certificate is weak: {weakness}").into());
+            return Err(wrong(format!(
+                "tls-strict: the server's certificate is weak: {weakness}"
+            )));
         }
         for weakness in weaknesses {
             tracing::warn!(target: "any", "TLS: the server's certificate works, but {weakness}");
         }
         let endpoint = chain.first().and_then(|own| endpoint(own));
-        let own = certified(chain, key, &provider).map_err(|error| format!("certificate and private key: {error}"))?;
+        let own = certified(chain, key, &provider).map_err(|error| {
+            let reason = format!("certificate and private key: {error}");
+            match error {
+                PairError::Mismatch => TlsFault::NoPair(reason),
+                PairError::Certificate | PairError::Key => wrong(reason),
+            }
+        })?;
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&versions)
-            .map_err(|error| error.to_string())?
+            .map_err(|error| wrong(error.to_string()))?
             .with_client_cert_verifier(clients.verifier())
             .with_cert_resolver(own);
-        config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
+        config.ticketer = Ticketer::new().map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
             config: Arc::new(config),
             clients,

@@ -38,7 +38,8 @@ pub(super) fn rehearsed(installation: &Path) -> Start {
         return Start::CannotTell(why);
     }
     match rehearse(&loaded) {
-        Ok(()) => Start::Works,
+        Ok(None) => Start::Works,
+        Ok(Some(warning)) => Start::Fails(warning),
         Err(error) => Start::Fails(error),
     }
 }

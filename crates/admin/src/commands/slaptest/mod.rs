@@ -92,7 +92,8 @@ fn explained(explain: &Explain, options: &Options, listeners: Option<&Opt>, quie
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     let loaded = read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
     match rehearse(&loaded) {
-        Ok(()) => {}
+        Ok(None) => {}
+        Ok(Some(warning)) => say(&format!("slaptest: {warning}")),
         Err(error) if options.dry_run => say(&format!("slaptest: {error}")),
         Err(error) => {
             return Err(format!(

@@ -27,6 +27,7 @@ fn parse(text: &str) -> Result<String, String> {
         schema: &schema,
         parts: test_overlay::registry().parts(),
         location: &location,
+        value: crate::statement::ValueAge::New,
         notices: &notices,
     };
     OperationRule::parse(&statement)

@@ -326,7 +326,7 @@ fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> 
         .as_ref()
         .is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
     if !under_suffix && !config.hidden {
-        return Err("can only be set when rootdn is under suffix".into());
+        return statement.does_not_fit("can only be set when rootdn is under suffix");
     }
     config.root_password = Some(Secret(password.as_bytes().to_vec())).filter(|password| !password.0.is_empty());
     Ok(())

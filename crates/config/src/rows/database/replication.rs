@@ -5,7 +5,7 @@ use crate::{
     class::ConfigClass,
     database::{EntryPlace, SuffixRule},
     setting::{Form, Handler, Level::Database, Setting},
-    statement::Statement,
+    statement::{Statement, ValueAge},
     syncrepl::Syncrepl,
     value::{bool_text, parse_bool, parse_dn, parse_referral},
 };
@@ -121,7 +121,10 @@ fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<()
     }
     // Its suffix may come later; then the whole database is checked.
     if !config.suffixes.is_empty() {
-        line.check_base(&config.suffixes)?;
+        let fits = line.check_base(&config.suffixes);
+        if statement.value == ValueAge::New {
+            fits?;
+        }
     }
     config.syncrepl.push(line);
     Ok(())

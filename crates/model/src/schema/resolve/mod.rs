@@ -71,10 +71,7 @@ fn add_macros(schema: &mut Schema, mut pending: Vec<Sourced<MacroDefinition>>, r
             let Some(oid) = expand(schema, &entry.definition.value) else {
                 return true;
             };
-            let known = schema
-                .macros
-                .iter()
-                .find(|known| known.name.eq_ignore_ascii_case(&entry.definition.name));
+            let known = schema.macros.iter().find(|known| known.name == entry.definition.name);
             match known {
                 Some(known) if *known.oid != *oid => refusals.add(
                     &entry.source,

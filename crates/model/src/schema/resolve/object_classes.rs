@@ -31,6 +31,7 @@ impl Element for ObjectClass {
             name: self.name(),
             oid: &self.oid,
             built_in: self.built_in,
+            hidden: self.hidden,
         }
     }
     fn reveal(schema: &mut Schema, number: usize) {

@@ -1,6 +1,6 @@
 //! Collects refusals, and reads OIDs while definitions are resolved.
 
-use super::super::{Schema, SchemaError, Source, definition::is_numeric_oid};
+use super::super::{Schema, SchemaError, Source, definition::is_written_oid};
 
 /// Collects refusals.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl Refusals {
 
 /// The numeric OID of a definition; `None` when its OID is an undefined macro.
 pub(super) fn expand(schema: &Schema, text: &str) -> Option<String> {
-    if is_numeric_oid(text.as_bytes()) {
+    if is_written_oid(text.as_bytes()) {
         return Some(text.to_owned());
     }
     schema.expand_oid_macro(text)

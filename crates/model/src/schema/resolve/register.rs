@@ -31,6 +31,8 @@ pub(super) struct Identity<'e> {
     pub(super) name: &'e str,
     pub(super) oid: &'e str,
     pub(super) built_in: bool,
+    /// The server's own, and not in use.
+    pub(super) hidden: bool,
 }
 
 /// A definition that is no duplicate, with its numeric OID. Its number follows the numbers of the schema's elements.
@@ -78,6 +80,11 @@ fn numbered<E: Element>(
     for name in &common.names {
         if let Some(number) = E::names(schema).find(name.as_bytes()) {
             let number = number as usize;
+            if stands_for_unused::<E>(schema, number, &entry.definition) {
+                E::names(schema).insert(oid.as_bytes(), u32::try_from(number).unwrap_or(u32::MAX));
+                E::reveal(schema, number);
+                return Ok(None);
+            }
             let taken = match E::elements(schema).get(number) {
                 Some(known) => known.identity().oid,
                 None => pending.get(number.wrapping_sub(base)).map_or("", |slot| &slot.oid),
@@ -93,6 +100,20 @@ fn numbered<E: Element>(
         names.insert(name.as_bytes(), number);
     }
     Ok(Some(oid))
+}
+
+/// Whether a definition with another OID stands for a built-in element that no overlay in use has shown. slapd without
+/// that overlay takes the definition: `numSubordinates` has one OID in the schema of 389 Directory Server and another
+/// in that of OpenLDAP.
+fn stands_for_unused<E: Element>(schema: &mut Schema, number: usize, new: &E::Definition) -> bool {
+    let elements = std::mem::take(E::elements(schema));
+    let known = elements.get(number);
+    let is_unused = known
+        .map(Element::identity)
+        .is_some_and(|known| known.built_in && known.hidden);
+    let stands = is_unused && known.is_some_and(|known| known.says(schema, new, Strictness::NoContradiction));
+    *E::elements(schema) = elements;
+    stands
 }
 
 /// Refuses a definition whose OID is known, unless both definitions are the same.

@@ -1,0 +1,147 @@
+//! The tree before a change: which values a client sets now, and which ones were there.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Node, Tree};
+use crate::statement::ValueAge;
+
+/// The nodes of the tree before a change.
+pub(super) enum Former<'t> {
+    /// Every node was there, with all its values.
+    All,
+    /// These, by their `entryUUID`: the names of entries change when their siblings get other numbers.
+    Nodes(BTreeMap<&'t [u8], &'t Node>),
+}
+
+impl<'t> Former<'t> {
+    /// The nodes of a tree.
+    pub(super) fn of(tree: &'t Tree) -> Self {
+        let mut nodes = BTreeMap::new();
+        collect(&tree.root, &mut nodes);
+        Self::Nodes(nodes)
+    }
+
+    /// Whether a node was there.
+    pub(super) fn has(&self, node: &Node) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nodes(nodes) => identity(node).is_some_and(|uuid| nodes.contains_key(uuid)),
+        }
+    }
+
+    /// Whether the values of an attribute are being set.
+    pub(super) fn value_age(&self, node: &Node, attribute: &str) -> ValueAge {
+        let Self::Nodes(nodes) = self else {
+            return ValueAge::Older;
+        };
+        let known = identity(node).and_then(|uuid| nodes.get(uuid));
+        match known {
+            Some(known) if known.values(attribute) == node.values(attribute) => ValueAge::Older,
+            _ => ValueAge::New,
+        }
+    }
+}
+
+fn identity(node: &Node) -> Option<&[u8]> {
+    node.values("entryUUID").first().map(Vec::as_slice)
+}
+
+fn collect<'t>(node: &'t Node, nodes: &mut BTreeMap<&'t [u8], &'t Node>) {
+    if let Some(uuid) = identity(node) {
+        nodes.insert(uuid, node);
+    }
+    for child in &node.children {
+        collect(child, nodes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::{
+        ConfigError, Configuration, load as load_file,
+        olc::{load, load_change, render},
+        test_overlay::registry,
+        test_schema::with_schema,
+    };
+
+    const TEXT: &str = "database config\nrootpw x\ndatabase mdb\nsuffix dc=x\nrootdn cn=admin,dc=x\nrootpw secret\n\
+        directory /srv/x\n";
+
+    /// The tree of a file, each entry with an identity.
+    fn tree() -> Tree {
+        let mut tree = render(&load_file("slapd.conf", &with_schema("slapd.conf", TEXT), registry()).unwrap());
+        for (number, child) in tree.root.children.iter_mut().enumerate() {
+            child.set("entryUUID", vec![number.to_string().into_bytes()]);
+        }
+        tree
+    }
+
+    /// With other values of its last database.
+    fn with(tree: &Tree, changes: &[(&str, &str)]) -> Tree {
+        let mut tree = tree.clone();
+        let node = tree.root.children.last_mut().unwrap();
+        for (attribute, value) in changes {
+            let values = Some(value).filter(|value| !value.is_empty());
+            node.set(
+                attribute,
+                values.map(|value| value.as_bytes().to_vec()).into_iter().collect(),
+            );
+        }
+        tree
+    }
+
+    fn changed(former: &Tree, tree: &Tree) -> Result<Configuration, ConfigError> {
+        let schema = load(former).unwrap().schema;
+        load_change(tree, Some(former), &schema)
+    }
+
+    fn notices(configuration: &Configuration) -> String {
+        let texts: Vec<String> = configuration.notices.iter().map(ToString::to_string).collect();
+        texts.join("\n")
+    }
+
+    #[test]
+    fn a_password_is_checked_against_the_rootdn_only_when_it_is_set() {
+        let first = tree();
+        for step in [("olcSuffix", "dc=y"), ("olcRootDN", "cn=admin,dc=y"), ("olcRootDN", "")] {
+            let half = with(&first, &[step]);
+            let taken = changed(&first, &half).unwrap();
+            assert!(
+                notices(&taken).contains("has no effect"),
+                "{step:?}: {}",
+                notices(&taken)
+            );
+            assert!(taken.databases[0].root_password.is_none(), "{step:?}");
+            // A restart reads the same.
+            assert!(load(&half).unwrap().databases[0].root_password.is_none());
+            let password = with(&half, &[("olcRootPW", "new")]);
+            let refused = changed(&half, &password).unwrap_err();
+            assert!(
+                refused
+                    .message()
+                    .contains("can only be set when rootdn is under suffix"),
+                "{refused}"
+            );
+            let whole = with(&half, &[("olcSuffix", "dc=y"), ("olcRootDN", "cn=admin,dc=y")]);
+            assert!(changed(&half, &whole).unwrap().databases[0].root_password.is_some());
+        }
+    }
+
+    #[test]
+    fn a_database_that_lost_its_suffix_waits_for_one_and_a_new_one_needs_it() {
+        let first = tree();
+        let without = with(&first, &[("olcSuffix", "")]);
+        let taken = changed(&first, &without).unwrap();
+        assert!(taken.databases[0].disabled);
+        assert!(notices(&taken).contains("is not served until its settings are complete: needs a suffix"));
+        assert!(load(&without).unwrap().databases[0].disabled);
+        let again = changed(&without, &with(&without, &[("olcSuffix", "dc=z")])).unwrap();
+        assert!(!again.databases[0].disabled);
+        let added = with(&without, &[("entryUUID", "new"), ("olcRootPW", "")]);
+        let refused = changed(&first, &added).unwrap_err();
+        assert!(refused.message().contains("needs a suffix"), "{refused}");
+    }
+}
