@@ -1,11 +1,13 @@
 //! From statements to a configuration: sections, look-up of rows, checks of the whole.
 
 mod check;
+mod misplaced;
 
 use std::{cell::RefCell, sync::Arc};
 
 use ironbark_model::{Dn, Schema, schema::Source};
 
+use self::misplaced::{misplaced, unknown};
 use crate::{
     ConfigError, DatabaseConfig, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig, SettingError, Subject,
     access::AccessRule,
@@ -562,44 +564,6 @@ fn database_kind(registry: &Registry, name: &str) -> Result<&'static DatabaseDes
             Some(part) => part.absent(format!("\"{name}\"")),
             None => SettingError::UnknownPart(format!("database type \"{name}\"")),
         })
-}
-
-/// The error for a keyword that no setting has at this place, as in slapd, with a guess at the intended one.
-fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
-    let keyword = &line.keyword;
-    if let Some(row) = registry.with_keyword(keyword).next() {
-        return ConfigError::of_setting(&line.location, keyword, SettingError::Misplaced(right_place(row.level)));
-    }
-    let place = match place {
-        Place::Global => "outside backend info and database definitions",
-        Place::Backend(_) => "inside backend info definition",
-        Place::Database(..) => "inside backend database definition",
-    };
-    let hint = registry
-        .suggestion(keyword)
-        .map(|guess| format!("; did you mean <{guess}>?"))
-        .unwrap_or_default();
-    ConfigError::UnknownSetting {
-        location: line.location.clone(),
-        keyword: keyword.clone(),
-        reason: format!("unknown directive <{keyword}> {place}{hint}"),
-    }
-}
-
-/// Where a setting is allowed, for the error of one that stands elsewhere.
-fn right_place(level: Level) -> String {
-    match level {
-        Level::DatabaseOf(kinds) => {
-            format!("only allowed within {} database declaration", kinds.join(" or "))
-        }
-        Level::Backend(kind) => format!("only allowed within {kind} backend declaration"),
-        Level::Overlay(name) => format!("only allowed after overlay {name}"),
-        Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database => "is not allowed here".to_owned(),
-    }
-}
-
-fn misplaced(reason: &str) -> SettingError {
-    SettingError::Misplaced(reason.to_owned())
 }
 
 #[cfg(test)]

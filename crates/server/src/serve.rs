@@ -161,15 +161,15 @@ impl Running {
         let maps = Maps::open();
         give_up_privileges(&identity, options)?;
         let mut loaded = claim_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        // Before it is kept, it is known where it came from.
         let completeness = completeness(&loaded);
         loaded.keep()?;
         check_place(&loaded)?;
         let settings = ServerSettings::new(log);
         settings.begin(&mut loaded.configuration.global, completeness)?;
         let global = &loaded.configuration.global;
-        for notice in &loaded.configuration.notices {
-            tracing::warn!(target: "any", "{notice}");
-        }
+        let warn = |notice| tracing::warn!(target: "any", "{notice}");
+        loaded.configuration.notices.iter().for_each(warn);
         let (pid_file, arguments_file) = (global.pid_file.clone(), global.args_file.clone());
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
