@@ -97,6 +97,7 @@ scripts/deps.sh cluster
 rm -rf "$FOLDER"
 mkdir -m 700 "$FOLDER"
 for number in 1 2 3; do write_configuration "$number"; done
+rm -f "$FOLDER/telco.ldif"
 "$BIN" generate telco --count "$SUBSCRIBERS" -o "$FOLDER/telco.ldif"
 "$BIN" slapadd -q -f "$FOLDER/node1.conf" -l "$FOLDER/telco.ldif"
 for number in 2 3; do cp "$FOLDER/data1/data.mdb" "$FOLDER/data$number/"; done

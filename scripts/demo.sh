@@ -110,6 +110,7 @@ PASSWORD=$("$BIN" slappasswd -g -n)
 write_configuration "$("$BIN" slappasswd -n -s "$PASSWORD")"
 
 printf 'Making %s people ...\n' "$PEOPLE"
+rm -f "$FOLDER/people.ldif"
 "$BIN" generate university --count "$PEOPLE" --suffix "$SUFFIX" --output "$FOLDER/people.ldif"
 "$BIN" slapadd -q -f "$FOLDER/slapd.conf" -l "$FOLDER/people.ldif"
 # Returns when the server listens.

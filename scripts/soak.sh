@@ -182,6 +182,7 @@ mkdir -p "$FOLDER"
 configure >"$FOLDER/slapd.conf"
 for tool in slapd slapadd; do ln -s "$IRONBARK" "$FOLDER/$tool"; done
 for set in $SETS; do
+  rm -f "$FOLDER/$set.ldif"
   "$IRONBARK" generate "$set" --count "$(entries "$set")" --suffix "o=$set" --output "$FOLDER/$set.ldif"
   "$FOLDER/slapadd" -q -f "$FOLDER/slapd.conf" -b "o=$set" -l "$FOLDER/$set.ldif"
 done

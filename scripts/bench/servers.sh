@@ -52,6 +52,7 @@ kilobytes() { du -k "$1" | cut -f1; }
 
 # generate SET: its LDIF; told is the file.
 generate() {
+  rm -f "$FOLDER/$1.ldif"
   "$IRONBARK" generate "${1%-durable}" --count "$(entries "$1")" --suffix "o=$1" --output "$FOLDER/$1.ldif" >&2
   echo "$FOLDER/$1.ldif"
 }

@@ -29,7 +29,7 @@ pub(crate) struct Generate {
     /// How passwords are stored: usual, ssha or plain; subscribers have passwords only with ssha or plain
     #[arg(long, default_value = "usual")]
     passwords: Passwords,
-    /// The output file; stdout without it
+    /// The output file, which must not exist; stdout without it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -43,7 +43,7 @@ impl Generate {
         let result = match &self.output {
             None => self.write(&mut io::stdout().lock(), &progress),
             Some(path) => {
-                let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let file = File::create_new(path).map_err(|error| format!("{}: {error}", path.display()))?;
                 self.write(&mut BufWriter::with_capacity(1 << 20, file), &progress)
             }
         };
