@@ -162,6 +162,29 @@ fn entries_of_the_database_are_answered_with_alike() {
     });
 }
 
+#[test]
+fn items_that_a_search_finds_are_answered_with_alike() {
+    assert_same(|flavor| {
+        let server = Server::start(flavor, &configuration(&format!("{ITEMS}retcode-indir on\n")))?;
+        let mut transcript = Transcript::new(&server);
+        let parent = format!("ou=RetCodes,{BASE}");
+        for scope in ["one", "sub", "children"] {
+            for filter in [
+                "(objectClass=*)",
+                "(cn=search only)",
+                "(cn=true)",
+                "(errCode=53)",
+                "(cn=none)",
+                "(cn=success)",
+            ] {
+                transcript.search(&["-b", &parent, "-s", scope, filter, "1.1"])?;
+                transcript.search(&["-MM", "-b", &parent, "-s", scope, filter, "1.1"])?;
+            }
+        }
+        Ok(transcript.finish())
+    });
+}
+
 const SCRIPT: &str = "
 import ldap, os
 url = os.environ['LDAP_URL']

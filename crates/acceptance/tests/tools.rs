@@ -4,7 +4,7 @@
 mod common;
 
 use common::{PEOPLE, VOLATILE, dump, prepared};
-use ironbark_testkit::{Flavor, NormalizedLdif, Tool, assert_same};
+use ironbark_testkit::{Flavor, NormalizedLdif, Outcome, Tool, assert_same};
 
 #[test]
 fn every_tool_shows_its_usage() {
@@ -84,8 +84,11 @@ fn slaptest_says_what_slapd_says() {
     });
     let server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();
-    // slapd 2.5 ignores it.
-    assert_eq!(server.tool(Tool::Test, &["-n", "9"], "").unwrap().code(), Some(1));
+    let unknown = server.tool(Tool::Test, &["-n", "9"], "").unwrap();
+    assert!(
+        unknown.stderr.contains("-n 9: the databases have the numbers"),
+        "{unknown:?}"
+    );
     let conversion = prepared(Flavor::Ironbark)
         .tool(Tool::Test, &["-F", "/nowhere"], "")
         .unwrap();
@@ -151,7 +154,6 @@ fn slappasswd_reads_secrets_from_everywhere() {
     assert!(run(&[], "a\na\n").stdout.starts_with("{SSHA}"));
     assert_eq!(run(&[], "a\nb\n").code(), Some(1));
     assert_eq!(run(&["-g", "-n"], "").stdout.len(), 8);
-    assert_eq!(run(&["-g", "-s", "x"], "").code(), Some(1));
     assert_eq!(run(&["-h", "{FOO}", "-s", "x"], "").code(), Some(1));
     assert_eq!(
         run(&["-h", "{SHA}", "-s", "secret"], "").stdout,
@@ -177,6 +179,83 @@ fn slappasswd_reads_secrets_from_everywhere() {
             .unwrap_or_default()
             .to_owned())
     });
+}
+
+/// The status of a tool, and how long what it printed is: a generated password is another one each time.
+fn status(outcome: &Outcome) -> String {
+    format!("{:?} {}\n", outcome.code(), outcome.stdout.len())
+}
+
+#[test]
+fn slappasswds_status_and_output_are_slapds_whatever_is_combined() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "secret").unwrap();
+    let file = file.path().to_str().unwrap();
+    assert_same(|flavor| {
+        let mut all = String::new();
+        for arguments in [
+            &["-g", "-h", "{SHA}"][..],
+            &["-h", "{SHA}", "-g"],
+            &["-g", "-s", "x"],
+            &["-g", "-T", file, "-h", "{SHA}"],
+            &["-s", "x", "-T", file],
+            &["-s", ""],
+            &["-g", "-h", "{CLEARTEXT}"],
+        ] {
+            all += &status(&Tool::Passwd.run(flavor, arguments, "")?);
+        }
+        Ok(all)
+    });
+}
+
+#[test]
+fn the_tools_end_with_slapds_status_where_a_name_or_number_is_wrong() {
+    let ann = "cn=Ann Lee,ou=people,dc=example,dc=com";
+    let add = "dn: cn=new,dc=example,dc=com\nobjectClass: device\ncn: new\n";
+    let modify = format!("dn: {ann}\nchangetype: modify\nreplace: description\ndescription: x\n");
+    let by_default = modify.replace("changetype: modify\n", "");
+    assert_same(|flavor| {
+        let server = prepared(flavor);
+        server.slapadd(PEOPLE)?;
+        let mut all = String::new();
+        for (tool, arguments, input) in [
+            (Tool::Test, &["-n", "9"][..], ""),
+            (Tool::Test, &["-n", "x"], ""),
+            (Tool::Cat, &["-n", "9"], ""),
+            (Tool::Acl, &["-D", "nonsense", "-b", ann, "entry"], ""),
+            (Tool::Acl, &["-D", "cn=nobody", "-b", ann, "entry"], ""),
+            (Tool::Acl, &["-X", "nonsense", "-b", ann, "entry"], ""),
+            (Tool::Acl, &["-b", ann, "nosuch"], ""),
+            (Tool::Auth, &["-X", "nonsense", "ann"], ""),
+            (Tool::Auth, &["-U", "ann", "nonsense"], ""),
+            (Tool::Modify, &["-s"], &modify),
+            (Tool::Modify, &["-o", "schema-check=no"], &modify),
+            (Tool::Modify, &[], &by_default),
+            (Tool::Modify, &[], add),
+            (Tool::Modify, &["-c"], add),
+            (Tool::Add, &["-j", "200"], PEOPLE),
+            (Tool::Add, &["-j", "x"], PEOPLE),
+        ] {
+            let outcome = server.tool(tool, arguments, input)?;
+            all += &format!("{} {arguments:?}: {:?}\n", tool.program_name(), outcome.code());
+        }
+        Ok(all + &dump(&server).contains("cn=new").to_string())
+    });
+}
+
+#[test]
+fn slapmodify_checks_the_classes_whatever_it_is_told_and_says_so() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let wrong = "dn: cn=Ann Lee,ou=people,dc=example,dc=com\nchangetype: modify\nadd: uidNumber\nuidNumber: 1\n";
+    for arguments in [&["-s"][..], &["-o", "schema-check=no"]] {
+        let outcome = server.tool(Tool::Modify, arguments, wrong).unwrap();
+        assert_eq!(outcome.code(), Some(1), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains("have no effect") && outcome.stderr.contains("(65)"),
+            "{outcome:?}"
+        );
+    }
 }
 
 #[test]

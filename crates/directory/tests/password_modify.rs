@@ -92,10 +92,11 @@ fn users_change_their_own_under_the_access_rules() {
 #[test]
 fn names_without_an_entry_are_refused() {
     let mut site = Site::populated("");
-    assert_eq!(
-        change(&mut site, &of("nonsense", None, Some("x"))).brief(),
-        (21, "Invalid DN")
-    );
+    // As in slapd, an authorization identity is no name.
+    for wrong in ["nonsense", &format!("dn:{A}"), "dn:", "u:a", "cn=a,,dc=ex"] {
+        let answer = change(&mut site, &of(wrong, None, Some("x")));
+        assert_eq!(answer.brief(), (21, "Invalid DN"), "{wrong}");
+    }
     // The rootdn's password stands in the configuration.
     let answer = change(&mut site, &of("", None, Some("x")));
     assert_eq!(

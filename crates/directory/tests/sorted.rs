@@ -157,3 +157,35 @@ fn entries_in_memory_are_not_sorted() {
     assert_eq!(critical.brief(), (12, "critical control unavailable in context"));
     assert_eq!(site.send(&request, &[&Control::optional(sort)]).entries, ["dn: \n"]);
 }
+
+#[test]
+fn an_attribute_without_an_order_has_no_response_control_where_the_sort_is_not_critical() {
+    let mut site = Site::populated("");
+    let mut sorted = |attribute: &str, rule: Option<&str>, is_critical: bool| {
+        let keys = [SortKey {
+            attribute: attribute.as_bytes(),
+            ordering_rule: rule.map(str::as_bytes),
+            reverse: false,
+        }];
+        let keys = SortKeys(List::new(&keys));
+        let request = Request::Search(search_request(
+            "dc=ex",
+            Scope::WholeSubtree,
+            "(objectClass=*)",
+            &[b"1.1"],
+        ));
+        let critical = Control::critical(keys);
+        let optional = Control::optional(keys);
+        let control: &dyn EncodeControl = if is_critical { &critical } else { &optional };
+        let answer = site.send(&request, &[control]);
+        (answer.code, answer.sorted, answer.entries.len() > 1)
+    };
+    for attribute in ["entryDN", "cn", "jpegPhoto"] {
+        assert_eq!(sorted(attribute, None, false), (0, None, true), "{attribute}");
+        assert_eq!(sorted(attribute, None, true), (18, Some(18), false), "{attribute}");
+    }
+    // Where the order can be had, or the name is wrong, the control says so (RFC 2891 §2).
+    assert_eq!(sorted("cn", Some("2.5.13.3"), false), (0, Some(0), true));
+    assert_eq!(sorted("createTimestamp", None, false), (0, Some(0), true));
+    assert_eq!(sorted("nosuch", None, false), (0, Some(16), true));
+}

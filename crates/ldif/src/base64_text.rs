@@ -5,10 +5,13 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// Padding may be missing: OpenLDAP's writers always pad, but others do not.
+/// Padding may be missing: OpenLDAP's writers always pad, but others do not. As in slapd, the bits behind the last octet
+/// are ignored: some writers leave others than zeros there.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
 );
 
 /// Calls `take` with the text of `plain`, piece by piece.

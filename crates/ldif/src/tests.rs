@@ -89,6 +89,16 @@ fn rfc_2849_example_3_base64_folded_too() {
 }
 
 #[test]
+fn bits_behind_the_last_octet_of_base64_are_ignored() {
+    // As slapd does. Padding in the middle, or text behind it, remains an error.
+    let record = one("dn: cn=A\ncn:: YR==\ncn:: YWK=\ncn:: YR\n");
+    assert_eq!(content(&record), &pairs(&[("cn", "a"), ("cn", "ab"), ("cn", "a")]));
+    for wrong in ["Y", "Y===", "YQ==YQ==", "YQ==x", "Y*Q="] {
+        assert!(read(&format!("dn: cn=A\ncn:: {wrong}\n")).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn rfc_2849_example_6_changes() {
     let text = "version: 1\n# Add a new entry\ndn: cn=Fiona\nchangetype: add\nobjectclass: top\n\n\
         dn: cn=Robert\nchangetype: delete\n\n\

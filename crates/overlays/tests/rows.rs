@@ -244,10 +244,7 @@ fn what_is_read_back_says_the_same() {
                 "{name} {example}"
             );
             assert_eq!(first.database, second.database, "{name} {example}");
-            assert!(
-                name == "ppolicy_forward_updates" || values != at_first,
-                "{name} {example} changes nothing"
-            );
+            assert!(values != at_first, "{name} {example} changes nothing");
         }
     }
 }

@@ -121,3 +121,19 @@ fn attributes_that_refint_cannot_follow_are_spoken_of_or_refused() {
         ["<refint_attributes> values of \"mail\" are no names: nothing will follow them"]
     );
 }
+
+#[test]
+fn forwarding_of_a_binds_changes_is_taken_and_told() {
+    let told = "the changes of a bind are not sent to a provider: each server counts its own";
+    for (line, expected) in [
+        ("ppolicy_forward_updates", true),
+        ("ppolicy_forward_updates off", false),
+    ] {
+        let notices = loaded(&format!("overlay ppolicy\n{line}")).unwrap();
+        assert_eq!(
+            notices.iter().any(|text| text.ends_with(told)),
+            expected,
+            "{line}: {notices:?}"
+        );
+    }
+}

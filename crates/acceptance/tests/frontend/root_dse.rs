@@ -1,6 +1,6 @@
 //! The root DSE, and refusals of requests about it and about the subschema subentry.
 
-use ironbark_testkit::{Credentials, Server, assert_same, assert_same_answers};
+use ironbark_testkit::{Credentials, Flavor, Server, assert_same, assert_same_answers};
 
 #[test]
 fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them() {
@@ -18,6 +18,41 @@ fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them()
         ])?;
         Ok(answer.success()?.stdout)
     });
+}
+
+#[test]
+fn the_makers_name_and_version_are_sent_only_when_they_are_named() {
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    let shown = |names: &[&str]| {
+        let answer = server.search(&[&["-b", "", "-s", "base", "(vendorName=Ironbark)"], names].concat());
+        let answer = answer.unwrap().success().unwrap().stdout;
+        assert!(answer.contains("dn:"), "the filter sees it: {answer}");
+        answer.lines().filter(|line| line.starts_with("vendor")).count()
+    };
+    for names in [&["+"][..], &["*", "+"], &["*"], &[], &["supportedControl"]] {
+        assert_eq!(shown(names), 0, "{names:?}");
+    }
+    assert_eq!(shown(&["vendorName"]), 1);
+    assert_eq!(shown(&["+", "vendorname", "vendorVersion"]), 2);
+}
+
+#[test]
+fn a_makers_name_in_a_root_dse_file_takes_the_place_of_ours_and_is_shown_as_slapd_shows_it() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "dn:\nvendorName: Example\n").unwrap();
+    let config = Server::people_config(&format!("rootDSE {}", file.path().display()), "");
+    let server = Server::start(Flavor::Ironbark, &config).unwrap();
+    let answer = server
+        .search(&["-LLL", "-b", "", "-s", "base", "+"])
+        .unwrap()
+        .success()
+        .unwrap();
+    let shown: Vec<_> = answer
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("vendor"))
+        .collect();
+    assert_eq!(shown, ["vendorName: Example"]);
 }
 
 #[test]

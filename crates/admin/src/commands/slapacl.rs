@@ -45,10 +45,22 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     options.start_log();
     match check(&mut options) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(text) => {
-            eprintln!("{text}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            eprintln!("{}", failure.text);
+            ExitCode::from(failure.status)
         }
+    }
+}
+
+/// Why there is no answer, and slapd's exit status for it.
+struct Failure {
+    text: String,
+    status: u8,
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self { text, status: 1 }
     }
 }
 
@@ -62,11 +74,9 @@ struct Question<'c> {
     entry: Entry,
 }
 
-fn check(options: &mut Options) -> Result<(), String> {
-    let base = options
-        .suffix
-        .take()
-        .ok_or("slapacl: -b is missing: the entry to check")?;
+fn check(options: &mut Options) -> Result<(), Failure> {
+    let base = options.suffix.take();
+    let base = base.ok_or_else(|| "slapacl: -b is missing: the entry to check".to_owned())?;
     let bad = |error: String| format!("{error}\nslapacl: bad configuration file!");
     let configuration = read_configuration(options).map_err(bad)?.configuration;
     let schema = &*configuration.schema;
@@ -223,7 +233,7 @@ impl Question<'_> {
     }
 
     /// `attr[/access][:value]`.
-    fn one(&self, word: &str) -> Result<(), String> {
+    fn one(&self, word: &str) -> Result<(), Failure> {
         let (left, value) = word
             .split_once(':')
             .map_or((word, None), |(left, value)| (left, Some(value)));
@@ -243,7 +253,7 @@ impl Question<'_> {
         let wanted =
             level(access).ok_or_else(|| format!("unknown access \"{access}\" for attribute \"{attribute}\""))?;
         if wanted == Privileges::default() {
-            return Err(format!("\"none\" not allowed for attribute \"{attribute}\""));
+            return Err(format!("\"none\" not allowed for attribute \"{attribute}\"").into());
         }
         let granted = self
             .granted(attribute, value.map(str::as_bytes))
@@ -303,8 +313,11 @@ impl Question<'_> {
     }
 }
 
-fn unknown(attribute: &str) -> String {
-    format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)")
+fn unknown(attribute: &str) -> Failure {
+    Failure {
+        text: format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)"),
+        status: 17,
+    }
 }
 
 /// The privilege that a level adds to the lower levels. An operation of that kind needs it.

@@ -60,8 +60,7 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
         authenticated.as_deref(),
         authorized.as_deref(),
         &options.operands,
-    )?;
-    Ok(ExitCode::SUCCESS)
+    )
 }
 
 /// Each ID is the missing part: with -U the identity to act for, otherwise the client.
@@ -71,7 +70,7 @@ fn check(
     authenticated: Option<&str>,
     authorized: Option<&str>,
     ids: &[String],
-) -> Result<(), String> {
+) -> Result<ExitCode, String> {
     let somebody = |id: &str| {
         let dn = names.named(id).map_err(|error| format!("authzID: <{id}> {error}"))?;
         // slapd does not check whether a client may act as anonymous.
@@ -79,13 +78,23 @@ fn check(
     };
     let other = authorized.map(somebody).transpose()?.flatten();
     let Some(own) = authenticated else {
-        return ids.iter().try_for_each(|id| one(names, schema, id, other.as_ref()));
+        ids.iter().try_for_each(|id| one(names, schema, id, other.as_ref()))?;
+        return Ok(ExitCode::SUCCESS);
     };
     if ids.is_empty() {
-        return one(names, schema, own, other.as_ref());
+        one(names, schema, own, other.as_ref())?;
     }
-    ids.iter()
-        .try_for_each(|id| one(names, schema, own, somebody(id)?.as_ref()))
+    for id in ids {
+        match somebody(id) {
+            Ok(other) => one(names, schema, own, other.as_ref())?,
+            Err(text) => {
+                eprintln!("{text}");
+                // slapauth returns -1 here.
+                return Ok(ExitCode::from(255));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn one(names: &Names<'_>, schema: &Schema, id: &str, other: Option<&Dn>) -> Result<(), String> {

@@ -94,14 +94,7 @@ impl Request {
                 _ => {}
             }
         }
-        let sources = [request.secret.is_some(), request.file.is_some(), request.generate];
-        if sources.iter().filter(|given| **given).count() > 1 {
-            return Err("Options -s, -g and -T are mutually exclusive".to_owned());
-        }
-        let clear = |schemes: &String| schemes.eq_ignore_ascii_case("{CLEARTEXT}");
-        if request.generate && request.schemes.as_ref().is_some_and(|schemes| !clear(schemes)) {
-            return Err("Option -g incompatible with -h".to_owned());
-        }
+        request.settle_source()?;
         let registry = ironbark_overlays::registry();
         for (name, value) in &options.generic {
             let known = value
@@ -124,6 +117,25 @@ impl Request {
             return Err(wrong_format(format));
         }
         Ok(request)
+    }
+
+    /// As in slapd, `-T` goes before `-g`, and `-g` before `-s` and `-h`.
+    fn settle_source(&mut self) -> Result<(), String> {
+        if self.file.is_some() {
+            if self.secret.is_some() {
+                return Err("Options -s and -T are mutually exclusive".to_owned());
+            }
+            if self.generate {
+                eprintln!("slappasswd: -g has no effect beside -T");
+            }
+            self.generate = false;
+        }
+        let clear = |schemes: &String| schemes.eq_ignore_ascii_case("{CLEARTEXT}");
+        let is_hashed = self.schemes.as_ref().is_some_and(|schemes| !clear(schemes));
+        if self.generate && (is_hashed || self.secret.is_some()) {
+            eprintln!("slappasswd: -g shows a new password in clear; -h and -s have no effect beside it");
+        }
+        Ok(())
     }
 
     /// The values, one on each line.
@@ -171,6 +183,9 @@ impl Request {
 
     fn secret(&self) -> Result<Vec<u8>, String> {
         if let Some(secret) = &self.secret {
+            if secret.is_empty() {
+                return Err("No password".to_owned());
+            }
             return Ok(secret.clone());
         }
         if let Some(path) = &self.file {

@@ -50,7 +50,7 @@ fn advice(written: &WrittenConfiguration, attribute: &str) -> String {
     format!("write {}", written.line("index", &format!("{attribute} eq")))
 }
 
-/// Whether a database is a provider or a consumer. This counts even if the server does not support it yet.
+/// Whether a database is a provider or a consumer.
 fn is_replicated(written: &WrittenConfiguration, position: usize) -> bool {
     written.of_database(position).any(|statement| {
         let argument = statement.line.arguments.first().map(String::as_str).unwrap_or_default();

@@ -208,6 +208,23 @@ fn overlays_take_their_own_lines() {
 }
 
 #[test]
+fn other_plug_ins_for_sasl_secrets_are_taken_and_told() {
+    for (line, told) in [
+        ("sasl-auxprops sasldb", 1),
+        ("sasl-auxprops slapd sasldb", 1),
+        ("sasl-auxprops slapd", 0),
+    ] {
+        let configuration = loaded(&format!("{line}\n"));
+        let notices = configuration.notices.iter().map(ToString::to_string);
+        let notices: Vec<_> = notices
+            .filter(|text| text.ends_with("secrets are looked up only in the directory"))
+            .collect();
+        assert_eq!(notices.len(), told, "{line}");
+        assert!(configuration.global.sasl.auxprops.is_some());
+    }
+}
+
+#[test]
 fn the_empty_suffix_and_the_config_database_load() {
     let text =
         "database config\nrootpw secret\naccess to * by * none\ndatabase mdb\nsuffix \"\"\nrootdn cn=root\nrootpw x\n";
@@ -358,10 +375,6 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         (
             "sasl-cbinding tls-unique",
             "<sasl-cbinding> tls-unique is not supported; tls-endpoint is",
-        ),
-        (
-            "sasl-auxprops sasldb",
-            "<sasl-auxprops> only slapd is supported: secrets are looked up in the directory",
         ),
         (
             "maxfilterdepth 4097",

@@ -389,11 +389,38 @@ fn a_value_is_inserted_and_deleted_by_its_number() {
     assert_eq!(
         texts(&tree, MDB, "olcAccess"),
         [
-            "{0}to attrs=sn by * read",
-            "{1}to attrs=cn by * read",
-            "{2}to * by * none"
+            "{0}to attrs=cn by * read",
+            "{1}to * by * none",
+            "{2}to attrs=sn by * read"
         ]
     );
+}
+
+#[test]
+fn values_that_replace_others_are_inserted_one_by_one_by_their_numbers() {
+    // The right sides are what Debian's slapd answers.
+    let tree = render(&of_text(TEXT));
+    for (written, expected) in [
+        ("{1}a {0}b c", "b a c"),
+        ("{2}a {1}b {0}c", "c a b"),
+        ("{5}a {9}b {3}c", "a b c"),
+        ("{0}a {0}b {0}c", "c b a"),
+        ("a b {0}c", "c a b"),
+        ("{10}a b {2}c {1}d", "a d b c"),
+    ] {
+        let limits: Vec<String> = written.split(' ').map(|value| format!("{value} cn=x")).collect();
+        let limits: Vec<&str> = limits.iter().map(String::as_str).collect();
+        let root = "cn=config";
+        let tree = modify(
+            &tree,
+            root,
+            &[(AttributeChangeKind::Replace, "olcAuthzRegexp", &limits)],
+        )
+        .unwrap();
+        let expected = expected.split(' ').enumerate();
+        let expected: Vec<String> = expected.map(|(n, name)| format!("{{{n}}}{name} cn=x")).collect();
+        assert_eq!(texts(&tree, root, "olcAuthzRegexp"), expected, "{written}");
+    }
 }
 
 #[test]

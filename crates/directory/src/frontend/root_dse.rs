@@ -31,6 +31,21 @@ const FEATURES: [&str; 6] = [
     "1.3.6.1.4.1.4203.1.5.5",
 ];
 
+/// RFC 3045: who made the server. slapd has neither, and clients compare its whole root DSE, so they are sent only when
+/// they are named, not for `+`.
+const MAKER: [(&str, &str); 2] = [
+    ("vendorName", "Ironbark"),
+    ("vendorVersion", concat!("Ironbark ", env!("CARGO_PKG_VERSION"))),
+];
+
+/// Whether an attribute of the root DSE is sent only when its name is asked for. A `rootDSE` file's values are not.
+pub(crate) fn is_sent_by_name_only(schema: &Schema, attribute: &Attribute) -> bool {
+    MAKER.iter().any(|(name, value)| {
+        attribute.values.iter().all(|one| one == value.as_bytes())
+            && schema.attribute_description(name.as_bytes()).as_ref() == Ok(&attribute.description)
+    })
+}
+
 /// Collects attributes of an entry in memory; names that the schema lacks are left out.
 struct Builder<'a> {
     schema: &'a Schema,
@@ -101,8 +116,12 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     // Not 2, although `allow bind_v2` lets a client use it: a client that understands the root DSE speaks 3.
     entry.add("supportedLDAPVersion", ["3"]);
     entry.add("ref", configuration.settings.referrals.iter().map(String::as_str));
-    entry.add("vendorName", ["Ironbark"]);
-    entry.add("vendorVersion", [concat!("Ironbark ", env!("CARGO_PKG_VERSION"))]);
+    for (name, value) in MAKER {
+        // The files' value takes the place of ours: both attributes have one value.
+        if !added.iter().any(|(added, _)| added.eq_ignore_ascii_case(name)) {
+            entry.add(name, [value]);
+        }
+    }
     entry.add("entryDN", [""]);
     entry.add(
         "subschemaSubentry",

@@ -198,8 +198,8 @@ fn target(
     let Some(identity) = identity.filter(|identity| !identity.is_empty()) else {
         return Ok(origin.identity.dn.clone());
     };
-    let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
-    let dn = Dn::parse(&configuration.schema, name).map_err(|_| PasswordModifyRefusal::InvalidUser)?;
+    // As in slapd: a name alone, not an authorization identity (`dn:`, `u:`).
+    let dn = Dn::parse(&configuration.schema, identity).map_err(|_| PasswordModifyRefusal::InvalidUser)?;
     if dn.is_root() {
         return Err(PasswordModifyRefusal::RootDse);
     }

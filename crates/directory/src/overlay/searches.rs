@@ -3,9 +3,8 @@
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_runtime::WallTime;
-use ironbark_store::Record;
 
-use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
+use crate::{Configuration, NamingContext, OperationError, access::Source, request::context::RequestContext};
 
 /// Sees each search of a database before it begins. It also sees searches of superior databases that this database is
 /// glued into.
@@ -68,23 +67,27 @@ pub trait Arrangement: Send {
     }
 }
 
-/// A stored entry whose values are arranged.
+/// An entry whose values are arranged: a stored one, or one that an overlay gives for the search.
 #[derive(Clone, Copy)]
 pub struct ArrangedEntry<'a> {
     /// Its name.
     pub dn: &'a Dn,
-    pub(crate) record: &'a Record<'a>,
+    pub(crate) source: Source<'a>,
 }
 
 impl ArrangedEntry<'_> {
-    /// The stored values of another attribute, without access checks.
+    /// The values of another attribute as they are, without access checks.
     ///
     /// # Errors
     /// The storage failed.
     pub fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, OperationError> {
-        match self.record.values(attribute) {
-            Some(stored) => Ok(stored.to_attribute()?.values),
-            None => Ok(Vec::new()),
-        }
+        let values = match self.source {
+            Source::Record(record, _) => record
+                .values(attribute)
+                .map(|stored| stored.to_attribute())
+                .transpose()?,
+            Source::Memory(entry) => entry.attribute(attribute).cloned(),
+        };
+        Ok(values.map(|attribute| attribute.values).unwrap_or_default())
     }
 }

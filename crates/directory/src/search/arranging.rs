@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_runtime::Clock;
-use ironbark_store::Record;
 
 use super::run::SearchRun;
 use crate::{
@@ -28,7 +27,7 @@ impl Arrangements {
 /// The arrangements for one entry.
 pub(super) struct Arranging<'a> {
     all: &'a Arrangements,
-    record: &'a Record<'a>,
+    source: Source<'a>,
     dn: Dn,
     /// The numbers of the entry's database and of the database that this is glued into.
     places: [i32; 2],
@@ -82,9 +81,6 @@ impl SearchRun {
     /// The arrangements for an entry; `None`: there are none.
     pub(super) fn arranging<'a>(&'a self, entry: &VisibleEntry<'a>) -> Option<Arranging<'a>> {
         let all = &self.extras.as_ref()?.arrangements;
-        let Source::Record(record, _) = entry.source() else {
-            return None;
-        };
         if all.0.is_empty() {
             return None;
         }
@@ -95,7 +91,7 @@ impl SearchRun {
         let is_about = |(number, _): &(i32, _)| places.contains(number);
         all.0.iter().any(is_about).then_some(Arranging {
             all,
-            record,
+            source: entry.source(),
             dn,
             places,
         })
@@ -107,7 +103,7 @@ impl Arranging<'_> {
     pub(super) fn ends_with(&self) -> Option<OperationError> {
         let entry = ArrangedEntry {
             dn: &self.dn,
-            record: self.record,
+            source: self.source,
         };
         let all = self.all.0.iter().filter(|(number, _)| self.places.contains(number));
         all.map(|(_, one)| one).find_map(|one| one.ends_with(&entry))
@@ -122,7 +118,7 @@ impl Arranging<'_> {
     pub(super) fn arrange(&self, attribute: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let entry = ArrangedEntry {
             dn: &self.dn,
-            record: self.record,
+            source: self.source,
         };
         self.about(attribute)
             .fold(values, |values, one| one.arrange(&entry, attribute, values))

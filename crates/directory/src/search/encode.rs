@@ -20,6 +20,7 @@ use crate::{
     Configuration, OperationError,
     access::{Readable, Source, VisibleEntry},
     backend::tree_attributes::TreeAttributes,
+    frontend::root_dse,
     place::PLACE,
     recent::RECENT,
 };
@@ -281,7 +282,12 @@ impl Body<'_> {
             }
             Source::Memory(memory) => {
                 for attribute in &memory.attributes {
-                    if selection.selects(self.schema, &attribute.description, self.budget) {
+                    let description = &attribute.description;
+                    let is_selected = selection.selects(self.schema, description, self.budget)
+                        && (!memory.dn.is_root()
+                            || !root_dse::is_sent_by_name_only(self.schema, attribute)
+                            || selection.lists(self.schema, description, self.budget));
+                    if is_selected {
                         self.memory_attribute(entry, attribute, writer);
                     }
                 }

@@ -55,6 +55,10 @@ pub(crate) struct Sorting {
     sorted: bool,
     /// The reason why an uncritical sort is not done. The entries then come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
+    /// Whether the result says nothing of the sort. The client asked for an order that the attribute does not have, and
+    /// the control is not critical. As in slapd, there is no response control then; the entries may come in the order
+    /// of the equality rule.
+    is_silent: bool,
     /// The size limit behind which collected entries were dropped.
     cut_at: Option<u32>,
     /// Set when the search goes on under rules or limits that may be others than when its entries were collected: what
@@ -85,12 +89,15 @@ impl Sorting {
             end: None,
             sorted: false,
             refused: None,
+            is_silent: false,
             cut_at: None,
             covered: None,
             place: None,
             best: Vec::new(),
         };
         for key in &control.value.0 {
+            let may_be_silent = !control.critical && !is_needed;
+            sorting.is_silent |= may_be_silent && key.ordering_rule.is_none() && has_no_order(schema, key.attribute);
             match resolve_key(schema, key, control.critical).map_err(OperationError::from) {
                 // A repeated key decides nothing.
                 Ok(key) if sorting.keys.iter().any(|known| known.is_like(&key)) => {}
@@ -238,17 +245,18 @@ impl Sorting {
         self.place.is_some()
     }
 
-    /// The response control.
-    pub(super) fn response(&self) -> SortResponse<'_> {
+    /// The response control, if there is one.
+    pub(super) fn response(&self) -> Option<SortResponse<'_>> {
         match &self.refused {
-            None => SortResponse {
+            _ if self.is_silent => None,
+            None => Some(SortResponse {
                 code: ResultCode::SUCCESS,
                 attribute: None,
-            },
-            Some((code, attribute)) => SortResponse {
+            }),
+            Some((code, attribute)) => Some(SortResponse {
                 code: *code,
                 attribute: Some(&**attribute).filter(|name| !name.is_empty()),
-            },
+            }),
         }
     }
 
@@ -329,6 +337,12 @@ impl Key {
     fn is_like(&self, other: &Self) -> bool {
         self.attribute == other.attribute && std::ptr::eq(self.rule, other.rule)
     }
+}
+
+/// Whether an attribute is known and has no ordering rule.
+fn has_no_order(schema: &Schema, attribute: &[u8]) -> bool {
+    let description = schema.attribute_description(attribute);
+    description.is_ok_and(|one| schema.attribute_type(one.attribute_type).ordering.is_none())
 }
 
 fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key, SortRefusal> {

@@ -131,8 +131,8 @@ impl SearchRun {
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();
         let sorted = extras
-            .and_then(|extras| extras.sort.as_ref())
-            .map(|sorting| Control::optional(sorting.response()));
+            .and_then(|extras| extras.sort.as_ref()?.response())
+            .map(Control::optional);
         let page = extras
             .and_then(|extras| extras.paged.as_ref())
             .filter(|_| self.verdict.is_none())

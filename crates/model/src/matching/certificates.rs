@@ -73,7 +73,7 @@ fn undone_on_error(
 /// Values are certificates or assertions. The same holds for assertions of compare requests and value deletions.
 fn certificate_or_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.first() == Some(&tags::SEQUENCE)
-        && let Ok(found) = Certificate::parse(value)
+        && let Ok((found, _)) = Certificate::parse_leading(value)
     {
         return serial_and_issuer(schema, found.serial, found.issuer, out);
     }

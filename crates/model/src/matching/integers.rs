@@ -14,10 +14,35 @@ use crate::{
 const INTEGER: &[&str] = &[oid::INTEGER];
 
 pub(super) static ROWS: &[MatchingRule] = &[
-    MatchingRule::ordering("2.5.13.15", "integerOrderingMatch", oid::INTEGER, normalize, INTEGER)
+    MatchingRule::ordering(
+        "2.5.13.15",
+        "integerOrderingMatch",
+        oid::INTEGER,
+        normalize_value,
+        INTEGER,
+    )
+    .with_assertion(normalize)
+    .checked_by_normalizing(),
+    MatchingRule::equality("2.5.13.14", "integerMatch", oid::INTEGER, normalize_value, INTEGER)
+        .with_assertion(normalize)
         .checked_by_normalizing(),
-    MatchingRule::equality("2.5.13.14", "integerMatch", oid::INTEGER, normalize, INTEGER).checked_by_normalizing(),
 ];
+
+/// As [`normalize`], for stored values. slapd's slapadd loads integers with leading zeros; they match by their number.
+fn normalize_value(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let (negative, digits) = match value {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    match digits.get(zeros..) {
+        _ if zeros == 0 => normalize(schema, value, out),
+        Some([]) => normalize(schema, b"0", out),
+        Some(number @ [b'1'..=b'9', ..]) if negative => normalize(schema, &[b"-", number].concat(), out),
+        Some(number @ [b'1'..=b'9', ..]) => normalize(schema, number, out),
+        _ => Err(InvalidValue),
+    }
+}
 
 pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let (negative, digits) = integer_parts(value)?;

@@ -145,7 +145,7 @@ impl MatchingRule {
     }
 
     /// Whether a tool loads values that have no normal form. slapd makes no normal form by this rule, or accepts
-    /// anything, so existing data may hold such values (`uidNumber: 01`). They are equal to nothing and have no order.
+    /// anything, so existing data may hold such values (`uidNumber: x`). They are equal to nothing and have no order.
     pub fn loads_any_value(&self) -> bool {
         LOADED_AS_THEY_ARE.contains(&self.oid)
     }

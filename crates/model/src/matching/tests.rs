@@ -251,6 +251,29 @@ fn an_error_leaves_the_buffer_as_it_was() {
 }
 
 #[test]
+fn stored_integers_with_leading_zeros_match_by_their_number() {
+    for (stored, plain) in [
+        ("007", "7"),
+        ("00", "0"),
+        ("-0", "0"),
+        ("-010", "-10"),
+        ("01234", "1234"),
+    ] {
+        for rule in [rule("integerMatch"), rule("integerOrderingMatch")] {
+            assert_eq!(value(rule, stored), value(rule, plain), "{stored}");
+            // As in slapd, an assertion with leading zeros is no integer.
+            assert!(
+                rule.assertion(&Schema::system(), stored.as_bytes(), &mut Vec::new())
+                    .is_err()
+            );
+        }
+    }
+    for wrong in ["+7", "0x7", "00-7", "--0", "-", "", "07a"] {
+        assert_eq!(value(rule("integerMatch"), wrong), None, "{wrong}");
+    }
+}
+
+#[test]
 fn normal_forms_are_written_as_people_write_them() {
     let schema = Schema::system();
     for (name, text, written) in [

@@ -83,8 +83,10 @@ pub(crate) struct AttributeCertificate<'a> {
     pub(crate) issuer: &'a [u8],
 }
 
+/// As in slapd, one octet may follow: files of DER that were made from text end with a line end.
 fn certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    Certificate::parse(value).map(|_| ())
+    let (_, behind) = Certificate::parse_leading(value)?;
+    require(behind.len() <= 1)
 }
 
 impl<'a> Certificate<'a> {
@@ -93,7 +95,14 @@ impl<'a> Certificate<'a> {
     /// # Errors
     /// The value is not a certificate.
     pub fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
-        let mut outer = der::whole(value, tags::SEQUENCE)?;
+        let (found, behind) = Self::parse_leading(value)?;
+        require(behind.is_empty())?;
+        Ok(found)
+    }
+
+    /// Reads the certificate that the value begins with. Returns the octets behind it, too.
+    pub(crate) fn parse_leading(value: &'a [u8]) -> Result<(Self, &'a [u8]), InvalidValue> {
+        let (mut outer, behind) = der::leading(value, tags::SEQUENCE)?;
         let mut inner = outer.sequence()?;
         signature(outer)?;
         let version = match inner.optional(0xa0)? {
@@ -120,11 +129,12 @@ impl<'a> Certificate<'a> {
         require(extensions.is_none() || version == 2)?;
         inner.finish()?;
         require(!serial.is_empty())?;
-        Ok(Self {
+        let found = Self {
             serial,
             issuer,
             subject,
-        })
+        };
+        Ok((found, behind))
     }
 }
 
@@ -133,8 +143,9 @@ fn certificate_list(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 }
 
 impl<'a> CertificateList<'a> {
+    /// Reads the list that the value begins with. As in slapd, octets behind it are ignored.
     pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
-        let mut outer = der::whole(value, tags::SEQUENCE)?;
+        let (mut outer, _) = der::leading(value, tags::SEQUENCE)?;
         let mut inner = outer.sequence()?;
         signature(outer)?;
         inner.optional(tags::INTEGER)?;

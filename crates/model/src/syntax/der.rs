@@ -18,6 +18,13 @@ pub(crate) fn whole(value: &[u8], tag: u8) -> Result<Reader<'_>, InvalidValue> {
     Ok(content)
 }
 
+/// The content of the first element, and the octets behind it.
+pub(crate) fn leading(value: &[u8], tag: u8) -> Result<(Reader<'_>, &[u8]), InvalidValue> {
+    let mut reader = Reader::new(value);
+    let content = reader.nested(tag)?;
+    Ok((content, reader.remaining()))
+}
+
 /// The next element with its tag and length. It must have this tag.
 pub(crate) fn raw<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<&'a [u8], InvalidValue> {
     let found: Tlv<'a> = reader.read_any()?;

@@ -46,7 +46,7 @@ const ROWS: &[Setting] = &[
         .takes("on|off", "FALSE")
         .does("Says whether a replica sends the time to the server that it replicates from.")
         .since("2.4")
-        .meaningless("databases are no replicas here"),
+        .meaningless("each server keeps the times of the binds that it answers; they are not sent to a provider"),
 ];
 
 struct LastBind(AttributeDescription);

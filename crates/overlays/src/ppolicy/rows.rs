@@ -75,19 +75,23 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.12.4", Form::Boolean)
         .shown()
         .takes("[on|off]", "FALSE")
-        .does("Sends the changes of a bind to the provider. Only `off` is built: there is no replication yet.")
+        .does(
+            "Asks a consumer to send the changes of a bind to its provider. They are not sent: each server counts the \
+             failures that it sees itself, as slapd's does without this setting, and the log says so. The members of a \
+             cluster count together.",
+        )
         .since("2.4")
-        .like(&["FALSE"])
+        .like(&["TRUE"])
         .obeyed(overlay_handler!(
             PpolicyConfig,
-            |_, statement| {
-                if parse_switch(statement)? {
-                    Err(SettingError::MissingPart("replication".to_owned()))
-                } else {
-                    Ok(())
+            |settings, statement| {
+                settings.forward_updates = parse_switch(statement)?;
+                if settings.forward_updates {
+                    statement.notice("the changes of a bind are not sent to a provider: each server counts its own");
                 }
+                Ok(())
             },
-            |_, _| vec![bool_text(false)],
+            |settings, _| vec![bool_text(settings.forward_updates)],
         )),
     Setting::new(PPOLICY, &["ppolicy_disable_write"], &["olcPPolicyDisableWrite"])
         .olc("3.12.5", Form::Boolean)

@@ -17,6 +17,8 @@ pub struct PpolicyConfig {
     pub default: Option<Dn>,
     /// `ppolicy_rules`, in order.
     pub rules: Vec<PolicyRule>,
+    /// `ppolicy_forward_updates`; it is kept to be shown.
+    pub forward_updates: bool,
     /// `ppolicy_hash_cleartext`.
     pub hash_cleartext: bool,
     /// `ppolicy_use_lockout`: clients are told that an account is locked.

@@ -22,7 +22,7 @@ use ironbark_ldap_proto::{
     controls::{Control as Attached, NoOp, RelaxRules},
     message::encode_request,
 };
-use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind};
+use ironbark_ldif::{Change, FileResolver, LdifError, LdifErrorKind, ModifyKind, Reader, Record, RecordKind};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_runtime::{Clock, Randomness};
 
@@ -46,7 +46,7 @@ const GRAMMAR: Grammar = Grammar {
     letters: "b:cd:f:F:gj:l:n:o:qsS:uvw",
     usage: "slapmodify [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-c]\n\
         \t[-g] [-n databasenumber | -b suffix]\n\
-        \t[-l ldiffile] [-j linenumber] [-q] [-u] [-S serverid] [-w]",
+        \t[-l ldiffile] [-j linenumber] [-q] [-u] [-s] [-S serverid] [-w]",
     generic: &["schema-check", "value-check"],
     operands: false,
 };
@@ -75,16 +75,20 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn load_options(options: &Options) -> Result<LoadOptions, String> {
-    let always = "operations are always checked; load unchecked entries with slapadd -s";
-    for name in ["schema-check", "value-check"] {
-        if options.switch(name)? == Some(false) {
-            return Err(format!("-o {name}=no: {always}"));
-        }
+    // slapd's makes the change without a look at the classes. Its value-check=no has no effect either.
+    options.switch("value-check")?;
+    let mut is_unchecked = options.switch("schema-check")? == Some(false);
+    let settings = LoadOptions::read(options, &mut |opt, _| {
+        is_unchecked |= opt.letter == 's';
+        Ok(())
+    })?;
+    if is_unchecked {
+        eprintln!(
+            "slapmodify: -s and schema-check=no have no effect: operations are always checked; load unchecked entries \
+             with slapadd -s"
+        );
     }
-    LoadOptions::read(options, &mut |opt, _| match opt.letter {
-        's' => Err(format!("-s: {always}")),
-        _ => Ok(()),
-    })
+    Ok(settings)
 }
 
 fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
@@ -99,8 +103,25 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             Box::new(BufReader::with_capacity(1 << 18, file))
         }
     };
-    let mut reader = Reader::new(input, FileResolver::default());
-    apply(options, settings, &chosen, &mut || reader.read())
+    let mut reader = Reader::new(input, FileResolver::default()).with_modify_by_default();
+    apply(options, settings, &chosen, &mut || reader.read().and_then(changes_only))
+}
+
+/// As in slapd, a record without changetype is a modification, never an entry to add.
+fn changes_only(record: Option<Record>) -> Result<Option<Record>, LdifError> {
+    match record {
+        Some(Record {
+            line,
+            kind: RecordKind::Content(_),
+            ..
+        }) => Err(LdifError {
+            file: None,
+            line,
+            offset: 0,
+            kind: LdifErrorKind::MissingLine("changetype, or the type of a modification"),
+        }),
+        other => Ok(other),
+    }
 }
 
 /// Applies records to the chosen databases. False if some were skipped.

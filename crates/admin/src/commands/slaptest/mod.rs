@@ -106,13 +106,15 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         say(&notice.to_string());
     }
     let count = configuration.databases.len();
-    if options.number.is_some_and(|number| number > count) {
-        return Err(format!(
-            "Database number selected via -n is out of range\nMust be in the range 0 to {count} (the number of configured databases)"
-        ));
-    }
     let positions = match options.number {
         Some(0) => Vec::new(),
+        // As in slapd, the status is that of the configuration.
+        Some(number) if number > count => {
+            say(&format!(
+                "slaptest: -n {number}: the databases have the numbers 0 to {count}"
+            ));
+            Vec::new()
+        }
         Some(number) => vec![number - 1],
         None => (0..count).collect(),
     };

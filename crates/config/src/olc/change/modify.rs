@@ -84,15 +84,18 @@ fn apply(
     match kind {
         AttributeChangeKind::Add => add(schema, attribute, &mut held, values, is_ordered, presence)?,
         AttributeChangeKind::Delete => delete(schema, attribute, &mut held, values, presence)?,
+        // As in slapd, each value is put where its number says among those before it, as if it were added.
+        AttributeChangeKind::Replace if is_ordered => {
+            held.clear();
+            for value in values {
+                index::insert(&mut held, value.clone());
+            }
+        }
         AttributeChangeKind::Replace => held.clone_from(values),
     }
     let is_replaced = *kind == AttributeChangeKind::Replace;
     if is_ordered {
-        if is_replaced {
-            index::arrange(&mut held);
-        } else {
-            index::number(&mut held);
-        }
+        index::number(&mut held);
     }
     if is_replaced {
         node.replace(attribute, held);

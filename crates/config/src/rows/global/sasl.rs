@@ -101,17 +101,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .takes("<plug-in> ...", "")
         .does(
             "Names the plug-ins that look up SASL secrets. There is only `slapd`, which looks them up in the \
-             directory; another plug-in must not stand alone.",
+             directory, also where other plug-ins are named; the log says so.",
         )
         .since("2.4")
         .like(&["slapd"])
         .obeyed(Handler::Global {
             set: |config, statement| {
                 let words = statement.some()?;
-                if !words.iter().any(|word| word.eq_ignore_ascii_case("slapd")) {
-                    return Err("only slapd is supported: secrets are looked up in the directory".into());
-                }
-                if words.len() > 1 {
+                if words.iter().any(|word| !word.eq_ignore_ascii_case("slapd")) {
                     statement.notice("secrets are looked up only in the directory");
                 }
                 config.sasl.auxprops = Some(words.join(" "));

@@ -122,6 +122,8 @@ fn real_certificates() {
                 normalize(schema, bytes, &mut out).map(|()| out)
             };
             let stored = normal(&value, false).expect("a certificate");
+            // slapadd loads values with octets behind them: they are equal to those without.
+            assert_eq!(normal(&[&value[..], b"\n\n"].concat(), false).as_ref(), Ok(&stored));
             assert_eq!(
                 normal(&value, true).as_ref(),
                 Ok(&stored),
@@ -152,8 +154,16 @@ fn damaged_certificates_are_no_values() {
         for end in 0..whole.len() {
             assert!(validate(&schema, &whole[..end]).is_err(), "{oid} cut at {end}");
         }
-        let longer = [&whole[..], b"x"].concat();
-        assert!(validate(&schema, &longer).is_err());
+        // As in slapd, files of certificates and lists may end with a line end, and lists with anything.
+        let most_behind = match oid {
+            syntax::oid::CERTIFICATE => 1,
+            syntax::oid::CERTIFICATE_LIST => usize::MAX,
+            _ => 0,
+        };
+        for behind in [&b"\n"[..], b"xyz"] {
+            let longer = [&whole[..], behind].concat();
+            assert_eq!(validate(&schema, &longer).is_ok(), behind.len() <= most_behind, "{oid}");
+        }
         for position in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[position] ^= 0x81;
