@@ -217,7 +217,7 @@ fn the_tools_end_with_slapds_status_where_a_name_or_number_is_wrong() {
     assert_same(|flavor| {
         let server = prepared(flavor);
         server.slapadd(PEOPLE)?;
-        let mut all = String::new();
+        let mut all = Vec::new();
         for (tool, arguments, input) in [
             (Tool::Test, &["-n", "9"][..], ""),
             (Tool::Test, &["-n", "x"], ""),
@@ -237,9 +237,10 @@ fn the_tools_end_with_slapds_status_where_a_name_or_number_is_wrong() {
             (Tool::Add, &["-j", "x"], PEOPLE),
         ] {
             let outcome = server.tool(tool, arguments, input)?;
-            all += &format!("{} {arguments:?}: {:?}\n", tool.program_name(), outcome.code());
+            all.push(format!("{} {arguments:?}: {:?}", tool.program_name(), outcome.code()));
         }
-        Ok(all + &dump(&server).contains("cn=new").to_string())
+        all.push(dump(&server).contains("cn=new").to_string());
+        Ok(all.join("\n"))
     });
 }
 

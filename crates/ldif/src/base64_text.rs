@@ -5,8 +5,8 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// Padding may be missing: OpenLDAP's writers always pad, but others do not. As in slapd, the bits behind the last octet
-/// are ignored: some writers leave others than zeros there.
+/// Padding may be missing: OpenLDAP's writers always pad, but others do not. As in slapd, the bits behind the last
+/// octet are ignored: some writers leave others than zeros there.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()

@@ -63,7 +63,10 @@ fn generated_data_sets_are_loaded_and_dumped_whole() {
     let kept = tempfile::NamedTempFile::new().unwrap();
     let path = kept.path().to_str().unwrap();
     let again = ironbark(&["generate", "telco", "--count", "5", "-o", path]);
-    assert!(!again.status.success() && fs::metadata(path).unwrap().len() == 0, "{again:?}");
+    assert!(
+        !again.status.success() && fs::metadata(path).unwrap().len() == 0,
+        "{again:?}"
+    );
 }
 
 #[test]
